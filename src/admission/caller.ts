@@ -1,0 +1,38 @@
+/** Who may call: the state of a key against the call at hand. Pure decisions; the book brings the knowledge. */
+import { type Refusal, refuse } from '../core/refusal.ts'
+import type { Month } from '../core/time.ts'
+import { isEnabled, type Key } from '../tenancy/key.ts'
+
+const TOKEN = /^sk-[A-Za-z0-9_-]{16,200}$/
+
+/** The token of an `Authorization` value. The scheme is case-insensitive (RFC 9110). */
+export const bearerToken = (authorization: string | null): string | Refusal => {
+  if (authorization === null || authorization.trim() === '')
+    return refuse('missing_authorization', "Send your key in the header 'Authorization: Bearer sk-…'.", {
+      headers: { 'www-authenticate': 'Bearer' },
+    })
+  const match = /^bearer +(\S+)$/i.exec(authorization.trim())
+  const token = match?.[1]
+  return token !== undefined && TOKEN.test(token) ? token : unknownKey()
+}
+
+/** One answer for every key that is not ours, so that nothing is learnt from it. */
+export const unknownKey = (): Refusal =>
+  refuse('invalid_api_key', 'The API key is not valid. Keys begin with sk- and are shown once, when they are made.', {
+    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+  })
+
+const reasons = {
+  self: 'It was disabled through its own limits endpoint; PUT {"disabled": false} there enables it.',
+  operator: 'It was disabled by the operator or the reseller.',
+  spend_cap: 'Its lifetime spend cap is reached; raise spend_cap_usd or enable it again.',
+  monthly_cap: 'Its monthly cap is reached; it works again next month (UTC).',
+} as const
+
+/** The 403 of a key that is switched off. */
+export const disabledKey = (key: Key): Refusal => {
+  const reason = key.disabledReason ?? 'operator'
+  return refuse('key_disabled', `The key is disabled. ${reasons[reason]}`, { members: { reason } })
+}
+
+export const checkEnabled = (key: Key, month: Month): Refusal | undefined => (isEnabled(key, month) ? undefined : disabledKey(key))

@@ -1,0 +1,178 @@
+/** The book of one process: keys it knows, money it leased, calls it has open; backed by the store. */
+import type { Log } from '../core/log.ts'
+import type { Nano } from '../core/money.ts'
+import { Refusal, refuse } from '../core/refusal.ts'
+import type { Clock } from '../core/time.ts'
+import type { InstanceId } from '../ledger/words.ts'
+import type { Beat, Store } from '../store/port.ts'
+import { createHeartbeat, type Nudge, untilKnown } from './heartbeat.ts'
+import { createKnownKeys } from './known-keys.ts'
+import { OpenHold } from './open-hold.ts'
+import { createPurses } from './purse.ts'
+import { createRates } from './rates.ts'
+import type { Book, BookHealth, HoldAsk, HoldRefused } from './words.ts'
+import { createWriter } from './writer.ts'
+
+export type BookParts = {
+  readonly store: Store
+  readonly clock: Clock
+  /** Name of this process; never used again after it ends. */
+  readonly instance: InstanceId
+  readonly random: () => number
+  readonly log: Log
+  readonly nudge?: Nudge
+  /** The longest a call may run; orphans of a crash are charged and closed after it. */
+  readonly longestCallMs?: number
+}
+
+const QUEUE_MAX = 2_000
+const QUEUE_AGE_MAX_MS = 1_000
+const REAP_MS = 1_000
+const EXPIRE_MS = 250
+const REAP_GRACE_MS = 1_000
+const LONGEST_CALL_MS = 15 * 60_000
+const STALE_WAITS = 3
+
+export const createBook = (parts: BookParts): Book => {
+  const { store, clock, instance, log, nudge } = parts
+  const keys = createKnownKeys(store, clock)
+  const writer = createWriter({ store, clock, instance, log })
+  const open = new Set<OpenHold>()
+  let draining = false
+  let nothingOpen: (() => void) | undefined
+
+  const mayAdmit = (): Refusal | undefined => {
+    if (draining) return unavailable('The server is shutting down.')
+    if (!heartbeat.fresh()) return unavailable('The server has lost touch with the ledger.')
+    if (writer.queued() > QUEUE_MAX || writer.oldestMs() > QUEUE_AGE_MAX_MS) return unavailable('The ledger is overloaded.')
+    return undefined
+  }
+
+  const purses = createPurses({ store, clock, instance, random: parts.random, keys, mayAdmit })
+
+  const onBeat = (beat: Beat): void => {
+    // What a changed limit no longer allows must not be admitted from room leased under the old one.
+    for (const key of beat.changed) if (keys.learn(key)) void purses.giveBack(key.id)
+    purses.answerRecall(beat.recalled)
+    purses.giveBackIdle()
+    rates.returnIdle()
+  }
+
+  const heartbeat = createHeartbeat({ store, clock, instance, log, nudge, onBeat })
+  const rates = createRates({ store, clock, liveInstances: heartbeat.liveInstances })
+
+  /** Knowledge that is merely late is fetched; a ledger that does not answer leaves the refusal. */
+  const untilFresh = async (): Promise<void> => {
+    for (let waits = 0; !heartbeat.fresh() && !draining && waits < STALE_WAITS; waits++) await heartbeat.beatNow()
+  }
+
+  const reapForEver = async (): Promise<void> => {
+    while (!draining) {
+      await clock.sleep(REAP_MS * (1 + parts.random()))
+      if (draining) return
+      const reaped = await store
+        .reap({ graceMs: REAP_GRACE_MS, longestCallMs: parts.longestCallMs ?? LONGEST_CALL_MS })
+        .catch(() => undefined)
+      if (reaped !== undefined && reaped.recovered > 0) log.warn('orphaned calls were charged', { recovered: reaped.recovered })
+    }
+  }
+
+  /** Apart from the heartbeat: intents are given up in time also while the ledger does not answer. */
+  const expireForEver = async (): Promise<void> => {
+    while (!draining || open.size > 0) {
+      await clock.sleep(EXPIRE_MS)
+      writer.expire()
+    }
+  }
+
+  const holdParts = {
+    writer,
+    log,
+    more: async (hold: OpenHold, extra: Nano): Promise<boolean> => {
+      const taken = await purses.take({ keyId: hold.key.id, amount: extra, useful: 0n })
+      if (taken instanceof Refusal || 'outcome' in taken) return false
+      if (taken === hold.lease) return true
+      // The key's lease was replaced since: room on another lease cannot cover this call.
+      taken.held -= extra
+      return false
+    },
+    ended: (hold: OpenHold): void => {
+      open.delete(hold)
+      if (open.size === 0) nothingOpen?.()
+    },
+  }
+
+  const holdNow = async (ask: HoldAsk): Promise<OpenHold | HoldRefused | Refusal> => {
+    const { callId, key, amount, useful } = ask
+    const taken = await purses.take({ keyId: key.id, amount, useful })
+    if (taken instanceof Refusal || 'outcome' in taken) return taken
+    const hold = new OpenHold(holdParts, { callId, key, lease: taken, amount })
+    open.add(hold)
+    return hold
+  }
+
+  return {
+    start: async () => {
+      await heartbeat.start()
+      void reapForEver()
+      void expireForEver()
+    },
+    caller: async (hash) => {
+      if (!heartbeat.fresh()) await untilFresh()
+      const refusal = mayAdmit()
+      if (refusal) return refusal
+      try {
+        return await keys.find(hash)
+      } catch {
+        return unavailable('The ledger cannot be reached.')
+      }
+    },
+    takeRate: async (keyId, rpm) => {
+      try {
+        return await rates.take(keyId, rpm)
+      } catch {
+        // Rates fail open: money does not, and the hold that follows is refused when the ledger is out of reach.
+        return { admitted: true, limit: rpm, remaining: 0, resetAt: clock.now() + 60_000, retryAfterMs: 0 }
+      }
+    },
+    hold: async (ask) => {
+      keys.learn(ask.key)
+      if (!heartbeat.fresh()) await untilFresh()
+      return holdNow(ask)
+    },
+    changeKey: async (id, change) => {
+      const changed = await store.changeKey(id, change)
+      if (changed === undefined) return undefined
+      if (keys.learn(changed.key)) await purses.giveBack(id)
+      await untilKnown({ store, clock, nudge }, changed.at, heartbeat.beatNow)
+      return changed.key
+    },
+    deleteKey: async (id) => {
+      const deleted = await store.deleteKey(id)
+      if (deleted === undefined) return false
+      await untilKnown({ store, clock, nudge }, deleted.at, heartbeat.beatNow)
+      return true
+    },
+    health: (): BookHealth => ({
+      fresh: heartbeat.fresh(),
+      openCalls: open.size,
+      queued: writer.queued(),
+      oldestQueuedMs: writer.oldestMs(),
+    }),
+    drain: async (deadlineMs) => {
+      draining = true
+      const allEnded = open.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => { nothingOpen = resolve })
+      await Promise.race([allEnded, clock.sleep(deadlineMs)])
+      await Promise.race([writer.idle(), clock.sleep(deadlineMs)])
+      await heartbeat.stop()
+      await purses.giveBackAll()
+      await store.leave(instance).catch(() => undefined)
+    },
+  }
+}
+
+const unavailable = (reason: string): Refusal =>
+  refuse('service_unavailable', `${reason} Nothing was charged. Try again in 2 s.`, {
+    members: { retry_after: 2 },
+    headers: { 'retry-after': '2' },
+  })

@@ -1,0 +1,75 @@
+/**
+ * Known keys: what this process has read of them. A version never goes backwards, and a key is only believed while a
+ * heartbeat proves that no change can have been missed.
+ */
+import type { Clock } from '../core/time.ts'
+import type { TenancyStore } from '../store/port.ts'
+import type { Key, KeyId } from '../tenancy/key.ts'
+
+export type KnownKeys = {
+  /** The newest known state; undefined when it was never read. */
+  get(id: KeyId): Key | undefined
+  /** By the hash of its token: from memory, else from the store. Deleted and unknown keys are undefined. */
+  find(hash: string): Key | undefined | Promise<Key | undefined>
+  /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
+  learn(key: Key): boolean
+  /** Reads the key again from the store. */
+  reread(id: KeyId): Promise<Key | undefined>
+}
+
+/** Unknown hashes remembered, so that random keys do not reach the database each time. */
+const UNKNOWN_MAX = 10_000
+const UNKNOWN_MS = 5_000
+const KNOWN_MAX = 200_000
+
+export const createKnownKeys = (store: Pick<TenancyStore, 'key' | 'keyByHash'>, clock: Clock): KnownKeys => {
+  const keys = new Map<KeyId, Key>()
+  const idByHash = new Map<string, KeyId>()
+  const unknownUntil = new Map<string, number>()
+  const loading = new Map<string, Promise<Key | undefined>>()
+
+  const learn = (key: Key): boolean => {
+    const known = keys.get(key.id)
+    if (known !== undefined && known.version >= key.version) return false
+    keys.set(key.id, key)
+    return true
+  }
+
+  const current = (id: KeyId): Key | undefined => {
+    const key = keys.get(id)
+    return key === undefined || key.deleted ? undefined : key
+  }
+
+  const load = async (hash: string): Promise<Key | undefined> => {
+    const key = await store.keyByHash(hash)
+    if (key === undefined) {
+      if (unknownUntil.size >= UNKNOWN_MAX) unknownUntil.clear()
+      unknownUntil.set(hash, clock.monotonicMs() + UNKNOWN_MS)
+      return undefined
+    }
+    if (idByHash.size >= KNOWN_MAX) idByHash.clear()
+    idByHash.set(hash, key.id)
+    learn(key)
+    return current(key.id)
+  }
+
+  return {
+    get: (id) => keys.get(id),
+    learn,
+    find: (hash) => {
+      const id = idByHash.get(hash)
+      if (id !== undefined) return current(id)
+      if ((unknownUntil.get(hash) ?? 0) > clock.monotonicMs()) return undefined
+      const running = loading.get(hash)
+      if (running !== undefined) return running
+      const started = load(hash).finally(() => loading.delete(hash))
+      loading.set(hash, started)
+      return started
+    },
+    reread: async (id) => {
+      const key = await store.key(id)
+      if (key !== undefined) learn(key)
+      return keys.get(id)
+    },
+  }
+}

@@ -1,0 +1,102 @@
+/** One open call's money: taken from a lease, made durable, extended, and ended once by a charge or a void. */
+import type { Log } from '../core/log.ts'
+import { least, type Nano } from '../core/money.ts'
+import type { CallId, Settle, UsageDetail } from '../ledger/words.ts'
+import type { Key } from '../tenancy/key.ts'
+import { endHold, type Lease } from './lease.ts'
+import type { Hold, Settled } from './words.ts'
+import type { Writer } from './writer.ts'
+
+export type HoldParts = {
+  readonly writer: Writer
+  readonly log: Log
+  /** Takes further room for this call, on the lease it has. */
+  readonly more: (hold: OpenHold, extra: Nano) => Promise<boolean>
+  readonly ended: (hold: OpenHold) => void
+}
+
+export class OpenHold implements Hold {
+  readonly callId: CallId
+  readonly key: Key
+  readonly lease: Lease
+  readonly opened: Promise<boolean>
+  readonly #parts: HoldParts
+  #amount: Nano
+  #over = false
+
+  constructor(parts: HoldParts, it: { callId: CallId; key: Key; lease: Lease; amount: Nano }) {
+    this.callId = it.callId
+    this.key = it.key
+    this.lease = it.lease
+    this.#parts = parts
+    this.#amount = it.amount
+    this.opened = new Promise((resolve) => {
+      parts.writer.intent({ callId: it.callId, leaseId: it.lease.id, hold: it.amount }, (opened) => {
+        if (!opened) this.void()
+        resolve(opened)
+      })
+    })
+  }
+
+  amount(): Nano {
+    return this.#amount
+  }
+
+  async extend(to: Nano, spent: Nano): Promise<boolean> {
+    const extra = to - this.#amount
+    if (extra <= 0n || this.#over) return extra <= 0n
+    if (!(await this.#parts.more(this, extra))) return false
+    return new Promise((resolve) => {
+      this.#parts.writer.progress({ callId: this.callId, hold: to, spent }, (extended) => {
+        if (extended && !this.#over) this.#amount = to
+        else endHold(this.lease, extra, 0n)
+        resolve(extended)
+      })
+    })
+  }
+
+  checkpoint(spent: Nano): void {
+    if (!this.#over) this.#parts.writer.progress({ callId: this.callId, hold: this.#amount, spent }, nothing)
+  }
+
+  settle(cost: Nano, detail: UsageDetail, answer?: Settle['answer']): Promise<Settled> {
+    const charge = least(cost, this.#amount)
+    const excess = cost - charge
+    this.#end()
+    if (excess > 0n) this.#parts.log.warn('cost above the hold; the house pays the rest', { call: this.callId, charged: charge, excess })
+    const settle: Settle = {
+      callId: this.callId,
+      leaseId: this.lease.id,
+      walletId: this.key.walletId,
+      charge,
+      excess,
+      detail,
+      ...(answer === undefined ? {} : { answer }),
+    }
+    return new Promise((resolve, reject) => {
+      this.#parts.writer.settle(settle, (remaining) => {
+        endHold(this.lease, this.#amount, remaining === undefined ? 0n : charge)
+        this.#parts.ended(this)
+        if (remaining === undefined) reject(new Error(`call ${this.callId} was not open when it was settled`))
+        else resolve({ charged: charge, remaining })
+      })
+    })
+  }
+
+  void(): void {
+    if (this.#over) return
+    this.#end()
+    // The room is free again only when the ledger has forgotten the intent.
+    this.#parts.writer.void(this.callId, () => {
+      endHold(this.lease, this.#amount, 0n)
+      this.#parts.ended(this)
+    })
+  }
+
+  #end(): void {
+    if (this.#over) throw new Error(`the hold of call ${this.callId} ended twice`)
+    this.#over = true
+  }
+}
+
+const nothing = (): void => undefined

@@ -1,0 +1,81 @@
+/** What the book offers to the gateway: who calls, may they, and holds on their money. */
+import type { Refusal } from '../core/refusal.ts'
+import type { Nano } from '../core/money.ts'
+import type { Instant } from '../core/time.ts'
+import type { BindingLimit, CallId, IdempotencyRef, StoredAnswer, UsageDetail } from '../ledger/words.ts'
+import type { KeyChange } from '../store/port.ts'
+import type { Key, KeyId } from '../tenancy/key.ts'
+
+/** Money held for one open call. Ends exactly once: by `settle` or by `void`. */
+export type Hold = {
+  readonly callId: CallId
+  /** The present hold; grows by `extend`. */
+  readonly amount: () => Nano
+  /**
+   * Gate 1: resolves true when the intent is durable, so that bytes may flow to the client; false when it was fenced or
+   * the ledger could not be reached in time, so that the call must not answer (it is then already void).
+   */
+  readonly opened: Promise<boolean>
+  /** Raises the hold to `to`, durably; false when the money is not there or the key's limits forbid it now. */
+  extend(to: Nano, spent: Nano): Promise<boolean>
+  /** Notes what the call would cost if it ended now; written with the next commits, for recovery after a crash. */
+  checkpoint(spent: Nano): void
+  /** Gate 2: resolves when the charge is durable. `cost` above the hold is charged as the hold; the house pays the rest. */
+  settle(cost: Nano, detail: UsageDetail, answer?: { ref: IdempotencyRef; answer: StoredAnswer }): Promise<Settled>
+  /** Nothing was delivered: frees the money. */
+  void(): void
+}
+
+export type Settled = { readonly charged: Nano; /** Settled wallet balance after it. */ readonly remaining: Nano }
+
+export type HoldRefused = {
+  readonly outcome: 'refused'
+  readonly limit: BindingLimit
+  readonly required: Nano
+  readonly available: Nano
+  readonly held: Nano
+}
+
+export type HoldAsk = {
+  readonly callId: CallId
+  readonly key: Key
+  readonly amount: Nano
+  /** The smallest charge that would still be of use; see GrantAsk. */
+  readonly useful: Nano
+}
+
+export type RateVerdict = {
+  readonly admitted: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** When the window ends. */
+  readonly resetAt: Instant
+  /** Milliseconds from now to that end. */
+  readonly retryAfterMs: number
+}
+
+/** One process's view of keys and money, backed by the store. */
+export type Book = {
+  /** Registers the instance and waits for the first heartbeat. */
+  start(): Promise<void>
+  /** The key of that hash if it exists (deleted ones do not), or a refusal (`service_unavailable`) when knowledge is not provably fresh. */
+  caller(hash: string): Promise<Key | undefined | Refusal>
+  /** Whether that key's present state lets it call now; re-checked by `hold` at the moment of admission. */
+  takeRate(keyId: KeyId, rpm: number): Promise<RateVerdict>
+  /** Holds money, or says what binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
+  hold(ask: HoldAsk): Promise<Hold | HoldRefused | Refusal>
+  /** Changes a key; resolves when no process can admit a call on the older state any more. */
+  changeKey(id: KeyId, change: KeyChange): Promise<Key | undefined>
+  deleteKey(id: KeyId): Promise<boolean>
+  /** Open holds, queue length and freshness, for /api/status and overload decisions. */
+  health(): BookHealth
+  /** Waits for open calls to end (bounded), flushes, returns leases, leaves. */
+  drain(deadlineMs: number): Promise<void>
+}
+
+export type BookHealth = {
+  readonly fresh: boolean
+  readonly openCalls: number
+  readonly queued: number
+  readonly oldestQueuedMs: number
+}

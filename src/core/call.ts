@@ -1,0 +1,27 @@
+/** A call as admission, pricing and metering see it, whatever dialect it came in. */
+import type { JsonBody } from './json-body.ts'
+import type { ModelKind } from './model.ts'
+
+/** What bounds the input's cost before anyone has counted tokens. */
+export type InputSize = {
+  /** UTF-8 bytes of the body without inlined media: no byte-level tokenizer makes more tokens than bytes. */
+  readonly textBytes: number
+  readonly images: number
+  /** Bytes of inlined audio. */
+  readonly audioBytes: number
+}
+
+export type Call = {
+  readonly kind: ModelKind
+  /** The model as the caller named it. */
+  readonly modelName: string
+  readonly body: JsonBody
+  readonly stream: boolean
+  /** The caller asked for the usage event of a stream. */
+  readonly showUsage: boolean
+  /** The caller's own bound on the output, in tokens; undefined when it gave none. */
+  readonly maxOutput?: number
+  /** Answers asked for (`n`). */
+  readonly choices: number
+  readonly size: InputSize
+}

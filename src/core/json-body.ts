@@ -1,0 +1,207 @@
+/**
+ * JSON bodies: parsed once, kept as the bytes that came, and edited by splicing.
+ *
+ * What Turnpike validated and priced is exactly what it sends on: unknown members, number spellings and member order
+ * survive, and a large prompt is copied once instead of being serialised again. Source of the format: RFC 8259.
+ */
+import { type Refusal, refuse } from './refusal.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export type JsonObject = { readonly [name: string]: Json | undefined }
+
+/** A top-level member: `start` is its key's quote, [valueStart, end) its value. */
+type Member = { readonly name: string; readonly start: number; readonly valueStart: number; readonly end: number }
+
+export type JsonBody = {
+  readonly bytes: Uint8Array
+  readonly value: JsonObject
+  /** Top-level members in order; undefined when a name stands twice, so that splicing would be ambiguous. */
+  readonly members: readonly Member[] | undefined
+}
+
+/** New values by member name, as JSON text; undefined removes the member. */
+export type Edits = Readonly<Record<string, string | undefined>>
+
+const DEPTH_LIMIT = 64
+const VALUE_LIMIT = 1_000_000
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const COMMA = 0x2c
+const COLON = 0x3a
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+const utf8 = new TextDecoder()
+const encoder = new TextEncoder()
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Parses one JSON text; undefined when it is not JSON. */
+export const parseJson = (text: string): Json | undefined => {
+  try {
+    const value: Json = JSON.parse(text)
+    return value
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads a body: strict UTF-8, an object at the top, bounded nesting, at most `valuesMax` values. */
+export const readJsonBody = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): JsonBody | Refusal => {
+  let text: string
+  try {
+    text = strictUtf8.decode(bytes)
+  } catch {
+    return refuse('invalid_json', 'The body is not valid UTF-8.')
+  }
+  const value = parseJson(text)
+  if (value === undefined) return refuse('invalid_json', 'The body is not valid JSON.')
+  if (!isObject(value)) return refuse('invalid_json', 'The body must be a JSON object.')
+  const members = scanMembers(bytes, valuesMax)
+  if (members === 'too deep') return refuse('invalid_json', `The body is nested deeper than ${DEPTH_LIMIT} levels.`)
+  if (members === 'too many') return refuse('invalid_json', `The body holds more than ${valuesMax} values.`)
+  return { bytes, value, members: members === 'ambiguous' ? undefined : members }
+}
+
+/** The body of an object that did not come over the wire. */
+export const bodyOf = (value: JsonObject): JsonBody => ({
+  bytes: encoder.encode(JSON.stringify(value)),
+  value,
+  members: undefined,
+})
+
+/** The body's bytes with the edits applied; members not named keep their bytes. */
+export const splice = (body: JsonBody, edits: Edits): Uint8Array => {
+  const { bytes, members } = body
+  if (members === undefined) return encoder.encode(JSON.stringify(applied(body.value, edits)))
+  const pieces: Uint8Array[] = []
+  let separator = '{'
+  const put = (piece: Uint8Array) => {
+    pieces.push(encoder.encode(separator), piece)
+    separator = ','
+  }
+  let run: { from: number; to: number } | undefined
+  const flush = () => {
+    if (run) put(bytes.subarray(run.from, run.to))
+    run = undefined
+  }
+  for (const member of members) {
+    if (!Object.hasOwn(edits, member.name)) {
+      run = { from: run?.from ?? member.start, to: member.end }
+      continue
+    }
+    flush()
+    const edit = edits[member.name]
+    if (edit !== undefined) put(encoder.encode(`${JSON.stringify(member.name)}:${edit}`))
+  }
+  flush()
+  for (const [name, edit] of Object.entries(edits)) {
+    const present = members.some((member) => member.name === name)
+    if (edit !== undefined && !present) put(encoder.encode(`${JSON.stringify(name)}:${edit}`))
+  }
+  pieces.push(encoder.encode(separator === '{' ? '{}' : '}'))
+  return concat(pieces)
+}
+
+const applied = (value: JsonObject, edits: Edits): JsonObject => {
+  const changed: Record<string, Json | undefined> = { ...value }
+  for (const [name, edit] of Object.entries(edits)) {
+    if (edit === undefined) delete changed[name]
+    else changed[name] = JSON.parse(edit)
+  }
+  return changed
+}
+
+export const concat = (pieces: readonly Uint8Array[]): Uint8Array => {
+  let length = 0
+  for (const piece of pieces) length += piece.length
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}
+
+/** Finds the top-level members of bytes that are known to be a valid JSON object. */
+const scanMembers = (bytes: Uint8Array, valuesMax: number): Member[] | 'ambiguous' | 'too deep' | 'too many' => {
+  const members: Member[] = []
+  const names = new Set<string>()
+  let depth = 0
+  let values = 0
+  let keyStart = -1
+  let name = ''
+  let valueStart = -1
+  const close = (end: number) => {
+    if (valueStart < 0) return
+    members.push({ name, start: keyStart, valueStart, end })
+    names.add(name)
+    keyStart = -1
+    valueStart = -1
+  }
+  for (let at = 0; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case QUOTE: {
+        const end = stringEnd(bytes, at)
+        if (depth === 1 && keyStart < 0) {
+          keyStart = at
+          name = keyText(bytes.subarray(at, end + 1))
+        }
+        at = end
+        break
+      }
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        if (++depth > DEPTH_LIMIT) return 'too deep'
+        break
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        if (depth === 1) close(at)
+        depth--
+        break
+      case COLON:
+        if (depth === 1) valueStart = at + 1
+        break
+      case COMMA:
+        if (++values > valuesMax) return 'too many'
+        if (depth === 1) close(at)
+        break
+      default:
+    }
+  }
+  return names.size === members.length ? members : 'ambiguous'
+}
+
+const keyText = (quoted: Uint8Array): string => {
+  const text = utf8.decode(quoted)
+  const name: string = text.includes('\\') ? JSON.parse(text) : text.slice(1, -1)
+  return name
+}
+
+/** Bytes looked at one by one before the native search takes over: most strings are short, prompts are long. */
+const SHORT = 48
+
+/** Index of the quote that ends the string which begins at `start`. */
+const stringEnd = (bytes: Uint8Array, start: number): number => {
+  let at = start + 1
+  for (;;) {
+    const stop = Math.min(at + SHORT, bytes.length)
+    for (; at < stop; at++) {
+      const byte = bytes[at]
+      if (byte === BACKSLASH) at++
+      else if (byte === QUOTE) return at
+    }
+    const quote = bytes.indexOf(QUOTE, at)
+    if (quote < 0) return bytes.length
+    let slashes = 0
+    while (quote - 1 - slashes >= at && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return quote
+    at = quote + 1
+  }
+}

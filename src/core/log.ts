@@ -1,0 +1,59 @@
+/**
+ * The log: one JSON line an event, with known fields only. What is not on the list cannot be logged, so that neither
+ * keys nor content reach a log by accident.
+ */
+import type { Nano } from './money.ts'
+
+/** Every field a line may have; amounts are written in nano-USD. */
+export type Fields = {
+  readonly call?: string | undefined
+  readonly key?: string | undefined
+  readonly model?: string | undefined
+  readonly vendor?: string | undefined
+  readonly status?: number | undefined
+  readonly stage?: string | undefined
+  readonly ended?: string | undefined
+  readonly attempts?: number | undefined
+  readonly charged?: Nano | undefined
+  readonly excess?: Nano | undefined
+  readonly first_byte_ms?: number | undefined
+  readonly took_ms?: number | undefined
+  readonly ops?: number | undefined
+  readonly kind?: string | undefined
+  readonly recovered?: number | undefined
+  readonly instance?: string | undefined
+  readonly error?: string | undefined
+}
+
+export type Log = {
+  /** One line a call. */
+  call(fields: Fields): void
+  info(event: string, fields?: Fields): void
+  warn(event: string, fields?: Fields): void
+  error(event: string, fields?: Fields): void
+}
+
+export type LogLevel = 'call' | 'info' | 'warn' | 'error' | 'off'
+
+const order: readonly LogLevel[] = ['call', 'info', 'warn', 'error', 'off']
+
+/** Makes a log that hands finished lines to `write`; lines below `level` are not made at all. */
+export const createLog = (level: LogLevel, now: () => number, write: (line: string) => void): Log => {
+  const line = (at: LogLevel, event: string, fields: Fields | undefined): void => {
+    if (order.indexOf(at) < order.indexOf(level)) return
+    write(JSON.stringify({ at: new Date(now()).toISOString(), level: at, event, ...fields }, plain))
+  }
+  return {
+    call: (fields) => line('call', 'call', fields),
+    info: (event, fields) => line('info', event, fields),
+    warn: (event, fields) => line('warn', event, fields),
+    error: (event, fields) => line('error', event, fields),
+  }
+}
+
+const plain = (_name: string, value: unknown): unknown => {
+  if (typeof value === 'bigint') return Number(value)
+  return typeof value === 'number' && !Number.isInteger(value) ? Math.round(value * 10) / 10 : value
+}
+
+export const silentLog: Log = createLog('off', () => 0, () => undefined)

@@ -1,0 +1,63 @@
+/**
+ * Money: every amount is a bigint of nano-dollars (1 USD = 1 000 000 000), every unit price an integer of pico-dollars.
+ *
+ * In this code base a `bigint` is always money, so the compiler itself keeps amounts and floats apart.
+ */
+
+/** An amount in nano-USD. */
+export type Nano = bigint
+
+/** A price in pico-USD for one unit (a token, an image, a call): a non-negative safe integer. */
+export type Pico = number
+
+export const NANO_PER_USD = 1_000_000_000n
+const PICO_PER_NANO = 1_000n
+
+const DECIMAL = /^(\d{1,10})(?:\.(\d{1,9}))?$/
+
+/**
+ * Reads a decimal string such as `"0.25"` into nano-USD, digit by digit; no float is involved.
+ * Returns undefined for signs, exponents, blanks and more than nine decimals.
+ */
+export const nanoFromDecimal = (text: string): Nano | undefined => {
+  const match = DECIMAL.exec(text)
+  if (!match) return undefined
+  return BigInt(match[1] ?? '') * NANO_PER_USD + BigInt((match[2] ?? '').padEnd(9, '0'))
+}
+
+const LARGEST_USD = 1e9
+
+/**
+ * Reads a JSON number of USD, 0 to 1e9, rounded to the nearest nano-dollar.
+ * The only path from a float to money. Returns undefined outside the range and for a positive value that rounds to zero.
+ */
+export const nanoFromNumber = (usd: unknown): Nano | undefined => {
+  if (typeof usd !== 'number' || !Number.isFinite(usd) || usd < 0 || usd > LARGEST_USD) return undefined
+  const nano = BigInt(usd.toFixed(9).replace('.', ''))
+  return nano === 0n && usd > 0 ? undefined : nano
+}
+
+/** Writes nano-USD as an exact decimal string without trailing zeros: `1500000000n` is `"1.5"`. */
+export const decimalFromNano = (amount: Nano): string => {
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(10, '0')
+  const fraction = digits.slice(-9).replace(/0+$/, '')
+  const text = digits.slice(0, -9) + (fraction === '' ? '' : `.${fraction}`)
+  return amount < 0n ? `-${text}` : text
+}
+
+/** Nano-USD as a JSON number of USD, for display members such as `spent_usd`; never read back as money. */
+export const usdNumber = (amount: Nano): number => Number(decimalFromNano(amount))
+
+/** Reads a decimal string of USD per million units into pico-USD per unit; undefined when it is not exact. */
+export const picoFromPerMillion = (usdPerMillion: string): Pico | undefined => {
+  const nano = nanoFromDecimal(usdPerMillion)
+  if (nano === undefined || nano % PICO_PER_NANO !== 0n) return undefined
+  const pico = Number(nano / PICO_PER_NANO)
+  return Number.isSafeInteger(pico) ? pico : undefined
+}
+
+/** Rounds a sum of pico-USD up to nano-USD: the one rounding of a call. */
+export const nanoFromPicoUp = (pico: bigint): Nano => (pico + PICO_PER_NANO - 1n) / PICO_PER_NANO
+
+export const least = (a: Nano, b: Nano): Nano => (a < b ? a : b)
+export const greatest = (a: Nano, b: Nano): Nano => (a > b ? a : b)

@@ -1,0 +1,168 @@
+/** Refusals: everything a caller can be told "no" for, in one table. The reference in docs/errors.md is generated from it. */
+
+type Row = { readonly status: number; readonly type: string; readonly meaning: string; readonly members?: string }
+
+export const refusalTable = {
+  invalid_json: { status: 400, type: 'invalid_request_error', meaning: 'The body is not valid JSON.' },
+  invalid_parameter: {
+    status: 400,
+    type: 'invalid_request_error',
+    meaning: 'A field is missing, of the wrong type or out of range; `param` names it.',
+    members: 'param',
+  },
+  model_not_found: { status: 400, type: 'invalid_request_error', meaning: 'No model of that name is sold here.' },
+  context_length_exceeded: {
+    status: 400,
+    type: 'invalid_request_error',
+    meaning: "The input and the asked output do not fit the model's context.",
+  },
+  content_policy_violation: {
+    status: 400,
+    type: 'content_filter',
+    meaning: "The prompt or the answer was blocked by the vendor's safety filters.",
+  },
+  missing_idempotency_key: {
+    status: 400,
+    type: 'invalid_request_error',
+    meaning: 'The endpoint needs an `Idempotency-Key` header.',
+  },
+  missing_authorization: {
+    status: 401,
+    type: 'invalid_request_error',
+    meaning: 'There is no `Authorization: Bearer` header.',
+  },
+  invalid_api_key: {
+    status: 401,
+    type: 'invalid_request_error',
+    meaning: 'The key is unknown, deleted or of the wrong format.',
+  },
+  insufficient_balance: {
+    status: 402,
+    type: 'insufficient_balance',
+    meaning:
+      'The call does not fit the wallet or a cap. `limit` names what binds: wallet, spend_cap_usd, monthly_cap_usd, ' +
+      'sub_wallet, stop_at_remaining_usd or max_cost.',
+    members: 'required_credits, available_credits, held_credits, limit',
+  },
+  max_cost_exceeded: {
+    status: 402,
+    type: 'insufficient_balance',
+    meaning: 'The call cannot be answered within `X-Max-Cost-Usd`.',
+    members: 'required_credits, available_credits, limit',
+  },
+  key_disabled: {
+    status: 403,
+    type: 'invalid_request_error',
+    meaning: 'The key is disabled; `reason` says by whom or by which cap.',
+    members: 'reason',
+  },
+  forbidden: {
+    status: 403,
+    type: 'invalid_request_error',
+    meaning: 'The key may not do this: a key may narrow its limits but not raise them above what its creator set.',
+  },
+  not_found: { status: 404, type: 'invalid_request_error', meaning: 'There is nothing at this address, or it is not yours.' },
+  method_not_allowed: {
+    status: 405,
+    type: 'invalid_request_error',
+    meaning: 'The address exists but not for this method; `Allow` lists those it has.',
+  },
+  idempotency_key_reused: {
+    status: 409,
+    type: 'invalid_request_error',
+    meaning: 'The `Idempotency-Key` was used with another body.',
+  },
+  idempotency_in_progress: {
+    status: 409,
+    type: 'invalid_request_error',
+    meaning: 'A call with this `Idempotency-Key` is still running on another process; retry after `Retry-After`.',
+    members: 'retry_after',
+  },
+  request_too_large: { status: 413, type: 'invalid_request_error', meaning: 'The body is larger than the server accepts.' },
+  unsupported_media_type: {
+    status: 415,
+    type: 'invalid_request_error',
+    meaning: 'The body must be `application/json`, in UTF-8 and not compressed.',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    meaning: 'The key has used its requests of this minute.',
+    members: 'retry_after',
+  },
+  headers_too_large: { status: 431, type: 'invalid_request_error', meaning: 'There are too many headers, or they are too long.' },
+  internal_error: { status: 500, type: 'server_error', meaning: 'A fault of this server. The call was not charged.' },
+  upstream_error: {
+    status: 503,
+    type: 'service_unavailable',
+    meaning: 'The vendor of the model failed or refused; a model of another vendor may work.',
+    members: 'provider',
+  },
+  service_unavailable: {
+    status: 503,
+    type: 'service_unavailable',
+    meaning: 'The server cannot take the call now (ledger unreachable, overload or shutdown); retry after `Retry-After`.',
+    members: 'retry_after',
+  },
+} as const satisfies Record<string, Row>
+
+export type RefusalCode = keyof typeof refusalTable
+
+type Member = string | number | boolean | null
+
+/**
+ * One refusal: a value, returned by pure code, thrown only by `must`, and rendered by the HTTP layer.
+ * `members` are added to the error object; `headers` to the answer.
+ */
+export class Refusal {
+  readonly code: RefusalCode
+  readonly message: string
+  readonly members: Readonly<Record<string, Member>>
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: RefusalCode,
+    message: string,
+    extra: { members?: Record<string, Member>; headers?: Record<string, string> } = {},
+  ) {
+    this.code = code
+    this.message = message
+    this.members = extra.members ?? {}
+    this.headers = extra.headers ?? {}
+  }
+
+  get status(): number {
+    return refusalTable[this.code].status
+  }
+
+  get type(): string {
+    return refusalTable[this.code].type
+  }
+}
+
+export const refuse = (
+  code: RefusalCode,
+  message: string,
+  extra?: { members?: Record<string, Member>; headers?: Record<string, string> },
+): Refusal => new Refusal(code, message, extra)
+
+/** The refusal for one bad field; `param` is its path in the body or the name of the header. */
+export const invalid = (param: string, message: string): Refusal =>
+  new Refusal('invalid_parameter', message, { members: { param } })
+
+/** Unwraps a value or throws the refusal: the one place where a refusal leaves pure code. */
+export const must = <T>(value: T | Refusal): T => {
+  if (value instanceof Refusal) throw value
+  return value
+}
+
+/** The error body of the specification, with the request's id for support. */
+export const refusalBody = (refusal: Refusal, requestId: string) => ({
+  error: {
+    message: refusal.message,
+    type: refusal.type,
+    code: refusal.code,
+    ...refusal.members,
+    request_id: requestId,
+  },
+})

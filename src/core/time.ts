@@ -1,0 +1,30 @@
+/** Time: instants are integer milliseconds since 1970 UTC; spans carry their unit in the name. The clock is always passed in. */
+
+/** Milliseconds since 1970-01-01T00:00:00Z. */
+export type Instant = number
+
+/** A calendar month in UTC, written `2026-11`. */
+export type Month = string
+
+/** Where time and waiting come from; a simulation passes its own. */
+export type Clock = {
+  /** Wall time. Never compared between machines. */
+  readonly now: () => Instant
+  /** Milliseconds that only go forward within this process. */
+  readonly monotonicMs: () => number
+  readonly sleep: (ms: number) => Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+export const monthOf = (instant: Instant): Month => new Date(instant).toISOString().slice(0, 7)
+
+/** The first instant of the month after the one that holds `instant`. */
+export const nextMonthStart = (instant: Instant): Instant => {
+  const date = new Date(instant)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+}

@@ -1,0 +1,41 @@
+/**
+ * Usage: what a call consumed, in classes that never overlap.
+ *
+ * Vendors report inclusive totals in different ways; inside Turnpike a token belongs to exactly one class, so a price
+ * list times a usage is a sum without corrections. Inclusive totals exist only where a dialect writes them.
+ */
+
+export const usageClasses = [
+  'input',
+  'cache_read',
+  'cache_write',
+  'cache_write_1h',
+  'input_audio',
+  'cache_read_audio',
+  'input_image',
+  'output',
+  'reasoning',
+  'output_audio',
+  'output_image',
+  'call',
+] as const
+
+export type UsageClass = (typeof usageClasses)[number]
+
+/** Units per class; an absent class was not used. Counts are non-negative safe integers. */
+export type Usage = { readonly [Class in UsageClass]?: number }
+
+/** Who counted: the vendor, or Turnpike because the vendor was silent or absurd. */
+export type MeteredUsage = { readonly usage: Usage; readonly estimated: boolean }
+
+export const inputTokens = (usage: Usage): number =>
+  (usage.input ?? 0) +
+  (usage.cache_read ?? 0) +
+  (usage.cache_write ?? 0) +
+  (usage.cache_write_1h ?? 0) +
+  (usage.input_audio ?? 0) +
+  (usage.cache_read_audio ?? 0) +
+  (usage.input_image ?? 0)
+
+export const outputTokens = (usage: Usage): number =>
+  (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.output_audio ?? 0) + (usage.output_image ?? 0)

@@ -1,0 +1,38 @@
+/**
+ * Chat completions towards a vendor of the same dialect: the caller's bytes with a few members spliced in.
+ * Source of the format: OpenAI API reference, "Create chat completion".
+ */
+import type { Call } from '../core/call.ts'
+import { type Edits, isObject, splice } from '../core/json-body.ts'
+import type { Model } from '../core/model.ts'
+
+/** What the vendor's record says about its requests. */
+export type ChatTaste = {
+  readonly outputBound: 'max_tokens' | 'max_completion_tokens'
+  readonly takesStreamOptions: boolean
+  readonly cheaperTier?: string
+}
+
+/**
+ * The body to send. `outputBound` is the bound that was priced when the caller gave none or a larger one was not
+ * affordable; undefined sends the caller's own bound, or none.
+ */
+export const encodeChatCall = (call: Call, model: Model, taste: ChatTaste, outputBound: number | undefined): Uint8Array => {
+  const edits: Record<string, string | undefined> = { model: JSON.stringify(model.upstreamName) }
+  const bound = outputBound ?? call.maxOutput
+  if (bound !== undefined) {
+    const other = taste.outputBound === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
+    if (call.body.value[taste.outputBound] !== bound) edits[taste.outputBound] = String(bound)
+    if (call.body.value[other] !== undefined) edits[other] = undefined
+  }
+  if (model.discounted) edits.service_tier = taste.cheaperTier === undefined ? undefined : JSON.stringify(taste.cheaperTier)
+  return splice(call.body, { ...edits, ...streamOptions(call, taste) })
+}
+
+/** Usage is always asked of the vendor; whether the caller sees it is decided on the way back. */
+const streamOptions = (call: Call, taste: ChatTaste): Edits => {
+  const options = call.body.value.stream_options
+  if (!call.stream || !taste.takesStreamOptions) return options === undefined ? {} : { stream_options: undefined }
+  if (call.showUsage) return {}
+  return { stream_options: JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true }) }
+}

@@ -1,0 +1,141 @@
+/**
+ * Idempotency: the same call under the same key runs once. Who sends it again while it runs joins the running answer,
+ * stream or not; who sends it later gets the stored one; another body under the same key is refused.
+ * Source of the header: IETF draft-ietf-httpapi-idempotency-key-header.
+ */
+import { canonicalJson } from '../core/canonical.ts'
+import type { JsonBody } from '../core/json-body.ts'
+import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
+import type { IdempotencyRef, StoredAnswer } from '../ledger/words.ts'
+import type { Key } from '../tenancy/key.ts'
+import type { Answer } from './answer.ts'
+import type { Gateway } from './gateway.ts'
+import { type Keep, keepIn, newRecording, type Recording } from './recording.ts'
+import type { Running } from './repeats.ts'
+import type { Trace } from './trace.ts'
+
+type Asked = {
+  readonly incoming: {
+    readonly endpoint: string
+    readonly idempotencyKey: string | undefined
+    readonly maxCostUsd: string | undefined
+    readonly signal: AbortSignal
+  }
+  readonly key: Key
+  readonly body: JsonBody
+  readonly trace: Trace
+}
+
+type Run = (keep: Keep | undefined, signal: AbortSignal) => Promise<Answer>
+
+const REPLAYED = { 'idempotent-replayed': 'true' }
+const POLL_MS = 250
+const WAIT_MS = 30_000
+
+export const onceOnly = async (gateway: Gateway, asked: Asked, run: Run): Promise<Answer> => {
+  const { incoming, key, body, trace } = asked
+  if (incoming.idempotencyKey === undefined) return run(undefined, incoming.signal)
+  const ref = { keyId: key.id, endpoint: incoming.endpoint, key: must(readIdempotencyKey(incoming.idempotencyKey)) }
+  const fingerprint = gateway.hash(canonicalJson([body.value, incoming.maxCostUsd ?? null]))
+  const name = JSON.stringify([ref.keyId, ref.endpoint, ref.key])
+  const running = gateway.repeats.get(name)
+  if (running !== undefined) return join(running, fingerprint, trace)
+  // Entered before anything is awaited, so that two copies arriving together make one call.
+  const recording = newRecording()
+  const answer = first(gateway, { ref, fingerprint, recording, trace }, run)
+  gateway.repeats.set(name, { fingerprint, recording, answer })
+  const forget = () => gateway.repeats.delete(name)
+  try {
+    const begun = await answer
+    if (begun.body instanceof Uint8Array) forget()
+    else void finished(recording).then(forget)
+    return begun.body instanceof Uint8Array ? begun : { ...begun, body: recording.read() }
+  } catch (refusal) {
+    forget()
+    throw refusal
+  }
+}
+
+/** Reads the header; 1 to 255 printable ASCII characters. */
+export const readIdempotencyKey = (header: string): string | Refusal =>
+  /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(header)
+    ? header
+    : invalid('Idempotency-Key', "'Idempotency-Key' must be 1 to 255 printable ASCII characters, such as a UUID.")
+
+const join = async (running: Running, fingerprint: string, trace: Trace): Promise<Answer> => {
+  if (running.fingerprint !== fingerprint) throw keyReused()
+  const answer = await running.answer
+  trace.ended = 'joined'
+  return {
+    ...answer,
+    headers: { ...answer.headers, ...REPLAYED },
+    body: answer.body instanceof Uint8Array ? answer.body : running.recording.read(),
+  }
+}
+
+type First = { readonly ref: IdempotencyRef; readonly fingerprint: string; readonly recording: Recording; readonly trace: Trace }
+
+/** Claims the key and runs the call to its end, whether or not its caller stays: a retry will ask for the answer. */
+const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => {
+  const claimed = await claim(gateway, it)
+  if (typeof claimed !== 'string') {
+    it.trace.ended = 'replayed'
+    return { status: claimed.status, headers: { ...claimed.headers, ...REPLAYED }, body: new TextEncoder().encode(claimed.body) }
+  }
+  it.trace.callId = claimed
+  try {
+    const answer = await run(keepIn(it.ref, it.recording), new AbortController().signal)
+    if (!(answer.body instanceof Uint8Array)) void pump(gateway, it, answer.body)
+    return answer
+  } catch (refusal) {
+    // Nothing was charged: the next attempt runs again. If the release is lost, the claim ends with this process.
+    await gateway.store.release(it.ref).catch(() => undefined)
+    throw refusal
+  }
+}
+
+/** The id to run under, or the answer that is already there. */
+const claim = async (gateway: Gateway, it: First): Promise<string | StoredAnswer> => {
+  const until = gateway.clock.monotonicMs() + WAIT_MS
+  for (;;) {
+    const state = await gateway.store.begin({
+      ref: it.ref,
+      fingerprint: it.fingerprint,
+      callId: it.trace.callId,
+      instance: gateway.instance,
+      lockMs: gateway.options.timeouts.totalMs,
+    })
+    if (state.state === 'first') return state.callId
+    if (state.state === 'conflict') throw keyReused()
+    if (state.state === 'done') {
+      it.trace.callId = state.callId
+      return state.answer
+    }
+    if (gateway.clock.monotonicMs() >= until) throw stillRunning()
+    await gateway.clock.sleep(POLL_MS)
+  }
+}
+
+const pump = async (gateway: Gateway, it: First, body: AsyncGenerator<Uint8Array>): Promise<void> => {
+  try {
+    for await (const piece of body) it.recording.append(piece)
+  } catch (fault) {
+    gateway.log.error('recorded stream broke off', { call: it.trace.callId, error: String(fault) })
+  } finally {
+    it.recording.end()
+    if (it.trace.ended === 'vendor_failed') await gateway.store.release(it.ref).catch(() => undefined)
+  }
+}
+
+const finished = async (recording: Recording): Promise<void> => {
+  for await (const _piece of recording.read());
+}
+
+const keyReused = (): Refusal =>
+  refuse('idempotency_key_reused', "This 'Idempotency-Key' was used with another body; use a new key for a new call.")
+
+const stillRunning = (): Refusal =>
+  refuse('idempotency_in_progress', "A call with this 'Idempotency-Key' is still running; try again in 5 s.", {
+    members: { retry_after: 5 },
+    headers: { 'retry-after': '5' },
+  })

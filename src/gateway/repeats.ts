@@ -1,0 +1,14 @@
+/** Calls under an Idempotency-Key that run in this process now, for others to join. */
+import type { Answer } from './answer.ts'
+import type { Recording } from './recording.ts'
+
+export type Running = {
+  readonly fingerprint: string
+  readonly recording: Recording
+  /** Resolves when the answer begins; its body is in the recording when it is a stream. */
+  readonly answer: Promise<Answer>
+}
+
+export type Repeats = Map<string, Running>
+
+export const newRepeats = (): Repeats => new Map()

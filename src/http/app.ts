@@ -1,0 +1,96 @@
+/**
+ * The server as a function: a Request in, a Response out. No port is needed to test it.
+ * Everything an answer carries beside its body is added here: request id, rate-limit headers, the error body, the log line.
+ */
+import { Refusal, refusalBody, refuse } from '../core/refusal.ts'
+import type { Answer } from '../gateway/answer.ts'
+import { CallerGone } from '../gateway/ask-vendor.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { newTrace, rateHeaders, type Trace } from '../gateway/trace.ts'
+import { checkHeaders } from './headers.ts'
+import { HelperRefusal } from './helper-refusal.ts'
+import { checkPath, splitUrl } from './path.ts'
+import { createRouter } from './router.ts'
+import { routes } from './routes.ts'
+
+export type App = { readonly fetch: (request: Request) => Promise<Response> }
+
+export const createApp = (gateway: Gateway): App => {
+  const match = createRouter(routes)
+  return {
+    fetch: async (request) => {
+      const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
+      const { path, query } = splitUrl(request.url)
+      try {
+        const refusal = checkPath(path) ?? checkHeaders(request.headers)
+        if (refusal) throw refusal
+        const matched = match(request.method, path)
+        if (matched instanceof Refusal) throw matched
+        const answer = await matched.route.handler(gateway, { request, params: matched.params, query, trace })
+        return respond(gateway, trace, answer)
+      } catch (thrown) {
+        return respondRefusal(gateway, trace, thrown)
+      }
+    },
+  }
+}
+
+const respond = (gateway: Gateway, trace: Trace, answer: Answer): Response => {
+  const headers = { ...answer.headers, ...trace.headers, 'x-request-id': trace.callId, ...rateHeadersOf(trace) }
+  const body = answer.body instanceof Uint8Array ? answer.body : loggedStream(gateway, trace, answer.status, answer.body)
+  if (answer.body instanceof Uint8Array) logCall(gateway, trace, answer.status)
+  return new Response(body, { status: answer.status, headers })
+}
+
+/** A stream's log line is written when it has ended, with what it cost. */
+async function* loggedStream(gateway: Gateway, trace: Trace, status: number, body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } finally {
+    logCall(gateway, trace, status)
+  }
+}
+
+const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown): Response => {
+  if (thrown instanceof CallerGone) {
+    trace.ended = 'client_gone'
+    logCall(gateway, trace, 499)
+    return new Response(null, { status: 499 })
+  }
+  if (thrown instanceof HelperRefusal) return Response.json(thrown.body, { status: thrown.status, headers: { 'x-request-id': trace.callId } })
+  const refusal = thrown instanceof Refusal ? thrown : internalError(gateway, trace, thrown)
+  trace.ended = refusal.code
+  logCall(gateway, trace, refusal.status)
+  return new Response(JSON.stringify(refusalBody(refusal, trace.callId)), {
+    status: refusal.status,
+    headers: {
+      'content-type': 'application/json',
+      ...refusal.headers,
+      ...trace.headers,
+      'x-request-id': trace.callId,
+      ...rateHeadersOf(trace),
+    },
+  })
+}
+
+const internalError = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
+  gateway.log.error('internal error', { call: trace.callId, error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })
+  return refuse('internal_error', 'The server failed at this call; it was not charged. The request id helps the operator find out why.')
+}
+
+const rateHeadersOf = (trace: Trace): Record<string, string> => (trace.rate === undefined ? {} : rateHeaders(trace.rate))
+
+const logCall = (gateway: Gateway, trace: Trace, status: number): void => {
+  gateway.log.call({
+    call: trace.callId,
+    key: trace.keyId,
+    model: trace.model,
+    vendor: trace.vendor,
+    status,
+    ended: trace.ended,
+    attempts: trace.attempts,
+    charged: trace.charged,
+    first_byte_ms: trace.firstByteMs,
+    took_ms: gateway.clock.monotonicMs() - trace.startedMs,
+  })
+}

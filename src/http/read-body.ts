@@ -1,0 +1,27 @@
+/** Request bodies: bounded, uncompressed JSON, read only once the caller is known. */
+import { invalid, refuse } from '../core/refusal.ts'
+
+/** Reads the body's bytes. Throws the Refusal that names what is wrong with it. */
+export const readBody = async (request: Request, bytesMax: number): Promise<Uint8Array> => {
+  const { headers } = request
+  const encoding = headers.get('content-encoding')
+  if (encoding !== null && encoding !== 'identity')
+    throw refuse('unsupported_media_type', "Send the body uncompressed, without 'Content-Encoding'.")
+  const type = headers.get('content-type')
+  if (type === null || !JSON_TYPE.test(type))
+    throw refuse('unsupported_media_type', "Send the body as JSON with 'Content-Type: application/json'.")
+  const declared = headers.get('content-length')
+  if (declared !== null && Number.parseInt(declared, 10) > bytesMax) throw tooLarge(bytesMax)
+  let bytes: Uint8Array
+  try {
+    bytes = await request.bytes()
+  } catch {
+    throw invalid('body', 'The body broke off before its end.')
+  }
+  if (bytes.length > bytesMax) throw tooLarge(bytesMax)
+  return bytes
+}
+
+const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i
+
+const tooLarge = (bytesMax: number) => refuse('request_too_large', `The body may be at most ${bytesMax} bytes.`)

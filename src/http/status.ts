@@ -1,0 +1,37 @@
+/** GET /api/status: whether the service and its parts work; 200 whatever the answer. */
+import type { Answer } from '../gateway/answer.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { vendorRests } from '../routing/deployments.ts'
+import { json } from './reply.ts'
+
+type Check = { readonly status: 'ok' | 'degraded'; readonly latency_ms?: number; readonly error?: string }
+
+const PING_MS = 2_000
+
+export const getStatus = async (gateway: Gateway): Promise<Answer> => {
+  const health = gateway.book.health()
+  const services: Record<string, Check> = {
+    api: { status: 'ok' },
+    database: await checkDatabase(gateway),
+    ledger: health.fresh ? { status: 'ok' } : { status: 'degraded', error: 'not in touch with the ledger; new calls are refused' },
+  }
+  const now = gateway.clock.monotonicMs()
+  for (const [id, setup] of gateway.vendors)
+    services[`vendors.${id}`] = vendorRests(setup, gateway.traffic, now)
+      ? { status: 'degraded', error: 'recent calls failed; it is tried again shortly' }
+      : { status: 'ok' }
+  const degraded = Object.values(services).some((check) => check.status === 'degraded')
+  return json({ status: degraded ? 'degraded' : 'ok', services })
+}
+
+const checkDatabase = async (gateway: Gateway): Promise<Check> => {
+  const started = gateway.clock.monotonicMs()
+  const late = gateway.clock.sleep(PING_MS).then(() => 'late' as const)
+  const ping = gateway.store.ping().then(
+    () => 'ok' as const,
+    () => 'failed' as const,
+  )
+  const outcome = await Promise.race([ping, late])
+  const latency_ms = Math.round((gateway.clock.monotonicMs() - started) * 10) / 10
+  return outcome === 'ok' ? { status: 'ok', latency_ms } : { status: 'degraded', latency_ms, error: `the database ${outcome === 'late' ? 'does not answer' : 'cannot be reached'}` }
+}

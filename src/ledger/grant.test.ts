@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { growth, type Meter, type Shortage, shortMeters, verdictOf, WALLET_MINIMUM } from './grant.ts'
+
+const USD = 1_000_000_000n
+const wallet = (room: bigint): Meter => ({ limit: 'wallet', room })
+const cap = (
+  room: bigint,
+  limit: 'spend_cap_usd' | 'monthly_cap_usd' = 'spend_cap_usd',
+  owner = 'k',
+): Meter => ({
+  limit,
+  room,
+  owner,
+  scope: `${owner} ${limit}`,
+  lim: USD,
+})
+const short = (meter: Meter, rest: Partial<Shortage> = {}): Shortage => ({
+  meter,
+  idle: 0n,
+  held: 0n,
+  spent: 0n,
+  ...rest,
+})
+const ask = (need: bigint, want = need, ownUnused = 0n) => ({ need, want, ownUnused })
+
+describe('a grant', () => {
+  test('gives what is wanted, but at most half of what is left', () => {
+    expect(growth([wallet(10n * USD)], ask(USD / 100n, USD))).toEqual({ grown: USD, tight: false })
+    expect(growth([wallet(10n * USD)], ask(USD / 100n, 9n * USD))).toEqual({ grown: 5n * USD, tight: false })
+    expect(growth([wallet(10n * USD), cap(2n * USD)], ask(USD / 100n, 9n * USD))).toEqual({
+      grown: USD,
+      tight: false,
+    })
+  })
+
+  test('gives exactly the need and says so when less than 20 calls or 0.05 USD are left', () => {
+    expect(growth([wallet(USD)], ask(USD / 19n, USD))).toEqual({ grown: USD / 19n, tight: true })
+    expect(growth([wallet(USD / 20n - 1n)], ask(1n, USD))).toEqual({ grown: 1n, tight: true })
+    expect(growth([wallet(USD / 20n)], ask(1n, USD))).toEqual({ grown: USD / 40n, tight: false })
+  })
+
+  test('never takes more than any meter has, for every ask that fits', () => {
+    const amount = fc.bigInt({ min: 0n, max: 100n * USD })
+    const property = fc.property(
+      fc.array(amount, { minLength: 1, maxLength: 5 }),
+      amount,
+      amount,
+      (rooms, need, want) => {
+        const meters = rooms.map((room, place) => (place === 0 ? wallet(room) : cap(room)))
+        fc.pre(shortMeters(meters, ask(need, want)).length === 0)
+        const { grown } = growth(meters, ask(need, want))
+        expect(grown).toBeGreaterThanOrEqual(need)
+        if (need > 0n) for (const room of rooms) expect(grown).toBeLessThanOrEqual(room)
+      },
+    )
+    fc.assert(property, { seed: 7 })
+  })
+
+  test('renews a lease without a need, even when a lowered cap has left less than nothing', () => {
+    const meters = [wallet(USD), cap(-USD)]
+    expect(shortMeters(meters, ask(0n, USD))).toEqual([])
+    expect(growth(meters, ask(0n, USD)).grown).toBe(0n)
+  })
+
+  test('needs 0.01 USD in the wallet for any call, counting the own unused room', () => {
+    expect(shortMeters([wallet(WALLET_MINIMUM - 1n)], ask(1n))).toHaveLength(1)
+    expect(shortMeters([wallet(WALLET_MINIMUM - 1n)], ask(1n, 1n, 1n))).toEqual([])
+    expect(shortMeters([wallet(WALLET_MINIMUM)], ask(1n))).toEqual([])
+  })
+})
+
+describe('a refused grant', () => {
+  test('asks for idle money back only if that can help', () => {
+    expect(verdictOf([short(wallet(0n), { idle: USD })], ask(USD), 1n).outcome).toBe('recall')
+    expect(verdictOf([short(wallet(0n), { idle: USD - 1n })], ask(USD), 1n).outcome).toBe('insufficient')
+    expect(verdictOf([short(wallet(0n), { idle: USD }), short(cap(0n))], ask(USD), 1n).outcome).toBe('cap')
+  })
+
+  test('names the limit with the least room, and of equal ones the cap before the wallet', () => {
+    const binding = (...list: [Shortage, ...Shortage[]]) => verdictOf(list, ask(USD), 1n).binding.meter.limit
+    expect(binding(short(wallet(5n)), short(cap(4n)))).toBe('spend_cap_usd')
+    expect(binding(short(wallet(3n)), short(cap(4n)))).toBe('wallet')
+    expect(binding(short(wallet(4n)), short(cap(4n, 'monthly_cap_usd')))).toBe('monthly_cap_usd')
+    expect(binding(short({ limit: 'stop_at_remaining_usd', room: -1n }), short(wallet(0n)))).toBe(
+      'stop_at_remaining_usd',
+    )
+  })
+
+  test('exhausts a cap only when the smallest useful charge does not fit what is not yet spent', () => {
+    const exhausted = (spent: bigint, useful: bigint) =>
+      verdictOf([short(cap(0n), { spent, held: USD })], ask(USD), useful).exhausted
+    expect(exhausted(USD - 5n, 5n)).toEqual([])
+    expect(exhausted(USD - 4n, 5n)).toEqual([{ owner: 'k', limit: 'spend_cap_usd' }])
+  })
+
+  test('exhausts nothing while a recall is under way', () => {
+    expect(verdictOf([short(cap(0n), { idle: USD, spent: USD })], ask(USD), 5n).exhausted).toEqual([])
+  })
+})

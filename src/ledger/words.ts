@@ -1,0 +1,136 @@
+/** The ledger's words: accounts, transfers, holds and the operations that move money. Amounts are nano-USD. */
+import type { Nano } from '../core/money.ts'
+import type { Instant } from '../core/time.ts'
+import type { Usage } from '../core/usage.ts'
+import type { KeyId, WalletId } from '../tenancy/key.ts'
+
+export type InstanceId = string
+export type LeaseId = string
+/** A UUID; for a call with an Idempotency-Key it is derived from it, so a repeat collides in the ledger. */
+export type CallId = string
+/** A wallet or one of the house accounts below. */
+export type AccountId = string
+
+/** Accounts of the house: unbounded, their balance is the sum of their postings, so no row is hot. */
+export const houseAccounts = ['cash', 'promo', 'revenue', 'loss'] as const
+export type HouseAccount = (typeof houseAccounts)[number]
+
+export type TransferKind = 'topup' | 'grant' | 'usage' | 'refund' | 'writeoff' | 'adjust'
+
+/** One row is one debit and one credit, so an unbalanced entry cannot be written. (kind, ref) is unique: a replay changes nothing. */
+export type Transfer = {
+  readonly kind: TransferKind
+  readonly ref: string
+  readonly debit: AccountId
+  readonly credit: AccountId
+  readonly amount: Nano
+  readonly note?: string
+}
+
+/** What binds when money does not fit; the `limit` member of a 402. */
+export type BindingLimit =
+  | 'wallet'
+  | 'spend_cap_usd'
+  | 'monthly_cap_usd'
+  | 'sub_wallet'
+  | 'stop_at_remaining_usd'
+
+/**
+ * Asks for money for one spending path (instance, key, month).
+ * `need` is the growth without which the call cannot run, `want` the growth that spares the next trips,
+ * `useful` the smallest charge that would still be of use: when a cap cannot even cover that, the key is disabled.
+ */
+export type GrantAsk = {
+  readonly instance: InstanceId
+  readonly keyId: KeyId
+  /** The instance's open lease for this path if it has one, else a fresh id to open. */
+  readonly leaseId: LeaseId
+  readonly need: Nano
+  readonly want: Nano
+  readonly useful: Nano
+  readonly ttlMs: number
+}
+
+export type Granted = {
+  readonly outcome: 'granted'
+  readonly leaseId: LeaseId
+  /** The increment, never an absolute: memory adds it. */
+  readonly grown: Nano
+  /** Milliseconds the lease lives from the moment of the grant; shorter than the TTL at the end of a month. */
+  readonly lifeMs: number
+  /** Money is short: lease exactly what each call needs and ask the ledger for every call. */
+  readonly tight: boolean
+  /** Settled wallet balance, for `_remaining_credits`. */
+  readonly remaining: Nano
+}
+
+export type GrantRefused = {
+  readonly outcome: 'unknown_key' | 'disabled' | 'recall' | 'cap' | 'insufficient'
+  readonly limit?: BindingLimit
+  readonly required: Nano
+  /** What the binding limit still has for this key, counting the instance's own unused room. */
+  readonly available: Nano
+  /** What open calls hold of the binding limit. */
+  readonly held: Nano
+  /** Version of the key after this, when the grant changed it (auto-disable). */
+  readonly keyVersion?: number
+}
+
+export type Intent = { readonly callId: CallId; readonly leaseId: LeaseId; readonly hold: Nano }
+
+/** A running call's checkpoint: its hold as extended so far, and what it would cost if it ended now. */
+export type Progress = { readonly callId: CallId; readonly hold: Nano; readonly spent: Nano }
+
+/** What was used, for reports and receipts; kept apart from the money so that it can be deleted. */
+export type UsageDetail = {
+  readonly keyId: KeyId
+  readonly model: string
+  readonly vendor: string
+  readonly usage: Usage
+  readonly estimated: boolean
+  readonly priceVersion: string
+  readonly startedAt: Instant
+  readonly tookMs: number
+  readonly firstByteMs: number
+  /** How the call ended: `ok`, `client_gone`, `vendor_failed`, `cost_ceiling`, `deadline`. */
+  readonly ended: string
+}
+
+/** An answer kept for replay under an Idempotency-Key, stored in the transaction that settles the call. */
+export type StoredAnswer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export type IdempotencyRef = { readonly keyId: KeyId; readonly endpoint: string; readonly key: string }
+
+export type Settle = {
+  readonly callId: CallId
+  readonly leaseId: LeaseId
+  readonly walletId: WalletId
+  /** Never above the call's hold. */
+  readonly charge: Nano
+  /** What the vendor reported above the hold: the house pays it, and an alert fires. */
+  readonly excess: Nano
+  readonly detail: UsageDetail
+  readonly answer?: { readonly ref: IdempotencyRef; readonly answer: StoredAnswer }
+}
+
+/** One group commit. May be resent word for word after a lost connection: repeating it changes nothing. */
+export type FlushBatch = {
+  readonly instance: InstanceId
+  readonly intents: readonly Intent[]
+  readonly progress: readonly Progress[]
+  readonly settles: readonly Settle[]
+  readonly voids: readonly CallId[]
+}
+
+export type FlushResult = {
+  /** Intents that are durable; an intent that is missing was fenced and its call must not answer. */
+  readonly opened: ReadonlySet<CallId>
+  /** Progress that was accepted; a missing one means the call is no longer open. */
+  readonly extended: ReadonlySet<CallId>
+  /** Settled calls, with the settled balance their wallet is left with. */
+  readonly settled: ReadonlyMap<CallId, Nano>
+}

@@ -1,0 +1,60 @@
+/**
+ * Reading a vendor's usage: inclusive totals become disjoint classes. A usage that is silent or absurd is no usage: the
+ * meter then estimates, and says so.
+ * Source of the format: OpenAI API reference, "CompletionUsage".
+ */
+import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
+import type { Usage } from '../core/usage.ts'
+import type { UsageTaste } from './usage-taste.ts'
+
+/** More tokens than any call has: a count beyond it is a fault, not a bill. */
+const COUNT_MAX = 1_000_000_000
+
+/** A count that is there and sane, undefined when it is absent. */
+const count = (value: Json | undefined): number | undefined | 'absurd' => {
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX ? value : 'absurd'
+}
+
+/** Reads a usage object of this vendor. */
+export const readUsage = (raw: JsonObject, taste: UsageTaste): Usage | undefined => {
+  const prompt = isObject(raw.prompt_tokens_details) ? raw.prompt_tokens_details : {}
+  const completion = isObject(raw.completion_tokens_details) ? raw.completion_tokens_details : {}
+  const counts = {
+    input: count(raw.prompt_tokens),
+    output: count(raw.completion_tokens) ?? 0,
+    // DeepSeek reports cache hits beside the totals, Moonshot under its own name; the others in the details.
+    cacheRead: count(prompt.cached_tokens ?? raw.prompt_cache_hit_tokens ?? raw.cached_tokens) ?? 0,
+    cacheWrite: count(prompt.cache_write_tokens ?? prompt.cache_creation_tokens) ?? 0,
+    inputAudio: count(prompt.audio_tokens) ?? 0,
+    reasoning: count(completion.reasoning_tokens ?? raw.reasoning_tokens) ?? 0,
+    outputAudio: count(completion.audio_tokens) ?? 0,
+  }
+  const { input, output, cacheRead, cacheWrite, inputAudio, reasoning, outputAudio } = counts
+  if (input === undefined || input === 'absurd' || output === 'absurd' || cacheRead === 'absurd' || cacheWrite === 'absurd') return undefined
+  if (inputAudio === 'absurd' || reasoning === 'absurd' || outputAudio === 'absurd') return undefined
+  const plainInput = input - cacheRead - cacheWrite - inputAudio
+  const plainOutput = output - outputAudio - (taste.reasoningApart === true ? 0 : reasoning)
+  if (plainInput < 0 || plainOutput < 0) return undefined
+  return present({
+    input: plainInput,
+    cache_read: cacheRead,
+    cache_write: cacheWrite,
+    input_audio: inputAudio,
+    output: plainOutput,
+    reasoning,
+    output_audio: outputAudio,
+  })
+}
+
+/** Zero of a class is left out, except that an explicit zero of input stays: the vendor did report. */
+const present = (usage: Usage & { readonly input: number }): Usage => {
+  const kept: { -readonly [Class in keyof Usage]: Usage[Class] } = { input: usage.input }
+  for (const name of ['cache_read', 'cache_write', 'input_audio', 'output', 'reasoning', 'output_audio'] as const)
+    setIfUsed(kept, name, usage[name] ?? 0)
+  return kept
+}
+
+const setIfUsed = (usage: { -readonly [Class in keyof Usage]: Usage[Class] }, name: keyof Usage, units: number): void => {
+  if (units > 0) usage[name] = units
+}

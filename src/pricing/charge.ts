@@ -1,0 +1,67 @@
+/** The charge of a call: units times prices, one rounding, upwards, on the total. */
+import type { Price, Rates } from '../core/model.ts'
+import { type Nano, nanoFromPicoUp, type Pico } from '../core/money.ts'
+import { inputTokens, type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
+
+/** What a class without a rate of its own is priced as. */
+const base: { readonly [Class in UsageClass]?: UsageClass } = {
+  cache_read: 'input',
+  cache_write: 'input',
+  cache_write_1h: 'cache_write',
+  input_audio: 'input',
+  cache_read_audio: 'input_audio',
+  input_image: 'input',
+  reasoning: 'output',
+  output_audio: 'output',
+  output_image: 'output',
+}
+
+/** The rate of a class in a set of rates; 0 only where neither it nor its base class is priced. */
+export const rateOf = (rates: Rates, usageClass: UsageClass): Pico => {
+  let at: UsageClass | undefined = usageClass
+  while (at !== undefined) {
+    const rate = rates[at]
+    if (rate !== undefined) return rate
+    at = base[at]
+  }
+  return 0
+}
+
+/** The rates in force for an input of that many tokens: the tier it reaches prices the whole call. */
+export const ratesFor = (price: Price, input: number): Rates => {
+  let rates = price.rates
+  for (const tier of price.tiers) if (input > tier.aboveInputTokens) rates = { ...price.rates, ...tier.rates }
+  return rates
+}
+
+/** The exact cost of a usage, rounded up once to a nano-dollar. */
+export const chargeFor = (price: Price, usage: Usage): Nano => {
+  const rates = price.tiers.length === 0 ? price.rates : ratesFor(price, inputTokens(usage))
+  let small = 0
+  for (const usageClass of usageClasses) {
+    const units = usage[usageClass]
+    if (units !== undefined && units > 0) small += units * rateOf(rates, usageClass)
+  }
+  // Numbers are exact below 2^53 pico-dollars, some nine thousand dollars; beyond it the sum is taken again in bigints.
+  return Number.isSafeInteger(small) ? nanoFromPicoUp(BigInt(small)) : nanoFromPicoUp(largeSum(rates, usage))
+}
+
+const largeSum = (rates: Rates, usage: Usage): bigint =>
+  usageClasses.reduce((sum, one) => sum + BigInt(usage[one] ?? 0) * BigInt(rateOf(rates, one)), 0n)
+
+/** USD by usage class as exact decimal texts, before the rounding of the total. */
+export const costDetails = (price: Price, usage: Usage): Record<string, string> => {
+  const rates = ratesFor(price, inputTokens(usage))
+  const details: Record<string, string> = {}
+  for (const usageClass of usageClasses) {
+    const units = usage[usageClass]
+    if (units !== undefined && units > 0) details[usageClass] = decimalFromPico(BigInt(units) * BigInt(rateOf(rates, usageClass)))
+  }
+  return details
+}
+
+const decimalFromPico = (pico: bigint): string => {
+  const digits = pico.toString().padStart(13, '0')
+  const fraction = digits.slice(-12).replace(/0+$/, '')
+  return digits.slice(0, -12) + (fraction === '' ? '' : `.${fraction}`)
+}

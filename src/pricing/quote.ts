@@ -1,0 +1,73 @@
+/**
+ * Quotes: the most a call can cost before anyone has counted a token. The charge never exceeds the quote for any usage
+ * that the model's and the caller's bounds allow.
+ */
+import type { InputSize } from '../core/call.ts'
+import type { Model, Rates } from '../core/model.ts'
+import { type Nano, nanoFromPicoUp, type Pico } from '../core/money.ts'
+import type { UsageClass } from '../core/usage.ts'
+import { rateOf, ratesFor } from './charge.ts'
+
+/** Tokens a vendor's template may add beyond what the body's own JSON around the text already allows for. */
+const TEMPLATE_TOKENS = 64
+/** A second of audio is at least this many base64 characters in any format the vendors take (some 8 kbit/s)… */
+const AUDIO_CHARACTERS_A_SECOND = 1_300
+/** …and at most this many tokens. */
+const AUDIO_TOKENS_A_SECOND = 50
+
+const textClasses: readonly UsageClass[] = ['input', 'cache_read', 'cache_write', 'cache_write_1h', 'input_image']
+const audioClasses: readonly UsageClass[] = ['input_audio', 'cache_read_audio', ...textClasses]
+const outputClasses: readonly UsageClass[] = ['output', 'reasoning']
+const spokenClasses: readonly UsageClass[] = [...outputClasses, 'output_audio', 'output_image']
+
+/** The most input tokens the call can have: no byte-level tokenizer makes more tokens than bytes, no model takes more than its context. */
+export const inputBound = (model: Model, size: InputSize): number => Math.min(unboundedInput(model, size), model.contextTokens)
+
+const unboundedInput = (model: Model, size: InputSize): number =>
+  size.textBytes + TEMPLATE_TOKENS + size.images * model.imageTokensMax + audioTokens(size)
+
+const audioTokens = (size: InputSize): number =>
+  size.audioBytes === 0 ? 0 : (Math.ceil(size.audioBytes / AUDIO_CHARACTERS_A_SECOND) + 1) * AUDIO_TOKENS_A_SECOND
+
+const dearest = (rates: Rates, classes: readonly UsageClass[]): Pico => Math.max(...classes.map((one) => rateOf(rates, one)))
+
+type Dearest = { readonly input: Pico; readonly output: Pico; readonly call: Pico }
+
+/** The highest rates that an input of up to `tokens` can meet: each tier it may reach, the dearest class of each side. */
+const dearestRates = (model: Model, size: InputSize, tokens: number): Dearest => {
+  const input = size.audioBytes > 0 ? audioClasses : textClasses
+  const output = model.capabilities.includes('audio') ? spokenClasses : outputClasses
+  const reached = model.price.tiers.filter((tier) => tokens > tier.aboveInputTokens)
+  const sets = [model.price.rates, ...reached.map((tier) => ratesFor(model.price, tier.aboveInputTokens + 1))]
+  return {
+    input: Math.max(...sets.map((rates) => dearest(rates, input))),
+    output: Math.max(...sets.map((rates) => dearest(rates, output))),
+    call: Math.max(...sets.map((rates) => rateOf(rates, 'call'))),
+  }
+}
+
+/** The most the call can cost with up to `maxOutput` tokens in each of `choices` answers. */
+export const ceiling = (model: Model, size: InputSize, maxOutput: number, choices: number): Nano => {
+  const tokens = inputBound(model, size)
+  const rates = dearestRates(model, size, tokens)
+  const small = tokens * rates.input + maxOutput * choices * rates.output + rates.call
+  if (Number.isSafeInteger(small)) return nanoFromPicoUp(BigInt(small))
+  return nanoFromPicoUp(
+    BigInt(tokens) * BigInt(rates.input) + BigInt(maxOutput) * BigInt(choices) * BigInt(rates.output) + BigInt(rates.call),
+  )
+}
+
+/** The largest output bound, up to the model's own, whose ceiling fits the budget; 0 when none does. */
+export const affordableOutput = (model: Model, size: InputSize, choices: number, budget: Nano): number => {
+  const tokens = inputBound(model, size)
+  const rates = dearestRates(model, size, tokens)
+  const left = budget * 1_000n - BigInt(tokens) * BigInt(rates.input) - BigInt(rates.call)
+  if (left < 0n) return 0
+  const each = BigInt(choices) * BigInt(rates.output)
+  if (each === 0n) return model.maxOutputTokens
+  const affordable = left / each
+  return affordable > BigInt(model.maxOutputTokens) ? model.maxOutputTokens : Number(affordable)
+}
+
+/** The smallest charge that would still be of use: the input and one token of output. */
+export const smallestUseful = (model: Model, size: InputSize): Nano => ceiling(model, size, model.kind === 'chat' ? 1 : 0, 1)

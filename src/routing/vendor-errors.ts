@@ -1,0 +1,90 @@
+/**
+ * What a vendor's error status means for the call: try elsewhere, tell the caller, or both in turn.
+ * The vendor's own text reaches a caller only where it speaks of the caller's request, shortened and without secrets.
+ */
+import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
+import { type Refusal, refuse } from '../core/refusal.ts'
+
+export type VendorVerdict =
+  /** The request itself is at fault: every deployment would say the same. */
+  | { readonly retry: false; readonly refusal: Refusal }
+  /** Another deployment may answer; `restMs` is how long this one asked to be left alone. */
+  | { readonly retry: true; readonly refusal: Refusal; readonly restMs: number | undefined }
+
+type VendorError = { readonly status: number; readonly code: string; readonly message: string }
+
+const decoder = new TextDecoder()
+const MESSAGE_MAX = 300
+
+export const judgeVendorError = (
+  answer: { status: number; retryAfter: string | null; body: Uint8Array },
+  vendor: string,
+  secret: string | undefined,
+): VendorVerdict => {
+  const error = readVendorError(answer.status, answer.body)
+  if (isContentFilter(error))
+    return final(refuse('content_policy_violation', "The request was blocked by the vendor's safety filters."))
+  if (isContextLength(error))
+    return final(refuse('context_length_exceeded', withoutSecrets(error.message, secret) || "The request does not fit the model's context."))
+  if (answer.status === 413) return final(refuse('request_too_large', `The vendor ${vendor} refuses a request of this size.`))
+  if (answer.status === 400 || answer.status === 422) {
+    const text = withoutSecrets(error.message, secret)
+    return final(
+      refuse('invalid_parameter', text === '' ? `The vendor ${vendor} refused the request.` : `The vendor ${vendor} refused the request: ${text}`),
+    )
+  }
+  return { retry: true, refusal: vendorDown(vendor, answer.status), restMs: restOf(answer.retryAfter) }
+}
+
+/** The 503 for a vendor that failed, with what the status tells without its text. */
+export const vendorDown = (vendor: string, status: number | undefined): Refusal => {
+  const reason =
+    status === undefined
+      ? 'did not answer'
+      : status === 429
+        ? 'is over its rate limit'
+        : status === 401 || status === 403
+          ? "does not accept this server's credentials"
+          : status === 404
+            ? 'does not know this model'
+            : 'failed'
+  return refuse('upstream_error', `The vendor ${vendor} ${reason}. Nothing was charged; a model of another vendor may work.`, {
+    members: { provider: vendor },
+  })
+}
+
+/** Reads the error objects vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`. */
+export const readVendorError = (status: number, body: Uint8Array): VendorError => {
+  const value = parseJson(decoder.decode(body.subarray(0, 65_536)))
+  const nothing = { status, code: '', message: '' }
+  if (!isObject(value)) return nothing
+  const inner: JsonObject = isObject(value.error) ? value.error : value
+  const message = [inner.message, value.error, value.detail].find((part) => typeof part === 'string')
+  const codes = [inner.code, inner.type].filter((part) => typeof part === 'string')
+  return { status, code: codes.join(' '), message: typeof message === 'string' ? message : '' }
+}
+
+const final = (refusal: Refusal): VendorVerdict => ({ retry: false, refusal })
+
+const isContentFilter = (error: VendorError): boolean =>
+  error.status < 500 && /content_filter|content_policy|content_management|data_inspection|responsibleai/i.test(error.code)
+
+const isContextLength = (error: VendorError): boolean =>
+  (error.status === 400 || error.status === 413 || error.status === 422) &&
+  (/context_length|string_above_max_length|request_too_long/i.test(error.code) ||
+    /maximum context length|context window|too many tokens|prompt is too long/i.test(error.message))
+
+/** Removes the vendor key and anything that looks like one, links and account ids; shortens the rest. */
+export const withoutSecrets = (text: string, secret: string | undefined): string => {
+  const known = secret === undefined || secret === '' ? text : text.replaceAll(secret, '[hidden]')
+  return known
+    .replace(/\b(?:sk|gsk|xai|pk|org|proj|key|csk|nvapi|fw|r8|pplx)[-_][\w*.-]{4,}/gi, '[hidden]')
+    .replace(/\bBearer\s+\S+/gi, '[hidden]')
+    .replace(/https?:\/\/\S+/gi, '[link]')
+    .replace(/[\u0000-\u001f\u007f]+/g, ' ')
+    .slice(0, MESSAGE_MAX)
+    .trim()
+}
+
+const restOf = (retryAfter: string | null): number | undefined =>
+  retryAfter !== null && /^\d{1,5}$/.test(retryAfter) ? Number.parseInt(retryAfter, 10) * 1000 : undefined

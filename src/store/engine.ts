@@ -1,0 +1,59 @@
+/** A storage engine as the stores use it: one dialect of SQL with a few words that differ, in transactions. */
+
+/** What may be bound to a parameter. Parameters are written `$1`, `$2`, … in the text. */
+export type Value = string | number | bigint | null
+
+export type Row = Readonly<Record<string, unknown>>
+
+export type Statement = { readonly text: string; readonly params: readonly Value[] }
+
+/** Runs one statement inside a transaction. Statements issued without waiting run in order, in one round trip. */
+export type Run = (text: string, params?: readonly Value[]) => Promise<readonly Row[]>
+
+/**
+ * Which connection a transaction uses: `writer` for the group commits of calls, `control` for grants and everything
+ * people ask for, `relaxed` for what may be lost in a crash (heartbeats, rate windows) and so waits for no disk.
+ */
+export type Lane = 'writer' | 'control' | 'relaxed'
+
+/** The words in which the engines' SQL differs. */
+export type Words = {
+  /** Rows of the JSON array in a text parameter, in a column `value`. */
+  readonly each: (param: string) => string
+  /** The database's clock in milliseconds. */
+  readonly now: string
+  /** Locks the rows a select returns, of one table by its alias; empty where a transaction locks the whole database. */
+  readonly lock: (alias: string) => string
+  /** The same, leaving out rows that somebody else has locked. */
+  readonly lockFree: (alias: string) => string
+  /** For a transaction's one read of several tables: the same text means the same snapshot on both engines. */
+  readonly locksRows: boolean
+}
+
+export type Engine = {
+  readonly name: 'sqlite' | 'postgres'
+  readonly words: Words
+  /** One transaction of statements that do not depend on each other's answers: one round trip. */
+  batch(lane: Lane, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>
+  /** One transaction whose later statements depend on earlier answers. Repeated when a deadlock or the like undid it. */
+  transaction<T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T>
+  /** Runs a script of several statements, which decides itself about transactions; for migrations. */
+  exclusive<T>(work: (run: Run, script: (text: string) => Promise<void>) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** Runs one statement by itself. */
+export const once = async (engine: Engine, lane: Lane, statement: Statement): Promise<readonly Row[]> =>
+  (await engine.batch(lane, [statement]))[0] ?? []
+
+export const statement = (text: string, ...params: Value[]): Statement => ({ text, params })
+
+/** What a constraint of the schema refused, by the constraint's name where the engine tells it. */
+export class Violation extends Error {
+  readonly constraint: string
+
+  constructor(constraint: string, cause: unknown) {
+    super(`the database refused the change: ${constraint}`, { cause })
+    this.constraint = constraint
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Statements that move money between a lease and the accounts and budgets it draws on.
+ *
+ * Lock order everywhere: keys (sorted) → leases (sorted) → budgets (sorted) → accounts (sorted); other instances'
+ * leases after that only with SKIP LOCKED. `FOR NO KEY UPDATE`, never `FOR UPDATE`: inserting a lease takes a key-share
+ * lock on its account through the foreign key, and two transactions that both upgrade from it would deadlock.
+ */
+import type { Nano } from '../core/money.ts'
+import { type Statement, statement, type Words } from './engine.ts'
+
+/** Locks the budgets and the account of a lease that is already locked. */
+export const lockMeters = (words: Words, lease: string): readonly Statement[] =>
+  words.locksRows
+    ? [
+        statement(
+          `select b.scope from budget b where b.scope in (select s.scope from lease_scope s where s.lease_id = $1)
+           order by b.scope${words.lock('b')}`,
+          lease,
+        ),
+        statement(
+          `select a.id from account a where a.id = (select l.wallet_id from lease l where l.id = $1)${words.lock('a')}`,
+          lease,
+        ),
+      ]
+    : []
+
+/**
+ * Moves what a lease has used out of `held` into `balance` and `used`, and changes what it holds by `delta`.
+ * The lease and its meters must be locked, and `state` must be the lease's state, else nothing happens.
+ */
+export const fold = (lease: string, delta: Nano, state: string): readonly Statement[] => [
+  statement(
+    `update budget set used = budget.used + l.used, held = budget.held - l.used + cast($2 as bigint),
+       calls = budget.calls + l.calls
+     from lease l where l.id = $1 and l.state = $3
+       and budget.scope in (select s.scope from lease_scope s where s.lease_id = $1)`,
+    lease,
+    delta,
+    state,
+  ),
+  statement(
+    `update account set balance = account.balance - l.used, held = account.held - l.used + cast($2 as bigint)
+     from lease l where l.id = $1 and l.state = $3 and account.id = l.wallet_id`,
+    lease,
+    delta,
+    state,
+  ),
+  statement(
+    `update lease set granted = granted - used + cast($2 as bigint), used = 0, calls = 0
+     where id = $1 and state = $3`,
+    lease,
+    delta,
+    state,
+  ),
+]

@@ -1,0 +1,61 @@
+/** Heartbeats of the processes that serve, and with them the proof of which key changes each has read. */
+import { type Engine, once, statement } from './engine.ts'
+import { keyOf } from './key-row.ts'
+import type { InstanceStore } from './port.ts'
+import { countOf, maybeText, onlyRow, textOf } from './row.ts'
+
+/** A change is stamped before it commits; no transaction may live this long, so reading back this far misses none. */
+const COMMIT_SLACK_MS = 10_000
+/** Silent for longer than this, an instance does not count as live. */
+const LIVE_MS = 2_000
+
+export const instanceStore = (engine: Engine): InstanceStore => {
+  const { now } = engine.words
+  const write = `insert into instance (id, beat_at, seen, nudge) values ($1, ${now}, $2, $3)
+    on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
+    returning beat_at`
+  return {
+    beat: async (instance, seen, nudge) => {
+      // Two transactions: the reads must start after the beat is committed, or they would prove nothing.
+      const row = onlyRow(
+        await once(engine, 'relaxed', statement(write, instance, seen ?? null, nudge ?? null)),
+      )
+      const at = countOf(row, 'beat_at')
+      const since = (seen ?? at) - COMMIT_SLACK_MS
+      const [keys = [], leases = [], live = []] = await engine.batch('relaxed', [
+        statement('select * from api_key where changed_at > $1 order by changed_at', since),
+        statement(
+          `select id from lease where instance = $1 and state = 'open' and recall = 1 order by id`,
+          instance,
+        ),
+        statement(
+          `select cast(count(*) as bigint) as live from instance where beat_at > ${now} - ${LIVE_MS}`,
+        ),
+      ])
+      return {
+        at,
+        changed: keys.map(keyOf),
+        recalled: leases.map((lease) => textOf(lease, 'id')),
+        liveInstances: countOf(onlyRow(live), 'live'),
+      }
+    },
+    unaware: async (since, freshMs) => {
+      const rows = await once(
+        engine,
+        'control',
+        statement(
+          `select id, nudge from instance where (seen is null or seen < $1) and beat_at > ${now} - cast($2 as bigint) order by id`,
+          since,
+          freshMs,
+        ),
+      )
+      return rows.map((row) => {
+        const nudge = maybeText(row, 'nudge')
+        return { id: textOf(row, 'id'), ...(nudge === undefined ? {} : { nudge }) }
+      })
+    },
+    leave: async (instance) => {
+      await once(engine, 'control', statement('delete from instance where id = $1', instance))
+    },
+  }
+}

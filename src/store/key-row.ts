@@ -1,0 +1,85 @@
+/** Keys as rows of the database, and how a change of limits alters one. */
+import type { Month } from '../core/time.ts'
+import type { DisabledReason, Key, Limits } from '../tenancy/key.ts'
+import type { Row } from './engine.ts'
+import type { KeyChange } from './port.ts'
+import { countOf, maybeCount, maybeNano, maybeText, textOf, truthOf } from './row.ts'
+
+/** Leaves out members that are undefined, as optional properties must be. */
+const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
+
+const limitsOf = (row: Row, prefix: '' | 'granted_'): Limits =>
+  compact({
+    spendCap: maybeNano(row, `${prefix}spend_cap`),
+    monthlyCap: maybeNano(row, `${prefix}monthly_cap`),
+    rpm: maybeCount(row, `${prefix}rpm`),
+    stopAt: maybeNano(row, `${prefix}stop_at`),
+  })
+
+const reasons: readonly DisabledReason[] = ['self', 'operator', 'spend_cap', 'monthly_cap']
+
+const ancestorsOf = (row: Row): readonly string[] => {
+  const list: unknown = JSON.parse(textOf(row, 'ancestors'))
+  return Array.isArray(list) ? list.filter((id) => typeof id === 'string') : []
+}
+
+export const keyOf = (row: Row): Key => ({
+  id: textOf(row, 'id'),
+  walletId: textOf(row, 'wallet_id'),
+  orgId: textOf(row, 'org_id'),
+  ancestors: ancestorsOf(row),
+  label: textOf(row, 'label'),
+  prefix: textOf(row, 'prefix'),
+  limits: limitsOf(row, ''),
+  granted: limitsOf(row, 'granted_'),
+  deleted: truthOf(row, 'deleted'),
+  createdAt: countOf(row, 'created_at'),
+  version: countOf(row, 'version'),
+  ...compact({
+    subBudget: maybeText(row, 'sub_id'),
+    disabledReason: reasons.find((reason) => reason === row.disabled_reason),
+    disabledMonth: maybeText(row, 'disabled_month'),
+  }),
+})
+
+/** An absent member keeps the limit, null removes it. */
+const changed = (limits: Limits, change: KeyChange): Limits => {
+  const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined =>
+    next === undefined ? now : (next ?? undefined)
+  return compact({
+    spendCap: pick(limits.spendCap, change.spendCap),
+    monthlyCap: pick(limits.monthlyCap, change.monthlyCap),
+    rpm: pick(limits.rpm, change.rpm),
+    stopAt: pick(limits.stopAt, change.stopAt),
+  })
+}
+
+const raised = (before: bigint | undefined, after: bigint | undefined): boolean =>
+  before !== undefined && (after === undefined || after > before)
+
+/** A block by the operator is lifted by the creator only; a cap's block is lifted by a higher cap. */
+const reasonAfter = (key: Key, change: KeyChange, limits: Limits): DisabledReason | undefined => {
+  if (key.disabledReason === 'operator' && !change.byCreator) return 'operator'
+  if (change.disabledReason !== undefined) return change.disabledReason ?? undefined
+  if (key.disabledReason === 'spend_cap' && raised(key.limits.spendCap, limits.spendCap)) return undefined
+  if (key.disabledReason === 'monthly_cap' && raised(key.limits.monthlyCap, limits.monthlyCap))
+    return undefined
+  return key.disabledReason
+}
+
+/** The key as it stands after a change made in `month`. */
+export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
+  const { disabledReason: _reason, disabledMonth, ...rest } = key
+  const limits = changed(key.limits, change)
+  const reason = reasonAfter(key, change, limits)
+  return {
+    ...rest,
+    limits,
+    granted: change.byCreator ? changed(key.granted, change) : key.granted,
+    label: change.label ?? key.label,
+    version: key.version + 1,
+    ...(reason === undefined ? {} : { disabledReason: reason }),
+    ...(reason === 'monthly_cap' ? { disabledMonth: disabledMonth ?? month } : {}),
+  }
+}

@@ -1,0 +1,76 @@
+/** Settles a call whose lease was reaped before the settlement arrived: charged if there is room, else the house's loss. */
+import { least, type Nano } from '../core/money.ts'
+import type { Settle } from '../ledger/words.ts'
+import type { Engine, Row, Run, Words } from './engine.ts'
+import { maybeNano, nanoOf, textOf } from './row.ts'
+
+type Room = { readonly lease: Row; readonly room: Nano }
+
+/** Locks the lease and its meters and tells the least room under them. A lease that was pruned has no room. */
+const lockRoom = async (run: Run, words: Words, leaseId: string): Promise<Room | undefined> => {
+  const [leases, budgets, accounts] = await Promise.all([
+    run(`select l.* from lease l where l.id = $1${words.lock('l')}`, [leaseId]),
+    run(
+      `select b.lim, b.used, b.held from budget b
+       where b.scope in (select s.scope from lease_scope s where s.lease_id = $1) order by b.scope${words.lock('b')}`,
+      [leaseId],
+    ),
+    run(
+      `select a.* from account a where a.id = (select l.wallet_id from lease l where l.id = $1)${words.lock('a')}`,
+      [leaseId],
+    ),
+  ])
+  const [lease, account] = [leases[0], accounts[0]]
+  if (lease === undefined || account === undefined) return undefined
+  const free = nanoOf(account, 'balance') - nanoOf(account, 'held') - nanoOf(account, 'lowest')
+  const room = budgets.reduce((lowest, row) => {
+    const lim = maybeNano(row, 'lim')
+    return lim === undefined ? lowest : least(lowest, lim - nanoOf(row, 'used') - nanoOf(row, 'held'))
+  }, free)
+  return { lease, room }
+}
+
+const charge = async (
+  run: Run,
+  words: Words,
+  { callId, charge: amount }: Settle,
+  lease: Row,
+): Promise<void> => {
+  const id = textOf(lease, 'id')
+  await Promise.all([
+    run(
+      `insert into transfer (kind, ref, debit, credit, amount, key_id, month, sub_id, note, at)
+       select 'usage', $1, l.wallet_id, 'revenue', cast($2 as bigint), l.key_id, l.month, l.sub_id, 'late', ${words.now}
+       from lease l where l.id = $3`,
+      [callId, amount, id],
+    ),
+    run(
+      `update budget set used = used + cast($1 as bigint), calls = calls + 1
+       where scope in (select s.scope from lease_scope s where s.lease_id = $2)`,
+      [amount, id],
+    ),
+    run('update account set balance = balance - cast($1 as bigint) where id = $2', [
+      amount,
+      textOf(lease, 'wallet_id'),
+    ]),
+    // Another attempt of the call may be open elsewhere; what is charged is not charged again.
+    run('delete from inflight where call_id = $1', [callId]),
+  ])
+}
+
+/** Charges the call under the limits as they stand now, or posts a write-off. Repeating it changes nothing. */
+export const settleLate = (engine: Engine, settle: Settle): Promise<void> =>
+  engine.transaction('control', async (run) => {
+    const { words } = engine
+    const found = await lockRoom(run, words, settle.leaseId)
+    const before = await run(`select kind from transfer where kind in ('usage', 'writeoff') and ref = $1`, [
+      settle.callId,
+    ])
+    if (before.length > 0) return
+    if (found !== undefined && found.room >= settle.charge) return charge(run, words, settle, found.lease)
+    await run(
+      `insert into transfer (kind, ref, debit, credit, amount, key_id, note, at)
+       values ('writeoff', $1, 'loss', 'revenue', $2, $3, 'late', ${words.now}) on conflict (kind, ref) do nothing`,
+      [settle.callId, settle.charge, settle.detail.keyId],
+    )
+  })

@@ -1,0 +1,77 @@
+/** Brings a database to the schema of this code, once, however many processes start at the same time. */
+import type { Engine, Run } from './engine.ts'
+import ledgerPostgres from './migrations/0001-ledger.postgres.sql' with { type: 'text' }
+import ledger from './migrations/0001-ledger.sql' with { type: 'text' }
+import ledgerSqlite from './migrations/0001-ledger.sqlite.sql' with { type: 'text' }
+import { countOf, textOf } from './row.ts'
+
+export type Migration = {
+  readonly version: number
+  readonly name: string
+  /** SQL that both engines understand. */
+  readonly common: string
+  /** What only one engine understands, such as triggers; run after `common`. */
+  readonly own: { readonly sqlite?: string; readonly postgres?: string }
+}
+
+/** In order, numbered from 1 without gaps. A migration that was released is never edited: a new one follows. */
+export const migrations: readonly Migration[] = [
+  { version: 1, name: 'ledger', common: ledger, own: { sqlite: ledgerSqlite, postgres: ledgerPostgres } },
+]
+
+const textFor = (migration: Migration, engine: Engine['name']): string =>
+  `${migration.common}
+${migration.own[engine] ?? ''}`
+
+const checksumOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex')
+
+const check = (
+  applied: { version: number; name: string; checksum: string },
+  engine: Engine['name'],
+  known: readonly Migration[],
+) => {
+  const migration = known.find(({ version }) => version === applied.version)
+  if (migration === undefined) {
+    throw new Error(
+      `the database is newer than this program: it has migration ${applied.version} (${applied.name}), ` +
+        `this program knows ${known.length}. Start a newer version of Turnpike.`,
+    )
+  }
+  if (checksumOf(textFor(migration, engine)) !== applied.checksum) {
+    throw new Error(
+      `migration ${applied.version} (${applied.name}) was applied to the database in another form than this program has. ` +
+        'A released migration must not be edited.',
+    )
+  }
+}
+
+const appliedTo = async (run: Run) => {
+  await run(`create table if not exists schema_migration (
+    version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
+  const rows = await run('select version, name, checksum from schema_migration order by version')
+  return rows.map((row) => ({
+    version: countOf(row, 'version'),
+    name: textOf(row, 'name'),
+    checksum: textOf(row, 'checksum'),
+  }))
+}
+
+/**
+ * Applies what is missing, under a lock that all processes share; either all of it or nothing.
+ * Throws when the database is newer than `known`, or was made by other text than `known` has.
+ */
+export const migrate = (engine: Engine, known: readonly Migration[] = migrations): Promise<number> =>
+  engine.exclusive(async (run, script) => {
+    const applied = await appliedTo(run)
+    for (const one of applied) check(one, engine.name, known)
+    const missing = known.slice(applied.length)
+    for (const migration of missing) {
+      const text = textFor(migration, engine.name)
+      await script(text)
+      await run(
+        `insert into schema_migration (version, name, checksum, applied_at) values ($1, $2, $3, ${engine.words.now})`,
+        [migration.version, migration.name, checksumOf(text)],
+      )
+    }
+    return missing.length
+  })

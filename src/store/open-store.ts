@@ -1,0 +1,81 @@
+/** Opens the store named by an address: connects, brings the schema up to date, makes the house accounts. */
+import type { Instant } from '../core/time.ts'
+import { houseAccounts } from '../ledger/words.ts'
+import { type Engine, once, statement } from './engine.ts'
+import { idempotencyStore } from './idempotency-store.ts'
+import { instanceStore } from './instance-store.ts'
+import { ledgerStore } from './ledger-store.ts'
+import { migrate } from './migrate.ts'
+import type { Store } from './port.ts'
+import { openPostgres } from './postgres.ts'
+import { rateStore } from './rate-store.ts'
+import { nanoOf, onlyRow } from './row.ts'
+import { openSqlite } from './sqlite.ts'
+import { tenancyStore } from './tenancy-store.ts'
+
+export type StoreAddress = {
+  /** `sqlite:<path>`, `sqlite::memory:` or `postgres://…`. */
+  readonly url: string
+  /** Replaces the database's clock, for simulations; all stores on one database must agree on it. */
+  readonly now?: () => Instant
+}
+
+/** Connects to the engine an address names. Throws for an address of another form. */
+export const openEngine = ({ url, now }: StoreAddress): Engine => {
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, now)
+  const path = /^sqlite:(.+)$/.exec(url)?.[1]
+  if (path === undefined) throw new Error('DATABASE_URL must be sqlite:<path> or postgres://…')
+  return openSqlite(path, now)
+}
+
+const makeHouseAccounts = (engine: Engine): Promise<unknown> =>
+  engine.batch(
+    'control',
+    houseAccounts.map((id) =>
+      statement(
+        `insert into account (id, bounded, org_id, name, created_at) values ($1, 0, 'house', $1, ${engine.words.now})
+         on conflict (id) do nothing`,
+        id,
+      ),
+    ),
+  )
+
+const storeOn = (engine: Engine): Store => ({
+  ...ledgerStore(engine),
+  ...tenancyStore(engine),
+  ...instanceStore(engine),
+  ...rateStore(engine),
+  ...idempotencyStore(engine),
+  engine: engine.name,
+  balance: async (account) =>
+    nanoOf(
+      onlyRow(
+        await once(
+          engine,
+          'control',
+          statement(
+            'select coalesce(cast(sum(amount) as bigint), 0) as balance from posting where account_id = $1',
+            account,
+          ),
+        ),
+      ),
+      'balance',
+    ),
+  ping: async () => {
+    await once(engine, 'control', statement('select 1 as one'))
+  },
+  close: () => engine.close(),
+})
+
+/** Opens the store, ready for use. Rejects when the database cannot be reached or does not fit this program. */
+export const openStore = async (address: StoreAddress): Promise<Store> => {
+  const engine = openEngine(address)
+  try {
+    await migrate(engine)
+    await makeHouseAccounts(engine)
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+  return storeOn(engine)
+}

@@ -1,0 +1,123 @@
+/** Recovery: leases whose instance went silent. One lease per transaction, as the lock order demands. */
+import { type Engine, type Row, type Run, statement } from './engine.ts'
+import { fold, lockMeters } from './fold.ts'
+import { nanoOf, onlyRow, textOf } from './row.ts'
+
+/** Leases taken up in one round; the next round goes on. */
+const ROUND = 200
+const HOUR_MS = 60 * 60 * 1000
+/** A closed lease is kept this long, for settlements that arrive late. */
+const CLOSED_KEPT_MS = 7 * 24 * HOUR_MS
+
+export type ReapBounds = { readonly graceMs: number; readonly longestCallMs: number }
+
+/** Locks the lease if it is still in `state` and past its time; another instance may be reaping it. */
+const lockExpired = async (
+  engine: Engine,
+  run: Run,
+  it: { id: string; state: string; afterMs: number },
+): Promise<Row | undefined> => {
+  const { words } = engine
+  const [lease] = await run(
+    `select l.* from lease l where l.id = $1 and l.state = $2 and l.expires_at + cast($3 as bigint) < ${words.now}${words.lockFree('l')}`,
+    [it.id, it.state, it.afterMs],
+  )
+  if (lease === undefined) return undefined
+  await Promise.all(lockMeters(words, it.id).map(({ text, params }) => run(text, params)))
+  return lease
+}
+
+const unfold = async (run: Run, id: string, delta: bigint, state: string): Promise<void> => {
+  await Promise.all(fold(id, delta, state).map(({ text, params }) => run(text, params)))
+}
+
+/**
+ * Fences the lease and frees what no durable intent covers: a call without one was never answered. With no call open
+ * the lease is closed at once.
+ */
+const quarantine = (
+  engine: Engine,
+  id: string,
+  graceMs: number,
+): Promise<'quarantined' | 'closed' | 'left'> =>
+  engine.transaction('control', async (run) => {
+    const lease = await lockExpired(engine, run, { id, state: 'open', afterMs: graceMs })
+    if (lease === undefined) return 'left'
+    const open = onlyRow(
+      await run(
+        'select cast(count(*) as bigint) as calls, coalesce(cast(sum(hold) as bigint), 0) as held from inflight where lease_id = $1',
+        [id],
+      ),
+    )
+    await unfold(run, id, nanoOf(open, 'held') - (nanoOf(lease, 'granted') - nanoOf(lease, 'used')), 'open')
+    const state = nanoOf(open, 'calls') === 0n ? 'closed' : 'quarantined'
+    await run('update lease set state = $2, recall = 0 where id = $1', [id, state])
+    return state
+  })
+
+/** After the longest call: charges orphans what their last checkpoint says they delivered, and closes the lease. */
+const close = (engine: Engine, id: string, longestCallMs: number): Promise<number | undefined> =>
+  engine.transaction('control', async (run) => {
+    if ((await lockExpired(engine, run, { id, state: 'quarantined', afterMs: longestCallMs })) === undefined)
+      return undefined
+    const charged = await run(
+      `insert into transfer (kind, ref, debit, credit, amount, key_id, month, sub_id, note, at)
+       select 'usage', f.call_id, l.wallet_id, 'revenue', case when f.spent < f.hold then f.spent else f.hold end,
+         l.key_id, l.month, l.sub_id, 'recovered', ${engine.words.now}
+       from inflight f join lease l on l.id = f.lease_id where f.lease_id = $1 and f.spent > 0 and f.hold > 0
+         and not exists (select 1 from transfer t where t.kind = 'usage' and t.ref = f.call_id)
+       returning amount`,
+      [id],
+    )
+    const spent = charged.reduce((sum, row) => sum + nanoOf(row, 'amount'), 0n)
+    const [, rows] = await Promise.all([
+      run('delete from inflight where lease_id = $1', [id]),
+      run(
+        'update lease set used = used + cast($2 as bigint), calls = calls + $3 where id = $1 returning granted, used',
+        [id, spent, charged.length],
+      ),
+    ])
+    const lease = onlyRow(rows)
+    await unfold(run, id, nanoOf(lease, 'used') - nanoOf(lease, 'granted'), 'quarantined')
+    await run(`update lease set state = 'closed' where id = $1`, [id])
+    return charged.length
+  })
+
+const expired = async (engine: Engine, state: string, afterMs: number): Promise<readonly string[]> => {
+  const [rows] = await engine.batch('control', [
+    statement(
+      `select id from lease where state = $1 and expires_at < ${engine.words.now} - cast($2 as bigint) order by id limit ${ROUND}`,
+      state,
+      afterMs,
+    ),
+  ])
+  return (rows ?? []).map((row) => textOf(row, 'id'))
+}
+
+/** Deletes what has served its time: closed leases, stored answers, instances that are long gone. */
+const prune = (engine: Engine): Promise<unknown> => {
+  const { now } = engine.words
+  return engine.batch('control', [
+    statement(`delete from lease where state = 'closed' and expires_at < ${now} - ${CLOSED_KEPT_MS}`),
+    statement(`delete from idempotency where expires_at < ${now}`),
+    statement(`delete from instance where beat_at < ${now} - ${HOUR_MS}`),
+  ])
+}
+
+/** One round of recovery. Tells how many leases it fenced and closed, and how many orphaned calls it charged. */
+export const reapOn = async (engine: Engine, { graceMs, longestCallMs }: ReapBounds) => {
+  let [quarantined, closed, recovered] = [0, 0, 0]
+  for (const id of await expired(engine, 'open', graceMs)) {
+    const outcome = await quarantine(engine, id, graceMs)
+    if (outcome !== 'left') quarantined += 1
+    if (outcome === 'closed') closed += 1
+  }
+  for (const id of await expired(engine, 'quarantined', longestCallMs)) {
+    const charged = await close(engine, id, longestCallMs)
+    if (charged === undefined) continue
+    closed += 1
+    recovered += charged
+  }
+  await prune(engine)
+  return { quarantined, closed, recovered }
+}

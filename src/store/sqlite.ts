@@ -1,0 +1,156 @@
+/** SQLite, embedded: one process, one writer at a time, write-ahead log. Everything here runs on microtasks only. */
+import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Instant } from '../core/time.ts'
+import {
+  type Engine,
+  type Lane,
+  type Row,
+  type Run,
+  type Statement,
+  type Value,
+  Violation,
+  type Words,
+} from './engine.ts'
+
+const BUSY_MS = 5_000
+
+type Connection = {
+  readonly run: (text: string, params: readonly Value[]) => readonly Row[]
+  readonly script: (text: string) => void
+  readonly close: () => void
+}
+
+const violation = (error: unknown): unknown => {
+  if (!(error instanceof SQLiteError) || error.code?.startsWith('SQLITE_CONSTRAINT') !== true) return error
+  return new Violation(error.message.split(': ')[1] ?? error.message, error)
+}
+
+const connect = (
+  path: string,
+  synchronous: 'FULL' | 'NORMAL',
+  now: (() => Instant) | undefined,
+): Connection => {
+  const database = new Database(path, { create: true, readwrite: true, safeIntegers: true })
+  database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
+  database.run('PRAGMA journal_mode = WAL')
+  database.run(`PRAGMA synchronous = ${synchronous}`)
+  database.run('PRAGMA foreign_keys = ON')
+  if (now !== undefined) database.run('CREATE TEMP TABLE clock AS SELECT 0 AS ms')
+  const prepared = new Map<string, Prepared<Row, Value[]>>()
+  const run = (text: string, params: readonly Value[]): readonly Row[] => {
+    let statement = prepared.get(text)
+    if (statement === undefined) {
+      statement = database.prepare<Row, Value[]>(text.replaceAll(/\$(\d+)/g, '?$1'))
+      prepared.set(text, statement)
+    }
+    try {
+      return statement.all(...params)
+    } catch (error) {
+      throw violation(error)
+    }
+  }
+  return {
+    run: (text, params) => run(text, params),
+    script: (text) => void database.run(text),
+    close: () => {
+      for (const statement of prepared.values()) statement.finalize()
+      database.close()
+    },
+  }
+}
+
+/** Hands out turns, one at a time, in order of asking. */
+const turns = (): (<T>(work: () => T | Promise<T>) => Promise<T>) => {
+  let busy = false
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    // Whoever ends a turn while others wait passes it on without clearing `busy`, so nobody can slip in between.
+    if (busy) await new Promise<void>((go) => waiting.push(go))
+    busy = true
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) busy = false
+      else next()
+    }
+  }
+}
+
+const wordsFor = (now: (() => Instant) | undefined): Words => ({
+  each: (param) => `json_each(${param})`,
+  now: now === undefined ? `cast(unixepoch('subsec') * 1000 as integer)` : '(select ms from temp.clock)',
+  lock: () => '',
+  lockFree: () => '',
+  locksRows: false,
+})
+
+/**
+ * Opens the database file, or memory for the path `:memory:`, and makes its folder.
+ * `now` replaces the database's clock, for simulations.
+ */
+export const openSqlite = (path: string, now?: () => Instant): Engine => {
+  const inMemory = path === ':memory:'
+  if (!inMemory) mkdirSync(dirname(path), { recursive: true })
+  const durable = connect(path, 'FULL', now)
+  // A second connection that does not wait for the disk. Memory has one database per connection, so it shares there.
+  const relaxed = inMemory ? durable : connect(path, 'NORMAL', now)
+  // One turn for both connections: a connection that waited for the other's lock would block the whole process,
+  // and with it the transaction it waits for.
+  const turn = turns()
+
+  const begin = (connection: Connection): void => {
+    if (now !== undefined) connection.run('update temp.clock set ms = $1', [now()])
+    connection.run('begin immediate', [])
+  }
+  const undo = (connection: Connection): void => {
+    try {
+      connection.run('rollback', [])
+    } catch {
+      // SQLite has already rolled back by itself, after a full disk for example; the first error is the one to report.
+    }
+  }
+  const inTransaction = (connection: Connection, work: () => readonly (readonly Row[])[]) => {
+    begin(connection)
+    try {
+      const rows = work()
+      connection.run('commit', [])
+      return rows
+    } catch (error) {
+      undo(connection)
+      throw error
+    }
+  }
+  const of = (lane: Lane): Connection => (lane === 'relaxed' ? relaxed : durable)
+
+  const transaction = <T>(connection: Connection, work: (run: Run) => Promise<T>): Promise<T> =>
+    turn(async () => {
+      begin(connection)
+      try {
+        const result = await work(async (text, params = []) => connection.run(text, params))
+        connection.run('commit', [])
+        return result
+      } catch (error) {
+        undo(connection)
+        throw error
+      }
+    })
+
+  return {
+    name: 'sqlite',
+    words: wordsFor(now),
+    batch: (lane, statements: readonly Statement[]) =>
+      turn(() =>
+        inTransaction(of(lane), () => statements.map(({ text, params }) => of(lane).run(text, params))),
+      ),
+    transaction: (lane, work) => transaction(of(lane), work),
+    exclusive: (work) => transaction(durable, (run) => work(run, async (text) => durable.script(text))),
+    close: () =>
+      turn(() => {
+        if (relaxed !== durable) relaxed.close()
+        durable.close()
+      }),
+  }
+}

@@ -1,0 +1,57 @@
+/** A key narrows itself; its creator decides what it may have. */
+import { expect, test } from 'bun:test'
+import { Refusal } from '../core/refusal.ts'
+import { checkSelfChange, readLimitsBody } from './change-limits.ts'
+import type { Key } from './key.ts'
+
+const key: Key = {
+  id: 'key_1',
+  walletId: 'w',
+  orgId: 'o',
+  ancestors: [],
+  label: 'agent',
+  prefix: 'sk-abc',
+  limits: {},
+  granted: { spendCap: 10_000_000_000n, rpm: 60, stopAt: 1_000_000_000n },
+  deleted: false,
+  createdAt: 0,
+  version: 1,
+}
+const change = (body: Record<string, unknown>) => {
+  const read = readLimitsBody(JSON.parse(JSON.stringify(body)))
+  if (read instanceof Refusal) return read.code
+  return checkSelfChange(key, read)?.code ?? 'allowed'
+}
+
+test.each([
+  [{ spend_cap_usd: 9.5 }, 'allowed'],
+  [{ spend_cap_usd: 10 }, 'allowed'],
+  [{ spend_cap_usd: 10.000000001 }, 'forbidden'],
+  [{ spend_cap_usd: null }, 'forbidden'],
+  [{ monthly_cap_usd: 5 }, 'allowed'],
+  [{ monthly_cap_usd: null }, 'allowed'],
+  [{ rpm_limit: 60 }, 'allowed'],
+  [{ rpm_limit: 61 }, 'forbidden'],
+  [{ stop_at_remaining_usd: 2 }, 'allowed'],
+  [{ stop_at_remaining_usd: 0.5 }, 'forbidden'],
+  [{ disabled: true }, 'allowed'],
+  [{ disabled: false }, 'allowed'],
+  [{ disabled: null }, 'allowed'],
+  [{}, 'allowed'],
+  [{ spend_cap_usd: -1 }, 'invalid_parameter'],
+  [{ spend_cap_usd: '5' }, 'invalid_parameter'],
+  [{ spend_cap_usd: 1e300 }, 'invalid_parameter'],
+  [{ spend_cap_usd: 1e-12 }, 'invalid_parameter'],
+  [{ rpm_limit: 0 }, 'invalid_parameter'],
+  [{ rpm_limit: 1.5 }, 'invalid_parameter'],
+  [{ disabled: 'yes' }, 'invalid_parameter'],
+  [{ spend_cap: 5 }, 'invalid_parameter'],
+  [{ __proto__x: 5 }, 'invalid_parameter'],
+])('a key that asks itself for %j is %s', (body, outcome) => {
+  expect(change(body)).toBe(outcome)
+})
+
+test('a key cannot lift the block of its creator', () => {
+  const refusal = checkSelfChange({ ...key, disabledReason: 'operator' }, { disabled: false })
+  expect(refusal?.code).toBe('forbidden')
+})

@@ -1,0 +1,47 @@
+/** API keys: what is known of one, and the limits that bind it. */
+import type { Nano } from '../core/money.ts'
+import type { Instant, Month } from '../core/time.ts'
+
+export type KeyId = string
+export type WalletId = string
+
+/** The five limits of a key; an absent one does not bind. Amounts in nano-USD. */
+export type Limits = {
+  readonly spendCap?: Nano
+  readonly monthlyCap?: Nano
+  readonly rpm?: number
+  readonly stopAt?: Nano
+}
+
+/** Who or what switched the key off. `operator` covers the operator and the reseller; a key cannot lift that itself. */
+export type DisabledReason = 'self' | 'operator' | 'spend_cap' | 'monthly_cap'
+
+export type Key = {
+  readonly id: KeyId
+  readonly walletId: WalletId
+  /** The organisation whose wallet pays; a child's is its reseller's. */
+  readonly orgId: string
+  /** The key that made this one, then that key's maker, and so on; empty for a key of the operator's making. */
+  readonly ancestors: readonly KeyId[]
+  /** A ceiling on the wallet's money shared by all keys bound to it. */
+  readonly subBudget?: string
+  readonly label: string
+  /** The first characters of the key, for people to recognise it by. */
+  readonly prefix: string
+  readonly limits: Limits
+  /** What the creator set: the key itself may stay at or under these, never above. */
+  readonly granted: Limits
+  readonly disabledReason?: DisabledReason
+  /** For `monthly_cap`: the month it was hit; the key is enabled again in the next. */
+  readonly disabledMonth?: Month
+  readonly deleted: boolean
+  readonly createdAt: Instant
+  /** Grows by one with every change; a cache keeps the highest it has seen. */
+  readonly version: number
+}
+
+/** Whether the key may make calls in `month`; a monthly cap lifts by itself in a later month. */
+export const isEnabled = (key: Key, month: Month): boolean =>
+  !key.deleted &&
+  (key.disabledReason === undefined ||
+    (key.disabledReason === 'monthly_cap' && key.disabledMonth !== undefined && key.disabledMonth < month))

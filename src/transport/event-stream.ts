@@ -1,0 +1,86 @@
+/**
+ * Framing of event streams: bytes in any pieces → whole events with their bytes and their data.
+ * Source of the format: WHATWG HTML, "Server-sent events".
+ */
+import { concat } from '../core/json-body.ts'
+
+/** One event: its bytes with the blank line that ends it, and the text of its `data` lines. */
+export type StreamEvent = { readonly bytes: Uint8Array; readonly data: string }
+
+const LF = 0x0a
+const CR = 0x0d
+
+/** An event larger than this is a vendor's fault: it would only fill memory. */
+const EVENT_BYTES_MAX = 16 * 1024 * 1024
+
+const utf8 = new TextDecoder()
+
+export class EventTooLarge extends Error {}
+
+/**
+ * Makes a splitter for one stream. Feed it pieces as they arrive; it returns the events that are complete.
+ * Lines may end in LF, CR LF or CR, also mixed; comments and unknown fields yield events with empty data.
+ */
+export const eventSplitter = () => {
+  let rest: Uint8Array = new Uint8Array()
+  /** How far `rest` has been searched for the end of an event. */
+  const feed = (piece: Uint8Array): readonly StreamEvent[] => {
+    const bytes = rest.length === 0 ? piece : concat([rest, piece])
+    const events: StreamEvent[] = []
+    let start = 0
+    for (;;) {
+      const end = eventEnd(bytes, start)
+      if (end < 0) break
+      events.push({ bytes: bytes.subarray(start, end), data: dataOf(bytes, start, end) })
+      start = end
+    }
+    rest = start === bytes.length ? new Uint8Array() : bytes.subarray(start)
+    if (rest.length > EVENT_BYTES_MAX) throw new EventTooLarge(`an event of more than ${EVENT_BYTES_MAX} bytes`)
+    return events
+  }
+  return {
+    feed,
+    /** What has come after the last complete event: a stream that ends here was cut, or left out its last blank line. */
+    remainder: (): StreamEvent | undefined =>
+      rest.length === 0 ? undefined : { bytes: rest, data: dataOf(rest, 0, rest.length) },
+  }
+}
+
+/** Index after the blank line that ends the event at `start`; -1 when it is not there yet. */
+const eventEnd = (bytes: Uint8Array, start: number): number => {
+  let at = start
+  for (;;) {
+    at = bytes.indexOf(LF, at)
+    if (at < 0) return crEventEnd(bytes, start)
+    const next = bytes[at + 1]
+    if (next === LF) return at + 2
+    if (next === CR && bytes[at + 2] === LF) return at + 3
+    at++
+  }
+}
+
+/** The rare streams whose lines end in a bare CR. */
+const crEventEnd = (bytes: Uint8Array, start: number): number => {
+  let at = start
+  for (;;) {
+    at = bytes.indexOf(CR, at)
+    if (at < 0 || at + 1 >= bytes.length) return -1
+    if (bytes[at + 1] === CR) return at + 2
+    at++
+  }
+}
+
+const DATA = /^data:?/
+
+const dataOf = (bytes: Uint8Array, start: number, end: number): string => {
+  // Most events are one `data: {…}` line: take it without splitting.
+  const text = utf8.decode(bytes.subarray(start, end))
+  if (text.startsWith('data: ') && text.indexOf('\n') === text.length - 2 && !text.includes('\r')) return text.slice(6, -2)
+  const lines: string[] = []
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    if (!DATA.test(line) || (line.length > 4 && line[4] !== ':')) continue
+    const value = line.slice(5)
+    lines.push(value.startsWith(' ') ? value.slice(1) : value)
+  }
+  return lines.join('\n')
+}

@@ -1,0 +1,15 @@
+/** Groq: speaks chat completions at its own address. Source: GroqCloud API reference, Create chat completion; streams report usage in x_groq. */
+import type { Vendor } from './vendor.ts'
+
+export const groq = {
+  id: 'groq',
+  name: 'Groq',
+  keyVariable: 'GROQ_API_KEY',
+  baseUrl: 'https://api.groq.com/openai/v1',
+  surfaces: ['chat'],
+  outputBound: 'max_completion_tokens',
+  takesStreamOptions: true,
+  cancel: 'stop',
+  catalogue: { prices: 'groq', limits: 'groq' },
+  usageAt: 'x_groq',
+} satisfies Vendor

@@ -1,0 +1,35 @@
+/** The list of vendors: one line each. A vendor is on when its key is set. */
+import { alibaba } from './alibaba.ts'
+import { cerebras } from './cerebras.ts'
+import { deepseek } from './deepseek.ts'
+import { fireworks } from './fireworks.ts'
+import { groq } from './groq.ts'
+import { minimax } from './minimax.ts'
+import { mistral } from './mistral.ts'
+import { moonshot } from './moonshot.ts'
+import { nvidia } from './nvidia.ts'
+import { openai } from './openai.ts'
+import { openrouter } from './openrouter.ts'
+import { perplexity } from './perplexity.ts'
+import { together } from './together.ts'
+import type { Vendor } from './vendor.ts'
+import { xai } from './xai.ts'
+import { zai } from './zai.ts'
+
+export const vendors: readonly Vendor[] = [
+  openai,
+  deepseek,
+  mistral,
+  groq,
+  xai,
+  together,
+  fireworks,
+  openrouter,
+  cerebras,
+  moonshot,
+  alibaba,
+  zai,
+  minimax,
+  perplexity,
+  nvidia,
+]

@@ -1,0 +1,15 @@
+/** Mistral: speaks chat completions at its own address. Source: Mistral AI API docs, Chat Completion; usage comes with the last event unasked, and unknown members are refused. */
+import type { Vendor } from './vendor.ts'
+
+export const mistral = {
+  id: 'mistral',
+  name: 'Mistral',
+  keyVariable: 'MISTRAL_API_KEY',
+  baseUrl: 'https://api.mistral.ai/v1',
+  surfaces: ['chat', 'embeddings'],
+  outputBound: 'max_tokens',
+  takesStreamOptions: false,
+  cancel: 'stop',
+  catalogue: { prices: 'mistral', limits: 'mistral' },
+  shortIds: true,
+} satisfies Vendor

@@ -1,0 +1,16 @@
+/** xAI: speaks chat completions at its own address. Source: xAI API reference, Chat completions; completion_tokens leaves out reasoning_tokens. */
+import type { Vendor } from './vendor.ts'
+
+export const xai = {
+  id: 'xai',
+  name: 'xAI',
+  keyVariable: 'XAI_API_KEY',
+  baseUrl: 'https://api.x.ai/v1',
+  surfaces: ['chat'],
+  outputBound: 'max_completion_tokens',
+  takesStreamOptions: true,
+  cancel: 'stop',
+  catalogue: { prices: 'x-ai', limits: 'xai' },
+  shortIds: true,
+  reasoningApart: true,
+} satisfies Vendor

@@ -1,0 +1,178 @@
+/** Caps, rates, ceilings and the wallet: what binds is named, and nothing is ever charged above it. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { chat, completion, eventsOf, jsonOf, startTestServer, streamEvents, streaming, testModel, type TestServer, USD } from './harness.ts'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+
+afterAll(() => server.stop())
+
+const put = (body: object, token: string, whose = 'me') =>
+  server.fetch(
+    new Request(`http://turnpike.test/v1/key/wholesale/${whose}/limits`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
+    }),
+  )
+const usageOf = async (token: string, whose = 'me') => (await jsonOf(await server.get(`/v1/key/wholesale/${whose}/usage`, token))).data
+const call = (token: string, more: object = {}, headers: Record<string, string> = {}) => server.post('/v1/chat/completions', chat(more), headers, token)
+
+test('a call that does not fit a cap is 402 and names it; the key goes off when nothing fits any more', async () => {
+  server.answerWith(() => completion('x', { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100 }))
+  const { token } = await server.newKey({ spendCap: 2_000_000n })
+  // One answer costs 910 000 nano-dollars; two fit.
+  expect((await call(token, { max_tokens: 90 })).status).toBe(200)
+  const big = await call(token, { max_tokens: 8_000 })
+  const { error } = await jsonOf(big)
+  expect([big.status, error.code, error.limit]).toEqual([402, 'insufficient_balance', 'spend_cap_usd'])
+  expect(error.required_credits).toBeGreaterThan(error.available_credits)
+  expect((await call(token, { max_tokens: 90 })).status).toBe(200)
+  const { data } = { data: await usageOf(token) }
+  expect(data).toMatchObject({ spent_usd: 0.00182, disabled: false, requests: 2, held_usd: 0 })
+  server.answerWith(() => completion('x', { prompt_tokens: 10, completion_tokens: 17, total_tokens: 27 }))
+  expect((await call(token)).status).toBe(200)
+  expect((await call(token)).status).toBe(402)
+  const off = await call(token)
+  expect([off.status, (await jsonOf(off)).error.reason]).toEqual([403, 'spend_cap'])
+  expect(await usageOf(token)).toMatchObject({ disabled: true, disabled_reason: 'spend_cap' })
+})
+
+test('without max_tokens the bound is lowered to what is affordable, and said', async () => {
+  server.answerWith(() => completion('x'))
+  const { token } = await server.newKey({ spendCap: 5_000_000n })
+  const response = await call(token)
+  expect(response.status).toBe(200)
+  const lowered = Number(response.headers.get('x-max-tokens-lowered'))
+  expect(lowered).toBeGreaterThan(100)
+  expect(lowered).toBeLessThan(500)
+  expect(server.asked.at(-1)?.body.max_tokens).toBe(lowered)
+})
+
+test('X-Max-Cost-Usd lowers the bound, or is a 402 when the caller insists', async () => {
+  server.answerWith(() => completion('x'))
+  const { token } = await server.newKey()
+  const lowered = await call(token, {}, { 'x-max-cost-usd': '0.001' })
+  expect(lowered.status).toBe(200)
+  expect(Number(server.asked.at(-1)?.body.max_tokens)).toBeLessThan(100)
+  const insisting = await call(token, { max_tokens: 8_000 }, { 'x-max-cost-usd': '0.001' })
+  const { error } = await jsonOf(insisting)
+  expect([insisting.status, error.code, error.limit, error.available_credits]).toEqual([402, 'max_cost_exceeded', 'max_cost', 0.1])
+  expect((await call(token, {}, { 'x-max-cost-usd': '0.000000001' })).status).toBe(402)
+  for (const bad of ['-1', 'abc', '1e-3', '', '0.0000000001', '1,2']) {
+    const refused = await call(token, {}, { 'x-max-cost-usd': bad })
+    expect([bad, refused.status]).toEqual([bad, bad === '' ? refused.status : 400])
+  }
+})
+
+test('a stream is cut with a length stop when its ceiling is reached, and not charged above it', async () => {
+  const words = Array.from({ length: 400 }, () => 'word ')
+  server.answerWith(() => streaming(streamEvents(words, null)))
+  const { token } = await server.newKey()
+  const response = await call(token, { stream: true }, { 'x-max-cost-usd': '0.002' })
+  const text = await response.text()
+  const finish = eventsOf(text).map((data) => (data === '[DONE]' ? undefined : JSON.parse(data).choices?.[0]?.finish_reason))
+  expect(finish).toContain('length')
+  expect(eventsOf(text).at(-1)).toBe('[DONE]')
+  const cost = Number(/x-cost-usd: ([\d.]+)/.exec(text)?.[1])
+  expect(cost).toBeGreaterThan(0.001)
+  expect(cost).toBeLessThanOrEqual(0.002)
+})
+
+test('the rate limit admits exactly its number, counts no rejection, and tells it in headers', async () => {
+  server.answerWith(() => completion('x'))
+  const { token } = await server.newKey({ rpm: 5 })
+  const answers = await Promise.all(Array.from({ length: 12 }, () => call(token)))
+  const admitted = answers.filter((answer) => answer.status === 200)
+  expect([5, 10]).toContain(admitted.length) // 10 when the minute turned in between.
+  const rejected = answers.find((answer) => answer.status === 429)
+  const { error } = rejected === undefined ? { error: {} } : await jsonOf(rejected)
+  expect(error).toMatchObject({ type: 'rate_limit_error', code: 'rate_limit_exceeded' })
+  expect(error.retry_after).toBeGreaterThan(0)
+  expect(rejected?.headers.get('retry-after')).toBe(String(error.retry_after))
+  expect(rejected?.headers.get('x-ratelimit-limit')).toBe('5')
+  expect(rejected?.headers.get('x-ratelimit-remaining')).toBe('0')
+  expect(Number(rejected?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1000 - 1)
+})
+
+test('a key disables and enables itself, and is refused in between', async () => {
+  const { token } = await server.newKey()
+  expect((await put({ disabled: true }, token)).status).toBe(200)
+  const refused = await call(token)
+  expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([403, 'key_disabled'])
+  expect((await server.get('/v1/models', token)).status).toBe(403)
+  expect(await usageOf(token)).toMatchObject({ disabled: true, disabled_reason: 'self' })
+  expect((await put({ disabled: null }, token)).status).toBe(200)
+  expect((await call(token)).status).toBe(403)
+  expect((await put({ disabled: false }, token)).status).toBe(200)
+  expect((await call(token)).status).toBe(200)
+})
+
+test('caps are tri-state, and a key may narrow but not raise what it was given', async () => {
+  const { token } = await server.newKey({ spendCap: 10n * USD })
+  expect((await jsonOf(await put({ monthly_cap_usd: 3 }, token))).data).toMatchObject({ spend_cap_usd: 10, monthly_cap_usd: 3 })
+  expect((await jsonOf(await put({ monthly_cap_usd: null }, token))).data).toMatchObject({ spend_cap_usd: 10, monthly_cap_usd: null })
+  expect((await put({ spend_cap_usd: 11 }, token)).status).toBe(403)
+  expect((await put({ spend_cap_usd: null }, token)).status).toBe(403)
+  expect((await jsonOf(await put({ spend_cap_usd: 1.5 }, token))).data.spend_cap_usd).toBe(1.5)
+  expect((await jsonOf(await put({ spend_cap_usd: 10 }, token))).data.spend_cap_usd).toBe(10)
+})
+
+test('a reseller sees and limits its children; strangers look like nothing', async () => {
+  const parent = await server.newKey()
+  const child = await server.newKey({}, { parentId: parent.id })
+  const stranger = await server.newKey()
+  server.answerWith(() => completion('x'))
+  expect((await call(child.token)).status).toBe(200)
+  expect(await usageOf(parent.token, child.id)).toMatchObject({ requests: 1, spent_usd: 0.00006 })
+  expect(await usageOf(parent.token, child.token)).toMatchObject({ requests: 1 })
+  expect((await put({ spend_cap_usd: 0.5 }, parent.token, child.id)).status).toBe(200)
+  expect((await put({ spend_cap_usd: 0.6 }, child.token)).status).toBe(403)
+  expect((await put({ disabled: true }, parent.token, child.id)).status).toBe(200)
+  expect((await put({ disabled: false }, child.token)).status).toBe(403)
+  expect((await call(child.token)).status).toBe(403)
+  for (const whose of [child.id, child.token, 'key_nobody', 'sk-nobody1234567890123']) {
+    const response = await server.get(`/v1/key/wholesale/${whose}/usage`, stranger.token)
+    expect([response.status, (await jsonOf(response)).error.code]).toEqual([404, 'not_found'])
+  }
+  expect((await put({ disabled: true }, child.token, parent.id)).status).toBe(404)
+  const rolled = await jsonOf(await server.get('/v1/usage?group_by=key', parent.token))
+  expect(rolled.data.rows.find((row: { key: string }) => row.key === child.id)).toMatchObject({ requests: 1, cost_usd: 0.00006 })
+})
+
+test('an almost empty wallet is 402, below one credit even for a cheaper call', async () => {
+  const poor = await startTestServer({ fund: 9_000_000n })
+  const response = await poor.post('/v1/chat/completions', chat({ max_tokens: 1 }))
+  const { error } = await jsonOf(response)
+  expect([response.status, error.code, error.limit, error.available_credits]).toEqual([402, 'insufficient_balance', 'wallet', 0.9])
+  expect(poor.asked.length).toBe(0)
+  await poor.stop()
+})
+
+test('an answer warns below ten credits', async () => {
+  const poor = await startTestServer({ fund: 90_000_000n })
+  poor.answerWith(() => completion('x'))
+  const body = await jsonOf(await poor.post('/v1/chat/completions', chat()))
+  expect(body._balance_warning).toBe(true)
+  expect(body._remaining_credits).toBe(8.994)
+  await poor.stop()
+})
+
+test('stop_at_remaining_usd leaves that much in the wallet', async () => {
+  const own = await startTestServer({ fund: USD })
+  own.answerWith(() => completion('x'))
+  const { token } = await own.newKey({ stopAt: 999_700_000n })
+  expect((await own.post('/v1/chat/completions', chat({ max_tokens: 5 }), {}, token)).status).toBe(200)
+  const stopped = await own.post('/v1/chat/completions', chat({ max_tokens: 50 }), {}, token)
+  expect([stopped.status, (await jsonOf(stopped)).error.limit]).toEqual([402, 'stop_at_remaining_usd'])
+  await own.stop()
+})
+
+test('max_tokens above the model is an invalid parameter', async () => {
+  const { token } = await server.newKey()
+  const refused = await call(token, { max_tokens: testModel('small').maxOutputTokens + 1 })
+  expect([refused.status, (await jsonOf(refused)).error.param]).toEqual([400, 'max_tokens'])
+})

@@ -1,0 +1,216 @@
+/** Situations that a random history meets too rarely, one by one, on every engine. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Nano } from '../../src/core/money.ts'
+import type { FlushBatch, Settle } from '../../src/ledger/words.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import { engines } from './engines.ts'
+
+const CENT = 10_000_000n
+const REAPED = { graceMs: 100, longestCallMs: 1_000 }
+
+for (const kind of engines) {
+  describe(`the ledger on ${kind.name}`, () => {
+    let now = Date.UTC(2026, 10, 21, 12)
+    let wallet = 0
+    let database: Awaited<ReturnType<typeof kind.fresh>>
+    let store: Store
+
+    beforeAll(async () => {
+      database = await kind.fresh()
+      store = await openStore({ url: database.url, now: () => now })
+    })
+    afterAll(async () => {
+      const audit = await store.audit()
+      await store.close()
+      await database.stop()
+      expect(audit.filter(({ ok }) => !ok)).toEqual([])
+    })
+
+    /** A fresh wallet with 20 cents and a key on it. */
+    const begin = async (limits = {}) => {
+      wallet += 1
+      const [walletId, keyId] = [`w${wallet}`, `k${wallet}`]
+      await store.createWallet({ id: walletId, orgId: 'o', name: walletId })
+      await store.post({ kind: 'topup', ref: walletId, debit: 'cash', credit: walletId, amount: 20n * CENT })
+      await store.createKey({ id: keyId, hash: keyId, orgId: 'o', walletId, label: '', prefix: '', limits })
+      const lease = async (instance: string, need: Nano): Promise<string> => {
+        const leaseId = `${walletId} ${instance} ${now}`
+        const result = await store.grant({
+          instance,
+          keyId,
+          leaseId,
+          need,
+          want: need,
+          useful: 1n,
+          ttlMs: 10_000,
+        })
+        if (result.outcome !== 'granted') throw new Error(result.outcome)
+        return result.leaseId
+      }
+      const settle = (callId: string, leaseId: string, charge: Nano): Settle => ({
+        callId: `${walletId} ${callId}`,
+        leaseId,
+        walletId,
+        charge,
+        excess: 0n,
+        detail: {
+          keyId,
+          model: 'm',
+          vendor: 'v',
+          usage: {},
+          estimated: false,
+          priceVersion: '',
+          startedAt: 0,
+          tookMs: 0,
+          firstByteMs: 0,
+          ended: 'ok',
+        },
+      })
+      const flush = (instance: string, part: Partial<FlushBatch>) =>
+        store.flush({ instance, intents: [], progress: [], settles: [], voids: [], ...part })
+      const open = (instance: string, callId: string, leaseId: string, hold: Nano) =>
+        flush(instance, { intents: [{ callId: `${walletId} ${callId}`, leaseId, hold }] })
+      const balance = async () => (await store.wallet(walletId))?.balance
+      return { walletId, keyId, lease, settle, flush, open, balance }
+    }
+
+    const reapAll = async (): Promise<void> => {
+      now += 20_000
+      await store.reap(REAPED)
+      await store.reap(REAPED)
+    }
+
+    test('a settlement after the reaping is charged if the wallet has room, once', async () => {
+      const { lease, settle, flush, open, balance } = await begin()
+      const id = await lease('i', CENT)
+      await open('i', 'c', id, CENT)
+      await reapAll()
+      expect(await balance()).toBe(20n * CENT)
+      for (const _ of [1, 2]) {
+        const { settled } = await flush('i', { settles: [settle('c', id, CENT)] })
+        expect([...settled.values()]).toEqual([19n * CENT])
+      }
+      expect(await balance()).toBe(19n * CENT)
+    })
+
+    test('a settlement after the reaping without room is the loss of the house, once, and its answer may go out', async () => {
+      const { lease, settle, flush, open, balance } = await begin({ spendCap: 5n * CENT })
+      const id = await lease('i', 4n * CENT)
+      await open('i', 'c', id, 4n * CENT)
+      await open('i', 'd', id, 0n)
+      await reapAll()
+      const again = await lease('i', 2n * CENT)
+      await open('i', 'e', again, 2n * CENT)
+      const loss = await store.balance('loss')
+      for (const _ of [1, 2]) {
+        const { settled } = await flush('i', { settles: [settle('c', id, 4n * CENT)] })
+        expect([...settled.values()]).toEqual([20n * CENT])
+      }
+      expect(await store.balance('loss')).toBe(loss - 4n * CENT)
+      expect(await balance()).toBe(20n * CENT)
+    })
+
+    test('a call that was charged at its checkpoint by the reaping is not charged again', async () => {
+      const { lease, settle, flush, open, balance } = await begin()
+      const id = await lease('i', 2n * CENT)
+      await open('i', 'c', id, 2n * CENT)
+      const { callId } = settle('c', id, 0n)
+      await flush('i', { progress: [{ callId, hold: 2n * CENT, spent: CENT }] })
+      await reapAll()
+      expect(await balance()).toBe(19n * CENT)
+      const { settled } = await flush('i', { settles: [settle('c', id, 2n * CENT)] })
+      expect(settled.get(callId)).toBe(19n * CENT)
+    })
+
+    test('an attempt that repeats a call of a dead instance charges it once', async () => {
+      const { lease, settle, flush, open, balance } = await begin()
+      const [dead, live] = [await lease('dead', 3n * CENT), await lease('live', 3n * CENT)]
+      await open('dead', 'c', dead, 3n * CENT)
+      expect((await open('live', 'c', live, 3n * CENT)).opened.size).toBe(1)
+      // The repeat cannot void what the other attempt may have delivered.
+      const { callId } = settle('c', live, 0n)
+      await flush('live', { voids: [callId] })
+      expect([
+        ...(await flush('live', { settles: [settle('c', live, 2n * CENT)] })).settled.values(),
+      ]).toEqual([18n * CENT])
+      expect([
+        ...(await flush('dead', { settles: [settle('c', dead, 3n * CENT)] })).settled.values(),
+      ]).toEqual([18n * CENT])
+      await reapAll()
+      expect(await balance()).toBe(18n * CENT)
+    })
+
+    test('a settlement whose intent is fenced in the same commit is not charged', async () => {
+      const { walletId, lease, settle, flush, balance } = await begin()
+      const id = await lease('i', CENT)
+      await reapAll()
+      const one = settle('c', id, CENT)
+      const result = await flush('i', {
+        intents: [{ callId: one.callId, leaseId: id, hold: CENT }],
+        settles: [one],
+      })
+      expect({ opened: result.opened.size, settled: result.settled.size }).toEqual({ opened: 0, settled: 0 })
+      expect(await balance()).toBe(20n * CENT)
+      expect(await store.audit()).toEqual((await store.audit()).map(({ check }) => ({ check, ok: true })))
+      expect(walletId).toBe(`w${wallet}`)
+    })
+
+    test('a lease whose id was used before opens under another, which the grant tells', async () => {
+      const { keyId, lease, open } = await begin()
+      const id = await lease('i', CENT)
+      await reapAll()
+      const ask = { instance: 'i', keyId, leaseId: id, need: CENT, want: CENT, useful: 1n, ttlMs: 10_000 }
+      const result = await store.grant(ask)
+      expect(result).toMatchObject({ outcome: 'granted', grown: CENT })
+      if (result.outcome !== 'granted') return
+      expect(result.leaseId).not.toBe(id)
+      expect((await open('i', 'c', result.leaseId, CENT)).opened.size).toBe(1)
+    })
+
+    test('a call is charged to the month it was admitted in, and the month ends the lease', async () => {
+      now = Date.UTC(2026, 11, 1) - 2_000
+      const { keyId, lease, settle, flush, open } = await begin({ monthlyCap: 5n * CENT })
+      const id = await lease('i', 4n * CENT)
+      await open('i', 'c', id, 4n * CENT)
+      now += 4_000
+      const ask = {
+        instance: 'i',
+        keyId,
+        leaseId: 'new',
+        need: 4n * CENT,
+        want: 4n * CENT,
+        useful: 1n,
+        ttlMs: 10_000,
+      }
+      expect(await store.grant(ask)).toMatchObject({ outcome: 'granted', leaseId: 'new' })
+      await flush('i', { settles: [settle('c', id, 3n * CENT)] })
+      expect(await store.spend(keyId)).toMatchObject({ spent: 3n * CENT, spentThisMonth: 0n, requests: 1 })
+      await reapAll()
+      expect(await store.spend(keyId)).toMatchObject({ spent: 3n * CENT, spentThisMonth: 0n, requests: 1 })
+    })
+
+    test('a maker cannot be of another wallet, nor a sub-wallet', async () => {
+      const [one, other] = [await begin(), await begin()]
+      const key = {
+        id: 'x',
+        hash: 'x',
+        orgId: 'o',
+        walletId: other.walletId,
+        label: '',
+        prefix: '',
+        limits: {},
+      }
+      await expect(store.createKey({ ...key, parentId: one.keyId })).rejects.toThrow(
+        'must use the wallet of its parent',
+      )
+      await store.setSubBudget(`sub of ${one.walletId}`, one.walletId, CENT)
+      await expect(store.setSubBudget(`sub of ${one.walletId}`, other.walletId, CENT)).rejects.toThrow(
+        'another wallet',
+      )
+      await expect(store.createKey({ ...key, subBudget: `sub of ${one.walletId}` })).rejects.toThrow(
+        'sub-wallet',
+      )
+    })
+  })
+}

@@ -1,0 +1,193 @@
+/** Several processes' worth of stores on one database at the same time, with connections cut: laws hold, nothing deadlocks. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import type { Nano } from '../../src/core/money.ts'
+import type { FlushBatch, FlushResult } from '../../src/ledger/words.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+
+const CENT = 10_000_000n
+const RUN_MS = 4_000
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+
+/** A small generator of numbers from a seed (mulberry32). */
+const numbers = (start: number): ((below: number) => number) => {
+  let state = start
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+type Outcome = { charged: Map<string, Nano>; refused: number; lost: number; resent: number }
+
+/** Repeats a commit word for word until it is known to have happened. */
+const commit = async (store: Store, batch: FlushBatch, outcome: Outcome): Promise<FlushResult> => {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await store.flush(batch)
+    } catch (error) {
+      outcome.resent += 1
+      if (attempt === 20) throw error
+    }
+  }
+}
+
+/** One process with one lease a key: grants, opens, settles, voids, gives back, and forgets everything now and then. */
+const serve = async (
+  store: Store,
+  name: string,
+  keys: readonly string[],
+  until: number,
+  outcome: Outcome,
+): Promise<void> => {
+  const below = numbers(seed + name.charCodeAt(0))
+  let generation = 0
+  for (let round = 0; performance.now() < until; round += 1) {
+    if (below(12) === 0) generation += 1
+    const instance = `${name}${generation}`
+    const keyId = keys[below(keys.length)] ?? ''
+    const need = (CENT / 10n) * BigInt(1 + below(9))
+    const ask = {
+      instance,
+      keyId,
+      leaseId: `${instance} ${round}`,
+      need,
+      want: 3n * need,
+      useful: 1n,
+      ttlMs: 300,
+    }
+    const lease = await store.grant(ask).catch(() => undefined)
+    if (lease?.outcome !== 'granted') {
+      if (lease === undefined) outcome.lost += 1
+      else outcome.refused += 1
+      continue
+    }
+    const calls = Array.from({ length: 1 + below(4) }, (_, place) => `${instance} ${round} ${place}`)
+    const hold = need / BigInt(calls.length)
+    const empty = { instance, intents: [], progress: [], settles: [], voids: [] }
+    const intents = calls.map((callId) => ({ callId, leaseId: lease.leaseId, hold }))
+    const { opened } = await commit(store, { ...empty, intents }, outcome)
+    if (below(10) === 0) continue
+    const detail = {
+      keyId,
+      model: 'm',
+      vendor: 'v',
+      usage: {},
+      estimated: false,
+      priceVersion: '',
+      startedAt: 0,
+      tookMs: 0,
+      firstByteMs: 0,
+      ended: 'ok',
+    }
+    const [dropped, ...kept] = calls.filter((callId) => opened.has(callId))
+    const charge = hold / 2n
+    const settles = kept.map((callId) => ({
+      callId,
+      leaseId: lease.leaseId,
+      walletId: 'w',
+      charge,
+      excess: 0n,
+      detail,
+    }))
+    const { settled } = await commit(
+      store,
+      { ...empty, settles, voids: dropped === undefined ? [] : [dropped] },
+      outcome,
+    )
+    for (const callId of settled.keys()) outcome.charged.set(callId, charge)
+    if (below(2) === 0) await store.giveBack(lease.leaseId, lease.grown - need).catch(() => undefined)
+  }
+}
+
+describe('three processes on one PostgreSQL', () => {
+  let database: TestDatabase
+  let stores: readonly Store[]
+  beforeAll(async () => {
+    database = await postgresForTests()
+    stores = await Promise.all([1, 2, 3].map(() => openStore(database)))
+  })
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()))
+    await database.stop()
+  })
+
+  test('keep every law while they compete for the last money and lose their connections', async () => {
+    console.log(`seed ${seed}`)
+    const [first] = stores
+    if (first === undefined) throw new Error('no store')
+    await first.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+    await first.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 300n * CENT })
+    const make = (id: string, limits: object, parentId?: string) =>
+      first.createKey({
+        id,
+        hash: id,
+        orgId: 'o',
+        walletId: 'w',
+        label: '',
+        prefix: '',
+        limits,
+        ...(parentId === undefined ? {} : { parentId }),
+      })
+    await make('maker', { spendCap: 150n * CENT })
+    await make('child', { monthlyCap: 90n * CENT }, 'maker')
+    await make('other', {}, 'maker')
+    await make('plain', {})
+    const keys = ['maker', 'child', 'other', 'plain']
+    const outcome: Outcome = { charged: new Map(), refused: 0, lost: 0, resent: 0 }
+    const until = performance.now() + RUN_MS
+    const admin = new SQL({ url: database.url, max: 1, connection: { application_name: 'admin' } })
+    const cut = async (): Promise<void> => {
+      while (performance.now() < until) {
+        await Bun.sleep(300)
+        await admin.unsafe(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and application_name = 'turnpike' and random() < 0.3`,
+        )
+      }
+    }
+    const recover = async (store: Store): Promise<void> => {
+      while (performance.now() < until) {
+        await store.reap({ graceMs: 50, longestCallMs: 200 }).catch(() => undefined)
+        await Bun.sleep(50)
+      }
+    }
+    const operate = async (store: Store): Promise<void> => {
+      for (let round = 0; performance.now() < until; round += 1) {
+        const cap = BigInt(100 + (round % 60)) * CENT
+        await store
+          .changeKey('maker', { spendCap: cap, disabledReason: null, byCreator: true })
+          .catch(() => undefined)
+        await store.changeKey('child', { disabledReason: null, byCreator: true }).catch(() => undefined)
+        const broken = await store.audit().then(
+          (rows) => rows.filter(({ ok }) => !ok),
+          () => [],
+        )
+        expect(broken).toEqual([])
+        await Bun.sleep(20)
+      }
+    }
+    const servers = stores.flatMap((store, place) =>
+      [`a${place}`, `b${place}`].map((name) => serve(store, name, keys, until, outcome)),
+    )
+    await Promise.all([...servers, ...stores.map(recover), cut(), operate(first)])
+
+    await Bun.sleep(400)
+    for (let round = 0; round < 2; round += 1) await first.reap({ graceMs: 0, longestCallMs: 0 })
+    const [{ deadlocks } = { deadlocks: -1 }] = await admin.unsafe<{ deadlocks: bigint }[]>(
+      'select deadlocks from pg_stat_database where datname = current_database()',
+    )
+    await admin.close()
+    const charged = [...outcome.charged.values()].reduce((sum, amount) => sum + amount, 0n)
+    console.log({ ...outcome, charged: outcome.charged.size, deadlocks })
+    expect(await first.audit()).toEqual((await first.audit()).map(({ check }) => ({ check, ok: true })))
+    expect(await first.balance('revenue')).toBe(charged)
+    expect((await first.wallet('w'))?.balance).toBe(300n * CENT - charged)
+    expect(outcome.charged.size).toBeGreaterThan(20)
+    expect(Number(deadlocks)).toBe(0)
+  }, 30_000)
+})

@@ -1,0 +1,113 @@
+/** Schema: brought up to date once by whoever comes first, and never against what the database already is. */
+import { describe, expect, test } from 'bun:test'
+import type { Engine } from '../../src/store/engine.ts'
+import { type Migration, migrate, migrations } from '../../src/store/migrate.ts'
+import { openEngine, openStore } from '../../src/store/open-store.ts'
+import { engines } from './engines.ts'
+
+const OPENER = `
+  import { openStore } from ${JSON.stringify(new URL('../../src/store/open-store.ts', import.meta.url).href)}
+  const store = await openStore({ url: process.env.STORE_URL ?? '' })
+  await store.ping()
+  await store.close()
+`
+
+/** Opens the store in a process of its own; resolves with its exit code and what it said. */
+const openElsewhere = async (url: string): Promise<{ code: number; said: string }> => {
+  const child = Bun.spawn([process.execPath, '-e', OPENER], {
+    env: { ...process.env, STORE_URL: url },
+    stderr: 'pipe',
+  })
+  const said = await new Response(child.stderr).text()
+  return { code: await child.exited, said }
+}
+
+const rows = async (engine: Engine, text: string) =>
+  (await engine.batch('control', [{ text, params: [] }]))[0] ?? []
+
+const extra: Migration = {
+  version: migrations.length + 1,
+  name: 'extra',
+  common: 'create table extra (id TEXT)',
+  own: {},
+}
+
+for (const kind of engines) {
+  describe(`migrations on ${kind.name}`, () => {
+    test('are applied once, in order, and recorded', async () => {
+      const database = await kind.fresh()
+      const engine = openEngine(database)
+      expect(await migrate(engine)).toBe(migrations.length)
+      expect(await migrate(engine)).toBe(0)
+      expect(await migrate(engine, [...migrations, extra])).toBe(1)
+      expect(await rows(engine, 'select name from schema_migration order by version')).toHaveLength(
+        migrations.length + 1,
+      )
+      await engine.close()
+      await database.stop()
+    })
+
+    test('refuse a database that is newer than the program', async () => {
+      const database = await kind.fresh()
+      const engine = openEngine(database)
+      await migrate(engine, [...migrations, extra])
+      await expect(migrate(engine)).rejects.toThrow('the database is newer than this program')
+      await engine.close()
+      await database.stop()
+    })
+
+    test('refuse a database made by another text of the same migration', async () => {
+      const database = await kind.fresh()
+      const engine = openEngine(database)
+      await migrate(engine)
+      const [first, ...rest] = migrations
+      if (first === undefined) throw new Error('there are no migrations')
+      const edited = { ...first, common: `${first.common}\n-- edited` }
+      await expect(migrate(engine, [edited, ...rest])).rejects.toThrow('must not be edited')
+      await engine.close()
+      await database.stop()
+    })
+
+    test('leave nothing behind when one fails', async () => {
+      const database = await kind.fresh()
+      const engine = openEngine(database)
+      const broken = { ...extra, common: 'create table half (id TEXT); create table half (id TEXT)' }
+      await expect(migrate(engine, [...migrations, broken])).rejects.toThrow()
+      expect(await migrate(engine)).toBe(migrations.length)
+      await engine.close()
+      await database.stop()
+    })
+
+    test('keep the ledger append-only', async () => {
+      const database = await kind.fresh()
+      const engine = openEngine(database)
+      await migrate(engine)
+      await rows(
+        engine,
+        `insert into transfer (kind, ref, debit, credit, amount, at) values ('topup', 'p', 'cash', 'revenue', 5, 0)`,
+      )
+      const attempts = [`update transfer set amount = 6`, 'delete from transfer']
+      if (kind.name === 'PostgreSQL') attempts.push('truncate transfer')
+      for (const attempt of attempts)
+        await expect(rows(engine, attempt)).rejects.toThrow('the ledger is append-only')
+      const kept = await rows(engine, 'select amount from transfer')
+      expect(kept.map(({ amount }) => amount)).toEqual([5n])
+      await engine.close()
+      await database.stop()
+    })
+
+    test.if(kind.lasting)('are safe when several processes open a new database at once', async () => {
+      const database = await kind.fresh()
+      const outcomes = await Promise.all([1, 2, 3].map(() => openElsewhere(database.url)))
+      expect(outcomes).toEqual(outcomes.map(() => ({ code: 0, said: '' })))
+      const store = await openStore(database)
+      expect((await store.audit()).every(({ ok }) => ok)).toBe(true)
+      await store.close()
+      await database.stop()
+    })
+  })
+}
+
+test('an address of another form is refused with the setting it comes from', async () => {
+  await expect(openStore({ url: 'mysql://somewhere' })).rejects.toThrow('DATABASE_URL')
+})

@@ -1,0 +1,272 @@
+/** Rate windows, idempotency claims, heartbeats and reports, on every engine. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import { engines } from './engines.ts'
+
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+const MINUTE = 60_000
+
+for (const kind of engines) {
+  describe(`the store on ${kind.name}`, () => {
+    let now = Date.UTC(2026, 10, 21, 12)
+    let database: Awaited<ReturnType<typeof kind.fresh>>
+    let store: Store
+
+    beforeAll(async () => {
+      database = await kind.fresh()
+      store = await openStore({ url: database.url, now: () => now })
+      await store.createWallet({ id: 'w', orgId: 'o', name: 'main' })
+      await store.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 10n ** 12n })
+      await store.createKey({
+        id: 'k',
+        hash: 'h',
+        orgId: 'o',
+        walletId: 'w',
+        label: '',
+        prefix: '',
+        limits: {},
+      })
+    })
+    afterAll(async () => {
+      await store.close()
+      await database.stop()
+    })
+
+    test('no minute gives out more requests than the limit, and all of them are given out', async () => {
+      console.log(`${kind.name}: seed ${seed}`)
+      const step = fc.record({
+        take: fc.nat({ max: 9 }),
+        back: fc.nat({ max: 3 }),
+        wait: fc.nat({ max: 30_000 }),
+      })
+      let round = 0
+      const property = fc.asyncProperty(
+        fc.integer({ min: 1, max: 20 }),
+        fc.array(step, { maxLength: 25 }),
+        async (limit, steps) => {
+          round += 1
+          const key = `rated ${round}`
+          let [window, used] = [0, 0]
+          for (const { take, back, wait } of steps) {
+            now += wait
+            const current = Math.floor(now / MINUTE) * MINUTE
+            if (current !== window) [window, used] = [current, 0]
+            const expected = Math.min(take, limit - used)
+            const result = await store.takeRate(key, take, limit)
+            expect(result).toEqual({ taken: expected, used: used + expected, windowStart: window, now })
+            used += expected
+            const returned = Math.min(back, expected)
+            await store.returnRate(key, window, returned)
+            used -= returned
+            await store.returnRate(key, window - MINUTE, 5)
+          }
+        },
+      )
+      await fc.assert(property, { seed, numRuns: kind.name === 'PostgreSQL' ? 15 : 60 })
+    })
+
+    test('a window that began under a clock that was ahead still counts', async () => {
+      expect(await store.takeRate('skewed', 3, 4)).toMatchObject({ taken: 3 })
+      const before = now
+      now -= 2 * MINUTE
+      expect(await store.takeRate('skewed', 3, 4)).toMatchObject({ taken: 1, used: 4 })
+      now = before
+    })
+
+    test('a lower limit takes effect in the running window', async () => {
+      await store.takeRate('lowered', 8, 10)
+      expect(await store.takeRate('lowered', 1, 5)).toMatchObject({ taken: 0, used: 8 })
+    })
+
+    const claim = (key: string, callId: string, fingerprint = 'same', instance = 'i1') =>
+      store.begin({
+        ref: { keyId: 'k', endpoint: '/v1/run', key },
+        fingerprint,
+        callId,
+        instance,
+        lockMs: 10_000,
+      })
+
+    test('of many claims of one idempotency key exactly one is first', async () => {
+      await store.beat('i1', undefined)
+      const states = await Promise.all(['c1', 'c2', 'c3', 'c4'].map((callId) => claim('many', callId)))
+      expect(states.filter(({ state }) => state === 'first')).toHaveLength(1)
+      expect(states.filter(({ state }) => state === 'running')).toHaveLength(3)
+      expect(await claim('many', 'c5', 'other')).toEqual({ state: 'conflict' })
+    })
+
+    test('a released claim runs again under the id of the first attempt', async () => {
+      await store.beat('i1', undefined)
+      const ref = { keyId: 'k', endpoint: '/v1/run', key: 'released' }
+      await claim('released', 'first')
+      await store.release(ref)
+      expect(await claim('released', 'second')).toEqual({ state: 'first', callId: 'first' })
+      await store.release(ref)
+      expect(await claim('released', 'third', 'other')).toEqual({ state: 'first', callId: 'third' })
+    })
+
+    test('the claim of a silent instance is free again, under the same id and for the same content only', async () => {
+      await store.beat('i1', undefined)
+      await claim('silent', 'first')
+      now += 2_000
+      expect(await claim('silent', 'second', 'same', 'i2')).toEqual({ state: 'running', by: 'i1' })
+      now += 1_500
+      expect(await claim('silent', 'second', 'other', 'i2')).toEqual({ state: 'conflict' })
+      expect(await claim('silent', 'second', 'same', 'i2')).toEqual({ state: 'first', callId: 'first' })
+    })
+
+    const detail = {
+      keyId: 'k',
+      model: 'local/echo',
+      vendor: 'local',
+      usage: { input: 3, cache_read: 2, output: 4, reasoning: 1 },
+      estimated: false,
+      priceVersion: 'test',
+      startedAt: 0,
+      tookMs: 1,
+      firstByteMs: 1,
+      ended: 'ok',
+    }
+    const empty = { instance: 'i1', intents: [], progress: [], settles: [], voids: [] }
+    const openLease = async (leaseId: string): Promise<string> => {
+      const lease = await store.grant({
+        instance: 'i1',
+        keyId: 'k',
+        leaseId,
+        need: 100n,
+        want: 1000n,
+        useful: 1n,
+        ttlMs: 1_000,
+      })
+      if (lease.outcome !== 'granted') throw new Error(lease.outcome)
+      return lease.leaseId
+    }
+
+    test('an answer is stored with its settlement and replayed for a day', async () => {
+      const lease = await openLease('answered')
+      const ref = { keyId: 'k', endpoint: '/v1/run', key: 'answered' }
+      const answer = {
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        body: '{"text":"déjà \\u0000 vu"}',
+      }
+      await claim('answered', 'call-a')
+      await store.flush({ ...empty, intents: [{ callId: 'call-a', leaseId: lease, hold: 50n }] })
+      const settle = {
+        callId: 'call-a',
+        leaseId: lease,
+        walletId: 'w',
+        charge: 20n,
+        excess: 0n,
+        detail,
+        answer: { ref, answer },
+      }
+      await store.flush({ ...empty, settles: [settle] })
+      expect(await claim('answered', 'call-b')).toEqual({ state: 'done', answer, callId: 'call-a' })
+      await store.release(ref)
+      now += 23 * 3_600_000
+      expect(await claim('answered', 'call-b')).toMatchObject({ state: 'done' })
+      now += 2 * 3_600_000
+      expect(await claim('answered', 'call-b')).toEqual({ state: 'first', callId: 'call-b' })
+    })
+
+    test('an answer with characters that a database cannot keep does not stop the commit', async () => {
+      const lease = await openLease('odd')
+      const ref = { keyId: 'k', endpoint: '/v1/run', key: 'odd' }
+      await claim('odd', 'call-odd')
+      await store.flush({ ...empty, intents: [{ callId: 'call-odd', leaseId: lease, hold: 50n }] })
+      const answer = { status: 200, headers: {}, body: 'nul \0 and half \ud83d a pair' }
+      const settle = { callId: 'call-odd', leaseId: lease, walletId: 'w', charge: 1n, excess: 0n, detail }
+      await store.flush({ ...empty, settles: [{ ...settle, answer: { ref, answer } }] })
+      const stored = { ...answer, body: 'nul \ufffd and half \ufffd a pair' }
+      expect(await claim('odd', 'x')).toEqual({ state: 'done', answer: stored, callId: 'call-odd' })
+    })
+
+    test('usage is reported by day, model and key, at the charge that was posted', async () => {
+      const lease = await openLease('reported')
+      now += 1
+      const from = now
+      await store.flush({
+        ...empty,
+        intents: ['r1', 'r2'].map((callId) => ({ callId, leaseId: lease, hold: 50n })),
+      })
+      const settles = ['r1', 'r2'].map((callId) => ({
+        callId,
+        leaseId: lease,
+        walletId: 'w',
+        charge: 21n,
+        excess: 9n,
+        detail,
+      }))
+      await store.flush({ ...empty, settles })
+      const query = { keyIds: ['k', 'nobody'], from, to: now + 1 }
+      expect(await store.usage({ ...query, groupBy: ['day', 'model', 'key'] })).toEqual([
+        {
+          day: new Date(now).toISOString().slice(0, 10),
+          model: 'local/echo',
+          keyId: 'k',
+          requests: 2,
+          inputTokens: 10,
+          outputTokens: 10,
+          cost: 42n,
+        },
+      ])
+      expect(await store.usage({ ...query, groupBy: [] })).toEqual([
+        { requests: 2, inputTokens: 10, outputTokens: 10, cost: 42n },
+      ])
+      expect(await store.usage({ ...query, to: from, groupBy: ['day'] })).toEqual([])
+    })
+
+    test('a beat tells what changed lately, and who may not have heard of it', async () => {
+      const first = await store.beat('b1', undefined, 'udp:1')
+      now += 500
+      await store.beat('b2', undefined)
+      const changed = await store.changeKey('k', { disabledReason: 'operator', byCreator: true })
+      expect(changed?.at).toBe(now)
+      const unaware = async () => (await store.unaware(now, 2_000)).filter(({ id }) => id.startsWith('b'))
+      expect(await unaware()).toEqual([{ id: 'b1', nudge: 'udp:1' }, { id: 'b2' }])
+      const second = await store.beat('b1', first.at, 'udp:1')
+      expect(second.changed.find(({ id }) => id === 'k')).toMatchObject({
+        disabledReason: 'operator',
+        version: changed?.key.version,
+      })
+      expect(second.liveInstances).toBeGreaterThanOrEqual(2)
+      // It has read the change; the proof is the next beat, which carries the instant of this one.
+      expect(await unaware()).toHaveLength(2)
+      await store.beat('b1', second.at, 'udp:1')
+      expect(await unaware()).toEqual([{ id: 'b2' }])
+      await store.leave('b2')
+      expect(await unaware()).toEqual([])
+      await store.changeKey('k', { disabledReason: null, byCreator: true })
+      now += 20_000
+      const later = await store.beat('b1', now - 100)
+      expect(later.changed).toEqual([])
+    })
+
+    test('a deleted key is gone from lists and known as deleted by its hash', async () => {
+      await store.createKey({
+        id: 'gone',
+        hash: 'gone',
+        orgId: 'o',
+        walletId: 'w',
+        label: '',
+        prefix: '',
+        limits: {},
+      })
+      await store.deleteKey('gone')
+      expect(await store.deleteKey('gone')).toBeUndefined()
+      expect(await store.keyByHash('gone')).toMatchObject({ deleted: true, version: 2 })
+      expect((await store.keys()).map(({ id }) => id)).toEqual(['k'])
+      const ask = { instance: 'i1', keyId: 'gone', leaseId: 'x', need: 1n, want: 1n, useful: 1n, ttlMs: 1 }
+      expect(await store.grant(ask)).toMatchObject({ outcome: 'unknown_key' })
+    })
+
+    test('a setting is made once', async () => {
+      const values = await Promise.all(['a', 'b', 'c'].map((value) => store.setting('secret', () => value)))
+      expect(new Set(values).size).toBe(1)
+      expect(await store.setting('secret', () => 'd')).toBe(values[0] ?? '')
+    })
+  })
+}
