@@ -1,0 +1,24 @@
+/** Nudges between the processes of one machine: a datagram on loopback that says "there is news". Lost ones cost only time. */
+import type { Nudge } from './heartbeat.ts'
+
+const NEWS = new Uint8Array([1])
+
+/** Opens a socket on a free loopback port. */
+export const openNudge = async (): Promise<Nudge> => {
+  let listener: () => void = () => undefined
+  const socket = await Bun.udpSocket({ hostname: '127.0.0.1', port: 0, socket: { data: () => listener() } })
+  socket.unref()
+  const own = `127.0.0.1:${socket.port}`
+  return {
+    address: own,
+    tell: (addresses) => {
+      for (const address of addresses) {
+        const port = /^127\.0\.0\.1:(\d{1,5})$/.exec(address)?.[1]
+        if (port !== undefined && address !== own) socket.send(NEWS, Number.parseInt(port, 10), '127.0.0.1')
+      }
+    },
+    onTold: (told) => {
+      listener = told
+    },
+  }
+}

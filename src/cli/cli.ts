@@ -1,0 +1,57 @@
+/** The command line: `turnpike serve` and what an operator does to keys, wallets and the ledger. */
+import { Command } from 'commander'
+import { auditCommand, modelsCommand, usageCommand } from './report-commands.ts'
+import { readConfig } from './config.ts'
+import { firstStart } from './first-start.ts'
+import { keyCommands } from './key-commands.ts'
+import { Failed, say, withDatabase } from './run-command.ts'
+import { serve } from './serve.ts'
+import { BadSetting } from './settings.ts'
+import { walletCommands } from './wallet-commands.ts'
+import { runWorkers } from './workers.ts'
+
+/** Runs one command. Exit codes: 0 done, 1 refused or failed, 2 wrong use or a bad setting. */
+export const run = async (args: readonly string[]): Promise<void> => {
+  const program = new Command('turnpike')
+    .description('One address and one key for every model vendor, with money exact to the nano-dollar.')
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  program
+    .command('serve')
+    .description('serve until SIGTERM')
+    .option('--workers <n>', 'processes that share the port (PostgreSQL only)')
+    .option('--worker', 'one of several processes')
+    .action(serveCommand)
+  program
+    .command('config')
+    .description('settings')
+    .command('check')
+    .description('read the environment and turnpike.yaml, and say what is wrong')
+    .action(() => {
+      const config = readConfig(process.env)
+      process.stdout.write(`The settings are good. Vendors on: local${config.vendors.map(({ vendor }) => `, ${vendor.id}`).join('')}\n`)
+    })
+  keyCommands(program)
+  walletCommands(program)
+  usageCommand(program)
+  auditCommand(program)
+  modelsCommand(program)
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+  } catch (error) {
+    process.stderr.write(`turnpike: ${error instanceof Error ? error.message : String(error)}\n`)
+    if (!(error instanceof BadSetting) && !(error instanceof Failed) && error instanceof Error && error.cause !== undefined)
+      process.stderr.write(`  because: ${error.cause instanceof Error ? error.cause.message : String(error.cause)}\n`)
+    process.exit(error instanceof BadSetting ? 2 : 1)
+  }
+}
+
+const serveCommand = async (options: { workers?: string; worker?: boolean }): Promise<void> => {
+  const config = readConfig(options.workers === undefined ? process.env : { ...process.env, WORKERS: options.workers })
+  if (config.workers === 1) return serve(config, options.worker === true)
+  // Made before the workers start, so that the key is shown by someone whose words are read.
+  await withDatabase(async ({ store, hash }) => {
+    const token = await firstStart(store, config, hash)
+    if (token !== undefined) say(false, {}, `Your key, shown only now:  ${token}\n`)
+  })
+  return runWorkers(config.workers)
+}

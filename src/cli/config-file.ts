@@ -1,0 +1,94 @@
+/** turnpike.yaml: vendors with keys and addresses of their own, further models, prices, markup. Strict: what is unknown is an error. */
+import { existsSync, readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { BadSetting, type Environment, settingOf } from './settings.ts'
+
+const usd = z.union([z.string(), z.number()]).transform(String)
+const rates = {
+  input_usd_per_1m: usd.optional(),
+  output_usd_per_1m: usd.optional(),
+  cache_read_usd_per_1m: usd.optional(),
+  cache_write_usd_per_1m: usd.optional(),
+  reasoning_usd_per_1m: usd.optional(),
+  input_audio_usd_per_1m: usd.optional(),
+  output_audio_usd_per_1m: usd.optional(),
+  call_usd_per_1m: usd.optional(),
+}
+const model = z.strictObject({
+  ...rates,
+  upstream_name: z.string().min(1).optional(),
+  kind: z.enum(['chat', 'embeddings']).optional(),
+  context_tokens: z.int().positive(),
+  max_output_tokens: z.int().nonnegative().optional(),
+  capabilities: z.array(z.enum(['streaming', 'function_calling', 'vision', 'audio', 'reasoning', 'structured_output', 'embeddings'])).optional(),
+})
+const vendor = z.strictObject({
+  keys: z.union([z.string().min(1), z.array(z.string().min(1))]).optional(),
+  base_url: z.string().optional(),
+  models: z.record(z.string().min(1), model).optional(),
+})
+const file = z.strictObject({
+  vendors: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,30}$/), vendor).optional(),
+  prices: z.record(z.string().min(1), z.strictObject(rates)).optional(),
+  markup: usd.optional(),
+  discount: usd.optional(),
+})
+
+export type ConfigFile = z.infer<typeof file>
+export type FileModel = z.infer<typeof model>
+export type FileRates = z.infer<z.ZodObject<typeof rates>>
+
+/** Reads the file named by TURNPIKE_CONFIG, or the default one if it is there. Throws BadSetting. */
+export const readConfigFile = (environment: Environment): ConfigFile => {
+  const path = settingOf(environment, 'TURNPIKE_CONFIG')
+  if (!existsSync(path)) {
+    if (environment.TURNPIKE_CONFIG !== undefined) throw new BadSetting(`TURNPIKE_CONFIG names '${path}', which does not exist`)
+    return {}
+  }
+  return parseConfigFile(readFileSync(path, 'utf8'), path, environment)
+}
+
+/** Parses the file's text; `${NAME}` stands for an environment variable. Throws BadSetting. */
+export const parseConfigFile = (text: string, path: string, environment: Environment): ConfigFile => {
+  let value: unknown
+  try {
+    value = parse(text) ?? {}
+  } catch (error) {
+    throw new BadSetting(`${path} is not valid YAML: ${(error instanceof Error ? error.message : '').split('\n')[0]}`)
+  }
+  const read = file.safeParse(filledIn(value, path, environment))
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  const where = issue === undefined || issue.path.length === 0 ? 'the file' : issue.path.join('.')
+  throw new BadSetting(`${path}: ${where}: ${issue?.message ?? 'invalid'}${hint(issue)}`)
+}
+
+const known = [...Object.keys(file.shape), ...Object.keys(vendor.shape), ...Object.keys(model.shape)]
+
+/** The known name that is nearest to an unknown one. */
+const hint = (issue: z.core.$ZodIssue | undefined): string => {
+  if (issue?.code !== 'unrecognized_keys') return ''
+  const stranger = issue.keys[0] ?? ''
+  const near = known.map((name) => ({ name, shared: sharedLetters(name, stranger) })).sort((a, b) => b.shared - a.shared)[0]
+  return near !== undefined && near.shared >= stranger.length * 0.6 ? `; did you mean '${near.name}'?` : ''
+}
+
+const sharedLetters = (a: string, b: string): number => {
+  let shared = 0
+  for (const letter of new Set(b)) if (a.includes(letter)) shared += Math.min(a.split(letter).length, b.split(letter).length) - 1
+  return shared - Math.abs(a.length - b.length)
+}
+
+const filledIn = (value: unknown, path: string, environment: Environment): unknown => {
+  if (typeof value === 'string')
+    return value.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_all, name: string) => {
+      const found = environment[name]
+      if (found === undefined) throw new BadSetting(`${path}: the environment variable ${name} is not set`)
+      return found
+    })
+  if (Array.isArray(value)) return value.map((each) => filledIn(each, path, environment))
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, filledIn(member, path, environment)]))
+  return value
+}

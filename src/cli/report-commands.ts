@@ -1,0 +1,75 @@
+/** `turnpike usage`, `audit` and `models`: what was used, whether the books hold, what is sold. */
+import type { Command } from 'commander'
+import { usdNumber } from '../core/money.ts'
+import { modelListing } from '../pricing/model-listing.ts'
+import { readConfig } from './config.ts'
+import { Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { soldBy } from './sold.ts'
+
+const groups = ['day', 'model', 'key'] as const
+const DAY_MS = 86_400_000
+
+type UsageOptions = { from?: string; to?: string; by: string; key?: string; json?: boolean }
+
+export const usageCommand = (program: Command): void => {
+  program
+    .command('usage')
+    .description('what was used and what it cost')
+    .option('--from <date>', 'first day, such as 2026-11-01 (default: 30 days ago)')
+    .option('--to <date>', 'up to and without this day (default: now)')
+    .option('--by <groups>', 'day, model, key, or several', 'day,model')
+    .option('--key <id>', 'one key only')
+    .option('--json', 'for programs')
+    .action((options: UsageOptions) =>
+      withDatabase(async ({ store }) => {
+        const names = options.by.split(',')
+        const groupBy = groups.filter((group) => names.includes(group))
+        if (groupBy.length !== names.length) throw new Failed(`--by is a list of ${groups.join(', ')}, not '${options.by}'`)
+        const keyIds = options.key === undefined ? (await store.keys()).map(({ id }) => id) : [options.key]
+        const range = { from: dayOf('--from', options.from) ?? Date.now() - 30 * DAY_MS, to: dayOf('--to', options.to) ?? Date.now() + 1 }
+        const rows = (await store.usage({ keyIds, ...range, groupBy })).map(({ cost, inputTokens, outputTokens, keyId, ...row }) => ({
+          ...row,
+          ...(keyId === undefined ? {} : { key: keyId }),
+          input_tokens: inputTokens,
+          output_tokens: outputTokens,
+          cost_usd: usdNumber(cost),
+        }))
+        say(options.json, rows, tableOf(rows))
+      }),
+    )
+}
+
+const dayOf = (option: string, text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  const instant = Date.parse(text)
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(instant)) throw new Failed(`${option} must be a date such as 2026-11-01, not '${text}'`)
+  return instant
+}
+
+export const auditCommand = (program: Command): void => {
+  program
+    .command('audit')
+    .description('check every invariant of the ledger; fails when one does not hold')
+    .option('--json', 'for programs')
+    .action((options: { json?: boolean }) =>
+      withDatabase(async ({ store }) => {
+        const rows = await store.audit()
+        say(options.json, rows, tableOf(rows.map(({ check, ok, detail }) => ({ check, holds: ok ? 'yes' : 'NO', detail: detail ?? '' }))))
+        const broken = rows.filter(({ ok }) => !ok)
+        if (broken.length > 0) throw new Failed(`${broken.length} of ${rows.length} invariants do not hold; stop serving and read docs/operations.md`)
+      }),
+    )
+}
+
+export const modelsCommand = (program: Command): void => {
+  program
+    .command('models')
+    .description('what is sold with the present settings')
+    .option('--json', 'for programs')
+    .action(async (options: { json?: boolean }) => {
+      const config = readConfig(process.env)
+      const { catalogue } = await soldBy(config)
+      const listed = catalogue.list().map((model) => modelListing(model, config.gateway.creditNano))
+      say(options.json, listed, tableOf(listed.map(({ id, kind, cost, context_length, max_output_tokens }) => ({ id, kind, credits: cost, context: context_length, output: max_output_tokens }))))
+    })
+}

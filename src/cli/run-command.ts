@@ -1,0 +1,37 @@
+/** What the commands share: a database for as long as one runs, and answers for people or, with --json, for programs. */
+import type { Store } from '../store/port.ts'
+import { type Config, readConfig } from './config.ts'
+import { type Hash, openHash, openStoreOf } from './parts.ts'
+
+/** A command that cannot do what it was asked; the message says why. */
+export class Failed extends Error {}
+
+export type Database = { readonly store: Store; readonly hash: Hash; readonly config: Config }
+
+/** Opens the database of the settings, runs the work and closes it, whatever happens. */
+export const withDatabase = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
+  const config = readConfig(process.env)
+  const store = await openStoreOf(config).catch((cause: unknown) => {
+    throw new Failed(`the database of DATABASE_URL cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`)
+  })
+  try {
+    return await work({ store, hash: await openHash(store, config), config })
+  } finally {
+    await store.close()
+  }
+}
+
+/** Prints the value as one JSON line, or the text for people. */
+export const say = (json: boolean | undefined, value: unknown, text: string): void => {
+  process.stdout.write(json === true ? `${JSON.stringify(value)}\n` : text)
+}
+
+/** Rows as aligned columns under their names. */
+export const tableOf = (rows: readonly Readonly<Record<string, string | number | null>>[]): string => {
+  const [first] = rows
+  if (first === undefined) return '(none)\n'
+  const names = Object.keys(first)
+  const cells = [names, ...rows.map((row) => names.map((name) => String(row[name] ?? '-')))]
+  const widths = names.map((_name, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
+  return `${cells.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')}\n`
+}

@@ -1,0 +1,80 @@
+/** `turnpike wallet …`: wallets made, funded and shown. */
+import type { Command } from 'commander'
+import { nanoFromDecimal, usdNumber } from '../core/money.ts'
+import type { Wallet } from '../store/port.ts'
+import { OPERATOR_WALLET } from './first-start.ts'
+import { newId } from './parts.ts'
+import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+
+export const walletCommands = (program: Command): void => {
+  const wallet = program.command('wallet').description('wallets')
+  wallet
+    .command('create')
+    .description('make an organisation with an empty wallet')
+    .requiredOption('--name <text>', 'whose it is')
+    .option('--json', 'for programs')
+    .action((options: { name: string; json?: boolean }) =>
+      withDatabase(async ({ store }) => {
+        const id = newId('wal')
+        const made = await store.createWallet({ id, orgId: `org_${id.slice(4)}`, name: options.name })
+        say(options.json, shown(made), `${made.id}\n`)
+      }),
+    )
+  wallet
+    .command('fund')
+    .description('add money to a wallet')
+    .requiredOption('--usd <amount>', 'how much')
+    .option('--wallet <id>', 'which wallet', OPERATOR_WALLET)
+    .option('--ref <text>', 'your reference of the payment; the same one is never credited twice')
+    .option('--json', 'for programs')
+    .action((options: FundOptions) => withDatabase((database) => fund(database, options)))
+  wallet
+    .command('show')
+    .description('one wallet')
+    .argument('[id]', 'which', OPERATOR_WALLET)
+    .option('--json', 'for programs')
+    .action((id: string, options: { json?: boolean }) =>
+      withDatabase(async (database) => {
+        const found = await walletOf(database, id)
+        say(options.json, shown(found), tableOf([shown(found)]))
+      }),
+    )
+  wallet
+    .command('list')
+    .description('all wallets')
+    .option('--json', 'for programs')
+    .action((options: { json?: boolean }) =>
+      withDatabase(async ({ store }) => {
+        const rows = (await store.wallets()).map(shown)
+        say(options.json, rows, tableOf(rows))
+      }),
+    )
+}
+
+type FundOptions = { usd: string; wallet: string; ref?: string; json?: boolean }
+
+const fund = async (database: Database, options: FundOptions): Promise<void> => {
+  const amount = nanoFromDecimal(options.usd)
+  if (amount === undefined || amount === 0n) throw new Failed(`--usd must be a decimal amount above 0 such as 25, not '${options.usd}'`)
+  const before = await walletOf(database, options.wallet)
+  const ref = `operator:${options.ref ?? Bun.randomUUIDv7()}`
+  const outcome = await database.store.post({ kind: 'topup', ref, debit: 'cash', credit: before.id, amount })
+  const after = await walletOf(database, options.wallet)
+  const text = outcome === 'posted' ? `credited ${options.usd} USD` : `the reference ${options.ref} was credited before; nothing changed`
+  say(options.json, { ...shown(after), outcome }, `${text}; ${after.id} now has ${usdNumber(after.balance)} USD\n`)
+}
+
+const walletOf = async ({ store }: Database, id: string): Promise<Wallet> => {
+  const found = await store.wallet(id)
+  if (found === undefined) throw new Failed(`there is no wallet '${id}'; 'turnpike wallet list' shows them`)
+  return found
+}
+
+const shown = (wallet: Wallet) => ({
+  id: wallet.id,
+  name: wallet.name,
+  organisation: wallet.orgId,
+  balance_usd: usdNumber(wallet.balance),
+  held_usd: usdNumber(wallet.held),
+  available_usd: usdNumber(wallet.balance - wallet.held),
+})

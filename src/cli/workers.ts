@@ -1,0 +1,36 @@
+/** Several processes on one port: the parent starts them, restarts one that dies, passes signals on, and waits. */
+import type { Subprocess } from 'bun'
+
+const RESTART_FIRST_MS = 100
+const RESTART_LONGEST_MS = 10_000
+const HEALTHY_MS = 30_000
+
+/** Runs `count` workers of this program until a signal has ended them all. */
+export const runWorkers = async (count: number): Promise<void> => {
+  let stopping = false
+  const running = new Set<Subprocess>()
+  const pass = (signal: 'SIGTERM' | 'SIGINT') => {
+    stopping = true
+    for (const worker of running) worker.kill(signal)
+  }
+  process.on('SIGTERM', () => pass('SIGTERM'))
+  process.on('SIGINT', () => pass('SIGINT'))
+  const keepAlive = async (index: number): Promise<void> => {
+    for (let pauseMs = RESTART_FIRST_MS; !stopping; ) {
+      const startedMs = performance.now()
+      const worker = Bun.spawn([process.execPath, Bun.main, 'serve', '--worker'], {
+        env: { ...process.env, WORKERS: '1' },
+        // The first worker greets for all.
+        stdio: ['ignore', index === 0 ? 'inherit' : 'ignore', 'inherit'],
+      })
+      running.add(worker)
+      const code = await worker.exited
+      running.delete(worker)
+      if (stopping) return
+      process.stderr.write(`worker ${index + 1} ended with code ${code}; another is started\n`)
+      pauseMs = performance.now() - startedMs > HEALTHY_MS ? RESTART_FIRST_MS : Math.min(pauseMs * 2, RESTART_LONGEST_MS)
+      await Bun.sleep(pauseMs)
+    }
+  }
+  await Promise.all(Array.from({ length: count }, (_, index) => keepAlive(index)))
+}

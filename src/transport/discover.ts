@@ -1,0 +1,59 @@
+/**
+ * Models on localhost: Ollama, llama-server and LM Studio, found by asking for GET /v1/models on their usual ports.
+ * They cost the operator no vendor's bill, so they are offered at a price of zero, which is a price: they are metered
+ * like any other, and turnpike.yaml can set another.
+ */
+import { isObject, parseJson } from '../core/json-body.ts'
+import type { Model } from '../core/model.ts'
+import { ownAddress } from '../vendors/own-address.ts'
+import type { VendorSetup } from '../vendors/setup.ts'
+
+const places = [
+  { id: 'ollama', port: 11434 },
+  { id: 'llama-server', port: 8080 },
+  { id: 'lmstudio', port: 1234 },
+] as const
+
+const LOOK_MS = 300
+const BYTES_MAX = 1_000_000
+const EMBEDDING = /embed|bge-|minilm/i
+
+export type Found = { readonly setup: VendorSetup; readonly models: readonly Model[] }
+
+/** Looks at all places at once; `known` are vendors the operator set up under the same name, which win. */
+export const discover = async (known: ReadonlySet<string>): Promise<readonly Found[]> => {
+  const found = await Promise.all(places.filter(({ id }) => !known.has(id)).map(({ id, port }) => look(id, port)))
+  return found.filter((one) => one !== undefined)
+}
+
+const look = async (id: string, port: number): Promise<Found | undefined> => {
+  const baseUrl = `http://127.0.0.1:${port}/v1`
+  try {
+    const response = await fetch(`${baseUrl}/models`, { signal: AbortSignal.timeout(LOOK_MS), redirect: 'error' })
+    const text = await response.text()
+    const body = text.length > BYTES_MAX ? undefined : parseJson(text)
+    if (!response.ok || !isObject(body) || !Array.isArray(body.data)) return undefined
+    const names = body.data.flatMap((one) => (isObject(one) && typeof one.id === 'string' && one.id !== '' ? [one.id] : []))
+    if (names.length === 0) return undefined
+    return { setup: { vendor: ownAddress(id, baseUrl), baseUrl, secrets: [] }, models: names.map((name) => modelOf(id, name)) }
+  } catch {
+    // Nothing listens there, or something else does.
+    return undefined
+  }
+}
+
+const modelOf = (vendor: string, name: string): Model => {
+  const kind = EMBEDDING.test(name) ? 'embeddings' : 'chat'
+  return {
+    id: `${vendor}/${name}`,
+    vendor,
+    upstreamName: name,
+    kind,
+    price: { rates: { input: 0, output: 0 }, tiers: [], version: 'localhost' },
+    contextTokens: 131_072,
+    maxOutputTokens: kind === 'chat' ? 32_768 : 0,
+    capabilities: kind === 'chat' ? ['streaming', 'function_calling'] : ['embeddings'],
+    imageTokensMax: 6_000,
+    discounted: false,
+  }
+}

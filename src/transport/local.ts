@@ -1,0 +1,108 @@
+/** The built-in vendor as something to fetch from: answers in the chat-completions and embeddings shapes, in process. */
+import { isObject, type Json, type JsonObject, parseJson } from '../core/json-body.ts'
+import { answerLocally, type LocalAnswer, type LocalReply } from '../vendors/local/chat.ts'
+import { embedLocally, LOCAL_DIMENSIONS } from '../vendors/local/embeddings.ts'
+import { countTokens } from '../vendors/local/words.ts'
+import type { VendorFetch } from '../vendors/setup.ts'
+
+/** Answers like a vendor would. The same body always gets the same answer. */
+export const localFetch: VendorFetch = async (url, init) => {
+  const body = parseJson(await new Response(init.body ?? '').text())
+  if (!isObject(body)) return new Response('{}', { status: 400 })
+  if (url.endsWith('/embeddings')) return Response.json(embeddings(body))
+  const reply = answerLocally(body)
+  return body.stream === true ? streamed(body, reply, init.signal ?? undefined) : Response.json(whole(body, reply))
+}
+
+const headOf = (body: JsonObject, object: string) => ({ id: 'chatcmpl-local', object, created: 0, model: body.model ?? null })
+
+const usageOf = (reply: LocalReply) => ({
+  prompt_tokens: reply.promptTokens,
+  completion_tokens: reply.completionTokens,
+  total_tokens: reply.promptTokens + reply.completionTokens,
+})
+
+const whole = (body: JsonObject, reply: LocalReply) => ({
+  ...headOf(body, 'chat.completion'),
+  choices: reply.answers.map((answer, index) => ({ index, message: messageOf(body, answer), finish_reason: finishOf(body, answer) })),
+  usage: usageOf(reply),
+})
+
+/** Answers to the older `functions` name one function call instead of a list of tool calls. */
+const isLegacy = (body: JsonObject): boolean => Array.isArray(body.functions)
+
+const finishOf = (body: JsonObject, answer: LocalAnswer): string =>
+  answer.finish === 'tool_calls' && isLegacy(body) ? 'function_call' : answer.finish
+
+const messageOf = (body: JsonObject, answer: LocalAnswer) => {
+  const content = answer.tools.length > 0 ? null : answer.text.join('')
+  const [first] = answer.tools
+  if (first === undefined) return { role: 'assistant', content, refusal: null }
+  if (isLegacy(body)) return { role: 'assistant', content, function_call: { name: first.name, arguments: first.arguments } }
+  const tool_calls = answer.tools.map(({ id, ...called }) => ({ id, type: 'function', function: called }))
+  return { role: 'assistant', content, tool_calls }
+}
+
+const streamed = (body: JsonObject, reply: LocalReply, signal: AbortSignal | undefined): Response => {
+  const encoder = new TextEncoder()
+  const events = eventsOf(body, reply)
+  const stream = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      const next = events.next()
+      if (next.done === true || signal?.aborted === true) controller.close()
+      else controller.enqueue(encoder.encode(`data: ${next.value}\n\n`))
+    },
+  })
+  return new Response(stream, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+function* eventsOf(body: JsonObject, reply: LocalReply): Generator<string> {
+  const head = headOf(body, 'chat.completion.chunk')
+  const event = (index: number, delta: object, finish_reason: string | null = null) =>
+    JSON.stringify({ ...head, choices: [{ index, delta, finish_reason }] })
+  for (const [index, answer] of reply.answers.entries()) {
+    yield event(index, { role: 'assistant', content: answer.tools.length > 0 ? null : '' })
+    for (const token of answer.text) yield event(index, { content: token })
+    for (const delta of toolDeltas(body, answer)) yield event(index, delta)
+    yield event(index, {}, finishOf(body, answer))
+  }
+  const options = body.stream_options
+  if (isObject(options) && options.include_usage === true) yield JSON.stringify({ ...head, choices: [], usage: usageOf(reply) })
+  yield '[DONE]'
+}
+
+/** Arguments arrive in two pieces, as vendors send them. */
+function* toolDeltas(body: JsonObject, answer: LocalAnswer): Generator<object> {
+  for (const [index, tool] of answer.tools.entries()) {
+    const half = Math.ceil(tool.arguments.length / 2)
+    const pieces = [tool.arguments.slice(0, half), tool.arguments.slice(half)]
+    if (isLegacy(body)) {
+      yield { function_call: { name: tool.name, arguments: '' } }
+      for (const piece of pieces) yield { function_call: { arguments: piece } }
+      return
+    }
+    yield { tool_calls: [{ index, id: tool.id, type: 'function', function: { name: tool.name, arguments: '' } }] }
+    for (const piece of pieces) yield { tool_calls: [{ index, function: { arguments: piece } }] }
+  }
+}
+
+const embeddings = (body: JsonObject) => {
+  const inputs = inputsOf(body.input)
+  const dimensions = typeof body.dimensions === 'number' ? body.dimensions : LOCAL_DIMENSIONS
+  const tokens = inputs.reduce<number>((sum, input) => sum + (typeof input === 'string' ? countTokens(input) : input.length), 0)
+  const data = inputs.map((input, index) => {
+    const vector = embedLocally(input, dimensions)
+    return { object: 'embedding', index, embedding: body.encoding_format === 'base64' ? base64(vector) : [...vector] }
+  })
+  return { object: 'list', data, model: body.model ?? null, usage: { prompt_tokens: tokens, total_tokens: tokens } }
+}
+
+/** Little-endian floats, as the official clients ask for them. */
+const base64 = (vector: Float32Array): string => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')
+
+const inputsOf = (input: Json | undefined): readonly (string | readonly number[])[] => {
+  const numbers = (list: readonly Json[]): readonly number[] => list.filter((one) => typeof one === 'number')
+  if (!Array.isArray(input)) return [typeof input === 'string' ? input : '']
+  if (input.every((one) => typeof one === 'number')) return [numbers(input)]
+  return input.map((one) => (Array.isArray(one) ? numbers(one) : String(one)))
+}
