@@ -1,6 +1,6 @@
 /** `turnpike key …`: keys made, listed, limited, switched off and on, deleted. */
 import type { Command } from 'commander'
-import { FRESH_MS, untilKnown } from '../book/heartbeat.ts'
+import { untilKnown } from '../book/heartbeat.ts'
 import { openNudge } from '../book/nudge.ts'
 import { type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
 import { type Instant, systemClock } from '../core/time.ts'
@@ -114,7 +114,8 @@ const remove = async (database: Database, name: string, json: boolean | undefine
 /** Returns when no serving process can admit a call on the older state; at the latest when silent ones have fenced themselves. */
 const holdsEverywhere = async ({ store }: Database, at: Instant): Promise<void> => {
   const nudge = await openNudge()
-  await untilKnown({ store, clock: systemClock, nudge }, at, () => Promise.race([Promise.resolve(), systemClock.sleep(FRESH_MS)]))
+  // This process admits no calls, so it has nothing of its own to refresh.
+  await untilKnown({ store, clock: systemClock, nudge }, at, async () => undefined)
 }
 
 /** By id, by token, or by a prefix that fits just one. */
