@@ -19,9 +19,29 @@ const USUAL_OUTPUT = 16_384
 type Amount = number | { base: number; tiers: { start: number; price: number }[] }
 type Prices = Record<string, Amount | undefined>
 type Dated = { constraint?: { start_date?: string; type: string }; prices: Prices }
-type PriceModel = { id: string; match?: unknown; context_window?: number; prices: Prices | Dated[]; deprecated?: boolean }
-type PiModel = { reasoning?: boolean; input?: string[]; contextWindow?: number; maxTokens?: number; cost?: Record<string, number>; compat?: { supportsToolChoice?: boolean } }
-type Entry = { rates: Record<string, number>; tiers?: { above: number; rates: Record<string, number> }[]; context: number; output: number; kind?: 'embeddings'; has: string }
+type PriceModel = {
+  id: string
+  match?: unknown
+  context_window?: number
+  prices: Prices | Dated[]
+  deprecated?: boolean
+}
+type PiModel = {
+  reasoning?: boolean
+  input?: string[]
+  contextWindow?: number
+  maxTokens?: number
+  cost?: Record<string, number>
+  compat?: { supportsToolChoice?: boolean }
+}
+type Entry = {
+  rates: Record<string, number>
+  tiers?: { above: number; rates: Record<string, number> }[]
+  context: number
+  output: number
+  kind?: 'embeddings'
+  has: string
+}
 
 /** From the price catalogue's names to ours. */
 const classes: Record<string, string> = {
@@ -46,13 +66,22 @@ const today = new Date().toISOString().slice(0, 10)
 /** The prices of today; where they depend on the hour, the dearest. */
 const pricesNow = (prices: Prices | Dated[]): Prices => {
   if (!Array.isArray(prices)) return prices
-  const dated = prices.filter((one) => one.constraint === undefined || (one.constraint.start_date ?? today) <= today)
+  const dated = prices.filter(
+    (one) => one.constraint === undefined || (one.constraint.start_date ?? today) <= today,
+  )
   if (dated.some((one) => one.constraint !== undefined && one.constraint.start_date === undefined))
-    return dated.map((one) => one.prices).sort((a, b) => baseOf(b.output_mtok) - baseOf(a.output_mtok))[0] ?? {}
-  return dated.sort((a, b) => (a.constraint?.start_date ?? '').localeCompare(b.constraint?.start_date ?? '')).at(-1)?.prices ?? {}
+    return (
+      dated.map((one) => one.prices).sort((a, b) => baseOf(b.output_mtok) - baseOf(a.output_mtok))[0] ?? {}
+    )
+  return (
+    dated
+      .sort((a, b) => (a.constraint?.start_date ?? '').localeCompare(b.constraint?.start_date ?? ''))
+      .at(-1)?.prices ?? {}
+  )
 }
 
-const baseOf = (amount: Amount | undefined): number => (typeof amount === 'object' ? amount.base : (amount ?? 0))
+const baseOf = (amount: Amount | undefined): number =>
+  typeof amount === 'object' ? amount.base : (amount ?? 0)
 
 const ratesOf = (prices: Prices): Pick<Entry, 'rates' | 'tiers'> => {
   const rates: Record<string, number> = {}
@@ -61,7 +90,9 @@ const ratesOf = (prices: Prices): Pick<Entry, 'rates' | 'tiers'> => {
     const amount = prices[theirs]
     if (amount === undefined) continue
     rates[ours] = pico(baseOf(amount))
-    if (typeof amount === 'object') for (const { start, price } of amount.tiers) tiers.set(start, { ...tiers.get(start), [ours]: pico(price) })
+    if (typeof amount === 'object')
+      for (const { start, price } of amount.tiers)
+        tiers.set(start, { ...tiers.get(start), [ours]: pico(price) })
   }
   if (prices.requests_kcount !== undefined) rates.call = pico(baseOf(prices.requests_kcount) * 1000)
   const sorted = [...tiers].sort(([a], [b]) => a - b).map(([above, tier]) => ({ above, rates: tier }))
@@ -113,7 +144,12 @@ const piPrices = (cost: Record<string, number> | undefined): Prices => ({
   ...(cost?.cacheWrite ? { cache_write_mtok: cost.cacheWrite } : {}),
 })
 
-const entryOf = (name: string, prices: Prices, limits: PiModel | undefined, context: number | undefined): Entry | undefined => {
+const entryOf = (
+  name: string,
+  prices: Prices,
+  limits: PiModel | undefined,
+  context: number | undefined,
+): Entry | undefined => {
   const rates = ratesOf(prices)
   const embeddings = EMBEDDING.test(name)
   const window = limits?.contextWindow ?? context ?? (embeddings ? 8_192 : undefined)
@@ -148,7 +184,9 @@ for (const vendor of vendors) {
   }
   models[vendor.id] = Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
-const priceVersion: string = JSON.parse(readFileSync('node_modules/@pydantic/genai-prices/package.json', 'utf8')).version
+const priceVersion: string = JSON.parse(
+  readFileSync('node_modules/@pydantic/genai-prices/package.json', 'utf8'),
+).version
 const catalogue = {
   version: `genai-prices-${priceVersion}+pi-catalog-${PI_VERSION}`,
   notice: 'Prices: @pydantic/genai-prices, MIT. Limits and remaining prices: @oh-my-pi/pi-catalog, MIT.',
@@ -163,4 +201,5 @@ const lines = Object.entries(models).map(
 )
 const head = JSON.stringify({ ...catalogue, models: {} }).slice(0, -3)
 writeFileSync('src/pricing/catalogue.json', `${head}{\n${lines.join(',\n')}\n}}\n`)
-for (const [vendor, entries] of Object.entries(models)) console.log(`${vendor}: ${Object.keys(entries).length} models`)
+for (const [vendor, entries] of Object.entries(models))
+  console.log(`${vendor}: ${Object.keys(entries).length} models`)

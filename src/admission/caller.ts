@@ -18,9 +18,13 @@ export const bearerToken = (authorization: string | null): string | Refusal => {
 
 /** One answer for every key that is not ours, so that nothing is learnt from it. */
 export const unknownKey = (): Refusal =>
-  refuse('invalid_api_key', 'The API key is not valid. Keys begin with sk- and are shown once, when they are made.', {
-    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-  })
+  refuse(
+    'invalid_api_key',
+    'The API key is not valid. Keys begin with sk- and are shown once, when they are made.',
+    {
+      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+    },
+  )
 
 const reasons = {
   self: 'It was disabled through its own limits endpoint; PUT {"disabled": false} there enables it.',
@@ -35,4 +39,5 @@ export const disabledKey = (key: Key): Refusal => {
   return refuse('key_disabled', `The key is disabled. ${reasons[reason]}`, { members: { reason } })
 }
 
-export const checkEnabled = (key: Key, month: Month): Refusal | undefined => (isEnabled(key, month) ? undefined : disabledKey(key))
+export const checkEnabled = (key: Key, month: Month): Refusal | undefined =>
+  isEnabled(key, month) ? undefined : disabledKey(key)

@@ -9,7 +9,13 @@ export type Ceiling = Nano | undefined
 export const readCeiling = (header: string | undefined): Ceiling | Refusal => {
   if (header === undefined) return undefined
   const amount = nanoFromDecimal(header)
-  return amount ?? invalid('X-Max-Cost-Usd', "'X-Max-Cost-Usd' must be a decimal amount of USD such as 0.05, with at most nine decimals.")
+  return (
+    amount ??
+    invalid(
+      'X-Max-Cost-Usd',
+      "'X-Max-Cost-Usd' must be a decimal amount of USD such as 0.05, with at most nine decimals.",
+    )
+  )
 }
 
 /** The 402 of a call that cannot be answered within the caller's ceiling. */
@@ -18,5 +24,11 @@ export const ceilingExceeded = (required: Nano, ceiling: Nano, credits: (amount:
     'max_cost_exceeded',
     `The call may cost up to ${decimalFromNano(required)} USD, more than X-Max-Cost-Usd allows (${decimalFromNano(ceiling)}). ` +
       'Lower max_tokens or raise the ceiling.',
-    { members: { required_credits: credits(required), available_credits: credits(ceiling), limit: 'max_cost' } },
+    {
+      members: {
+        required_credits: credits(required),
+        available_credits: credits(ceiling),
+        limit: 'max_cost',
+      },
+    },
   )

@@ -44,7 +44,8 @@ export const createBook = (parts: BookParts): Book => {
   const mayAdmit = (): Refusal | undefined => {
     if (draining) return unavailable('The server is shutting down.')
     if (!heartbeat.fresh()) return unavailable('The server has lost touch with the ledger.')
-    if (writer.queued() > QUEUE_MAX || writer.oldestMs() > QUEUE_AGE_MAX_MS) return unavailable('The ledger is overloaded.')
+    if (writer.queued() > QUEUE_MAX || writer.oldestMs() > QUEUE_AGE_MAX_MS)
+      return unavailable('The ledger is overloaded.')
     return undefined
   }
 
@@ -63,7 +64,8 @@ export const createBook = (parts: BookParts): Book => {
 
   /** Knowledge that is merely late is fetched; a ledger that does not answer leaves the refusal. */
   const untilFresh = async (): Promise<void> => {
-    for (let waits = 0; !heartbeat.fresh() && !draining && waits < STALE_WAITS; waits++) await heartbeat.beatNow()
+    for (let waits = 0; !heartbeat.fresh() && !draining && waits < STALE_WAITS; waits++)
+      await heartbeat.beatNow()
   }
 
   const reapForEver = async (): Promise<void> => {
@@ -73,7 +75,8 @@ export const createBook = (parts: BookParts): Book => {
       const reaped = await store
         .reap({ graceMs: REAP_GRACE_MS, longestCallMs: parts.longestCallMs ?? LONGEST_CALL_MS })
         .catch(() => undefined)
-      if (reaped !== undefined && reaped.recovered > 0) log.warn('orphaned calls were charged', { recovered: reaped.recovered })
+      if (reaped !== undefined && reaped.recovered > 0)
+        log.warn('orphaned calls were charged', { recovered: reaped.recovered })
     }
   }
 
@@ -131,8 +134,8 @@ export const createBook = (parts: BookParts): Book => {
       try {
         return await rates.take(keyId, rpm)
       } catch {
-        // Rates fail open: money does not, and the hold that follows is refused when the ledger is out of reach.
-        return { admitted: true, limit: rpm, remaining: 0, resetAt: clock.now() + 60_000, retryAfterMs: 0 }
+        // A request that cannot be counted is not admitted: the window would no longer be exact.
+        return unavailable('The ledger cannot be reached.')
       }
     },
     hold: async (ask) => {
@@ -161,7 +164,12 @@ export const createBook = (parts: BookParts): Book => {
     }),
     drain: async (deadlineMs) => {
       draining = true
-      const allEnded = open.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => { nothingOpen = resolve })
+      const allEnded =
+        open.size === 0
+          ? Promise.resolve()
+          : new Promise<void>((resolve) => {
+              nothingOpen = resolve
+            })
       await Promise.race([allEnded, clock.sleep(deadlineMs)])
       await Promise.race([writer.idle(), clock.sleep(deadlineMs)])
       await heartbeat.stop()

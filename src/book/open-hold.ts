@@ -63,7 +63,12 @@ export class OpenHold implements Hold {
     const charge = least(cost, this.#amount)
     const excess = cost - charge
     this.#end()
-    if (excess > 0n) this.#parts.log.warn('cost above the hold; the house pays the rest', { call: this.callId, charged: charge, excess })
+    if (excess > 0n)
+      this.#parts.log.warn('cost above the hold; the house pays the rest', {
+        call: this.callId,
+        charged: charge,
+        excess,
+      })
     const settle: Settle = {
       callId: this.callId,
       leaseId: this.lease.id,

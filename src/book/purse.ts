@@ -10,7 +10,17 @@ import type { GrantRefused, InstanceId, LeaseId } from '../ledger/words.ts'
 import type { LedgerStore } from '../store/port.ts'
 import { isEnabled, type KeyId } from '../tenancy/key.ts'
 import type { KnownKeys } from './known-keys.ts'
-import { applyGrant, covers, free, holdOn, type Lease, newLease, runsLow, takeUnused, wanted } from './lease.ts'
+import {
+  applyGrant,
+  covers,
+  free,
+  holdOn,
+  type Lease,
+  newLease,
+  runsLow,
+  takeUnused,
+  wanted,
+} from './lease.ts'
 import type { HoldRefused } from './words.ts'
 
 export type Purse = {
@@ -85,7 +95,9 @@ export const createPurses = (parts: PursesParts): Purses => {
   }
 
   const needOf = (lease: Lease | undefined, amount: Nano): Nano =>
-    lease === undefined || clock.monotonicMs() >= lease.deadlineMs ? amount : greatest(amount - free(lease), 1n)
+    lease === undefined || clock.monotonicMs() >= lease.deadlineMs
+      ? amount
+      : greatest(amount - free(lease), 1n)
 
   /** Asks for the room of one hold and takes it from the answer, before anyone else can. */
   const askFor = async (purse: Purse, room: Room): Promise<Lease | Refusal | GrantRefused | undefined> => {
@@ -101,7 +113,10 @@ export const createPurses = (parts: PursesParts): Purses => {
   }
 
   const refusalOf = async (keyId: KeyId, refused: GrantRefused): Promise<Refusal | HoldRefused> => {
-    const key = refused.outcome === 'disabled' || refused.keyVersion !== undefined ? await keys.reread(keyId) : keys.get(keyId)
+    const key =
+      refused.outcome === 'disabled' || refused.keyVersion !== undefined
+        ? await keys.reread(keyId)
+        : keys.get(keyId)
     if (refused.outcome === 'unknown_key') return unknownKey()
     if (refused.outcome === 'disabled') return key === undefined ? unknownKey() : disabledKey(key)
     return {
@@ -173,7 +188,8 @@ export const createPurses = (parts: PursesParts): Purses => {
     answerRecall: (ids) => {
       if (ids.length === 0) return
       const recalled = new Set(ids)
-      for (const { lease } of purses.values()) if (lease !== undefined && recalled.has(lease.id)) void returnUnused(lease)
+      for (const { lease } of purses.values())
+        if (lease !== undefined && recalled.has(lease.id)) void returnUnused(lease)
     },
     giveBack: async (keyId) => {
       const lease = purses.get(keyId)?.lease

@@ -37,7 +37,11 @@ export type Rates = {
   returnIdle(): void
 }
 
-export type RatesParts = { readonly store: RateStore; readonly clock: Clock; readonly liveInstances: () => number }
+export type RatesParts = {
+  readonly store: RateStore
+  readonly clock: Clock
+  readonly liveInstances: () => number
+}
 
 export const createRates = ({ store, clock, liveInstances }: RatesParts): Rates => {
   const windows = new Map<KeyId, Window>()

@@ -1,6 +1,7 @@
 /** What the book offers to the gateway: who calls, may they, and holds on their money. */
-import type { Refusal } from '../core/refusal.ts'
+
 import type { Nano } from '../core/money.ts'
+import type { Refusal } from '../core/refusal.ts'
 import type { Instant } from '../core/time.ts'
 import type { BindingLimit, CallId, IdempotencyRef, StoredAnswer, UsageDetail } from '../ledger/words.ts'
 import type { KeyChange } from '../store/port.ts'
@@ -21,12 +22,19 @@ export type Hold = {
   /** Notes what the call would cost if it ended now; written with the next commits, for recovery after a crash. */
   checkpoint(spent: Nano): void
   /** Gate 2: resolves when the charge is durable. `cost` above the hold is charged as the hold; the house pays the rest. */
-  settle(cost: Nano, detail: UsageDetail, answer?: { ref: IdempotencyRef; answer: StoredAnswer }): Promise<Settled>
+  settle(
+    cost: Nano,
+    detail: UsageDetail,
+    answer?: { ref: IdempotencyRef; answer: StoredAnswer },
+  ): Promise<Settled>
   /** Nothing was delivered: frees the money. */
   void(): void
 }
 
-export type Settled = { readonly charged: Nano; /** Settled wallet balance after it. */ readonly remaining: Nano }
+export type Settled = {
+  readonly charged: Nano /** Settled wallet balance after it. */
+  readonly remaining: Nano
+}
 
 export type HoldRefused = {
   readonly outcome: 'refused'
@@ -60,8 +68,8 @@ export type Book = {
   start(): Promise<void>
   /** The key of that hash if it exists (deleted ones do not), or a refusal (`service_unavailable`) when knowledge is not provably fresh. */
   caller(hash: string): Promise<Key | undefined | Refusal>
-  /** Whether that key's present state lets it call now; re-checked by `hold` at the moment of admission. */
-  takeRate(keyId: KeyId, rpm: number): Promise<RateVerdict>
+  /** Counts one request of the key's minute; a Refusal when it cannot be counted. */
+  takeRate(keyId: KeyId, rpm: number): Promise<RateVerdict | Refusal>
   /** Holds money, or says what binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
   hold(ask: HoldAsk): Promise<Hold | HoldRefused | Refusal>
   /** Changes a key; resolves when no process can admit a call on the older state any more. */

@@ -12,8 +12,18 @@ import { Violation } from '../store/engine.ts'
 import type { LedgerStore } from '../store/port.ts'
 
 type Op =
-  | { readonly kind: 'intent'; readonly intent: Intent; readonly queuedMs: number; readonly done: (opened: boolean) => void }
-  | { readonly kind: 'progress'; readonly progress: Progress; readonly queuedMs: number; readonly done: (extended: boolean) => void }
+  | {
+      readonly kind: 'intent'
+      readonly intent: Intent
+      readonly queuedMs: number
+      readonly done: (opened: boolean) => void
+    }
+  | {
+      readonly kind: 'progress'
+      readonly progress: Progress
+      readonly queuedMs: number
+      readonly done: (extended: boolean) => void
+    }
   | {
       readonly kind: 'settle'
       readonly settle: Settle
@@ -98,7 +108,8 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
   }
 
   return {
-    intent: (intent, done) => add({ kind: 'intent', intent, queuedMs: clock.monotonicMs(), done: once(done) }),
+    intent: (intent, done) =>
+      add({ kind: 'intent', intent, queuedMs: clock.monotonicMs(), done: once(done) }),
     progress: (progress, done) => add({ kind: 'progress', progress, queuedMs: clock.monotonicMs(), done }),
     settle: (settle, done) => add({ kind: 'settle', settle, queuedMs: clock.monotonicMs(), done }),
     void: (callId, done) => add({ kind: 'void', callId, queuedMs: clock.monotonicMs(), done }),

@@ -1,9 +1,9 @@
 /** The command line: `turnpike serve` and what an operator does to keys, wallets and the ledger. */
 import { Command } from 'commander'
-import { auditCommand, modelsCommand, usageCommand } from './report-commands.ts'
 import { readConfig } from './config.ts'
 import { firstStart } from './first-start.ts'
 import { keyCommands } from './key-commands.ts'
+import { auditCommand, chargeCommand, modelsCommand, usageCommand } from './report-commands.ts'
 import { Failed, say, withDatabase } from './run-command.ts'
 import { serve } from './serve.ts'
 import { BadSetting } from './settings.ts'
@@ -28,25 +28,37 @@ export const run = async (args: readonly string[]): Promise<void> => {
     .description('read the environment and turnpike.yaml, and say what is wrong')
     .action(() => {
       const config = readConfig(process.env)
-      process.stdout.write(`The settings are good. Vendors on: local${config.vendors.map(({ vendor }) => `, ${vendor.id}`).join('')}\n`)
+      process.stdout.write(
+        `The settings are good. Vendors on: local${config.vendors.map(({ vendor }) => `, ${vendor.id}`).join('')}\n`,
+      )
     })
   keyCommands(program)
   walletCommands(program)
   usageCommand(program)
   auditCommand(program)
+  chargeCommand(program)
   modelsCommand(program)
   try {
     await program.parseAsync([...args], { from: 'user' })
   } catch (error) {
     process.stderr.write(`turnpike: ${error instanceof Error ? error.message : String(error)}\n`)
-    if (!(error instanceof BadSetting) && !(error instanceof Failed) && error instanceof Error && error.cause !== undefined)
-      process.stderr.write(`  because: ${error.cause instanceof Error ? error.cause.message : String(error.cause)}\n`)
+    if (
+      !(error instanceof BadSetting) &&
+      !(error instanceof Failed) &&
+      error instanceof Error &&
+      error.cause !== undefined
+    )
+      process.stderr.write(
+        `  because: ${error.cause instanceof Error ? error.cause.message : String(error.cause)}\n`,
+      )
     process.exit(error instanceof BadSetting ? 2 : 1)
   }
 }
 
 const serveCommand = async (options: { workers?: string; worker?: boolean }): Promise<void> => {
-  const config = readConfig(options.workers === undefined ? process.env : { ...process.env, WORKERS: options.workers })
+  const config = readConfig(
+    options.workers === undefined ? process.env : { ...process.env, WORKERS: options.workers },
+  )
   if (config.workers === 1) return serve(config, options.worker === true)
   // Made before the workers start, so that the key is shown by someone whose words are read.
   await withDatabase(async ({ store, hash }) => {

@@ -21,7 +21,19 @@ const model = z.strictObject({
   kind: z.enum(['chat', 'embeddings']).optional(),
   context_tokens: z.int().positive(),
   max_output_tokens: z.int().nonnegative().optional(),
-  capabilities: z.array(z.enum(['streaming', 'function_calling', 'vision', 'audio', 'reasoning', 'structured_output', 'embeddings'])).optional(),
+  capabilities: z
+    .array(
+      z.enum([
+        'streaming',
+        'function_calling',
+        'vision',
+        'audio',
+        'reasoning',
+        'structured_output',
+        'embeddings',
+      ]),
+    )
+    .optional(),
 })
 const vendor = z.strictObject({
   keys: z.union([z.string().min(1), z.array(z.string().min(1))]).optional(),
@@ -43,7 +55,8 @@ export type FileRates = z.infer<z.ZodObject<typeof rates>>
 export const readConfigFile = (environment: Environment): ConfigFile => {
   const path = settingOf(environment, 'TURNPIKE_CONFIG')
   if (!existsSync(path)) {
-    if (environment.TURNPIKE_CONFIG !== undefined) throw new BadSetting(`TURNPIKE_CONFIG names '${path}', which does not exist`)
+    if (environment.TURNPIKE_CONFIG !== undefined)
+      throw new BadSetting(`TURNPIKE_CONFIG names '${path}', which does not exist`)
     return {}
   }
   return parseConfigFile(readFileSync(path, 'utf8'), path, environment)
@@ -55,7 +68,9 @@ export const parseConfigFile = (text: string, path: string, environment: Environ
   try {
     value = parse(text) ?? {}
   } catch (error) {
-    throw new BadSetting(`${path} is not valid YAML: ${(error instanceof Error ? error.message : '').split('\n')[0]}`)
+    throw new BadSetting(
+      `${path} is not valid YAML: ${(error instanceof Error ? error.message : '').split('\n')[0]}`,
+    )
   }
   const read = file.safeParse(filledIn(value, path, environment))
   if (read.success) return read.data
@@ -70,13 +85,16 @@ const known = [...Object.keys(file.shape), ...Object.keys(vendor.shape), ...Obje
 const hint = (issue: z.core.$ZodIssue | undefined): string => {
   if (issue?.code !== 'unrecognized_keys') return ''
   const stranger = issue.keys[0] ?? ''
-  const near = known.map((name) => ({ name, shared: sharedLetters(name, stranger) })).sort((a, b) => b.shared - a.shared)[0]
+  const near = known
+    .map((name) => ({ name, shared: sharedLetters(name, stranger) }))
+    .sort((a, b) => b.shared - a.shared)[0]
   return near !== undefined && near.shared >= stranger.length * 0.6 ? `; did you mean '${near.name}'?` : ''
 }
 
 const sharedLetters = (a: string, b: string): number => {
   let shared = 0
-  for (const letter of new Set(b)) if (a.includes(letter)) shared += Math.min(a.split(letter).length, b.split(letter).length) - 1
+  for (const letter of new Set(b))
+    if (a.includes(letter)) shared += Math.min(a.split(letter).length, b.split(letter).length) - 1
   return shared - Math.abs(a.length - b.length)
 }
 
@@ -89,6 +107,8 @@ const filledIn = (value: unknown, path: string, environment: Environment): unkno
     })
   if (Array.isArray(value)) return value.map((each) => filledIn(each, path, environment))
   if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, filledIn(member, path, environment)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [name, filledIn(member, path, environment)]),
+    )
   return value
 }

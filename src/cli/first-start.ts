@@ -12,7 +12,14 @@ export const firstStart = async (store: Store, config: Config, hash: Hash): Prom
   if ((await store.key(FIRST_KEY)) !== undefined) return undefined
   await store.createWallet({ id: OPERATOR_WALLET, orgId: OPERATOR_ORG, name: 'operator' })
   if (config.firstFund > 0n)
-    await store.post({ kind: 'grant', ref: 'first-start', debit: 'promo', credit: OPERATOR_WALLET, amount: config.firstFund, note: 'test credit of the first start' })
+    await store.post({
+      kind: 'grant',
+      ref: 'first-start',
+      debit: 'promo',
+      credit: OPERATOR_WALLET,
+      amount: config.firstFund,
+      note: 'test credit of the first start',
+    })
   const token = newToken()
   try {
     await store.createKey({

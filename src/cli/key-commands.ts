@@ -17,7 +17,9 @@ export const keyCommands = (program: Command): void => {
   limitOptions(key.command('create').description('make a key for a wallet'))
     .requiredOption('--label <text>', 'who uses it')
     .option('--wallet <id>', 'the wallet that pays', OPERATOR_WALLET)
-    .action((options: LimitOptions & { label: string; wallet: string }) => withDatabase((database) => create(database, options)))
+    .action((options: LimitOptions & { label: string; wallet: string }) =>
+      withDatabase((database) => create(database, options)),
+    )
   limitOptions(key.command('child').description('make a key under a reseller’s key, billed to its wallet'))
     .requiredOption('--label <text>', 'who uses it')
     .requiredOption('--parent <key>', 'the reseller’s key: id, prefix or token')
@@ -32,19 +34,30 @@ export const keyCommands = (program: Command): void => {
     .description('all keys, newest first')
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) => withDatabase((database) => list(database, options.json)))
-  limitOptions(key.command('limits <key>').description('change limits; "none" removes one'))
-    .action((name: string, options: LimitOptions) => withDatabase((database) => change(database, name, { ...changeOf(options), byCreator: true }, options.json)))
-  for (const [verb, disabledReason] of [['disable', 'operator'], ['enable', null]] as const)
+  limitOptions(key.command('limits <key>').description('change limits; "none" removes one')).action(
+    (name: string, options: LimitOptions) =>
+      withDatabase((database) =>
+        change(database, name, { ...changeOf(options), byCreator: true }, options.json),
+      ),
+  )
+  for (const [verb, disabledReason] of [
+    ['disable', 'operator'],
+    ['enable', null],
+  ] as const)
     key
       .command(`${verb} <key>`)
       .description(`${verb} a key; holds on every process when it returns`)
       .option('--json', 'for programs')
-      .action((name: string, options: { json?: boolean }) => withDatabase((database) => change(database, name, { disabledReason, byCreator: true }, options.json)))
+      .action((name: string, options: { json?: boolean }) =>
+        withDatabase((database) => change(database, name, { disabledReason, byCreator: true }, options.json)),
+      )
   key
     .command('delete <key>')
     .description('delete a key for good')
     .option('--json', 'for programs')
-    .action((name: string, options: { json?: boolean }) => withDatabase((database) => remove(database, name, options.json)))
+    .action((name: string, options: { json?: boolean }) =>
+      withDatabase((database) => remove(database, name, options.json)),
+    )
 }
 
 const limitOptions = (command: Command): Command =>
@@ -58,7 +71,8 @@ const limitOptions = (command: Command): Command =>
 type NewKeyOptions = LimitOptions & { label: string; wallet: string; parentId?: string }
 
 const create = async ({ store, hash }: Database, options: NewKeyOptions): Promise<void> => {
-  if ((await store.wallet(options.wallet)) === undefined) throw new Failed(`there is no wallet '${options.wallet}'; 'turnpike wallet list' shows them`)
+  if ((await store.wallet(options.wallet)) === undefined)
+    throw new Failed(`there is no wallet '${options.wallet}'; 'turnpike wallet list' shows them`)
   const token = newToken()
   const { spendCap, monthlyCap, rpm, stopAt } = changeOf(options)
   const limits: Limits = {
@@ -78,29 +92,48 @@ const create = async ({ store, hash }: Database, options: NewKeyOptions): Promis
     prefix: prefixOf(token),
     limits,
   })
-  say(options.json, { ...shown(made), key: token }, `${token}\n\nThis key is shown only now. Its id is ${made.id}.\n`)
+  say(
+    options.json,
+    { ...shown(made), key: token },
+    `${token}\n\nThis key is shown only now. Its id is ${made.id}.\n`,
+  )
 }
 
 const list = async ({ store }: Database, json: boolean | undefined): Promise<void> => {
   const keys = await store.keys()
-  say(json, keys.map(shown), tableOf(keys.map(({ id, label, prefix, limits, disabledReason, walletId }) => ({
-    id,
-    label,
-    key: `${prefix}…`,
-    wallet: walletId,
-    state: disabledReason ?? 'enabled',
-    spend_cap: usd(limits.spendCap),
-    monthly_cap: usd(limits.monthlyCap),
-    rpm: limits.rpm ?? null,
-  }))))
+  say(
+    json,
+    keys.map(shown),
+    tableOf(
+      keys.map(({ id, label, prefix, limits, disabledReason, walletId }) => ({
+        id,
+        label,
+        key: `${prefix}…`,
+        wallet: walletId,
+        state: disabledReason ?? 'enabled',
+        spend_cap: usd(limits.spendCap),
+        monthly_cap: usd(limits.monthlyCap),
+        rpm: limits.rpm ?? null,
+      })),
+    ),
+  )
 }
 
-const change = async (database: Database, name: string, asked: KeyChange, json: boolean | undefined): Promise<void> => {
+const change = async (
+  database: Database,
+  name: string,
+  asked: KeyChange,
+  json: boolean | undefined,
+): Promise<void> => {
   const key = await find(database, name)
   const changed = await database.store.changeKey(key.id, asked)
   if (changed === undefined) throw new Failed(`the key ${key.id} was deleted meanwhile`)
   await holdsEverywhere(database, changed.at)
-  say(json, shown(changed.key), `${changed.key.id} (${changed.key.label}) is ${changed.key.disabledReason === undefined ? 'enabled' : `disabled: ${changed.key.disabledReason}`}\n`)
+  say(
+    json,
+    shown(changed.key),
+    `${changed.key.id} (${changed.key.label}) is ${changed.key.disabledReason === undefined ? 'enabled' : `disabled: ${changed.key.disabledReason}`}\n`,
+  )
 }
 
 const remove = async (database: Database, name: string, json: boolean | undefined): Promise<void> => {
@@ -122,10 +155,15 @@ const holdsEverywhere = async ({ store }: Database, at: Instant): Promise<void> 
 const find = async ({ store, hash }: Database, name: string): Promise<Key> => {
   const exact = name.startsWith('sk-') ? await store.keyByHash(hash(name)) : await store.key(name)
   if (exact !== undefined && !exact.deleted) return exact
-  const close = (await store.keys()).filter((key) => !key.deleted && (key.id.startsWith(name) || name.startsWith(key.prefix) || key.prefix.startsWith(name)))
+  const close = (await store.keys()).filter(
+    (key) =>
+      !key.deleted && (key.id.startsWith(name) || name.startsWith(key.prefix) || key.prefix.startsWith(name)),
+  )
   const [only] = close
-  if (only === undefined) throw new Failed(`there is no key '${name.slice(0, 10)}…'; 'turnpike key list' shows them`)
-  if (close.length > 1) throw new Failed(`'${name.slice(0, 10)}…' fits ${close.length} keys; use an id from 'turnpike key list'`)
+  if (only === undefined)
+    throw new Failed(`there is no key '${name.slice(0, 10)}…'; 'turnpike key list' shows them`)
+  if (close.length > 1)
+    throw new Failed(`'${name.slice(0, 10)}…' fits ${close.length} keys; use an id from 'turnpike key list'`)
   return only
 }
 
@@ -141,13 +179,15 @@ const changeOf = (options: LimitOptions): Amounts => ({
 const amount = (option: string, text: string): Nano | null => {
   if (text === 'none') return null
   const read = nanoFromDecimal(text)
-  if (read === undefined) throw new Failed(`${option} must be a decimal amount of USD such as 25 or 0.5, or none, not '${text}'`)
+  if (read === undefined)
+    throw new Failed(`${option} must be a decimal amount of USD such as 25 or 0.5, or none, not '${text}'`)
   return read
 }
 
 const rate = (text: string): number | null => {
   if (text === 'none') return null
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Failed(`--rpm must be a whole number of at least 1, or none, not '${text}'`)
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new Failed(`--rpm must be a whole number of at least 1, or none, not '${text}'`)
   return Number.parseInt(text, 10)
 }
 

@@ -24,7 +24,9 @@ const TOKEN_LETTERS = 43
 /** A new key: 256 bits of randomness. Bytes that would favour some letters are drawn again. */
 export const newToken = (): string => {
   let token = ''
-  while (token.length < TOKEN_LETTERS) for (const byte of randomBytes(64)) if (byte < 248 && token.length < TOKEN_LETTERS) token += LETTERS[byte % 62]
+  while (token.length < TOKEN_LETTERS)
+    for (const byte of randomBytes(64))
+      if (byte < 248 && token.length < TOKEN_LETTERS) token += LETTERS[byte % 62]
   return `sk-${token}`
 }
 

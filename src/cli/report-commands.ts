@@ -24,16 +24,22 @@ export const usageCommand = (program: Command): void => {
       withDatabase(async ({ store }) => {
         const names = options.by.split(',')
         const groupBy = groups.filter((group) => names.includes(group))
-        if (groupBy.length !== names.length) throw new Failed(`--by is a list of ${groups.join(', ')}, not '${options.by}'`)
+        if (groupBy.length !== names.length)
+          throw new Failed(`--by is a list of ${groups.join(', ')}, not '${options.by}'`)
         const keyIds = options.key === undefined ? (await store.keys()).map(({ id }) => id) : [options.key]
-        const range = { from: dayOf('--from', options.from) ?? Date.now() - 30 * DAY_MS, to: dayOf('--to', options.to) ?? Date.now() + 1 }
-        const rows = (await store.usage({ keyIds, ...range, groupBy })).map(({ cost, inputTokens, outputTokens, keyId, ...row }) => ({
-          ...row,
-          ...(keyId === undefined ? {} : { key: keyId }),
-          input_tokens: inputTokens,
-          output_tokens: outputTokens,
-          cost_usd: usdNumber(cost),
-        }))
+        const range = {
+          from: dayOf('--from', options.from) ?? Date.now() - 30 * DAY_MS,
+          to: dayOf('--to', options.to) ?? Date.now() + 1,
+        }
+        const rows = (await store.usage({ keyIds, ...range, groupBy })).map(
+          ({ cost, inputTokens, outputTokens, keyId, ...row }) => ({
+            ...row,
+            ...(keyId === undefined ? {} : { key: keyId }),
+            input_tokens: inputTokens,
+            output_tokens: outputTokens,
+            cost_usd: usdNumber(cost),
+          }),
+        )
         say(options.json, rows, tableOf(rows))
       }),
     )
@@ -42,7 +48,8 @@ export const usageCommand = (program: Command): void => {
 const dayOf = (option: string, text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
   const instant = Date.parse(text)
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(instant)) throw new Failed(`${option} must be a date such as 2026-11-01, not '${text}'`)
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(instant))
+    throw new Failed(`${option} must be a date such as 2026-11-01, not '${text}'`)
   return instant
 }
 
@@ -54,9 +61,18 @@ export const auditCommand = (program: Command): void => {
     .action((options: { json?: boolean }) =>
       withDatabase(async ({ store }) => {
         const rows = await store.audit()
-        say(options.json, rows, tableOf(rows.map(({ check, ok, detail }) => ({ check, holds: ok ? 'yes' : 'NO', detail: detail ?? '' }))))
+        say(
+          options.json,
+          rows,
+          tableOf(
+            rows.map(({ check, ok, detail }) => ({ check, holds: ok ? 'yes' : 'NO', detail: detail ?? '' })),
+          ),
+        )
         const broken = rows.filter(({ ok }) => !ok)
-        if (broken.length > 0) throw new Failed(`${broken.length} of ${rows.length} invariants do not hold; stop serving and read docs/operations.md`)
+        if (broken.length > 0)
+          throw new Failed(
+            `${broken.length} of ${rows.length} invariants do not hold; stop serving and read docs/operations.md`,
+          )
       }),
     )
 }
@@ -70,6 +86,37 @@ export const modelsCommand = (program: Command): void => {
       const config = readConfig(process.env)
       const { catalogue } = await soldBy(config)
       const listed = catalogue.list().map((model) => modelListing(model, config.gateway.creditNano))
-      say(options.json, listed, tableOf(listed.map(({ id, kind, cost, context_length, max_output_tokens }) => ({ id, kind, credits: cost, context: context_length, output: max_output_tokens }))))
+      say(
+        options.json,
+        listed,
+        tableOf(
+          listed.map(({ id, kind, cost, context_length, max_output_tokens }) => ({
+            id,
+            kind,
+            credits: cost,
+            context: context_length,
+            output: max_output_tokens,
+          })),
+        ),
+      )
     })
+}
+
+export const chargeCommand = (program: Command): void => {
+  program
+    .command('charge <request>')
+    .description('what was posted for a call, by its X-Request-Id')
+    .option('--json', 'for programs')
+    .action((request: string, options: { json?: boolean }) =>
+      withDatabase(async ({ store }) => {
+        const rows = (await store.transfersOf(request)).map(({ kind, debit, credit, amount, note }) => ({
+          kind,
+          from: debit,
+          to: credit,
+          usd: usdNumber(amount),
+          note: note ?? '',
+        }))
+        say(options.json, rows, tableOf(rows))
+      }),
+    )
 }

@@ -12,7 +12,9 @@ export type Database = { readonly store: Store; readonly hash: Hash; readonly co
 export const withDatabase = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
   const config = readConfig(process.env)
   const store = await openStoreOf(config).catch((cause: unknown) => {
-    throw new Failed(`the database of DATABASE_URL cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw new Failed(
+      `the database of DATABASE_URL cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`,
+    )
   })
   try {
     return await work({ store, hash: await openHash(store, config), config })
@@ -33,5 +35,12 @@ export const tableOf = (rows: readonly Readonly<Record<string, string | number |
   const names = Object.keys(first)
   const cells = [names, ...rows.map((row) => names.map((name) => String(row[name] ?? '-')))]
   const widths = names.map((_name, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
-  return `${cells.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')}\n`
+  return `${cells
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')}\n`
 }

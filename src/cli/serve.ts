@@ -23,7 +23,15 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
   const instance = `${process.pid}-${Bun.randomUUIDv7().slice(-12)}`
   const nudge = await openNudge()
   const longestCallMs = config.gateway.timeouts.totalMs + 5_000
-  const book = createBook({ store, clock: systemClock, instance, random: Math.random, log, nudge, longestCallMs })
+  const book = createBook({
+    store,
+    clock: systemClock,
+    instance,
+    random: Math.random,
+    log,
+    nudge,
+    longestCallMs,
+  })
   await book.start()
   const gateway = createGateway({
     store,
@@ -46,7 +54,11 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
     idleTimeout: 0,
     maxRequestBodySize: config.gateway.bodyBytesMax + 1024,
     fetch: createApp(gateway).fetch,
-    error: () => Response.json({ error: { message: 'The server failed.', type: 'server_error', code: 'internal_error' } }, { status: 500 }),
+    error: () =>
+      Response.json(
+        { error: { message: 'The server failed.', type: 'server_error', code: 'internal_error' } },
+        { status: 500 },
+      ),
   })
   log.info('listening', { instance })
   process.stdout.write(greeting(config, sold, `http://${config.host}:${server.port}`, token))
@@ -76,7 +88,9 @@ const greeting = (config: Config, sold: Sold, address: string, token: string | u
   const lines = [
     `Turnpike listens on ${address}  (ledger: ${config.databaseUrl.startsWith('sqlite:') ? config.databaseUrl : 'PostgreSQL'})`,
     '',
-    token === undefined ? 'Your key was shown on the first start; `bin/turnpike key create --label NAME` makes another.' : `Your key, shown only now:  ${token}`,
+    token === undefined
+      ? 'Your key was shown on the first start; `bin/turnpike key create --label NAME` makes another.'
+      : `Your key, shown only now:  ${token}`,
     '',
     'Try it:',
     `  curl ${address}/v1/chat/completions -H 'Authorization: Bearer ${shown}' -H 'Content-Type: application/json' \\`,

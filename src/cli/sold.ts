@@ -1,5 +1,5 @@
 /** What is sold: the vendors that are on with the built-in one and those found on localhost, and the catalogue over them. */
-import { type Catalogue, buildCatalogue } from '../pricing/catalogue.ts'
+import { buildCatalogue, type Catalogue } from '../pricing/catalogue.ts'
 import { discover } from '../transport/discover.ts'
 import { localFetch } from '../transport/local.ts'
 import { local, localModels } from '../vendors/local/local.ts'
@@ -21,7 +21,11 @@ export const soldBy = async (config: Config): Promise<Sold> => {
         shortIds: vendor.shortIds === true,
         discounts: vendor.cheaperTier !== undefined,
       })),
-      extra: [...localModels, ...found.flatMap(({ models }) => models), ...config.models.filter((model) => on.has(model.vendor))],
+      extra: [
+        ...localModels,
+        ...found.flatMap(({ models }) => models),
+        ...config.models.filter((model) => on.has(model.vendor)),
+      ],
       overrides: config.overrides,
       markup: config.markup,
       discount: config.discount,

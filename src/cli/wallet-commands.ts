@@ -55,13 +55,21 @@ type FundOptions = { usd: string; wallet: string; ref?: string; json?: boolean }
 
 const fund = async (database: Database, options: FundOptions): Promise<void> => {
   const amount = nanoFromDecimal(options.usd)
-  if (amount === undefined || amount === 0n) throw new Failed(`--usd must be a decimal amount above 0 such as 25, not '${options.usd}'`)
+  if (amount === undefined || amount === 0n)
+    throw new Failed(`--usd must be a decimal amount above 0 such as 25, not '${options.usd}'`)
   const before = await walletOf(database, options.wallet)
   const ref = `operator:${options.ref ?? Bun.randomUUIDv7()}`
   const outcome = await database.store.post({ kind: 'topup', ref, debit: 'cash', credit: before.id, amount })
   const after = await walletOf(database, options.wallet)
-  const text = outcome === 'posted' ? `credited ${options.usd} USD` : `the reference ${options.ref} was credited before; nothing changed`
-  say(options.json, { ...shown(after), outcome }, `${text}; ${after.id} now has ${usdNumber(after.balance)} USD\n`)
+  const text =
+    outcome === 'posted'
+      ? `credited ${options.usd} USD`
+      : `the reference ${options.ref} was credited before; nothing changed`
+  say(
+    options.json,
+    { ...shown(after), outcome },
+    `${text}; ${after.id} now has ${usdNumber(after.balance)} USD\n`,
+  )
 }
 
 const walletOf = async ({ store }: Database, id: string): Promise<Wallet> => {

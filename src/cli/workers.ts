@@ -28,7 +28,10 @@ export const runWorkers = async (count: number): Promise<void> => {
       running.delete(worker)
       if (stopping) return
       process.stderr.write(`worker ${index + 1} ended with code ${code}; another is started\n`)
-      pauseMs = performance.now() - startedMs > HEALTHY_MS ? RESTART_FIRST_MS : Math.min(pauseMs * 2, RESTART_LONGEST_MS)
+      pauseMs =
+        performance.now() - startedMs > HEALTHY_MS
+          ? RESTART_FIRST_MS
+          : Math.min(pauseMs * 2, RESTART_LONGEST_MS)
       await Bun.sleep(pauseMs)
     }
   }

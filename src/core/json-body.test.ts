@@ -18,7 +18,9 @@ const codeOf = (bytes: Uint8Array) => {
 
 test('an edit replaces one value and leaves all other bytes as they came', () => {
   const text = '{ "model" : "a/b", "seed": 12345678901234567890, "x": [1.0, {"model":"c"}] }'
-  expect(decode(splice(read(text), { model: '"b"' }))).toBe('{"model":"b","seed": 12345678901234567890, "x": [1.0, {"model":"c"}] }')
+  expect(decode(splice(read(text), { model: '"b"' }))).toBe(
+    '{"model":"b","seed": 12345678901234567890, "x": [1.0, {"model":"c"}] }',
+  )
 })
 
 test('an edit adds a missing member, and removes one anywhere', () => {
@@ -58,10 +60,16 @@ test('for any object and any edits, splicing means what editing the object means
 
 test('strings of any length with quotes and backslashes do not confuse the scan', () => {
   fc.assert(
-    fc.property(fc.array(fc.constantFrom('\\', '"', 'x'.repeat(60), '{', '}', ',', ':', 'ü'), { maxLength: 40 }), (parts) => {
-      const value = { text: parts.join(''), model: 'm' }
-      expect(JSON.parse(decode(splice(read(JSON.stringify(value)), { model: '"n"' })))).toEqual({ ...value, model: 'n' })
-    }),
+    fc.property(
+      fc.array(fc.constantFrom('\\', '"', 'x'.repeat(60), '{', '}', ',', ':', 'ü'), { maxLength: 40 }),
+      (parts) => {
+        const value = { text: parts.join(''), model: 'm' }
+        expect(JSON.parse(decode(splice(read(JSON.stringify(value)), { model: '"n"' })))).toEqual({
+          ...value,
+          model: 'n',
+        })
+      },
+    ),
     { numRuns: 500 },
   )
 })

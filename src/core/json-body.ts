@@ -10,7 +10,12 @@ export type Json = null | boolean | number | string | readonly Json[] | JsonObje
 export type JsonObject = { readonly [name: string]: Json | undefined }
 
 /** A top-level member: `start` is its key's quote, [valueStart, end) its value. */
-type Member = { readonly name: string; readonly start: number; readonly valueStart: number; readonly end: number }
+type Member = {
+  readonly name: string
+  readonly start: number
+  readonly valueStart: number
+  readonly end: number
+}
 
 export type JsonBody = {
   readonly bytes: Uint8Array
@@ -63,7 +68,8 @@ export const readJsonBody = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): JsonBo
   if (value === undefined) return refuse('invalid_json', 'The body is not valid JSON.')
   if (!isObject(value)) return refuse('invalid_json', 'The body must be a JSON object.')
   const members = scanMembers(bytes, valuesMax)
-  if (members === 'too deep') return refuse('invalid_json', `The body is nested deeper than ${DEPTH_LIMIT} levels.`)
+  if (members === 'too deep')
+    return refuse('invalid_json', `The body is nested deeper than ${DEPTH_LIMIT} levels.`)
   if (members === 'too many') return refuse('invalid_json', `The body holds more than ${valuesMax} values.`)
   return { bytes, value, members: members === 'ambiguous' ? undefined : members }
 }
@@ -130,7 +136,10 @@ export const concat = (pieces: readonly Uint8Array[]): Uint8Array => {
 }
 
 /** Finds the top-level members of bytes that are known to be a valid JSON object. */
-const scanMembers = (bytes: Uint8Array, valuesMax: number): Member[] | 'ambiguous' | 'too deep' | 'too many' => {
+const scanMembers = (
+  bytes: Uint8Array,
+  valuesMax: number,
+): Member[] | 'ambiguous' | 'too deep' | 'too many' => {
   const members: Member[] = []
   const names = new Set<string>()
   let depth = 0

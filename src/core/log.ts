@@ -56,4 +56,8 @@ const plain = (_name: string, value: unknown): unknown => {
   return typeof value === 'number' && !Number.isInteger(value) ? Math.round(value * 10) / 10 : value
 }
 
-export const silentLog: Log = createLog('off', () => 0, () => undefined)
+export const silentLog: Log = createLog(
+  'off',
+  () => 0,
+  () => undefined,
+)

@@ -18,7 +18,14 @@ export type Price = {
 
 export type ModelKind = 'chat' | 'embeddings'
 
-export type Capability = 'streaming' | 'function_calling' | 'vision' | 'audio' | 'reasoning' | 'structured_output' | 'embeddings'
+export type Capability =
+  | 'streaming'
+  | 'function_calling'
+  | 'vision'
+  | 'audio'
+  | 'reasoning'
+  | 'structured_output'
+  | 'embeddings'
 
 export type Model = {
   /** `<vendor>/<name>`; the discounted twin carries a trailing `l`. */

@@ -1,6 +1,11 @@
 /** Refusals: everything a caller can be told "no" for, in one table. The reference in docs/errors.md is generated from it. */
 
-type Row = { readonly status: number; readonly type: string; readonly meaning: string; readonly members?: string }
+type Row = {
+  readonly status: number
+  readonly type: string
+  readonly meaning: string
+  readonly members?: string
+}
 
 export const refusalTable = {
   invalid_json: { status: 400, type: 'invalid_request_error', meaning: 'The body is not valid JSON.' },
@@ -10,7 +15,11 @@ export const refusalTable = {
     meaning: 'A field is missing, of the wrong type or out of range; `param` names it.',
     members: 'param',
   },
-  model_not_found: { status: 400, type: 'invalid_request_error', meaning: 'No model of that name is sold here.' },
+  model_not_found: {
+    status: 400,
+    type: 'invalid_request_error',
+    meaning: 'No model of that name is sold here.',
+  },
   context_length_exceeded: {
     status: 400,
     type: 'invalid_request_error',
@@ -59,9 +68,14 @@ export const refusalTable = {
   forbidden: {
     status: 403,
     type: 'invalid_request_error',
-    meaning: 'The key may not do this: a key may narrow its limits but not raise them above what its creator set.',
+    meaning:
+      'The key may not do this: a key may narrow its limits but not raise them above what its creator set.',
   },
-  not_found: { status: 404, type: 'invalid_request_error', meaning: 'There is nothing at this address, or it is not yours.' },
+  not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    meaning: 'There is nothing at this address, or it is not yours.',
+  },
   method_not_allowed: {
     status: 405,
     type: 'invalid_request_error',
@@ -75,10 +89,15 @@ export const refusalTable = {
   idempotency_in_progress: {
     status: 409,
     type: 'invalid_request_error',
-    meaning: 'A call with this `Idempotency-Key` is still running on another process; retry after `Retry-After`.',
+    meaning:
+      'A call with this `Idempotency-Key` is still running on another process; retry after `Retry-After`.',
     members: 'retry_after',
   },
-  request_too_large: { status: 413, type: 'invalid_request_error', meaning: 'The body is larger than the server accepts.' },
+  request_too_large: {
+    status: 413,
+    type: 'invalid_request_error',
+    meaning: 'The body is larger than the server accepts.',
+  },
   unsupported_media_type: {
     status: 415,
     type: 'invalid_request_error',
@@ -90,8 +109,16 @@ export const refusalTable = {
     meaning: 'The key has used its requests of this minute.',
     members: 'retry_after',
   },
-  headers_too_large: { status: 431, type: 'invalid_request_error', meaning: 'There are too many headers, or they are too long.' },
-  internal_error: { status: 500, type: 'server_error', meaning: 'A fault of this server. The call was not charged.' },
+  headers_too_large: {
+    status: 431,
+    type: 'invalid_request_error',
+    meaning: 'There are too many headers, or they are too long.',
+  },
+  internal_error: {
+    status: 500,
+    type: 'server_error',
+    meaning: 'A fault of this server. The call was not charged.',
+  },
   upstream_error: {
     status: 503,
     type: 'service_unavailable',
@@ -101,7 +128,8 @@ export const refusalTable = {
   service_unavailable: {
     status: 503,
     type: 'service_unavailable',
-    meaning: 'The server cannot take the call now (ledger unreachable, overload or shutdown); retry after `Retry-After`.',
+    meaning:
+      'The server cannot take the call now (ledger unreachable, overload or shutdown); retry after `Retry-After`.',
     members: 'retry_after',
   },
 } as const satisfies Record<string, Row>

@@ -21,7 +21,8 @@ import {
 
 const ANY_COUNT = Number.MAX_SAFE_INTEGER
 
-const stopSequences: Check = (value, name) => (typeof value === 'string' ? undefined : listOf(isText)(value, name))
+const stopSequences: Check = (value, name) =>
+  typeof value === 'string' ? undefined : listOf(isText)(value, name)
 
 const members: Readonly<Record<string, Check>> = {
   temperature: numberIn(0, 2),
@@ -68,7 +69,11 @@ export const decodeChatCall = (body: JsonBody): Call | Refusal => {
   const value = body.value
   const modelName = modelNameOf(value)
   if (modelName instanceof Refusal) return modelName
-  const refusal = checkMembers(value, members) ?? checkUnpriced(value) ?? checkMessages(value.messages) ?? checkBounds(value)
+  const refusal =
+    checkMembers(value, members) ??
+    checkUnpriced(value) ??
+    checkMessages(value.messages) ??
+    checkBounds(value)
   if (refusal) return refusal
   const maxOutput = outputBoundOf(value)
   const options = value.stream_options
@@ -93,7 +98,10 @@ const checkUnpriced = (value: JsonObject): Refusal | undefined => {
   for (const name of unpriced) {
     const member = value[name]
     if (member !== undefined && member !== null && member !== false)
-      return invalid(name, `'${name}' is not sold here: it changes the model or the vendor's bill beyond the listed price.`)
+      return invalid(
+        name,
+        `'${name}' is not sold here: it changes the model or the vendor's bill beyond the listed price.`,
+      )
   }
   return undefined
 }
@@ -102,7 +110,10 @@ const checkBounds = (value: JsonObject): Refusal | undefined =>
   typeof value.max_tokens === 'number' &&
   typeof value.max_completion_tokens === 'number' &&
   value.max_tokens !== value.max_completion_tokens
-    ? invalid('max_completion_tokens', "'max_tokens' and 'max_completion_tokens' name different bounds; send one of them.")
+    ? invalid(
+        'max_completion_tokens',
+        "'max_tokens' and 'max_completion_tokens' name different bounds; send one of them.",
+      )
     : undefined
 
 const checkMessages = (messages: Json | undefined): Refusal | undefined => {
@@ -125,7 +136,8 @@ const checkMessage = (message: Json, at: string): Refusal | undefined => {
     return message.role === 'assistant' || message.role === 'function'
       ? undefined
       : invalid(`${at}.content`, `'${at}.content' is required for role '${message.role}'.`)
-  if (!Array.isArray(content)) return invalid(`${at}.content`, `'${at}.content' must be a string or a list of parts.`)
+  if (!Array.isArray(content))
+    return invalid(`${at}.content`, `'${at}.content' must be a string or a list of parts.`)
   return listOf(named('type'))(content, `${at}.content`)
 }
 
@@ -143,7 +155,11 @@ const sizeOf = (body: JsonBody): InputSize => {
         if (part.type === 'image_url') {
           images++
           imageBytes += inlinedImageLength(part.image_url)
-        } else if (part.type === 'input_audio' && isObject(part.input_audio) && typeof part.input_audio.data === 'string') {
+        } else if (
+          part.type === 'input_audio' &&
+          isObject(part.input_audio) &&
+          typeof part.input_audio.data === 'string'
+        ) {
           audioBytes += part.input_audio.data.length
         }
       }

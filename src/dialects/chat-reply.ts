@@ -2,7 +2,14 @@
  * Chat completions and embeddings, the answer in one piece: what the vendor sent, with the bill added.
  * Source of the format: OpenAI API reference, "The chat completion object" and "The embedding object".
  */
-import { isObject, type Json, type JsonBody, type JsonObject, readJsonBody, splice } from '../core/json-body.ts'
+import {
+  isObject,
+  type Json,
+  type JsonBody,
+  type JsonObject,
+  readJsonBody,
+  splice,
+} from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
 
 /** What is added to an answer; amounts are exact decimal texts. */
@@ -25,7 +32,12 @@ export const readReply = (bytes: Uint8Array, list: 'choices' | 'data'): JsonBody
 }
 
 /** The vendor's answer with `usage.cost`, `usage.cost_details` and, if given, the balance members. */
-export const writeReply = (reply: JsonBody, tokens: Totals, bill: Bill, balance: Balance | undefined): Uint8Array =>
+export const writeReply = (
+  reply: JsonBody,
+  tokens: Totals,
+  bill: Bill,
+  balance: Balance | undefined,
+): Uint8Array =>
   splice(reply, {
     usage: usageText(reply.value.usage, tokens, bill),
     ...(balance === undefined
@@ -40,7 +52,11 @@ export type Totals = { readonly input: number; readonly output: number }
 export const usageText = (vendorUsage: Json | undefined, tokens: Totals, bill: Bill): string => {
   const base: JsonObject = isObject(vendorUsage)
     ? vendorUsage
-    : { prompt_tokens: tokens.input, completion_tokens: tokens.output, total_tokens: tokens.input + tokens.output }
+    : {
+        prompt_tokens: tokens.input,
+        completion_tokens: tokens.output,
+        total_tokens: tokens.input + tokens.output,
+      }
   const { cost: _cost, cost_details: _details, ...usage } = base
   const details = Object.entries(bill.details).map(([name, usd]) => `${JSON.stringify(name)}:${usd}`)
   const text = JSON.stringify(bill.estimated ? { ...usage, estimated: true } : usage)

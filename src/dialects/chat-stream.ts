@@ -96,7 +96,11 @@ export const errorEvent = (error: JsonObject): Uint8Array => eventBytes({ error 
  * What ends a stream once it is paid: the usage event if the caller asked for it, the cost as a comment that clients
  * skip (headers have gone out long before), and `[DONE]`.
  */
-export const tailEvents = (state: ChatStreamState, shown: { totals: Totals; bill: Bill; extra: string } | undefined, cost: string): Uint8Array => {
+export const tailEvents = (
+  state: ChatStreamState,
+  shown: { totals: Totals; bill: Bill; extra: string } | undefined,
+  cost: string,
+): Uint8Array => {
   let text = ''
   if (shown) {
     const head = JSON.stringify({ ...state.head, object: 'chat.completion.chunk', choices: [] })

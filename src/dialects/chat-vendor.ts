@@ -17,7 +17,12 @@ export type ChatTaste = {
  * The body to send. `outputBound` is the bound that was priced when the caller gave none or a larger one was not
  * affordable; undefined sends the caller's own bound, or none.
  */
-export const encodeChatCall = (call: Call, model: Model, taste: ChatTaste, outputBound: number | undefined): Uint8Array => {
+export const encodeChatCall = (
+  call: Call,
+  model: Model,
+  taste: ChatTaste,
+  outputBound: number | undefined,
+): Uint8Array => {
   const edits: Record<string, string | undefined> = { model: JSON.stringify(model.upstreamName) }
   const bound = outputBound ?? call.maxOutput
   if (bound !== undefined) {
@@ -25,14 +30,16 @@ export const encodeChatCall = (call: Call, model: Model, taste: ChatTaste, outpu
     if (call.body.value[taste.outputBound] !== bound) edits[taste.outputBound] = String(bound)
     if (call.body.value[other] !== undefined) edits[other] = undefined
   }
-  if (model.discounted) edits.service_tier = taste.cheaperTier === undefined ? undefined : JSON.stringify(taste.cheaperTier)
+  if (model.discounted)
+    edits.service_tier = taste.cheaperTier === undefined ? undefined : JSON.stringify(taste.cheaperTier)
   return splice(call.body, { ...edits, ...streamOptions(call, taste) })
 }
 
 /** Usage is always asked of the vendor; whether the caller sees it is decided on the way back. */
 const streamOptions = (call: Call, taste: ChatTaste): Edits => {
   const options = call.body.value.stream_options
-  if (!call.stream || !taste.takesStreamOptions) return options === undefined ? {} : { stream_options: undefined }
+  if (!call.stream || !taste.takesStreamOptions)
+    return options === undefined ? {} : { stream_options: undefined }
   if (call.showUsage) return {}
   return { stream_options: JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true }) }
 }

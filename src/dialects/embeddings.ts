@@ -35,19 +35,28 @@ export const decodeEmbeddingsCall = (body: JsonBody): Call | Refusal => {
 
 /** A text, a list of texts, a list of tokens, or a list of lists of tokens. */
 const checkInput = (input: Json | undefined): Refusal | undefined => {
-  if (input === undefined || input === null) return invalid('input', "'input' is required: a string or a list.")
-  if (typeof input === 'string') return input === '' ? invalid('input', "'input' must not be empty.") : undefined
-  if (!Array.isArray(input) || input.length === 0) return invalid('input', "'input' must be a string or a list that is not empty.")
+  if (input === undefined || input === null)
+    return invalid('input', "'input' is required: a string or a list.")
+  if (typeof input === 'string')
+    return input === '' ? invalid('input', "'input' must not be empty.") : undefined
+  if (!Array.isArray(input) || input.length === 0)
+    return invalid('input', "'input' must be a string or a list that is not empty.")
   if (input.every(isToken)) return undefined
   if (input.length > INPUTS_MAX) return invalid('input', `'input' may hold at most ${INPUTS_MAX} items.`)
   for (const [index, item] of input.entries()) {
-    const fits = typeof item === 'string' ? item !== '' : Array.isArray(item) && item.length > 0 && item.every(isToken)
-    if (!fits) return invalid(`input[${index}]`, `'input[${index}]' must be a string that is not empty, or a list of tokens.`)
+    const fits =
+      typeof item === 'string' ? item !== '' : Array.isArray(item) && item.length > 0 && item.every(isToken)
+    if (!fits)
+      return invalid(
+        `input[${index}]`,
+        `'input[${index}]' must be a string that is not empty, or a list of tokens.`,
+      )
   }
   return undefined
 }
 
-const isToken = (value: Json): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+const isToken = (value: Json): boolean =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 
 /** The body to send. */
 export const encodeEmbeddingsCall = (call: Call, model: Model): Uint8Array =>

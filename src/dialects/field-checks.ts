@@ -30,7 +30,8 @@ export const isBoolean: Check = (value, name) =>
 export const isText: Check = (value, name) =>
   typeof value === 'string' ? undefined : invalid(name, `'${name}' must be a string.`)
 
-export const isRecord: Check = (value, name) => (isObject(value) ? undefined : invalid(name, `'${name}' must be an object.`))
+export const isRecord: Check = (value, name) =>
+  isObject(value) ? undefined : invalid(name, `'${name}' must be an object.`)
 
 export const oneOf =
   (...allowed: readonly string[]): Check =>
@@ -59,7 +60,10 @@ export const named =
       : invalid(`${name}.${member}`, `'${name}' must be an object with a non-empty string '${member}'.`)
 
 /** Runs the checks whose member is present; null counts as absent, as the official clients send it. */
-export const checkMembers = (body: JsonObject, checks: Readonly<Record<string, Check>>): Refusal | undefined => {
+export const checkMembers = (
+  body: JsonObject,
+  checks: Readonly<Record<string, Check>>,
+): Refusal | undefined => {
   for (const name in checks) {
     const value = body[name]
     if (value === undefined || value === null) continue
@@ -73,4 +77,7 @@ export const checkMembers = (body: JsonObject, checks: Readonly<Record<string, C
 export const modelNameOf = (body: JsonObject): string | Refusal =>
   typeof body.model === 'string' && body.model !== ''
     ? body.model
-    : invalid('model', "'model' is required: a string such as 'openai/gpt-4o-mini'; GET /v1/models lists them.")
+    : invalid(
+        'model',
+        "'model' is required: a string such as 'openai/gpt-4o-mini'; GET /v1/models lists them.",
+      )

@@ -80,7 +80,11 @@ async function* startedWith(first: Uint8Array, rest: AsyncGenerator<Uint8Array>)
 }
 
 /** Reads up to the first event that says anything, so that a vendor that fails at once can be replaced by another. */
-const openRelay = async (gateway: Gateway, task: Task, exchange: Exchange): Promise<{ relay: Relay; first: Uint8Array }> => {
+const openRelay = async (
+  gateway: Gateway,
+  task: Task,
+  exchange: Exchange,
+): Promise<{ relay: Relay; first: Uint8Array }> => {
   const relay: Relay = {
     exchange,
     splitter: eventSplitter(),
@@ -99,7 +103,12 @@ const openRelay = async (gateway: Gateway, task: Task, exchange: Exchange): Prom
   return { relay, first: pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : concat(pieces) }
 }
 
-async function* relayStream(gateway: Gateway, task: Task, relay: Relay, first: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* relayStream(
+  gateway: Gateway,
+  task: Task,
+  relay: Relay,
+  first: Uint8Array,
+): AsyncGenerator<Uint8Array> {
   const { state, exchange } = relay
   let ended = 'client_gone'
   let settled = false
@@ -126,7 +135,11 @@ async function* relayStream(gateway: Gateway, task: Task, relay: Relay, first: U
     yield whole ? concat([stop, tail]) : errorEvent(streamError(task))
   } finally {
     if (!settled) {
-      await drainVendor(gateway, task, { exchange, read: (piece) => forward(relay, piece), done: () => state.done || state.error !== undefined })
+      await drainVendor(gateway, task, {
+        exchange,
+        read: (piece) => forward(relay, piece),
+        done: () => state.done || state.error !== undefined,
+      })
       await settleStream(gateway, task, state, { ended, stop: new Uint8Array() })
     }
   }
@@ -151,7 +164,12 @@ const forward = (relay: Relay, piece: Uint8Array): Uint8Array | undefined => {
     if (bytes === undefined) continue
     const last = out.at(-1)
     // Neighbours in one buffer go out as one slice of it, without a copy.
-    if (last !== undefined && bytes === event.bytes && bytes.buffer === last.buffer && bytes.byteOffset === end)
+    if (
+      last !== undefined &&
+      bytes === event.bytes &&
+      bytes.buffer === last.buffer &&
+      bytes.byteOffset === end
+    )
       out[out.length - 1] = new Uint8Array(last.buffer, last.byteOffset, last.length + bytes.length)
     else out.push(bytes)
     end = bytes.byteOffset + bytes.length
@@ -159,12 +177,20 @@ const forward = (relay: Relay, piece: Uint8Array): Uint8Array | undefined => {
   return out.length < 2 ? out[0] : concat(out)
 }
 
-type Ending = { readonly ended: string; /** What goes out before the tail. */ readonly stop: Uint8Array }
+type Ending = { readonly ended: string /** What goes out before the tail. */; readonly stop: Uint8Array }
 
 /** Settles the stream and returns its tail. The tail of a kept answer leaves the balance out, so that repeats are the same. */
-const settleStream = async (gateway: Gateway, task: Task, state: ChatStreamState, ending: Ending): Promise<Uint8Array> => {
+const settleStream = async (
+  gateway: Gateway,
+  task: Task,
+  state: ChatStreamState,
+  ending: Ending,
+): Promise<Uint8Array> => {
   const { ended, stop } = ending
-  const metered = meter(gateway, task, state.usage, { characters: state.characters, events: state.contentEvents })
+  const metered = meter(gateway, task, state.usage, {
+    characters: state.characters,
+    events: state.contentEvents,
+  })
   const bill = billOf(task, metered)
   task.trace.charged = chargedOf(task, metered)
   task.trace.ended = ended
@@ -174,7 +200,10 @@ const settleStream = async (gateway: Gateway, task: Task, state: ChatStreamState
   if (task.keep !== undefined) {
     const last = tail('')
     const whole = ended === 'ok' || ended === 'cost_ceiling'
-    const answer = { ref: task.keep.ref, answer: { status: 200, headers: streamHeaders, body: task.keep.textWith([stop, last]) } }
+    const answer = {
+      ref: task.keep.ref,
+      answer: { status: 200, headers: streamHeaders, body: task.keep.textWith([stop, last]) },
+    }
     await task.hold.settle(metered.cost, detail, whole ? answer : undefined)
     return last
   }
@@ -183,4 +212,5 @@ const settleStream = async (gateway: Gateway, task: Task, state: ChatStreamState
   return tail(`,"_balance_warning":${balance.warning},"_remaining_credits":${balance.remainingCredits}`)
 }
 
-const streamError = (task: Task): JsonObject => refusalBody(vendorDown(task.model.vendor, undefined), task.trace.callId).error
+const streamError = (task: Task): JsonObject =>
+  refusalBody(vendorDown(task.model.vendor, undefined), task.trace.callId).error

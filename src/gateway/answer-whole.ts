@@ -47,10 +47,17 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: JsonBody): Promi
   trace.ended = 'ok'
   if (keep === undefined) {
     const { remaining } = await task.hold.settle(metered.cost, detail)
-    return { status: 200, headers, body: writeReply(reply, totalsOf(metered), bill, balanceOf(gateway, remaining)) }
+    return {
+      status: 200,
+      headers,
+      body: writeReply(reply, totalsOf(metered), bill, balanceOf(gateway, remaining)),
+    }
   }
   // A kept answer is written before the balance is known, so that repeats are the same to the byte.
   const body = writeReply(reply, totalsOf(metered), bill, undefined)
-  await task.hold.settle(metered.cost, detail, { ref: keep.ref, answer: { status: 200, headers, body: new TextDecoder().decode(body) } })
+  await task.hold.settle(metered.cost, detail, {
+    ref: keep.ref,
+    answer: { status: 200, headers, body: new TextDecoder().decode(body) },
+  })
   return { status: 200, headers, body }
 }

@@ -1,8 +1,15 @@
 /** Asking the vendor: attempts over the deployments until one begins to answer. After its first byte there is no retry. */
+
+import { type Refusal, refuse } from '../core/refusal.ts'
 import { encodeChatCall } from '../dialects/chat-vendor.ts'
 import { encodeEmbeddingsCall } from '../dialects/embeddings.ts'
-import { type Refusal, refuse } from '../core/refusal.ts'
-import { type Deployment, deploymentsOf, noteFailure, noteSuccess, planAttempts } from '../routing/deployments.ts'
+import {
+  type Deployment,
+  deploymentsOf,
+  noteFailure,
+  noteSuccess,
+  planAttempts,
+} from '../routing/deployments.ts'
 import { judgeVendorError, vendorDown } from '../routing/vendor-errors.ts'
 import { type Exchange, exchange, VendorFault } from '../transport/exchange.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
@@ -20,7 +27,11 @@ const RETRY_PAUSE_MS = 100
  * Sends the call and hands a successful exchange to `open`, which reads as much as must be seen before the caller gets
  * a byte; a VendorFault from it counts as a failed attempt. Throws the Refusal of the last attempt, or CallerGone.
  */
-export const askVendor = async <T>(gateway: Gateway, task: Task, open: (exchange: Exchange) => Promise<T>): Promise<Opened<T>> => {
+export const askVendor = async <T>(
+  gateway: Gateway,
+  task: Task,
+  open: (exchange: Exchange) => Promise<T>,
+): Promise<Opened<T>> => {
   const setup = gateway.vendors.get(task.model.vendor)
   if (setup === undefined) throw refuse('internal_error', `The vendor ${task.model.vendor} is not set up.`)
   const body = encode(task, setup)
@@ -29,7 +40,8 @@ export const askVendor = async <T>(gateway: Gateway, task: Task, open: (exchange
   let last: Refusal = vendorDown(setup.vendor.id, undefined)
   for (const [index, deployment] of attempts.entries()) {
     if (tooBusy.has(deployment)) continue
-    if (attempts[index - 1] === deployment) await gateway.clock.sleep(gateway.random() * RETRY_PAUSE_MS * 2 ** index)
+    if (attempts[index - 1] === deployment)
+      await gateway.clock.sleep(gateway.random() * RETRY_PAUSE_MS * 2 ** index)
     if (task.signal.aborted) throw new CallerGone()
     task.trace.attempts++
     const tried = await attempt(gateway, task, { deployment, body, open })
@@ -48,7 +60,11 @@ const encode = (task: Task, setup: VendorSetup): Uint8Array =>
 
 const paths = { chat: '/chat/completions', embeddings: '/embeddings' } as const
 
-type Attempt<T> = { readonly deployment: Deployment; readonly body: Uint8Array; readonly open: (exchange: Exchange) => Promise<T> }
+type Attempt<T> = {
+  readonly deployment: Deployment
+  readonly body: Uint8Array
+  readonly open: (exchange: Exchange) => Promise<T>
+}
 type Failed = { readonly retry: boolean; readonly refusal: Refusal; readonly restMs: number | undefined }
 
 const attempt = async <T>(gateway: Gateway, task: Task, it: Attempt<T>): Promise<Opened<T> | Failed> => {
@@ -70,9 +86,14 @@ const attempt = async <T>(gateway: Gateway, task: Task, it: Attempt<T>): Promise
       noteSuccess(gateway.traffic, it.deployment)
       return { exchange: current, opened }
     }
-    const answer = { status: current.status, retryAfter: current.headers.get('retry-after'), body: await current.all() }
+    const answer = {
+      status: current.status,
+      retryAfter: current.headers.get('retry-after'),
+      body: await current.all(),
+    }
     const verdict = judgeVendorError(answer, vendor.id, secret?.reveal())
-    if (verdict.retry) noteFailure(gateway.traffic, it.deployment, gateway.clock.monotonicMs(), verdict.restMs)
+    if (verdict.retry)
+      noteFailure(gateway.traffic, it.deployment, gateway.clock.monotonicMs(), verdict.restMs)
     gateway.log.warn('vendor refused', { call: task.trace.callId, vendor: vendor.id, status: answer.status })
     return verdict.retry ? verdict : { ...verdict, restMs: undefined }
   } catch (fault) {

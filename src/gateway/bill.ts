@@ -1,6 +1,7 @@
 /** From what the vendor reported to what is charged and told. */
-import { decimalFromNano, least, type Nano } from '../core/money.ts'
+
 import type { JsonObject } from '../core/json-body.ts'
+import { decimalFromNano, least, type Nano } from '../core/money.ts'
 import { inputTokens, type MeteredUsage, outputTokens, type Usage } from '../core/usage.ts'
 import type { Balance, Bill, Totals } from '../dialects/chat-reply.ts'
 import type { UsageDetail } from '../ledger/words.ts'
@@ -18,11 +19,18 @@ const WARNING_CREDITS = 10
 export type Metered = MeteredUsage & { readonly cost: Nano }
 
 /** The vendor's usage if it is there and sane, else a bounded estimate that is marked as one. */
-export const meter = (gateway: Gateway, task: Task, reported: JsonObject | undefined, delivered: Delivered): Metered => {
+export const meter = (
+  gateway: Gateway,
+  task: Task,
+  reported: JsonObject | undefined,
+  delivered: Delivered,
+): Metered => {
   const vendor = gateway.vendors.get(task.model.vendor)?.vendor
   const read = reported === undefined || vendor === undefined ? undefined : readUsage(reported, vendor)
   const metered: MeteredUsage =
-    read === undefined ? { usage: estimateFor(task, delivered), estimated: true } : { usage: read, estimated: false }
+    read === undefined
+      ? { usage: estimateFor(task, delivered), estimated: true }
+      : { usage: read, estimated: false }
   return { ...metered, cost: chargeFor(task.model.price, metered.usage) }
 }
 
@@ -39,7 +47,10 @@ export const billOf = (task: Task, metered: Metered): Bill => ({
   estimated: metered.estimated,
 })
 
-export const totalsOf = (metered: Metered): Totals => ({ input: inputTokens(metered.usage), output: outputTokens(metered.usage) })
+export const totalsOf = (metered: Metered): Totals => ({
+  input: inputTokens(metered.usage),
+  output: outputTokens(metered.usage),
+})
 
 export const balanceOf = (gateway: Gateway, remaining: Nano): Balance => {
   const credits = creditsOf(gateway)(remaining)

@@ -41,4 +41,8 @@ export type Gateway = Parts & {
   readonly repeats: Repeats
 }
 
-export const createGateway = (parts: Parts): Gateway => ({ ...parts, traffic: newTraffic(), repeats: newRepeats() })
+export const createGateway = (parts: Parts): Gateway => ({
+  ...parts,
+  traffic: newTraffic(),
+  repeats: newRepeats(),
+})

@@ -23,7 +23,8 @@ export const holdKeeper = (task: Task): HoldKeeper => {
   let held = task.heldOutput
   let extendAt = held * EXTEND_SHARE
   let checkpointAt = CHECKPOINT_TOKENS
-  const spentBy = (delivered: Delivered) => least(chargeFor(model.price, estimateFor(task, delivered)), hold.amount())
+  const spentBy = (delivered: Delivered) =>
+    least(chargeFor(model.price, estimateFor(task, delivered)), hold.amount())
 
   const extend = async (delivered: Delivered, tokens: number): Promise<boolean> => {
     const wanted = Math.min(held * 2, full)

@@ -35,7 +35,11 @@ const WAIT_MS = 30_000
 export const onceOnly = async (gateway: Gateway, asked: Asked, run: Run): Promise<Answer> => {
   const { incoming, key, body, trace } = asked
   if (incoming.idempotencyKey === undefined) return run(undefined, incoming.signal)
-  const ref = { keyId: key.id, endpoint: incoming.endpoint, key: must(readIdempotencyKey(incoming.idempotencyKey)) }
+  const ref = {
+    keyId: key.id,
+    endpoint: incoming.endpoint,
+    key: must(readIdempotencyKey(incoming.idempotencyKey)),
+  }
   const fingerprint = gateway.hash(canonicalJson([body.value, incoming.maxCostUsd ?? null]))
   const name = JSON.stringify([ref.keyId, ref.endpoint, ref.key])
   const running = gateway.repeats.get(name)
@@ -60,7 +64,10 @@ export const onceOnly = async (gateway: Gateway, asked: Asked, run: Run): Promis
 export const readIdempotencyKey = (header: string): string | Refusal =>
   /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(header)
     ? header
-    : invalid('Idempotency-Key', "'Idempotency-Key' must be 1 to 255 printable ASCII characters, such as a UUID.")
+    : invalid(
+        'Idempotency-Key',
+        "'Idempotency-Key' must be 1 to 255 printable ASCII characters, such as a UUID.",
+      )
 
 const join = async (running: Running, fingerprint: string, trace: Trace): Promise<Answer> => {
   if (running.fingerprint !== fingerprint) throw keyReused()
@@ -73,14 +80,23 @@ const join = async (running: Running, fingerprint: string, trace: Trace): Promis
   }
 }
 
-type First = { readonly ref: IdempotencyRef; readonly fingerprint: string; readonly recording: Recording; readonly trace: Trace }
+type First = {
+  readonly ref: IdempotencyRef
+  readonly fingerprint: string
+  readonly recording: Recording
+  readonly trace: Trace
+}
 
 /** Claims the key and runs the call to its end, whether or not its caller stays: a retry will ask for the answer. */
 const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => {
   const claimed = await claim(gateway, it)
   if (typeof claimed !== 'string') {
     it.trace.ended = 'replayed'
-    return { status: claimed.status, headers: { ...claimed.headers, ...REPLAYED }, body: new TextEncoder().encode(claimed.body) }
+    return {
+      status: claimed.status,
+      headers: { ...claimed.headers, ...REPLAYED },
+      body: new TextEncoder().encode(claimed.body),
+    }
   }
   it.trace.callId = claimed
   try {
@@ -132,10 +148,17 @@ const finished = async (recording: Recording): Promise<void> => {
 }
 
 const keyReused = (): Refusal =>
-  refuse('idempotency_key_reused', "This 'Idempotency-Key' was used with another body; use a new key for a new call.")
+  refuse(
+    'idempotency_key_reused',
+    "This 'Idempotency-Key' was used with another body; use a new key for a new call.",
+  )
 
 const stillRunning = (): Refusal =>
-  refuse('idempotency_in_progress', "A call with this 'Idempotency-Key' is still running; try again in 5 s.", {
-    members: { retry_after: 5 },
-    headers: { 'retry-after': '5' },
-  })
+  refuse(
+    'idempotency_in_progress',
+    "A call with this 'Idempotency-Key' is still running; try again in 5 s.",
+    {
+      members: { retry_after: 5 },
+      headers: { 'retry-after': '5' },
+    },
+  )

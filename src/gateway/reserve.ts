@@ -19,7 +19,13 @@ export type Reserved = {
   readonly lowered: number | undefined
 }
 
-type Ask = { readonly key: Key; readonly call: Call; readonly model: Model; readonly ceiling: Ceiling; readonly callId: string }
+type Ask = {
+  readonly key: Key
+  readonly call: Call
+  readonly model: Model
+  readonly ceiling: Ceiling
+  readonly callId: string
+}
 
 /** Streams without a bound of their own start on a hold of this many output tokens and extend it as they go. */
 const FIRST_OUTPUT = 4096
@@ -32,25 +38,47 @@ export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Re
   const credits = creditsOf(gateway)
   const explicit = call.maxOutput
   if (explicit !== undefined && explicit > model.maxOutputTokens)
-    return invalid('max_tokens', `'max_tokens' is ${explicit}; ${model.id} answers with at most ${model.maxOutputTokens} tokens.`)
+    return invalid(
+      'max_tokens',
+      `'max_tokens' is ${explicit}; ${model.id} answers with at most ${model.maxOutputTokens} tokens.`,
+    )
   const price = (output: number) => ceilingOf(model, call.size, output, call.choices)
   let output = explicit ?? model.maxOutputTokens
   if (ask.ceiling !== undefined && price(output) > ask.ceiling) {
-    const affordable = explicit === undefined ? affordableOutput(model, call.size, call.choices, ask.ceiling) : 0
-    if (affordable < 1) return ceilingExceeded(explicit === undefined ? smallestUseful(model, call.size) : price(output), ask.ceiling, credits)
+    const affordable =
+      explicit === undefined ? affordableOutput(model, call.size, call.choices, ask.ceiling) : 0
+    if (affordable < 1)
+      return ceilingExceeded(
+        explicit === undefined ? smallestUseful(model, call.size) : price(output),
+        ask.ceiling,
+        credits,
+      )
     output = affordable
   }
   const useful = smallestUseful(model, call.size)
   for (let tries = 0; ; tries++) {
     const first = startsSmall(call, model) ? Math.min(output, FIRST_OUTPUT) : output
-    const hold = await gateway.book.hold({ callId: ask.callId, key: ask.key, amount: price(first), useful: least(useful, price(first)) })
+    const hold = await gateway.book.hold({
+      callId: ask.callId,
+      key: ask.key,
+      amount: price(first),
+      useful: least(useful, price(first)),
+    })
     if (hold instanceof Refusal) return hold
     if (!('outcome' in hold)) {
       const lowered = explicit === undefined && output < model.maxOutputTokens ? output : undefined
-      return { hold, outputBound: lowered, lowered, heldOutput: first * call.choices, fullOutput: output * call.choices }
+      return {
+        hold,
+        outputBound: lowered,
+        lowered,
+        heldOutput: first * call.choices,
+        fullOutput: output * call.choices,
+      }
     }
-    const affordable = explicit === undefined ? affordableOutput(model, call.size, call.choices, hold.available) : 0
-    if (affordable < 1 || affordable >= first || tries === TRIES) return doesNotFit(hold, explicit === undefined ? useful : price(output), credits)
+    const affordable =
+      explicit === undefined ? affordableOutput(model, call.size, call.choices, hold.available) : 0
+    if (affordable < 1 || affordable >= first || tries === TRIES)
+      return doesNotFit(hold, explicit === undefined ? useful : price(output), credits)
     output = affordable
   }
 }
@@ -60,7 +88,10 @@ export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Re
  * is held from the start.
  */
 const startsSmall = (call: Call, model: Model): boolean =>
-  call.kind === 'chat' && call.stream && call.maxOutput === undefined && !model.capabilities.includes('reasoning')
+  call.kind === 'chat' &&
+  call.stream &&
+  call.maxOutput === undefined &&
+  !model.capabilities.includes('reasoning')
 
 const limitTexts = {
   wallet: 'the wallet',

@@ -52,7 +52,11 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
 }
 
 /** The caller behind the credential, if it may call now. */
-export const whoCalls = async (gateway: Gateway, authorization: string | null, trace: Trace): Promise<Key> => {
+export const whoCalls = async (
+  gateway: Gateway,
+  authorization: string | null,
+  trace: Trace,
+): Promise<Key> => {
   const key = await ownerOf(gateway, authorization, trace)
   const refusal = checkEnabled(key, monthOf(gateway.clock.now()))
   if (refusal) throw refusal
@@ -71,9 +75,13 @@ export const ownerOf = async (gateway: Gateway, authorization: string | null, tr
 const modelOf = (gateway: Gateway, call: Call, trace: Trace): Model | Refusal => {
   const model = gateway.catalogue.find(call.modelName)
   if (model === undefined || model.kind !== call.kind)
-    return refuse('model_not_found', `There is no ${call.kind} model '${call.modelName}'; GET /v1/models lists those your key can use.`, {
-      members: { param: 'model' },
-    })
+    return refuse(
+      'model_not_found',
+      `There is no ${call.kind} model '${call.modelName}'; GET /v1/models lists those your key can use.`,
+      {
+        members: { param: 'model' },
+      },
+    )
   trace.model = model.id
   trace.vendor = model.vendor
   return model
@@ -81,7 +89,7 @@ const modelOf = (gateway: Gateway, call: Call, trace: Trace): Model | Refusal =>
 
 /** One request of the key's minute. */
 const takeTurn = async (gateway: Gateway, key: Key, trace: Trace): Promise<void> => {
-  const rate = await gateway.book.takeRate(key.id, key.limits.rpm ?? gateway.options.planRpm)
+  const rate = must(await gateway.book.takeRate(key.id, key.limits.rpm ?? gateway.options.planRpm))
   trace.rate = rate
   if (!rate.admitted) throw rateLimited(rate.limit, rate.retryAfterMs)
 }

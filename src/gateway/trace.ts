@@ -18,7 +18,12 @@ export type Trace = {
   readonly headers: Record<string, string>
 }
 
-export const newTrace = (callId: CallId, startedMs: number): Trace => ({ callId, startedMs, attempts: 0, headers: {} })
+export const newTrace = (callId: CallId, startedMs: number): Trace => ({
+  callId,
+  startedMs,
+  attempts: 0,
+  headers: {},
+})
 
 /** Headers that every answer of a rate-limited key carries. */
 export const rateHeaders = (rate: RateVerdict): Record<string, string> => ({

@@ -36,14 +36,25 @@ export const createApp = (gateway: Gateway): App => {
 }
 
 const respond = (gateway: Gateway, trace: Trace, answer: Answer): Response => {
-  const headers = { ...answer.headers, ...trace.headers, 'x-request-id': trace.callId, ...rateHeadersOf(trace) }
-  const body = answer.body instanceof Uint8Array ? answer.body : loggedStream(gateway, trace, answer.status, answer.body)
+  const headers = {
+    ...answer.headers,
+    ...trace.headers,
+    'x-request-id': trace.callId,
+    ...rateHeadersOf(trace),
+  }
+  const body =
+    answer.body instanceof Uint8Array ? answer.body : loggedStream(gateway, trace, answer.status, answer.body)
   if (answer.body instanceof Uint8Array) logCall(gateway, trace, answer.status)
   return new Response(body, { status: answer.status, headers })
 }
 
 /** A stream's log line is written when it has ended, with what it cost. */
-async function* loggedStream(gateway: Gateway, trace: Trace, status: number, body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* loggedStream(
+  gateway: Gateway,
+  trace: Trace,
+  status: number,
+  body: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* body
   } finally {
@@ -57,7 +68,8 @@ const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown): Respon
     logCall(gateway, trace, 499)
     return new Response(null, { status: 499 })
   }
-  if (thrown instanceof HelperRefusal) return Response.json(thrown.body, { status: thrown.status, headers: { 'x-request-id': trace.callId } })
+  if (thrown instanceof HelperRefusal)
+    return Response.json(thrown.body, { status: thrown.status, headers: { 'x-request-id': trace.callId } })
   const refusal = thrown instanceof Refusal ? thrown : internalError(gateway, trace, thrown)
   trace.ended = refusal.code
   logCall(gateway, trace, refusal.status)
@@ -74,11 +86,18 @@ const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown): Respon
 }
 
 const internalError = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
-  gateway.log.error('internal error', { call: trace.callId, error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })
-  return refuse('internal_error', 'The server failed at this call; it was not charged. The request id helps the operator find out why.')
+  gateway.log.error('internal error', {
+    call: trace.callId,
+    error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
+  })
+  return refuse(
+    'internal_error',
+    'The server failed at this call; it was not charged. The request id helps the operator find out why.',
+  )
 }
 
-const rateHeadersOf = (trace: Trace): Record<string, string> => (trace.rate === undefined ? {} : rateHeaders(trace.rate))
+const rateHeadersOf = (trace: Trace): Record<string, string> =>
+  trace.rate === undefined ? {} : rateHeaders(trace.rate)
 
 const logCall = (gateway: Gateway, trace: Trace, status: number): void => {
   gateway.log.call({

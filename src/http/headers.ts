@@ -2,11 +2,21 @@
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 
 /** The runtime joins a repeated header with a comma; none of these may contain one. */
-const single = ['host', 'authorization', 'idempotency-key', 'x-max-cost-usd', 'x-payment-protocol', 'content-type'] as const
+const single = [
+  'host',
+  'authorization',
+  'idempotency-key',
+  'x-max-cost-usd',
+  'x-payment-protocol',
+  'content-type',
+] as const
 
 const HEADERS_MAX = 100
 
 export const checkHeaders = (headers: Headers): Refusal | undefined => {
-  for (const name of single) if (headers.get(name)?.includes(',')) return invalid(name, `The header '${name}' may be sent once.`)
-  return headers.count > HEADERS_MAX ? refuse('headers_too_large', `A request may have at most ${HEADERS_MAX} headers.`) : undefined
+  for (const name of single)
+    if (headers.get(name)?.includes(',')) return invalid(name, `The header '${name}' may be sent once.`)
+  return headers.count > HEADERS_MAX
+    ? refuse('headers_too_large', `A request may have at most ${HEADERS_MAX} headers.`)
+    : undefined
 }

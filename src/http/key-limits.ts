@@ -55,11 +55,20 @@ const targetOf = async (gateway: Gateway, caller: Key, call: HttpCall): Promise<
       : token.startsWith('sk-')
         ? await gateway.store.keyByHash(gateway.hash(token))
         : await gateway.store.key(token)
-  if (found === undefined || found.deleted || (found.id !== caller.id && !found.ancestors.includes(caller.id))) throw notYours()
+  if (
+    found === undefined ||
+    found.deleted ||
+    (found.id !== caller.id && !found.ancestors.includes(caller.id))
+  )
+    throw notYours()
   return found
 }
 
-const notYours = () => refuse('not_found', "There is no such key, or it is neither the calling key nor one of its children; use 'me' for the calling key.")
+const notYours = () =>
+  refuse(
+    'not_found',
+    "There is no such key, or it is neither the calling key nor one of its children; use 'me' for the calling key.",
+  )
 
 const changeOf = (target: Key, body: LimitsBody, byCreator: boolean): KeyChange => {
   const { disabled, ...limits } = body
@@ -88,7 +97,8 @@ const limitsOf = (gateway: Gateway, key: Key) => {
 const remaining = (key: Key, spend: KeySpend, wallet: bigint): number => {
   const rooms = [wallet - (key.limits.stopAt ?? 0n)]
   if (key.limits.spendCap !== undefined) rooms.push(key.limits.spendCap - spend.spent - spend.held)
-  if (key.limits.monthlyCap !== undefined) rooms.push(key.limits.monthlyCap - spend.spentThisMonth - spend.held)
+  if (key.limits.monthlyCap !== undefined)
+    rooms.push(key.limits.monthlyCap - spend.spentThisMonth - spend.held)
   const room = rooms.reduce((smallest, one) => (one < smallest ? one : smallest))
   return usdNumber(room > 0n ? room : 0n)
 }

@@ -13,7 +13,12 @@ import { HelperRefusal } from './helper-refusal.ts'
 import { readBody } from './read-body.ts'
 import type { Handler, HttpCall } from './routes.ts'
 
-const answerCall = (gateway: Gateway, call: HttpCall, endpoint: string, decode: Incoming['decode']): Promise<Answer> => {
+const answerCall = (
+  gateway: Gateway,
+  call: HttpCall,
+  endpoint: string,
+  decode: Incoming['decode'],
+): Promise<Answer> => {
   const { headers } = call.request
   return runCall(
     gateway,
@@ -33,14 +38,19 @@ const answerCall = (gateway: Gateway, call: HttpCall, endpoint: string, decode: 
 
 export const chatCompletions: Handler = (gateway, call) => answerCall(gateway, call, 'chat', decodeChatCall)
 
-export const embeddings: Handler = (gateway, call) => answerCall(gateway, call, 'embeddings', decodeEmbeddingsCall)
+export const embeddings: Handler = (gateway, call) =>
+  answerCall(gateway, call, 'embeddings', decodeEmbeddingsCall)
 
 export const run: Handler = (gateway, call) => answerCall(gateway, call, 'run', decodeRun)
 
 export const idempotentRun: Handler = async (gateway, call) => {
   const key = call.request.headers.get('idempotency-key')
   if (key === null || key === '')
-    throw new HelperRefusal(400, 'missing_idempotency_key', "Send an 'Idempotency-Key' header, such as a UUID; a retry with the same key is charged once.")
+    throw new HelperRefusal(
+      400,
+      'missing_idempotency_key',
+      "Send an 'Idempotency-Key' header, such as a UUID; a retry with the same key is charged once.",
+    )
   return answerCall(gateway, call, 'run', decodeRun)
 }
 
@@ -49,10 +59,18 @@ const decodeRun = (body: JsonBody, modelNamed: (name: string) => Model | undefin
   const name = modelNameOf(body.value)
   if (name instanceof Refusal) return name
   const { inputs } = body.value
-  if (!isObject(inputs)) return invalid('inputs', "'inputs' is required: an object with what the model takes, such as {\"messages\": […]}.")
+  if (!isObject(inputs))
+    return invalid(
+      'inputs',
+      '\'inputs\' is required: an object with what the model takes, such as {"messages": […]}.',
+    )
   const model = modelNamed(name)
   if (model === undefined)
-    return refuse('model_not_found', `There is no model '${name}'; GET /v1/models lists those your key can use.`, { members: { param: 'model' } })
+    return refuse(
+      'model_not_found',
+      `There is no model '${name}'; GET /v1/models lists those your key can use.`,
+      { members: { param: 'model' } },
+    )
   const inner = bodyOf({ ...inputs, model: name })
   return model.kind === 'chat' ? decodeChatCall(inner) : decodeEmbeddingsCall(inner)
 }

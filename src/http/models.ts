@@ -16,6 +16,10 @@ export const listModels = async (gateway: Gateway, call: HttpCall): Promise<Answ
 export const getModel = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   await whoCalls(gateway, call.request.headers.get('authorization'), call.trace)
   const model = gateway.catalogue.find(call.params.id ?? '')
-  if (model === undefined) throw refuse('model_not_found', `There is no model '${call.params.id}'; GET /v1/models lists those your key can use.`)
+  if (model === undefined)
+    throw refuse(
+      'model_not_found',
+      `There is no model '${call.params.id}'; GET /v1/models lists those your key can use.`,
+    )
   return json(modelListing(model, gateway.options.creditNano))
 }

@@ -6,11 +6,17 @@ export const splitUrl = (url: string): { path: string; query: string } => {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   if (start < 0) return { path: '/', query: '' }
   const mark = url.indexOf('?', start)
-  return mark < 0 ? { path: url.slice(start), query: '' } : { path: url.slice(start, mark), query: url.slice(mark + 1) }
+  return mark < 0
+    ? { path: url.slice(start), query: '' }
+    : { path: url.slice(start, mark), query: url.slice(mark + 1) }
 }
 
 const AMBIGUOUS = /\/\/|\/\.{1,2}(?:\/|$)|;|\\|%(?:2e|5c|00|3b)/i
 
 /** Refuses dot segments, empty segments, parameters and encoded separators: they are how a check and a route come apart. */
 export const checkPath = (path: string): Refusal | undefined =>
-  AMBIGUOUS.test(path) ? refuse('invalid_parameter', 'The path has empty or dot segments, or encoded separators.', { members: { param: 'path' } }) : undefined
+  AMBIGUOUS.test(path)
+    ? refuse('invalid_parameter', 'The path has empty or dot segments, or encoded separators.', {
+        members: { param: 'path' },
+      })
+    : undefined

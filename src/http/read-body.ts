@@ -24,4 +24,5 @@ export const readBody = async (request: Request, bytesMax: number): Promise<Uint
 
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 
-const tooLarge = (bytesMax: number) => refuse('request_too_large', `The body may be at most ${bytesMax} bytes.`)
+const tooLarge = (bytesMax: number) =>
+  refuse('request_too_large', `The body may be at most ${bytesMax} bytes.`)

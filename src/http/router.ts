@@ -31,14 +31,21 @@ export const createRouter = (routes: readonly Route[]) => {
   }
 }
 
-const chosen = (routes: readonly Route[], method: string, params: Readonly<Record<string, string>>): Matched | Refusal => {
+const chosen = (
+  routes: readonly Route[],
+  method: string,
+  params: Readonly<Record<string, string>>,
+): Matched | Refusal => {
   const route = routes.find((one) => one.method === method)
   if (route) return { route, params }
   const allow = routes.map((one) => one.method).join(', ')
   return refuse('method_not_allowed', `This address takes ${allow}, not ${method}.`, { headers: { allow } })
 }
 
-const matchSegments = (pattern: readonly string[], segments: readonly string[]): Record<string, string> | undefined => {
+const matchSegments = (
+  pattern: readonly string[],
+  segments: readonly string[],
+): Record<string, string> | undefined => {
   const params: Record<string, string> = {}
   for (const [index, part] of pattern.entries()) {
     if (part.startsWith('*')) {

@@ -1,9 +1,10 @@
 /** The route table: every address this server answers, on one page. The API reference is generated from it. */
-import type { Gateway } from '../gateway/gateway.ts'
+
 import type { Answer } from '../gateway/answer.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Trace } from '../gateway/trace.ts'
-import { chatCompletions, embeddings, idempotentRun, run } from './model-calls.ts'
 import { getKeyUsage, putKeyLimits } from './key-limits.ts'
+import { chatCompletions, embeddings, idempotentRun, run } from './model-calls.ts'
 import { getModel, listModels } from './models.ts'
 import { getStatus } from './status.ts'
 import { getUsage } from './usage.ts'

@@ -13,7 +13,9 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
   const services: Record<string, Check> = {
     api: { status: 'ok' },
     database: await checkDatabase(gateway),
-    ledger: health.fresh ? { status: 'ok' } : { status: 'degraded', error: 'not in touch with the ledger; new calls are refused' },
+    ledger: health.fresh
+      ? { status: 'ok' }
+      : { status: 'degraded', error: 'not in touch with the ledger; new calls are refused' },
   }
   const now = gateway.clock.monotonicMs()
   for (const [id, setup] of gateway.vendors)
@@ -33,5 +35,11 @@ const checkDatabase = async (gateway: Gateway): Promise<Check> => {
   )
   const outcome = await Promise.race([ping, late])
   const latency_ms = Math.round((gateway.clock.monotonicMs() - started) * 10) / 10
-  return outcome === 'ok' ? { status: 'ok', latency_ms } : { status: 'degraded', latency_ms, error: `the database ${outcome === 'late' ? 'does not answer' : 'cannot be reached'}` }
+  return outcome === 'ok'
+    ? { status: 'ok', latency_ms }
+    : {
+        status: 'degraded',
+        latency_ms,
+        error: `the database ${outcome === 'late' ? 'does not answer' : 'cannot be reached'}`,
+      }
 }

@@ -22,7 +22,11 @@ export const getUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer
   const from = must(readInstant('from', query.get('from'), now - 30 * DAY_MS))
   const to = must(readInstant('to', query.get('to'), now + 1))
   const children = groupBy.includes('key') ? await gateway.store.keys({ parentId: caller.id }) : []
-  const range: Omit<UsageQuery, 'groupBy'> = { keyIds: [caller.id, ...children.map((key) => key.id)], from, to }
+  const range: Omit<UsageQuery, 'groupBy'> = {
+    keyIds: [caller.id, ...children.map((key) => key.id)],
+    from,
+    to,
+  }
   const [total] = await gateway.store.usage({ ...range, groupBy: [] })
   const rows = await gateway.store.usage({ ...range, groupBy })
   const labels = new Map([caller, ...children].map((key) => [key.id, key.label]))
@@ -53,14 +57,21 @@ const readGroups = (text: string | null): readonly Group[] | Refusal => {
   if (text === null) return ['day', 'model']
   const names = text === '' ? [] : text.split(',')
   const read = groups.filter((group) => names.includes(group))
-  return read.length === names.length ? read : invalid('group_by', `'group_by' is a list of ${groups.join(', ')}, each at most once.`)
+  return read.length === names.length
+    ? read
+    : invalid('group_by', `'group_by' is a list of ${groups.join(', ')}, each at most once.`)
 }
 
 /** A day (`2026-11-21`) or a moment in ISO 8601, in UTC where it names no offset. */
 const readInstant = (name: string, text: string | null, otherwise: Instant): Instant | Refusal => {
   if (text === null) return otherwise
-  const instant = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.test(text) ? Date.parse(zoned(text)) : Number.NaN
-  return Number.isNaN(instant) ? invalid(name, `'${name}' must be a date such as 2026-11-21, or a moment in ISO 8601.`) : instant
+  const instant = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
+    ? Date.parse(zoned(text))
+    : Number.NaN
+  return Number.isNaN(instant)
+    ? invalid(name, `'${name}' must be a date such as 2026-11-21, or a moment in ISO 8601.`)
+    : instant
 }
 
-const zoned = (text: string): string => (text.includes('T') && !/(Z|[+-]\d{2}:\d{2})$/.test(text) ? `${text}Z` : text)
+const zoned = (text: string): string =>
+  text.includes('T') && !/(Z|[+-]\d{2}:\d{2})$/.test(text) ? `${text}Z` : text

@@ -15,7 +15,8 @@ export type AccountId = string
 export const houseAccounts = ['cash', 'promo', 'revenue', 'loss'] as const
 export type HouseAccount = (typeof houseAccounts)[number]
 
-export type TransferKind = 'topup' | 'grant' | 'usage' | 'refund' | 'writeoff' | 'adjust'
+export const transferKinds = ['topup', 'grant', 'usage', 'refund', 'writeoff', 'adjust'] as const
+export type TransferKind = (typeof transferKinds)[number]
 
 /** One row is one debit and one credit, so an unbalanced entry cannot be written. (kind, ref) is unique: a replay changes nothing. */
 export type Transfer = {
@@ -43,7 +44,7 @@ export type BindingLimit =
 export type GrantAsk = {
   readonly instance: InstanceId
   readonly keyId: KeyId
-  /** The instance's open lease for this path if it has one, else a fresh id to open. */
+  /** The instance's open lease for this path if it has one, else a fresh id to open. The answer tells which id it is. */
   readonly leaseId: LeaseId
   readonly need: Nano
   readonly want: Nano

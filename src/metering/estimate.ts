@@ -11,7 +11,8 @@ const BYTES_A_TOKEN = 4
 const CHARACTERS_A_TOKEN = 3
 
 /** Output tokens as delivered: at least one an event, and one for every three characters. */
-export const deliveredTokens = ({ characters, events }: Delivered): number => Math.max(events, Math.ceil(characters / CHARACTERS_A_TOKEN))
+export const deliveredTokens = ({ characters, events }: Delivered): number =>
+  Math.max(events, Math.ceil(characters / CHARACTERS_A_TOKEN))
 
 /** The usage to charge when the vendor gave none: never more input than the bound that was priced, nor output than the model's. */
 export const estimateUsage = (model: Model, call: Call, inputBound: number, delivered: Delivered): Usage => {

@@ -7,7 +7,8 @@ export type UsageFinder = (event: JsonObject) => JsonObject | undefined
 const onTop: UsageFinder = (event) => (isObject(event.usage) ? event.usage : undefined)
 
 /** Groq reports streams in `x_groq.usage`. */
-const underGroq: UsageFinder = (event) => onTop(event) ?? (isObject(event.x_groq) && isObject(event.x_groq.usage) ? event.x_groq.usage : undefined)
+const underGroq: UsageFinder = (event) =>
+  onTop(event) ?? (isObject(event.x_groq) && isObject(event.x_groq.usage) ? event.x_groq.usage : undefined)
 
 /** Moonshot reports streams in the last choice. */
 const onChoice: UsageFinder = (event) => {

@@ -13,7 +13,9 @@ const COUNT_MAX = 1_000_000_000
 /** A count that is there and sane, undefined when it is absent. */
 const count = (value: Json | undefined): number | undefined | 'absurd' => {
   if (value === undefined || value === null) return undefined
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX ? value : 'absurd'
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX
+    ? value
+    : 'absurd'
 }
 
 /** Reads a usage object of this vendor. */
@@ -31,7 +33,14 @@ export const readUsage = (raw: JsonObject, taste: UsageTaste): Usage | undefined
     outputAudio: count(completion.audio_tokens) ?? 0,
   }
   const { input, output, cacheRead, cacheWrite, inputAudio, reasoning, outputAudio } = counts
-  if (input === undefined || input === 'absurd' || output === 'absurd' || cacheRead === 'absurd' || cacheWrite === 'absurd') return undefined
+  if (
+    input === undefined ||
+    input === 'absurd' ||
+    output === 'absurd' ||
+    cacheRead === 'absurd' ||
+    cacheWrite === 'absurd'
+  )
+    return undefined
   if (inputAudio === 'absurd' || reasoning === 'absurd' || outputAudio === 'absurd') return undefined
   const plainInput = input - cacheRead - cacheWrite - inputAudio
   const plainOutput = output - outputAudio - (taste.reasoningApart === true ? 0 : reasoning)
@@ -50,11 +59,22 @@ export const readUsage = (raw: JsonObject, taste: UsageTaste): Usage | undefined
 /** Zero of a class is left out, except that an explicit zero of input stays: the vendor did report. */
 const present = (usage: Usage & { readonly input: number }): Usage => {
   const kept: { -readonly [Class in keyof Usage]: Usage[Class] } = { input: usage.input }
-  for (const name of ['cache_read', 'cache_write', 'input_audio', 'output', 'reasoning', 'output_audio'] as const)
+  for (const name of [
+    'cache_read',
+    'cache_write',
+    'input_audio',
+    'output',
+    'reasoning',
+    'output_audio',
+  ] as const)
     setIfUsed(kept, name, usage[name] ?? 0)
   return kept
 }
 
-const setIfUsed = (usage: { -readonly [Class in keyof Usage]: Usage[Class] }, name: keyof Usage, units: number): void => {
+const setIfUsed = (
+  usage: { -readonly [Class in keyof Usage]: Usage[Class] },
+  name: keyof Usage,
+  units: number,
+): void => {
   if (units > 0) usage[name] = units
 }

@@ -53,14 +53,22 @@ export const buildCatalogue = (parts: CatalogueParts): Catalogue => {
   for (const [id, rates] of Object.entries(parts.overrides)) {
     const model = byId.get(id)
     if (model === undefined) throw new Error(`prices: there is no model '${id}'; its vendor may be off`)
-    byId.set(id, { ...model, price: { rates: { ...model.price.rates, ...rates }, tiers: model.price.tiers, version: 'config' } })
+    byId.set(id, {
+      ...model,
+      price: { rates: { ...model.price.rates, ...rates }, tiers: model.price.tiers, version: 'config' },
+    })
   }
   const sold = new Map<string, Model>()
   for (const model of byId.values()) sold.set(model.id, { ...model, price: scaled(model.price, markup) })
   const discounting = new Set(parts.vendors.filter((vendor) => vendor.discounts).map((vendor) => vendor.id))
   for (const model of [...sold.values()])
     if (discounting.has(model.vendor) && !sold.has(`${model.id}l`))
-      sold.set(`${model.id}l`, { ...model, id: `${model.id}l`, price: scaled(model.price, discount), discounted: true })
+      sold.set(`${model.id}l`, {
+        ...model,
+        id: `${model.id}l`,
+        price: scaled(model.price, discount),
+        discounted: true,
+      })
   const names = new Map(sold)
   for (const [name, model] of shortNames(sold, parts.vendors)) names.set(name, model)
   const list = [...sold.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -94,7 +102,9 @@ const modelOf = (vendor: string, name: string, entry: Entry): Model => ({
   kind: entry.kind === 'embeddings' ? 'embeddings' : 'chat',
   price: {
     rates: ratesOf(entry.rates),
-    tiers: (entry.tiers ?? []).map((tier): Tier => ({ aboveInputTokens: tier.above, rates: ratesOf(tier.rates) })),
+    tiers: (entry.tiers ?? []).map(
+      (tier): Tier => ({ aboveInputTokens: tier.above, rates: ratesOf(tier.rates) }),
+    ),
     version: table.version,
   },
   contextTokens: entry.context,
@@ -136,7 +146,14 @@ const BILLION = 1_000_000_000n
 const scaled = (price: Price, factor: bigint): Price => {
   if (factor === BILLION) return price
   const scale = (rates: Rates): Rates =>
-    ratesOf(Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, Number((BigInt(rate) * factor + BILLION - 1n) / BILLION)])))
+    ratesOf(
+      Object.fromEntries(
+        Object.entries(rates).map(([name, rate]) => [
+          name,
+          Number((BigInt(rate) * factor + BILLION - 1n) / BILLION),
+        ]),
+      ),
+    )
   return {
     rates: scale(price.rates),
     tiers: price.tiers.map((tier) => ({ ...tier, rates: scale(tier.rates) })),

@@ -55,7 +55,8 @@ export const costDetails = (price: Price, usage: Usage): Record<string, string> 
   const details: Record<string, string> = {}
   for (const usageClass of usageClasses) {
     const units = usage[usageClass]
-    if (units !== undefined && units > 0) details[usageClass] = decimalFromPico(BigInt(units) * BigInt(rateOf(rates, usageClass)))
+    if (units !== undefined && units > 0)
+      details[usageClass] = decimalFromPico(BigInt(units) * BigInt(rateOf(rates, usageClass)))
   }
   return details
 }

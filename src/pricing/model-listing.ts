@@ -17,7 +17,10 @@ export const modelListing = (model: Model, creditNano: Nano) => {
     pricing: {
       unit: 'token',
       ...perMillion(model.price.rates),
-      tiers: model.price.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...perMillion(tier.rates) })),
+      tiers: model.price.tiers.map((tier) => ({
+        above_input_tokens: tier.aboveInputTokens,
+        ...perMillion(tier.rates),
+      })),
       version: model.price.version,
     },
     context_length: model.contextTokens,

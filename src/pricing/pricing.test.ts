@@ -10,7 +10,11 @@ import { chargeFor, costDetails } from './charge.ts'
 import { affordableOutput, ceiling, inputBound } from './quote.ts'
 
 const catalogue = buildCatalogue({
-  vendors: vendors.map(({ id, shortIds, cheaperTier }) => ({ id, shortIds: shortIds === true, discounts: cheaperTier !== undefined })),
+  vendors: vendors.map(({ id, shortIds, cheaperTier }) => ({
+    id,
+    shortIds: shortIds === true,
+    discounts: cheaperTier !== undefined,
+  })),
   extra: [],
   overrides: {},
   markup: '1',
@@ -32,11 +36,26 @@ const bills: readonly (readonly [string, Price, Usage, bigint])[] = [
   ['cached input is cheaper', mini, { input: 200, cache_read: 800, output: 100 }, 150_000n],
   ['cache writes without a rate cost as input', mini, { input: 0, cache_write: 1_000 }, 150_000n],
   ['reasoning without a rate costs as output', mini, { input: 10, output: 10, reasoning: 90 }, 61_500n],
-  ['audio has its own rates', price({ input: 1_000, output: 2_000, input_audio: 40_000, output_audio: 80_000 }), { input: 1_000, input_audio: 100, output: 10, output_audio: 50 }, 9_020n],
+  [
+    'audio has its own rates',
+    price({ input: 1_000, output: 2_000, input_audio: 40_000, output_audio: 80_000 }),
+    { input: 1_000, input_audio: 100, output: 10, output_audio: 50 },
+    9_020n,
+  ],
   ['just under a tier', tiered, { input: 271_999, output: 10 }, 680_147_500n],
   ['over a tier the whole call costs more', tiered, { input: 272_000, output: 10 }, 1_360_225_000n],
-  ['cached input counts towards the tier', tiered, { input: 2_000, cache_read: 270_000, output: 0 }, 145_000_000n],
-  ['a price for the call itself', price({ input: 1_000, output: 1_000, call: 5_000_000_000 }), { input: 1, output: 1, call: 1 }, 5_000_002n],
+  [
+    'cached input counts towards the tier',
+    tiered,
+    { input: 2_000, cache_read: 270_000, output: 0 },
+    145_000_000n,
+  ],
+  [
+    'a price for the call itself',
+    price({ input: 1_000, output: 1_000, call: 5_000_000_000 }),
+    { input: 1, output: 1, call: 1 },
+    5_000_002n,
+  ],
   ['nothing used, nothing charged', mini, { input: 0 }, 0n],
 ]
 
@@ -45,29 +64,55 @@ test.each(bills)('%s', (_what, rates, usage, bill) => {
 })
 
 test('cost details are exact by class', () => {
-  expect(costDetails(mini, { input: 200, cache_read: 800, output: 100 })).toEqual({ input: '0.00003', cache_read: '0.00006', output: '0.00006' })
+  expect(costDetails(mini, { input: 200, cache_read: 800, output: 100 })).toEqual({
+    input: '0.00003',
+    cache_read: '0.00006',
+    output: '0.00006',
+  })
 })
 
 test('the catalogue sells the known vendors, short ids and the discounted family', () => {
   expect(models.length).toBeGreaterThan(500)
   expect(catalogue.find('gpt-4o-mini')?.id).toBe('openai/gpt-4o-mini')
-  expect(catalogue.find('openai/gpt-4o-minil')).toMatchObject({ discounted: true, price: { rates: { input: 75_000, output: 300_000 } } })
+  expect(catalogue.find('openai/gpt-4o-minil')).toMatchObject({
+    discounted: true,
+    price: { rates: { input: 75_000, output: 300_000 } },
+  })
   expect(catalogue.find('openai/text-embedding-3-small')?.kind).toBe('embeddings')
   expect(catalogue.find('openrouter/openai/gpt-4o-mini')?.upstreamName).toBe('openai/gpt-4o-mini')
   expect(catalogue.find('constructor')).toBeUndefined()
   for (const model of models) {
     expect([model.id, (model.price.rates.input ?? 0) > 0]).toEqual([model.id, true])
-    expect([model.id, model.contextTokens > 0 && model.maxOutputTokens <= model.contextTokens]).toEqual([model.id, true])
+    expect([model.id, model.contextTokens > 0 && model.maxOutputTokens <= model.contextTokens]).toEqual([
+      model.id,
+      true,
+    ])
   }
 })
 
 test('markup and overrides are exact, and an override of nothing is an error that names it', () => {
-  const parts = { vendors: [{ id: 'openai', discounts: false }], extra: [], overrides: {}, markup: '1.15', discount: '0.5' }
-  expect(buildCatalogue(parts).find('openai/gpt-4o-mini')?.price.rates).toEqual({ input: 172_500, cache_read: 86_250, output: 690_000 })
-  expect(() => buildCatalogue({ ...parts, overrides: { 'openai/nope': { input: 1 } } })).toThrow("'openai/nope'")
+  const parts = {
+    vendors: [{ id: 'openai', discounts: false }],
+    extra: [],
+    overrides: {},
+    markup: '1.15',
+    discount: '0.5',
+  }
+  expect(buildCatalogue(parts).find('openai/gpt-4o-mini')?.price.rates).toEqual({
+    input: 172_500,
+    cache_read: 86_250,
+    output: 690_000,
+  })
+  expect(() => buildCatalogue({ ...parts, overrides: { 'openai/nope': { input: 1 } } })).toThrow(
+    "'openai/nope'",
+  )
 })
 
-const size = fc.record({ textBytes: fc.nat(3_000_000), images: fc.nat(5), audioBytes: fc.constantFrom(0, 0, 1_300, 500_000) })
+const size = fc.record({
+  textBytes: fc.nat(3_000_000),
+  images: fc.nat(5),
+  audioBytes: fc.constantFrom(0, 0, 1_300, 500_000),
+})
 const someModel = fc.constantFrom(...models)
 
 /** Any usage the bounds allow: input within the input bound, output within the asked bound, split over any classes. */
@@ -80,30 +125,52 @@ const usageWithin = (model: Model, it: InputSize, output: number, random: readon
   const cacheWrite = part(inputs - cacheRead, 3)
   const hour = part(inputs - cacheRead - cacheWrite, 4)
   const reasoning = part(outputs, 5)
-  return { input: inputs - cacheRead - cacheWrite - hour, cache_read: cacheRead, cache_write: cacheWrite, cache_write_1h: hour, reasoning, output: outputs - reasoning }
+  return {
+    input: inputs - cacheRead - cacheWrite - hour,
+    cache_read: cacheRead,
+    cache_write: cacheWrite,
+    cache_write_1h: hour,
+    reasoning,
+    output: outputs - reasoning,
+  }
 }
 
 test('law: for every model, call and usage that the bounds allow, the charge is at most the quote', () => {
   fc.assert(
-    fc.property(someModel, size, fc.nat(200_000), fc.integer({ min: 1, max: 8 }), fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }), (model, it, asked, choices, random) => {
-      const output = Math.min(asked, model.maxOutputTokens)
-      const usage = usageWithin(model, it, output * choices, random)
-      expect(inputTokens(usage)).toBeLessThanOrEqual(inputBound(model, it))
-      expect(chargeFor(model.price, usage) <= ceiling(model, it, output, choices)).toBe(true)
-    }),
+    fc.property(
+      someModel,
+      size,
+      fc.nat(200_000),
+      fc.integer({ min: 1, max: 8 }),
+      fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
+      (model, it, asked, choices, random) => {
+        const output = Math.min(asked, model.maxOutputTokens)
+        const usage = usageWithin(model, it, output * choices, random)
+        expect(inputTokens(usage)).toBeLessThanOrEqual(inputBound(model, it))
+        expect(chargeFor(model.price, usage) <= ceiling(model, it, output, choices)).toBe(true)
+      },
+    ),
     { numRuns: 5_000 },
   )
 })
 
 test('law: what is affordable fits the budget, is the most that does, and never grows with a smaller budget', () => {
   fc.assert(
-    fc.property(someModel, size, fc.integer({ min: 1, max: 8 }), fc.bigInt({ min: 0n, max: 100_000_000_000n }), fc.bigInt({ min: 0n, max: 1_000_000_000n }), (model, it, choices, budget, less) => {
-      const output = affordableOutput(model, it, choices, budget)
-      if (output > 0) expect(ceiling(model, it, output, choices) <= budget).toBe(true)
-      if (output < model.maxOutputTokens) expect(ceiling(model, it, output + 1, choices) > budget).toBe(true)
-      const smaller = budget > less ? budget - less : 0n
-      expect(affordableOutput(model, it, choices, smaller)).toBeLessThanOrEqual(output)
-    }),
+    fc.property(
+      someModel,
+      size,
+      fc.integer({ min: 1, max: 8 }),
+      fc.bigInt({ min: 0n, max: 100_000_000_000n }),
+      fc.bigInt({ min: 0n, max: 1_000_000_000n }),
+      (model, it, choices, budget, less) => {
+        const output = affordableOutput(model, it, choices, budget)
+        if (output > 0) expect(ceiling(model, it, output, choices) <= budget).toBe(true)
+        if (output < model.maxOutputTokens)
+          expect(ceiling(model, it, output + 1, choices) > budget).toBe(true)
+        const smaller = budget > less ? budget - less : 0n
+        expect(affordableOutput(model, it, choices, smaller)).toBeLessThanOrEqual(output)
+      },
+    ),
     { numRuns: 5_000 },
   )
 })

@@ -15,21 +15,31 @@ const AUDIO_CHARACTERS_A_SECOND = 1_300
 /** …and at most this many tokens. */
 const AUDIO_TOKENS_A_SECOND = 50
 
-const textClasses: readonly UsageClass[] = ['input', 'cache_read', 'cache_write', 'cache_write_1h', 'input_image']
+const textClasses: readonly UsageClass[] = [
+  'input',
+  'cache_read',
+  'cache_write',
+  'cache_write_1h',
+  'input_image',
+]
 const audioClasses: readonly UsageClass[] = ['input_audio', 'cache_read_audio', ...textClasses]
 const outputClasses: readonly UsageClass[] = ['output', 'reasoning']
 const spokenClasses: readonly UsageClass[] = [...outputClasses, 'output_audio', 'output_image']
 
 /** The most input tokens the call can have: no byte-level tokenizer makes more tokens than bytes, no model takes more than its context. */
-export const inputBound = (model: Model, size: InputSize): number => Math.min(unboundedInput(model, size), model.contextTokens)
+export const inputBound = (model: Model, size: InputSize): number =>
+  Math.min(unboundedInput(model, size), model.contextTokens)
 
 const unboundedInput = (model: Model, size: InputSize): number =>
   size.textBytes + TEMPLATE_TOKENS + size.images * model.imageTokensMax + audioTokens(size)
 
 const audioTokens = (size: InputSize): number =>
-  size.audioBytes === 0 ? 0 : (Math.ceil(size.audioBytes / AUDIO_CHARACTERS_A_SECOND) + 1) * AUDIO_TOKENS_A_SECOND
+  size.audioBytes === 0
+    ? 0
+    : (Math.ceil(size.audioBytes / AUDIO_CHARACTERS_A_SECOND) + 1) * AUDIO_TOKENS_A_SECOND
 
-const dearest = (rates: Rates, classes: readonly UsageClass[]): Pico => Math.max(...classes.map((one) => rateOf(rates, one)))
+const dearest = (rates: Rates, classes: readonly UsageClass[]): Pico =>
+  Math.max(...classes.map((one) => rateOf(rates, one)))
 
 type Dearest = { readonly input: Pico; readonly output: Pico; readonly call: Pico }
 
@@ -53,7 +63,9 @@ export const ceiling = (model: Model, size: InputSize, maxOutput: number, choice
   const small = tokens * rates.input + maxOutput * choices * rates.output + rates.call
   if (Number.isSafeInteger(small)) return nanoFromPicoUp(BigInt(small))
   return nanoFromPicoUp(
-    BigInt(tokens) * BigInt(rates.input) + BigInt(maxOutput) * BigInt(choices) * BigInt(rates.output) + BigInt(rates.call),
+    BigInt(tokens) * BigInt(rates.input) +
+      BigInt(maxOutput) * BigInt(choices) * BigInt(rates.output) +
+      BigInt(rates.call),
   )
 }
 
@@ -70,4 +82,5 @@ export const affordableOutput = (model: Model, size: InputSize, choices: number,
 }
 
 /** The smallest charge that would still be of use: the input and one token of output. */
-export const smallestUseful = (model: Model, size: InputSize): Nano => ceiling(model, size, model.kind === 'chat' ? 1 : 0, 1)
+export const smallestUseful = (model: Model, size: InputSize): Nano =>
+  ceiling(model, size, model.kind === 'chat' ? 1 : 0, 1)

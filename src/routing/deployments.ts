@@ -36,18 +36,31 @@ export const deploymentsOf = (setup: VendorSetup): readonly Deployment[] =>
  * The attempts for one call: rested deployments first, starting at another one each time; a deployment may be tried
  * again when there are fewer than three. `nowMs` is monotonic.
  */
-export const planAttempts = (deployments: readonly Deployment[], traffic: Traffic, nowMs: number): readonly Deployment[] => {
+export const planAttempts = (
+  deployments: readonly Deployment[],
+  traffic: Traffic,
+  nowMs: number,
+): readonly Deployment[] => {
   if (deployments.length === 1) return Array.from({ length: ATTEMPTS_MAX }, () => deployments).flat()
   const turn = traffic.turn++
-  const order = deployments.map((_, index) => deployments[(turn + index) % deployments.length]).filter((one) => one !== undefined)
+  const order = deployments
+    .map((_, index) => deployments[(turn + index) % deployments.length])
+    .filter((one) => one !== undefined)
   const rested = order.filter((one) => (traffic.restingUntilMs.get(one.id) ?? 0) <= nowMs)
   const resting = order.filter((one) => !rested.includes(one))
   const once = [...rested, ...resting]
-  return Array.from({ length: ATTEMPTS_MAX }, () => once).flat().slice(0, ATTEMPTS_MAX)
+  return Array.from({ length: ATTEMPTS_MAX }, () => once)
+    .flat()
+    .slice(0, ATTEMPTS_MAX)
 }
 
 /** Notes a failure: the deployment rests, longer each time, or as long as the vendor asked. */
-export const noteFailure = (traffic: Traffic, deployment: Deployment, nowMs: number, askedMs: number | undefined): void => {
+export const noteFailure = (
+  traffic: Traffic,
+  deployment: Deployment,
+  nowMs: number,
+  askedMs: number | undefined,
+): void => {
   const failures = (traffic.failuresInRow.get(deployment.id) ?? 0) + 1
   traffic.failuresInRow.set(deployment.id, failures)
   const restMs = askedMs ?? Math.min(REST_FIRST_MS * 2 ** (failures - 1), REST_LONGEST_MS)

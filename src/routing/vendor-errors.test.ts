@@ -4,7 +4,15 @@ import { judgeVendorError } from './vendor-errors.ts'
 
 const secret = 'sk-live-THE-HOUSE-KEY-1234567890'
 const judge = (status: number, body: unknown, retryAfter: string | null = null) =>
-  judgeVendorError({ status, retryAfter, body: new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body)) }, 'acme', secret)
+  judgeVendorError(
+    {
+      status,
+      retryAfter,
+      body: new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body)),
+    },
+    'acme',
+    secret,
+  )
 
 const table: readonly (readonly [number, unknown, string, number, boolean])[] = [
   [429, { error: { message: 'slow down' } }, 'upstream_error', 503, true],
@@ -13,9 +21,27 @@ const table: readonly (readonly [number, unknown, string, number, boolean])[] = 
   [401, { error: { message: `Incorrect API key provided: ${secret}` } }, 'upstream_error', 503, true],
   [403, { error: { message: 'no access' } }, 'upstream_error', 503, true],
   [404, { error: { message: 'no such model' } }, 'upstream_error', 503, true],
-  [400, { error: { code: 'context_length_exceeded', message: 'too long' } }, 'context_length_exceeded', 400, false],
-  [400, { error: { message: "This model's maximum context length is 8192 tokens" } }, 'context_length_exceeded', 400, false],
-  [400, { error: { code: 'content_policy_violation', message: 'no' } }, 'content_policy_violation', 400, false],
+  [
+    400,
+    { error: { code: 'context_length_exceeded', message: 'too long' } },
+    'context_length_exceeded',
+    400,
+    false,
+  ],
+  [
+    400,
+    { error: { message: "This model's maximum context length is 8192 tokens" } },
+    'context_length_exceeded',
+    400,
+    false,
+  ],
+  [
+    400,
+    { error: { code: 'content_policy_violation', message: 'no' } },
+    'content_policy_violation',
+    400,
+    false,
+  ],
   [400, { error: { code: 'content_filter', message: 'no' } }, 'content_policy_violation', 400, false],
   [400, { error: { message: 'bad tool schema' } }, 'invalid_parameter', 400, false],
   [422, { detail: 'bad tool schema' }, 'invalid_parameter', 400, false],
@@ -24,7 +50,11 @@ const table: readonly (readonly [number, unknown, string, number, boolean])[] = 
 
 test.each(table)('status %i with %j becomes %s', (status, body, code, answered, retry) => {
   const verdict = judge(status, body)
-  expect([verdict.refusal.code, verdict.refusal.status, verdict.retry]).toEqual([code, answered, retry] as never)
+  expect([verdict.refusal.code, verdict.refusal.status, verdict.retry]).toEqual([
+    code,
+    answered,
+    retry,
+  ] as never)
 })
 
 test('a vendor that names its waiting time is left alone that long', () => {
@@ -35,6 +65,7 @@ test('a vendor that names its waiting time is left alone that long', () => {
 test('keys, bearer values and links in a vendor text do not reach the caller', () => {
   const text = `bad request for ${secret} (Bearer abc.def, org-AbCdEf123456, see https://vendor.example/secret?key=1)\nsecond line`
   const { refusal } = judge(400, { error: { message: text } })
-  for (const leak of [secret, 'abc.def', 'AbCdEf123456', 'vendor.example', '\n']) expect(refusal.message).not.toContain(leak)
+  for (const leak of [secret, 'abc.def', 'AbCdEf123456', 'vendor.example', '\n'])
+    expect(refusal.message).not.toContain(leak)
   expect(refusal.message).toContain('bad request')
 })

@@ -23,14 +23,27 @@ export const judgeVendorError = (
 ): VendorVerdict => {
   const error = readVendorError(answer.status, answer.body)
   if (isContentFilter(error))
-    return final(refuse('content_policy_violation', "The request was blocked by the vendor's safety filters."))
+    return final(
+      refuse('content_policy_violation', "The request was blocked by the vendor's safety filters."),
+    )
   if (isContextLength(error))
-    return final(refuse('context_length_exceeded', withoutSecrets(error.message, secret) || "The request does not fit the model's context."))
-  if (answer.status === 413) return final(refuse('request_too_large', `The vendor ${vendor} refuses a request of this size.`))
+    return final(
+      refuse(
+        'context_length_exceeded',
+        withoutSecrets(error.message, secret) || "The request does not fit the model's context.",
+      ),
+    )
+  if (answer.status === 413)
+    return final(refuse('request_too_large', `The vendor ${vendor} refuses a request of this size.`))
   if (answer.status === 400 || answer.status === 422) {
     const text = withoutSecrets(error.message, secret)
     return final(
-      refuse('invalid_parameter', text === '' ? `The vendor ${vendor} refused the request.` : `The vendor ${vendor} refused the request: ${text}`),
+      refuse(
+        'invalid_parameter',
+        text === ''
+          ? `The vendor ${vendor} refused the request.`
+          : `The vendor ${vendor} refused the request: ${text}`,
+      ),
     )
   }
   return { retry: true, refusal: vendorDown(vendor, answer.status), restMs: restOf(answer.retryAfter) }
@@ -48,9 +61,13 @@ export const vendorDown = (vendor: string, status: number | undefined): Refusal 
           : status === 404
             ? 'does not know this model'
             : 'failed'
-  return refuse('upstream_error', `The vendor ${vendor} ${reason}. Nothing was charged; a model of another vendor may work.`, {
-    members: { provider: vendor },
-  })
+  return refuse(
+    'upstream_error',
+    `The vendor ${vendor} ${reason}. Nothing was charged; a model of another vendor may work.`,
+    {
+      members: { provider: vendor },
+    },
+  )
 }
 
 /** Reads the error objects vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`. */
@@ -67,7 +84,8 @@ export const readVendorError = (status: number, body: Uint8Array): VendorError =
 const final = (refusal: Refusal): VendorVerdict => ({ retry: false, refusal })
 
 const isContentFilter = (error: VendorError): boolean =>
-  error.status < 500 && /content_filter|content_policy|content_management|data_inspection|responsibleai/i.test(error.code)
+  error.status < 500 &&
+  /content_filter|content_policy|content_management|data_inspection|responsibleai/i.test(error.code)
 
 const isContextLength = (error: VendorError): boolean =>
   (error.status === 400 || error.status === 413 || error.status === 422) &&
@@ -81,7 +99,7 @@ export const withoutSecrets = (text: string, secret: string | undefined): string
     .replace(/\b(?:sk|gsk|xai|pk|org|proj|key|csk|nvapi|fw|r8|pplx)[-_][\w*.-]{4,}/gi, '[hidden]')
     .replace(/\bBearer\s+\S+/gi, '[hidden]')
     .replace(/https?:\/\/\S+/gi, '[link]')
-    .replace(/[\u0000-\u001f\u007f]+/g, ' ')
+    .replace(/\p{Cc}+/gu, ' ')
     .slice(0, MESSAGE_MAX)
     .trim()
 }

@@ -26,7 +26,7 @@ export type Words = {
   readonly lock: (alias: string) => string
   /** The same, leaving out rows that somebody else has locked. */
   readonly lockFree: (alias: string) => string
-  /** For a transaction's one read of several tables: the same text means the same snapshot on both engines. */
+  /** Whether rows are locked one by one, so that a transaction must lock them before it decides on them. */
   readonly locksRows: boolean
 }
 
@@ -37,7 +37,7 @@ export type Engine = {
   batch(lane: Lane, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>
   /** One transaction whose later statements depend on earlier answers. Repeated when a deadlock or the like undid it. */
   transaction<T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T>
-  /** Runs a script of several statements, which decides itself about transactions; for migrations. */
+  /** One transaction that no other process can run at the same time, and that may run scripts; for migrations. */
   exclusive<T>(work: (run: Run, script: (text: string) => Promise<void>) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -48,7 +48,7 @@ export const once = async (engine: Engine, lane: Lane, statement: Statement): Pr
 
 export const statement = (text: string, ...params: Value[]): Statement => ({ text, params })
 
-/** What a constraint of the schema refused, by the constraint's name where the engine tells it. */
+/** A change that the database refuses for good: sending it again cannot help. Names the constraint where one was broken. */
 export class Violation extends Error {
   readonly constraint: string
 

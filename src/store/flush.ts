@@ -148,7 +148,7 @@ const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
     add(texts.charge, rows)
     add(texts.spend, rows)
     add(texts.detail, json(settles.map(detailRow)))
-    places.set('close', add(texts.close, ids(settles.map(({ callId }) => callId))))
+    places.set('close', add(texts.close, rows))
     const answers = answerRows(settles)
     if (answers.length > 0) add(texts.answer, json(answers))
   }

@@ -1,7 +1,7 @@
 /** Opens the store named by an address: connects, brings the schema up to date, makes the house accounts. */
 import type { Instant } from '../core/time.ts'
-import { houseAccounts } from '../ledger/words.ts'
-import { type Engine, once, statement } from './engine.ts'
+import { houseAccounts, type Transfer, transferKinds } from '../ledger/words.ts'
+import { type Engine, once, type Row, statement } from './engine.ts'
 import { idempotencyStore } from './idempotency-store.ts'
 import { instanceStore } from './instance-store.ts'
 import { ledgerStore } from './ledger-store.ts'
@@ -9,7 +9,7 @@ import { migrate } from './migrate.ts'
 import type { Store } from './port.ts'
 import { openPostgres } from './postgres.ts'
 import { rateStore } from './rate-store.ts'
-import { nanoOf, onlyRow } from './row.ts'
+import { maybeText, nanoOf, onlyRow, textOf } from './row.ts'
 import { openSqlite } from './sqlite.ts'
 import { tenancyStore } from './tenancy-store.ts'
 
@@ -40,6 +40,20 @@ const makeHouseAccounts = (engine: Engine): Promise<unknown> =>
     ),
   )
 
+const transferOf = (row: Row): Transfer => {
+  const kind = transferKinds.find((one) => one === row.kind)
+  if (kind === undefined) throw new Error(`transfer ${row.ref} is of an unknown kind`)
+  const note = maybeText(row, 'note')
+  return {
+    kind,
+    ref: textOf(row, 'ref'),
+    debit: textOf(row, 'debit'),
+    credit: textOf(row, 'credit'),
+    amount: nanoOf(row, 'amount'),
+    ...(note === undefined ? {} : { note }),
+  }
+}
+
 const storeOn = (engine: Engine): Store => ({
   ...ledgerStore(engine),
   ...tenancyStore(engine),
@@ -60,6 +74,10 @@ const storeOn = (engine: Engine): Store => ({
         ),
       ),
       'balance',
+    ),
+  transfersOf: async (ref) =>
+    (await once(engine, 'control', statement('select * from transfer where ref = $1 order by at', ref))).map(
+      transferOf,
     ),
   ping: async () => {
     await once(engine, 'control', statement('select 1 as one'))

@@ -27,8 +27,12 @@ import type { DisabledReason, Key, KeyId, Limits, WalletId } from '../tenancy/ke
 /** Money under way: leases, holds, settlement. */
 export type LedgerStore = {
   grant(ask: GrantAsk): Promise<Granted | GrantRefused>
-  /** Returns unused room. Memory subtracts it before asking; an unknown outcome counts as returned. */
+  /**
+   * Returns unused room. Memory subtracts it before asking; an unknown outcome counts as returned, so this is the one
+   * method that is never repeated. Room that open calls hold must not be returned.
+   */
   giveBack(lease: LeaseId, back: Nano): Promise<void>
+  /** One group commit. Call ids that grow with time (UUID version 7) halve its cost: the indexes grow at their end. */
   flush(batch: FlushBatch): Promise<FlushResult>
   /**
    * Posts a transfer outside a call. The same (kind, ref) with other content throws `ReplayConflict`; more than a wallet
@@ -114,6 +118,7 @@ export type TenancyStore = {
   wallet(id: WalletId): Promise<Wallet | undefined>
   wallets(): Promise<readonly Wallet[]>
   createKey(key: NewKey): Promise<Key>
+  /** Also finds a deleted key, which says so: its version then fences caches. */
   keyByHash(hash: string): Promise<Key | undefined>
   key(id: KeyId): Promise<Key | undefined>
   /** All keys, or the direct children of one, newest first; at most 1 000. */
@@ -132,7 +137,7 @@ export type TenancyStore = {
 export type Beat = {
   /** Database time of this beat's write. */
   readonly at: Instant
-  /** Keys changed lately, read after that write. */
+  /** Keys made or changed since `seen` and in the 10 s before it (or before `at`), read after that write. */
   readonly changed: readonly Key[]
   /** Own leases another instance waits for. */
   readonly recalled: readonly LeaseId[]
@@ -192,6 +197,8 @@ export type Store = LedgerStore &
     readonly engine: 'sqlite' | 'postgres'
     /** Balance of a house account or wallet by its postings. */
     balance(account: AccountId): Promise<Nano>
+    /** All that was posted under a reference, such as a call's id. */
+    transfersOf(ref: string): Promise<readonly Transfer[]>
     /** A trivial round trip, for /api/status. */
     ping(): Promise<void>
     close(): Promise<void>

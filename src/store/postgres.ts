@@ -39,8 +39,9 @@ const stateOf = (error: unknown): string =>
 /** Serialisation failure and deadlock: PostgreSQL has undone the transaction and asks for it again. */
 const isUndone = (error: unknown): boolean => stateOf(error) === '40001' || stateOf(error) === '40P01'
 
+/** Data exceptions (22) and integrity violations (23) are the statement's own; all others may pass. */
 const translated = (error: unknown): unknown =>
-  error instanceof SQL.PostgresError && stateOf(error).startsWith('23')
+  error instanceof SQL.PostgresError && /^2[23]/.test(stateOf(error))
     ? new Violation(error.constraint ?? error.message, error)
     : error
 

@@ -22,9 +22,12 @@ type Connection = {
   readonly close: () => void
 }
 
-const violation = (error: unknown): unknown => {
-  if (!(error instanceof SQLiteError) || error.code?.startsWith('SQLITE_CONSTRAINT') !== true) return error
-  return new Violation(error.message.split(': ')[1] ?? error.message, error)
+/** Errors of the statement itself; all others (busy, full, disk) may pass. */
+const REFUSED = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE|ERROR)/
+
+const translated = (error: unknown): unknown => {
+  if (!(error instanceof SQLiteError) || !REFUSED.test(error.code ?? '')) return error
+  return new Violation(error.message.split('constraint failed: ')[1] ?? error.message, error)
 }
 
 const connect = (
@@ -48,7 +51,7 @@ const connect = (
     try {
       return statement.all(...params)
     } catch (error) {
-      throw violation(error)
+      throw translated(error)
     }
   }
   return {

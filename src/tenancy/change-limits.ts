@@ -1,7 +1,8 @@
 /** Who may change which limit of a key: a key narrows itself, its creator decides what it may have. */
-import { invalid, type Refusal, refuse } from '../core/refusal.ts'
-import { type Nano, nanoFromNumber } from '../core/money.ts'
+
 import type { JsonObject } from '../core/json-body.ts'
+import { type Nano, nanoFromNumber } from '../core/money.ts'
+import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 import type { Key } from './key.ts'
 
 /** The members of a limits body as read: absent leaves a limit, null removes a cap. */
@@ -14,25 +15,37 @@ export type LimitsBody = {
   readonly disabled?: boolean
 }
 
-const amounts = { spend_cap_usd: 'spendCap', monthly_cap_usd: 'monthlyCap', stop_at_remaining_usd: 'stopAt' } as const
+const amounts = {
+  spend_cap_usd: 'spendCap',
+  monthly_cap_usd: 'monthlyCap',
+  stop_at_remaining_usd: 'stopAt',
+} as const
 const known = [...Object.keys(amounts), 'rpm_limit', 'disabled']
 
 /** Reads the body of PUT …/limits; unknown members are refused, so that a typing error does not leave a key unlimited. */
 export const readLimitsBody = (body: JsonObject): LimitsBody | Refusal => {
   const stranger = Object.keys(body).find((name) => !known.includes(name))
-  if (stranger !== undefined) return invalid(stranger, `'${stranger}' is not a limit; those are ${known.join(', ')}.`)
+  if (stranger !== undefined)
+    return invalid(stranger, `'${stranger}' is not a limit; those are ${known.join(', ')}.`)
   const read: { -readonly [Name in keyof LimitsBody]: LimitsBody[Name] } = {}
   for (const [name, member] of Object.entries(amounts)) {
     const value = body[name]
     if (value === undefined) continue
     const amount = value === null ? null : nanoFromNumber(value)
-    if (amount === undefined) return invalid(name, `'${name}' must be a number of USD from 0 to 1000000000, or null for none.`)
+    if (amount === undefined)
+      return invalid(name, `'${name}' must be a number of USD from 0 to 1000000000, or null for none.`)
     read[member] = amount
   }
   const rpm = body.rpm_limit
   if (rpm !== undefined) {
-    if (rpm !== null && !(typeof rpm === 'number' && Number.isSafeInteger(rpm) && rpm >= 1 && rpm <= 1_000_000_000))
-      return invalid('rpm_limit', "'rpm_limit' must be an integer of at least 1, or null for the plan's default.")
+    if (
+      rpm !== null &&
+      !(typeof rpm === 'number' && Number.isSafeInteger(rpm) && rpm >= 1 && rpm <= 1_000_000_000)
+    )
+      return invalid(
+        'rpm_limit',
+        "'rpm_limit' must be an integer of at least 1, or null for the plan's default.",
+      )
     read.rpm = rpm
   }
   const disabled = body.disabled
@@ -52,16 +65,33 @@ export const checkSelfChange = (key: Key, change: LimitsBody): Refusal | undefin
     below('stop_at_remaining_usd', change.stopAt, key.granted.stopAt)
   if (raises) return raises
   if (change.disabled === false && key.disabledReason === 'operator')
-    return refuse('forbidden', 'The key was disabled by the operator or the reseller; only they can enable it.')
+    return refuse(
+      'forbidden',
+      'The key was disabled by the operator or the reseller; only they can enable it.',
+    )
   return undefined
 }
 
-const above = (name: string, asked: Nano | number | null | undefined, granted: Nano | number | undefined): Refusal | undefined =>
+const above = (
+  name: string,
+  asked: Nano | number | null | undefined,
+  granted: Nano | number | undefined,
+): Refusal | undefined =>
   asked === undefined || granted === undefined || (asked !== null && asked <= granted)
     ? undefined
-    : refuse('forbidden', `'${name}' was set by the key's creator; the key may lower it but not raise or remove it.`)
+    : refuse(
+        'forbidden',
+        `'${name}' was set by the key's creator; the key may lower it but not raise or remove it.`,
+      )
 
-const below = (name: string, asked: Nano | null | undefined, granted: Nano | undefined): Refusal | undefined =>
+const below = (
+  name: string,
+  asked: Nano | null | undefined,
+  granted: Nano | undefined,
+): Refusal | undefined =>
   asked === undefined || granted === undefined || (asked !== null && asked >= granted)
     ? undefined
-    : refuse('forbidden', `'${name}' was set by the key's creator; the key may raise it but not lower or remove it.`)
+    : refuse(
+        'forbidden',
+        `'${name}' was set by the key's creator; the key may raise it but not lower or remove it.`,
+      )

@@ -22,20 +22,30 @@ export type Found = { readonly setup: VendorSetup; readonly models: readonly Mod
 
 /** Looks at all places at once; `known` are vendors the operator set up under the same name, which win. */
 export const discover = async (known: ReadonlySet<string>): Promise<readonly Found[]> => {
-  const found = await Promise.all(places.filter(({ id }) => !known.has(id)).map(({ id, port }) => look(id, port)))
+  const found = await Promise.all(
+    places.filter(({ id }) => !known.has(id)).map(({ id, port }) => look(id, port)),
+  )
   return found.filter((one) => one !== undefined)
 }
 
 const look = async (id: string, port: number): Promise<Found | undefined> => {
   const baseUrl = `http://127.0.0.1:${port}/v1`
   try {
-    const response = await fetch(`${baseUrl}/models`, { signal: AbortSignal.timeout(LOOK_MS), redirect: 'error' })
+    const response = await fetch(`${baseUrl}/models`, {
+      signal: AbortSignal.timeout(LOOK_MS),
+      redirect: 'error',
+    })
     const text = await response.text()
     const body = text.length > BYTES_MAX ? undefined : parseJson(text)
     if (!response.ok || !isObject(body) || !Array.isArray(body.data)) return undefined
-    const names = body.data.flatMap((one) => (isObject(one) && typeof one.id === 'string' && one.id !== '' ? [one.id] : []))
+    const names = body.data.flatMap((one) =>
+      isObject(one) && typeof one.id === 'string' && one.id !== '' ? [one.id] : [],
+    )
     if (names.length === 0) return undefined
-    return { setup: { vendor: ownAddress(id, baseUrl), baseUrl, secrets: [] }, models: names.map((name) => modelOf(id, name)) }
+    return {
+      setup: { vendor: ownAddress(id, baseUrl), baseUrl, secrets: [] },
+      models: names.map((name) => modelOf(id, name)),
+    }
   } catch {
     // Nothing listens there, or something else does.
     return undefined

@@ -13,7 +13,12 @@ const split = (pieces: readonly Uint8Array[]) => {
 }
 
 test('an event ends at a blank line, whichever way lines end', () => {
-  for (const text of ['data: a\n\ndata: b\n\n', 'data: a\r\n\r\ndata: b\r\n\r\n', 'data: a\r\rdata: b\r\r', 'data:a\n\r\ndata: b\n\n'])
+  for (const text of [
+    'data: a\n\ndata: b\n\n',
+    'data: a\r\n\r\ndata: b\r\n\r\n',
+    'data: a\r\rdata: b\r\r',
+    'data:a\n\r\ndata: b\n\n',
+  ])
     expect(split([encode(text)]).events.map((event) => event.data)).toEqual(['a', 'b'])
 })
 
@@ -29,11 +34,21 @@ test('what was cut before its blank line is the remainder', () => {
 })
 
 test('cut at any bytes, a stream gives the same events and loses no byte', () => {
-  const line = fc.constantFrom('data: {"a":"ü🙂"}', 'data: [DONE]', ': keep-alive', 'event: message', 'data:x', 'data: ')
+  const line = fc.constantFrom(
+    'data: {"a":"ü🙂"}',
+    'data: [DONE]',
+    ': keep-alive',
+    'event: message',
+    'data:x',
+    'data: ',
+  )
   const ending = fc.constantFrom('\n', '\r\n')
   fc.assert(
     fc.property(
-      fc.array(fc.tuple(fc.array(line, { minLength: 1, maxLength: 3 }), ending), { minLength: 1, maxLength: 6 }),
+      fc.array(fc.tuple(fc.array(line, { minLength: 1, maxLength: 3 }), ending), {
+        minLength: 1,
+        maxLength: 6,
+      }),
       fc.array(fc.nat(400), { maxLength: 12 }),
       (blocks, cuts) => {
         const text = blocks.map(([lines, end]) => lines.map((each) => each + end).join('') + end).join('')

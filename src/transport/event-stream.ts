@@ -35,7 +35,8 @@ export const eventSplitter = () => {
       start = end
     }
     rest = start === bytes.length ? new Uint8Array() : bytes.subarray(start)
-    if (rest.length > EVENT_BYTES_MAX) throw new EventTooLarge(`an event of more than ${EVENT_BYTES_MAX} bytes`)
+    if (rest.length > EVENT_BYTES_MAX)
+      throw new EventTooLarge(`an event of more than ${EVENT_BYTES_MAX} bytes`)
     return events
   }
   return {
@@ -75,7 +76,8 @@ const DATA = /^data:?/
 const dataOf = (bytes: Uint8Array, start: number, end: number): string => {
   // Most events are one `data: {…}` line: take it without splitting.
   const text = utf8.decode(bytes.subarray(start, end))
-  if (text.startsWith('data: ') && text.indexOf('\n') === text.length - 2 && !text.includes('\r')) return text.slice(6, -2)
+  if (text.startsWith('data: ') && text.indexOf('\n') === text.length - 2 && !text.includes('\r'))
+    return text.slice(6, -2)
   const lines: string[] = []
   for (const line of text.split(/\r\n|\n|\r/)) {
     if (!DATA.test(line) || (line.length > 4 && line[4] !== ':')) continue

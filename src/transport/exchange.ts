@@ -82,7 +82,12 @@ const watchdog = (controller: AbortController, timeouts: Timeouts) => {
     const now = performance.now()
     const left = Math.min(progressAt + limitMs, startedAt + timeouts.totalMs) - now
     if (left <= 0) {
-      expired = now - startedAt >= timeouts.totalMs ? 'deadline' : limitMs === timeouts.firstByteMs ? 'first byte' : 'body'
+      expired =
+        now - startedAt >= timeouts.totalMs
+          ? 'deadline'
+          : limitMs === timeouts.firstByteMs
+            ? 'first byte'
+            : 'body'
       controller.abort()
       return
     }

@@ -11,10 +11,17 @@ export const localFetch: VendorFetch = async (url, init) => {
   if (!isObject(body)) return new Response('{}', { status: 400 })
   if (url.endsWith('/embeddings')) return Response.json(embeddings(body))
   const reply = answerLocally(body)
-  return body.stream === true ? streamed(body, reply, init.signal ?? undefined) : Response.json(whole(body, reply))
+  return body.stream === true
+    ? streamed(body, reply, init.signal ?? undefined)
+    : Response.json(whole(body, reply))
 }
 
-const headOf = (body: JsonObject, object: string) => ({ id: 'chatcmpl-local', object, created: 0, model: body.model ?? null })
+const headOf = (body: JsonObject, object: string) => ({
+  id: 'chatcmpl-local',
+  object,
+  created: 0,
+  model: body.model ?? null,
+})
 
 const usageOf = (reply: LocalReply) => ({
   prompt_tokens: reply.promptTokens,
@@ -24,7 +31,11 @@ const usageOf = (reply: LocalReply) => ({
 
 const whole = (body: JsonObject, reply: LocalReply) => ({
   ...headOf(body, 'chat.completion'),
-  choices: reply.answers.map((answer, index) => ({ index, message: messageOf(body, answer), finish_reason: finishOf(body, answer) })),
+  choices: reply.answers.map((answer, index) => ({
+    index,
+    message: messageOf(body, answer),
+    finish_reason: finishOf(body, answer),
+  })),
   usage: usageOf(reply),
 })
 
@@ -38,7 +49,8 @@ const messageOf = (body: JsonObject, answer: LocalAnswer) => {
   const content = answer.tools.length > 0 ? null : answer.text.join('')
   const [first] = answer.tools
   if (first === undefined) return { role: 'assistant', content, refusal: null }
-  if (isLegacy(body)) return { role: 'assistant', content, function_call: { name: first.name, arguments: first.arguments } }
+  if (isLegacy(body))
+    return { role: 'assistant', content, function_call: { name: first.name, arguments: first.arguments } }
   const tool_calls = answer.tools.map(({ id, ...called }) => ({ id, type: 'function', function: called }))
   return { role: 'assistant', content, tool_calls }
 }
@@ -67,7 +79,8 @@ function* eventsOf(body: JsonObject, reply: LocalReply): Generator<string> {
     yield event(index, {}, finishOf(body, answer))
   }
   const options = body.stream_options
-  if (isObject(options) && options.include_usage === true) yield JSON.stringify({ ...head, choices: [], usage: usageOf(reply) })
+  if (isObject(options) && options.include_usage === true)
+    yield JSON.stringify({ ...head, choices: [], usage: usageOf(reply) })
   yield '[DONE]'
 }
 
@@ -81,7 +94,9 @@ function* toolDeltas(body: JsonObject, answer: LocalAnswer): Generator<object> {
       for (const piece of pieces) yield { function_call: { arguments: piece } }
       return
     }
-    yield { tool_calls: [{ index, id: tool.id, type: 'function', function: { name: tool.name, arguments: '' } }] }
+    yield {
+      tool_calls: [{ index, id: tool.id, type: 'function', function: { name: tool.name, arguments: '' } }],
+    }
     for (const piece of pieces) yield { tool_calls: [{ index, function: { arguments: piece } }] }
   }
 }
@@ -89,16 +104,29 @@ function* toolDeltas(body: JsonObject, answer: LocalAnswer): Generator<object> {
 const embeddings = (body: JsonObject) => {
   const inputs = inputsOf(body.input)
   const dimensions = typeof body.dimensions === 'number' ? body.dimensions : LOCAL_DIMENSIONS
-  const tokens = inputs.reduce<number>((sum, input) => sum + (typeof input === 'string' ? countTokens(input) : input.length), 0)
+  const tokens = inputs.reduce<number>(
+    (sum, input) => sum + (typeof input === 'string' ? countTokens(input) : input.length),
+    0,
+  )
   const data = inputs.map((input, index) => {
     const vector = embedLocally(input, dimensions)
-    return { object: 'embedding', index, embedding: body.encoding_format === 'base64' ? base64(vector) : [...vector] }
+    return {
+      object: 'embedding',
+      index,
+      embedding: body.encoding_format === 'base64' ? base64(vector) : [...vector],
+    }
   })
-  return { object: 'list', data, model: body.model ?? null, usage: { prompt_tokens: tokens, total_tokens: tokens } }
+  return {
+    object: 'list',
+    data,
+    model: body.model ?? null,
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  }
 }
 
 /** Little-endian floats, as the official clients ask for them. */
-const base64 = (vector: Float32Array): string => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')
+const base64 = (vector: Float32Array): string =>
+  Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')
 
 const inputsOf = (input: Json | undefined): readonly (string | readonly number[])[] => {
   const numbers = (list: readonly Json[]): readonly number[] => list.filter((one) => typeof one === 'number')

@@ -1,6 +1,16 @@
 /** One metered chat call, end to end: what the caller gets, what the vendor was asked, what the ledger holds. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { chat, completion, eventsOf, jsonOf, startTestServer, streamEvents, streaming, type TestServer, USD } from './harness.ts'
+import {
+  chat,
+  completion,
+  eventsOf,
+  jsonOf,
+  startTestServer,
+  streamEvents,
+  streaming,
+  type TestServer,
+  USD,
+} from './harness.ts'
 
 let server: TestServer
 
@@ -29,10 +39,18 @@ test('a call is answered with its exact cost, and the wallet pays just that', as
 })
 
 test('the vendor gets the bytes of the caller with the model renamed, and none of its headers', async () => {
-  const text = '{"model": "mock/small", "messages":[{"role":"user","content":"hi"}], "seed":12345678901234567890, "x_new": {"a" : 1.0}}'
-  await (await server.post('/v1/chat/completions', text, { cookie: 'a=b', 'x-forwarded-for': '1.2.3.4' })).arrayBuffer()
+  const text =
+    '{"model": "mock/small", "messages":[{"role":"user","content":"hi"}], "seed":12345678901234567890, "x_new": {"a" : 1.0}}'
+  await (
+    await server.post('/v1/chat/completions', text, { cookie: 'a=b', 'x-forwarded-for': '1.2.3.4' })
+  ).arrayBuffer()
   const asked = server.asked.at(-1)
-  expect(asked?.text).toBe('{"model":"small", "messages":[{"role":"user","content":"hi"}], "seed":12345678901234567890, "x_new": {"a" : 1.0}}'.replace('{"model":"small", ', '{"model":"small",'))
+  expect(asked?.text).toBe(
+    '{"model":"small", "messages":[{"role":"user","content":"hi"}], "seed":12345678901234567890, "x_new": {"a" : 1.0}}'.replace(
+      '{"model":"small", ',
+      '{"model":"small",',
+    ),
+  )
   expect(asked?.url).toBe('http://mock.invalid/v1/chat/completions')
   expect(asked?.headers.get('authorization')).toBe('Bearer house-key')
   expect(asked?.headers.get('cookie')).toBeNull()
@@ -50,7 +68,10 @@ test('a stream passes through; its usage is metered but shown only to who asked'
   expect(text).toContain(': x-cost-usd: 0.00006\n\n')
   expect(server.asked.at(-1)?.body.stream_options).toEqual({ include_usage: true })
   expect(before - (await server.balance())).toBe(60_000n)
-  const asking = await server.post('/v1/chat/completions', chat({ stream: true, stream_options: { include_usage: true } }))
+  const asking = await server.post(
+    '/v1/chat/completions',
+    chat({ stream: true, stream_options: { include_usage: true } }),
+  )
   const events = eventsOf(await asking.text())
   const last = JSON.parse(events.at(-2) ?? '')
   expect(last.choices).toEqual([])
@@ -125,7 +146,9 @@ test('a vendor that reports no usage is estimated within the hold, and the answe
 })
 
 test('a vendor that reports more than was held is charged as the hold', async () => {
-  server.answerWith(() => completion('x', { prompt_tokens: 10, completion_tokens: 8_000, total_tokens: 8_010 }))
+  server.answerWith(() =>
+    completion('x', { prompt_tokens: 10, completion_tokens: 8_000, total_tokens: 8_010 }),
+  )
   const before = await server.balance()
   const response = await server.post('/v1/chat/completions', chat({ max_tokens: 10 }))
   expect(response.status).toBe(200)

@@ -44,7 +44,13 @@ export const mockVendor: Vendor = {
   cancel: 'stop',
 }
 
-export type Asked = { readonly url: string; readonly headers: Headers; readonly body: JsonObject; readonly text: string; readonly signal: AbortSignal | undefined }
+export type Asked = {
+  readonly url: string
+  readonly headers: Headers
+  readonly body: JsonObject
+  readonly text: string
+  readonly signal: AbortSignal | undefined
+}
 export type Script = (asked: Asked) => Response | Promise<Response>
 
 export type TestServer = {
@@ -75,13 +81,25 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
   const store = await openStore({ url: setup.url ?? 'sqlite::memory:' })
   const wallet = `wal_test_${++serial}`
   await store.createWallet({ id: wallet, orgId: 'org_test', name: 'test' })
-  await store.post({ kind: 'topup', ref: `${wallet}:first`, debit: 'cash', credit: wallet, amount: setup.fund ?? 100n * USD })
+  await store.post({
+    kind: 'topup',
+    ref: `${wallet}:first`,
+    debit: 'cash',
+    credit: wallet,
+    amount: setup.fund ?? 100n * USD,
+  })
   const asked: Asked[] = []
   let script: Script = () => completion('hello')
   const vendorFetch: VendorFetch = async (url, init) => {
     const text = await new Response(init.body as never).text()
     const body = parseJson(text)
-    const one = { url, headers: new Headers(init.headers), body: isObject(body) ? body : {}, text, signal: init.signal ?? undefined }
+    const one = {
+      url,
+      headers: new Headers(init.headers),
+      body: isObject(body) ? body : {},
+      text,
+      signal: init.signal ?? undefined,
+    }
     asked.push(one)
     return script(one)
   }
@@ -91,11 +109,15 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     secrets: (setup.secrets ?? ['house-key']).map((secret) => new Secret(secret)),
     fetch: vendorFetch,
   }
-  const models = setup.models ?? [testModel('small'), testModel('embed', { kind: 'embeddings', maxOutputTokens: 0 })]
+  const models = setup.models ?? [
+    testModel('small'),
+    testModel('embed', { kind: 'embeddings', maxOutputTokens: 0 }),
+  ]
   const instance = `test-${process.pid}-${serial}`
   const book = createBook({ store, clock: systemClock, instance, random: Math.random, log: silentLog })
   await book.start()
-  const hash = (text: string | Uint8Array) => new Bun.CryptoHasher('sha256', 'test-secret').update(text).digest('hex')
+  const hash = (text: string | Uint8Array) =>
+    new Bun.CryptoHasher('sha256', 'test-secret').update(text).digest('hex')
   const gateway = createGateway({
     store,
     book,
@@ -121,11 +143,21 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
   const newKey: TestServer['newKey'] = async (limits = {}, more = {}) => {
     const token = `sk-test${crypto.randomUUID().replaceAll('-', '')}`
     const id = `key_${crypto.randomUUID()}`
-    await store.createKey({ id, hash: hash(token), orgId: 'org_test', walletId: wallet, label: 'test', prefix: token.slice(0, 10), limits, ...more })
+    await store.createKey({
+      id,
+      hash: hash(token),
+      orgId: 'org_test',
+      walletId: wallet,
+      label: 'test',
+      prefix: token.slice(0, 10),
+      limits,
+      ...more,
+    })
     return { id, token }
   }
   token0 = (await newKey()).token
-  const bearer = (token: string | undefined) => (token === '' ? {} : { authorization: `Bearer ${token ?? token0}` })
+  const bearer = (token: string | undefined) =>
+    token === '' ? {} : { authorization: `Bearer ${token ?? token0}` }
   return {
     store,
     fetch: app.fetch,
@@ -178,7 +210,10 @@ export const streamEvents = (words: readonly string[], usage: Usage | null = usa
 ]
 
 /** A stream that sends these pieces, each when the one before was read; `then` runs after the last. */
-export const streaming = (pieces: readonly string[], then: 'close' | 'hang' | 'break' = 'close'): Response => {
+export const streaming = (
+  pieces: readonly string[],
+  then: 'close' | 'hang' | 'break' = 'close',
+): Response => {
   let next = 0
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
@@ -194,7 +229,11 @@ export const streaming = (pieces: readonly string[], then: 'close' | 'hang' | 'b
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-export const chat = (more: object = {}) => ({ model: 'mock/small', messages: [{ role: 'user', content: 'hi' }], ...more })
+export const chat = (more: object = {}) => ({
+  model: 'mock/small',
+  messages: [{ role: 'user', content: 'hi' }],
+  ...more,
+})
 
 /** The data of a stream's events. */
 export const eventsOf = (text: string): string[] =>

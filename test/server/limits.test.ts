@@ -1,6 +1,17 @@
 /** Caps, rates, ceilings and the wallet: what binds is named, and nothing is ever charged above it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { chat, completion, eventsOf, jsonOf, startTestServer, streamEvents, streaming, testModel, type TestServer, USD } from './harness.ts'
+import {
+  chat,
+  completion,
+  eventsOf,
+  jsonOf,
+  startTestServer,
+  streamEvents,
+  streaming,
+  type TestServer,
+  testModel,
+  USD,
+} from './harness.ts'
 
 let server: TestServer
 
@@ -18,8 +29,10 @@ const put = (body: object, token: string, whose = 'me') =>
       body: JSON.stringify(body),
     }),
   )
-const usageOf = async (token: string, whose = 'me') => (await jsonOf(await server.get(`/v1/key/wholesale/${whose}/usage`, token))).data
-const call = (token: string, more: object = {}, headers: Record<string, string> = {}) => server.post('/v1/chat/completions', chat(more), headers, token)
+const usageOf = async (token: string, whose = 'me') =>
+  (await jsonOf(await server.get(`/v1/key/wholesale/${whose}/usage`, token))).data
+const call = (token: string, more: object = {}, headers: Record<string, string> = {}) =>
+  server.post('/v1/chat/completions', chat(more), headers, token)
 
 test('a call that does not fit a cap is 402 and names it; the key goes off when nothing fits any more', async () => {
   server.answerWith(() => completion('x', { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100 }))
@@ -60,7 +73,12 @@ test('X-Max-Cost-Usd lowers the bound, or is a 402 when the caller insists', asy
   expect(Number(server.asked.at(-1)?.body.max_tokens)).toBeLessThan(100)
   const insisting = await call(token, { max_tokens: 8_000 }, { 'x-max-cost-usd': '0.001' })
   const { error } = await jsonOf(insisting)
-  expect([insisting.status, error.code, error.limit, error.available_credits]).toEqual([402, 'max_cost_exceeded', 'max_cost', 0.1])
+  expect([insisting.status, error.code, error.limit, error.available_credits]).toEqual([
+    402,
+    'max_cost_exceeded',
+    'max_cost',
+    0.1,
+  ])
   expect((await call(token, {}, { 'x-max-cost-usd': '0.000000001' })).status).toBe(402)
   for (const bad of ['-1', 'abc', '1e-3', '', '0.0000000001', '1,2']) {
     const refused = await call(token, {}, { 'x-max-cost-usd': bad })
@@ -74,7 +92,9 @@ test('a stream is cut with a length stop when its ceiling is reached, and not ch
   const { token } = await server.newKey()
   const response = await call(token, { stream: true }, { 'x-max-cost-usd': '0.002' })
   const text = await response.text()
-  const finish = eventsOf(text).map((data) => (data === '[DONE]' ? undefined : JSON.parse(data).choices?.[0]?.finish_reason))
+  const finish = eventsOf(text).map((data) =>
+    data === '[DONE]' ? undefined : JSON.parse(data).choices?.[0]?.finish_reason,
+  )
   expect(finish).toContain('length')
   expect(eventsOf(text).at(-1)).toBe('[DONE]')
   const cost = Number(/x-cost-usd: ([\d.]+)/.exec(text)?.[1])
@@ -113,8 +133,14 @@ test('a key disables and enables itself, and is refused in between', async () =>
 
 test('caps are tri-state, and a key may narrow but not raise what it was given', async () => {
   const { token } = await server.newKey({ spendCap: 10n * USD })
-  expect((await jsonOf(await put({ monthly_cap_usd: 3 }, token))).data).toMatchObject({ spend_cap_usd: 10, monthly_cap_usd: 3 })
-  expect((await jsonOf(await put({ monthly_cap_usd: null }, token))).data).toMatchObject({ spend_cap_usd: 10, monthly_cap_usd: null })
+  expect((await jsonOf(await put({ monthly_cap_usd: 3 }, token))).data).toMatchObject({
+    spend_cap_usd: 10,
+    monthly_cap_usd: 3,
+  })
+  expect((await jsonOf(await put({ monthly_cap_usd: null }, token))).data).toMatchObject({
+    spend_cap_usd: 10,
+    monthly_cap_usd: null,
+  })
   expect((await put({ spend_cap_usd: 11 }, token)).status).toBe(403)
   expect((await put({ spend_cap_usd: null }, token)).status).toBe(403)
   expect((await jsonOf(await put({ spend_cap_usd: 1.5 }, token))).data.spend_cap_usd).toBe(1.5)
@@ -140,14 +166,22 @@ test('a reseller sees and limits its children; strangers look like nothing', asy
   }
   expect((await put({ disabled: true }, child.token, parent.id)).status).toBe(404)
   const rolled = await jsonOf(await server.get('/v1/usage?group_by=key', parent.token))
-  expect(rolled.data.rows.find((row: { key: string }) => row.key === child.id)).toMatchObject({ requests: 1, cost_usd: 0.00006 })
+  expect(rolled.data.rows.find((row: { key: string }) => row.key === child.id)).toMatchObject({
+    requests: 1,
+    cost_usd: 0.00006,
+  })
 })
 
 test('an almost empty wallet is 402, below one credit even for a cheaper call', async () => {
   const poor = await startTestServer({ fund: 9_000_000n })
   const response = await poor.post('/v1/chat/completions', chat({ max_tokens: 1 }))
   const { error } = await jsonOf(response)
-  expect([response.status, error.code, error.limit, error.available_credits]).toEqual([402, 'insufficient_balance', 'wallet', 0.9])
+  expect([response.status, error.code, error.limit, error.available_credits]).toEqual([
+    402,
+    'insufficient_balance',
+    'wallet',
+    0.9,
+  ])
   expect(poor.asked.length).toBe(0)
   await poor.stop()
 })

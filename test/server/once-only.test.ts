@@ -1,6 +1,14 @@
 /** Idempotency over HTTP: one run, one charge, the same answer, stream or not. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { chat, completion, jsonOf, startTestServer, streamEvents, streaming, type TestServer } from './harness.ts'
+import {
+  chat,
+  completion,
+  jsonOf,
+  startTestServer,
+  streamEvents,
+  streaming,
+  type TestServer,
+} from './harness.ts'
 
 let server: TestServer
 
@@ -28,9 +36,17 @@ test('a repeat gets the stored answer, the same to the byte, and is not charged'
 
 test('the order of members does not make another body; another body under the same key is refused', async () => {
   const header = key()
-  const one = await server.post('/v1/chat/completions', '{"model":"mock/small","messages":[{"role":"user","content":"hi"}]}', header)
+  const one = await server.post(
+    '/v1/chat/completions',
+    '{"model":"mock/small","messages":[{"role":"user","content":"hi"}]}',
+    header,
+  )
   expect(one.status).toBe(200)
-  const same = await server.post('/v1/chat/completions', '{"messages":[{"content":"hi","role":"user"}], "model":"mock/small"}', header)
+  const same = await server.post(
+    '/v1/chat/completions',
+    '{"messages":[{"content":"hi","role":"user"}], "model":"mock/small"}',
+    header,
+  )
   expect(same.headers.get('idempotent-replayed')).toBe('true')
   const other = await server.post('/v1/chat/completions', chat({ temperature: 1 }), header)
   expect(other.status).toBe(409)
@@ -45,7 +61,9 @@ test('copies that arrive together join one run', async () => {
     return completion('joined')
   })
   const header = key()
-  const answers = await Promise.all(Array.from({ length: 5 }, () => server.post('/v1/chat/completions', chat(), header)))
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => server.post('/v1/chat/completions', chat(), header)),
+  )
   const texts = await Promise.all(answers.map((answer) => answer.text()))
   expect(new Set(texts).size).toBe(1)
   expect(answers.filter((answer) => answer.headers.get('idempotent-replayed') === 'true').length).toBe(4)
@@ -83,8 +101,14 @@ test('the scope of a key is its owner and its endpoint', async () => {
   const header = key()
   const other = await server.newKey()
   server.answerWith(() => completion('mine'))
-  expect((await server.post('/v1/chat/completions', chat(), header)).headers.get('idempotent-replayed')).toBeNull()
-  expect((await server.post('/v1/chat/completions', chat(), header, other.token)).headers.get('idempotent-replayed')).toBeNull()
+  expect(
+    (await server.post('/v1/chat/completions', chat(), header)).headers.get('idempotent-replayed'),
+  ).toBeNull()
+  expect(
+    (await server.post('/v1/chat/completions', chat(), header, other.token)).headers.get(
+      'idempotent-replayed',
+    ),
+  ).toBeNull()
   const run = { model: 'mock/small', inputs: { messages: chat().messages } }
   expect((await server.post('/v1/run', run, header)).headers.get('idempotent-replayed')).toBeNull()
 })
@@ -107,7 +131,9 @@ test('/api/idempotent-run needs the header, and is /v1/run otherwise', async () 
   const header = key()
   const first = await server.post('/api/idempotent-run', run, header)
   expect((await jsonOf(first)).choices[0].message.content).toBe('ran')
-  expect((await server.post('/api/idempotent-run', run, header)).headers.get('idempotent-replayed')).toBe('true')
+  expect((await server.post('/api/idempotent-run', run, header)).headers.get('idempotent-replayed')).toBe(
+    'true',
+  )
   const wrong = await server.post('/api/idempotent-run', { model: 'mock/none', inputs: {} }, key())
   expect([wrong.status, (await jsonOf(wrong)).error.code]).toEqual([400, 'model_not_found'])
 })

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Nano } from '../../src/core/money.ts'
 import type { FlushBatch, Settle } from '../../src/ledger/words.ts'
+import { Violation } from '../../src/store/engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { engines } from './engines.ts'
@@ -154,6 +155,18 @@ for (const kind of engines) {
       expect(await balance()).toBe(20n * CENT)
       expect(await store.audit()).toEqual((await store.audit()).map(({ check }) => ({ check, ok: true })))
       expect(walletId).toBe(`w${wallet}`)
+    })
+
+    test('a commit that would overdraw a lease is refused for good, by name, and changes nothing', async () => {
+      const { lease, settle, flush, open, balance } = await begin()
+      const id = await lease('i', CENT)
+      await open('i', 'c', id, 2n * CENT)
+      const one = settle('c', id, 2n * CENT)
+      const refusal = await flush('i', { settles: [one] }).catch((error: unknown) => error)
+      expect(refusal).toBeInstanceOf(Violation)
+      expect(refusal).toMatchObject({ constraint: 'lease_not_overdrawn' })
+      expect(await balance()).toBe(20n * CENT)
+      await flush('i', { voids: [one.callId] })
     })
 
     test('a lease whose id was used before opens under another, which the grant tells', async () => {

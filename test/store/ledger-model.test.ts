@@ -3,11 +3,11 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Limits } from '../../src/tenancy/key.ts'
-import { commands, type World } from './commands.ts'
+import { commands } from './commands.ts'
 import { engines, type TestEngine } from './engines.ts'
 import { compare, Model } from './model.ts'
+import { CENT, type World } from './world.ts'
 
-const CENT = 10_000_000n
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 /** Commands that lead somewhere are drawn more often than those that end things. */

@@ -38,7 +38,11 @@ const answerOnce = (body: JsonObject, messages: readonly JsonObject[]): LocalAns
   const said = textOf(last?.content)
   const tools = last?.role === 'tool' ? [] : toolsToCall(body, said)
   if (tools.length > 0) return { text: [], tools, finish: 'tool_calls' }
-  const text = format(body.response_format, last?.role === 'tool' ? `The tool answered: ${said}` : `You said: ${said}`, said)
+  const text = format(
+    body.response_format,
+    last?.role === 'tool' ? `The tool answered: ${said}` : `You said: ${said}`,
+    said,
+  )
   const stopped = untilStop(text, body.stop)
   const tokens = tokensOf(stopped)
   const bound = body.max_completion_tokens ?? body.max_tokens
@@ -50,12 +54,15 @@ const answerOnce = (body: JsonObject, messages: readonly JsonObject[]): LocalAns
 
 const format = (asked: Json | undefined, text: string, said: string): string => {
   if (!isObject(asked)) return text
-  if (asked.type === 'json_schema' && isObject(asked.json_schema)) return JSON.stringify(exampleValue(asked.json_schema.schema, said))
+  if (asked.type === 'json_schema' && isObject(asked.json_schema))
+    return JSON.stringify(exampleValue(asked.json_schema.schema, said))
   return asked.type === 'json_object' ? JSON.stringify({ text }) : text
 }
 
 const untilStop = (text: string, stop: Json | undefined): string => {
-  const sequences = (Array.isArray(stop) ? stop : [stop]).filter((one): one is string => typeof one === 'string' && one !== '')
+  const sequences = (Array.isArray(stop) ? stop : [stop]).filter(
+    (one): one is string => typeof one === 'string' && one !== '',
+  )
   const ends = sequences.map((sequence) => text.indexOf(sequence)).filter((at) => at >= 0)
   return ends.length === 0 ? text : text.slice(0, Math.min(...ends))
 }
@@ -80,7 +87,9 @@ type Offered = { readonly name: string; readonly parameters: Json | undefined }
 const offeredTools = (body: JsonObject): readonly Offered[] => {
   const tools = Array.isArray(body.tools) ? body.tools.filter(isObject).map((tool) => tool.function) : []
   const functions = Array.isArray(body.functions) ? body.functions : []
-  return [...tools, ...functions].filter(isObject).flatMap((one) => (typeof one.name === 'string' ? [{ name: one.name, parameters: one.parameters }] : []))
+  return [...tools, ...functions]
+    .filter(isObject)
+    .flatMap((one) => (typeof one.name === 'string' ? [{ name: one.name, parameters: one.parameters }] : []))
 }
 
 const choiceOf = (body: JsonObject) => {
@@ -91,20 +100,32 @@ const choiceOf = (body: JsonObject) => {
 }
 
 const tokensIn = (answer: LocalAnswer): number =>
-  answer.text.length + answer.tools.reduce((sum, tool) => sum + countTokens(tool.name) + countTokens(tool.arguments), 0)
+  answer.text.length +
+  answer.tools.reduce((sum, tool) => sum + countTokens(tool.name) + countTokens(tool.arguments), 0)
 
 /** Every message costs its text and three tokens around it; tools and formats cost their JSON. */
 const countPrompt = (body: JsonObject, messages: readonly JsonObject[]): number => {
-  const spoken = messages.reduce((sum, message) => sum + 3 + countTokens(textOf(message.content)) + countCalls(message), 0)
-  const extras = [body.tools, body.functions, body.response_format].filter((one) => one !== undefined && one !== null)
+  const spoken = messages.reduce(
+    (sum, message) => sum + 3 + countTokens(textOf(message.content)) + countCalls(message),
+    0,
+  )
+  const extras = [body.tools, body.functions, body.response_format].filter(
+    (one) => one !== undefined && one !== null,
+  )
   return spoken + extras.reduce<number>((sum, extra) => sum + countTokens(JSON.stringify(extra)), 0)
 }
 
 const countCalls = (message: JsonObject): number =>
-  message.tool_calls === undefined || message.tool_calls === null ? 0 : countTokens(JSON.stringify(message.tool_calls))
+  message.tool_calls === undefined || message.tool_calls === null
+    ? 0
+    : countTokens(JSON.stringify(message.tool_calls))
 
 const textOf = (content: Json | undefined): string => {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
-  return content.map((part) => (isObject(part) ? (typeof part.text === 'string' ? part.text : `[${String(part.type)}]`) : '')).join('')
+  return content
+    .map((part) =>
+      isObject(part) ? (typeof part.text === 'string' ? part.text : `[${String(part.type)}]`) : '',
+    )
+    .join('')
 }

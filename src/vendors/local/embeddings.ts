@@ -20,7 +20,8 @@ export const embedLocally = (input: string | readonly number[], dimensions: numb
 
 const featuresOf = (input: string | readonly number[]): Map<string, number> => {
   const features = new Map<string, number>()
-  const add = (feature: string, weight: number) => features.set(feature, (features.get(feature) ?? 0) + weight)
+  const add = (feature: string, weight: number) =>
+    features.set(feature, (features.get(feature) ?? 0) + weight)
   if (typeof input !== 'string') {
     for (const token of input) add(`t${token}`, 1)
     return features

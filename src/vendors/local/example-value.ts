@@ -8,7 +8,9 @@ export const exampleValue = (schema: Json | undefined, text: string, depth = 0):
   if (!isObject(schema) || depth > DEPTH_MAX) return text
   if (schema.const !== undefined) return schema.const
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0] ?? null
-  const choice = [schema.anyOf, schema.oneOf, schema.allOf].find((list) => Array.isArray(list) && list.length > 0)
+  const choice = [schema.anyOf, schema.oneOf, schema.allOf].find(
+    (list) => Array.isArray(list) && list.length > 0,
+  )
   if (Array.isArray(choice)) return exampleValue(choice[0], text, depth + 1)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
   switch (type) {
@@ -32,5 +34,7 @@ export const exampleValue = (schema: Json | undefined, text: string, depth = 0):
 
 const exampleObject = (schema: JsonObject, text: string, depth: number): Json => {
   if (!isObject(schema.properties)) return {}
-  return Object.fromEntries(Object.entries(schema.properties).map(([name, member]) => [name, exampleValue(member, text, depth + 1)]))
+  return Object.fromEntries(
+    Object.entries(schema.properties).map(([name, member]) => [name, exampleValue(member, text, depth + 1)]),
+  )
 }

@@ -1,0 +1,352 @@
+/**
+ * One history: three processes with the product's own book over the product's own store, in virtual time; calls, kills,
+ * partitions, outages, changes of limits, a turning month; and the laws that must hold whatever happens.
+ */
+import { createBook } from '../../src/book/book.ts'
+import type { Book, Hold } from '../../src/book/words.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { Refusal } from '../../src/core/refusal.ts'
+import { monthOf } from '../../src/core/time.ts'
+import type { UsageDetail } from '../../src/ledger/words.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { Key } from '../../src/tenancy/key.ts'
+import { type Link, overNetwork } from './network.ts'
+import { createWorld, EPOCH, type World } from './world.ts'
+
+/** What a history reached; over all seeds every counter must be above zero. */
+export type Reached = Map<string, number>
+
+type Process = { readonly book: Book; readonly link: Link; dead: boolean }
+type Answered = {
+  readonly callId: string
+  readonly cost: bigint
+  readonly keyId: string
+  readonly newMonth: boolean
+}
+
+const LOAD_MS = 14_000
+const LONGEST_CALL_MS = 3_000
+const SETTLE_MS = 6_000
+const KEYS = 4
+
+export class LawBroken extends Error {}
+
+const detail: UsageDetail = {
+  keyId: '',
+  model: 'm',
+  vendor: 'v',
+  usage: { input: 1 },
+  estimated: false,
+  priceVersion: 't',
+  startedAt: EPOCH,
+  tookMs: 1,
+  firstByteMs: 1,
+  ended: 'ok',
+}
+
+export const runHistory = (seed: number, reached: Reached): void => {
+  const world = createWorld(seed)
+  const hit = (what: string) => reached.set(what, (reached.get(what) ?? 0) + 1)
+  let broken: Error | undefined
+  const fail = (law: string) => {
+    broken ??= new LawBroken(law)
+  }
+  const scene = createScene(world, hit, fail)
+  scene.start()
+  while (world.now() < LOAD_MS && broken === undefined) world.runUntil(world.now() + 500)
+  scene.stopLoad()
+  while (world.now() < LOAD_MS + SETTLE_MS && broken === undefined) world.runUntil(world.now() + 1_000)
+  if (broken === undefined) scene.finish()
+  world.runUntil(world.now() + 13_000)
+  if (broken !== undefined) throw broken
+  if (!scene.finished()) throw new LawBroken('the history did not come to rest')
+}
+
+const createScene = (world: World, hit: (what: string) => void, fail: (law: string) => void) => {
+  const { pick, random, after } = world
+  const outage = { down: false }
+  const deposit = BigInt(pick(30, 400)) * 1_000_000n
+  const answered: Answered[] = []
+  const revokedAt = new Map<string, number>()
+  const admittedAt = new Map<string, number[]>()
+  const processes: Process[] = []
+  let store: Store
+  const keys: Key[] = []
+  let deposited = deposit
+  let loading = true
+  let finished = false
+  let generation = 0
+  let lastAudit = -1_000
+
+  const guard = (work: Promise<unknown>) =>
+    void work.catch((error: unknown) => fail(error instanceof Error ? `${error.message}` : String(error)))
+
+  const auditNow = async (force: boolean): Promise<void> => {
+    if (!force && world.now() - lastAudit < 1_500) return
+    lastAudit = world.now()
+    for (const { check, ok, detail: why } of await store.audit())
+      if (!ok) fail(`audit: ${check} (${why ?? ''})`)
+  }
+
+  const startProcess = (slot: number) => {
+    const link = { partitioned: false, alive: () => !process.dead }
+    const process: Process = { dead: false, link, book: undefined as never }
+    const clock = world.clock(link.alive)
+    const seen = overNetwork(store, world, {
+      link,
+      outage,
+      arrived: () => guard(auditNow(false)),
+      refused: fail,
+    })
+    const book = createBook({
+      store: seen,
+      clock,
+      instance: `p${slot}.${generation++}`,
+      random,
+      log: silentLog,
+      longestCallMs: LONGEST_CALL_MS,
+    })
+    processes[slot] = Object.assign(process, { book })
+    void book.start()
+  }
+
+  const setUp = async () => {
+    store = await openStore({ url: 'sqlite::memory:', now: () => EPOCH + Math.floor(world.now()) })
+    await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+    await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: deposit })
+    await store.setSubBudget('shared', 'w', BigInt(pick(10, 200)) * 1_000_000n)
+    const cap = () => BigInt(pick(5, 80)) * 1_000_000n
+    const limits = [
+      {},
+      { spendCap: cap() },
+      { monthlyCap: cap(), rpm: pick(20, 120) },
+      { stopAt: 5_000_000n },
+    ]
+    for (let index = 0; index < KEYS; index++)
+      keys.push(
+        await store.createKey({
+          id: `k${index}`,
+          hash: `h${index}`,
+          orgId: 'o',
+          walletId: 'w',
+          label: 'k',
+          prefix: 'k',
+          limits: limits[index]!,
+          ...(index === 1 || index === 3 ? { subBudget: 'shared' } : {}),
+          ...(index === 3 ? { parentId: 'k1' } : {}),
+        }),
+      )
+    for (let slot = 0; slot < 3; slot++) startProcess(slot)
+    after(300, load)
+    after(400, chaos)
+  }
+
+  const load = () => {
+    if (!loading) return
+    const process = processes[pick(0, 2)]
+    if (process !== undefined) guard(call(process, pick(0, KEYS - 1)))
+    after(random() < 0.03 ? pick(100, 1_500) : pick(0, 80), load)
+  }
+
+  const call = async (process: Process, index: number): Promise<void> => {
+    const key = await process.book.caller(`h${index}`)
+    if (key instanceof Refusal) return hit(key.code === 'service_unavailable' ? 'fenced by itself' : key.code)
+    if (key === undefined) return fail('a key vanished')
+    if (key.limits.rpm !== undefined) {
+      const rate = await process.book.takeRate(key.id, key.limits.rpm)
+      if (rate instanceof Refusal) return hit('rate not countable')
+      if (!rate.admitted) return hit('rate refused')
+      noteRate(key)
+    }
+    const amount = BigInt(pick(100, 3_000)) * 1_000n
+    const callId = `c${generation}-${answered.length}-${Math.floor(random() * 1e12)}`
+    const held = await process.book.hold({ callId, key, amount, useful: amount / 8n + 1n })
+    if (held instanceof Refusal) return hit(`hold: ${held.code}`)
+    if ('outcome' in held) return hit(`hold: ${held.limit}`)
+    const revoked = revokedAt.get(key.id)
+    if (revoked !== undefined && world.now() > revoked) fail('admitted after a revocation was acknowledged')
+    const newMonth = monthOf(EPOCH + world.now()) !== monthOf(EPOCH)
+    if (newMonth) hit('admitted in the new month')
+    await runCall(process, held, { amount, keyId: key.id, newMonth })
+  }
+
+  const noteRate = (key: Key) => {
+    const times = admittedAt.get(key.id) ?? []
+    times.push(world.now())
+    admittedAt.set(key.id, times)
+    const start = Math.floor((EPOCH + world.now()) / 60_000) * 60_000 - EPOCH
+    if (times.filter((at) => at >= start).length > (key.limits.rpm ?? 0))
+      fail('more requests in a minute than the limit')
+  }
+
+  const runCall = async (
+    process: Process,
+    hold: Hold,
+    it: { amount: bigint; keyId: string; newMonth: boolean },
+  ): Promise<void> => {
+    const { amount, keyId, newMonth } = it
+    const clockSleep = (ms: number) =>
+      new Promise<void>((resolve) => after(ms, () => !process.dead && resolve()))
+    const opened = await hold.opened
+    if (!opened) return hit('intent refused')
+    await clockSleep(pick(1, random() < 0.05 ? LONGEST_CALL_MS - 500 : 400))
+    const basic = (amount * BigInt(pick(1, 120))) / 100n
+    let cost = basic
+    if (random() < 0.2) {
+      const extended = await hold.extend(amount * 2n, basic / 2n)
+      hit(extended ? 'extended' : 'extension refused')
+      if (extended) cost += amount / 2n
+      await clockSleep(pick(1, 200))
+    }
+    if (random() < 0.1) hold.checkpoint(basic / 2n)
+    if (random() < 0.08) {
+      hit('voided')
+      return hold.void()
+    }
+    const due = cost < hold.amount() ? cost : hold.amount()
+    if (cost > due) hit('cost above the hold')
+    const settled = await hold.settle(cost, { ...detail, keyId: 'k' }).catch(() => undefined)
+    if (settled === undefined) return hit('settle refused')
+    answered.push({ callId: hold.callId, cost: due, keyId, newMonth })
+    hit('answered')
+  }
+
+  const chaos = () => {
+    if (!loading) return
+    const slot = pick(0, 2)
+    const process = processes[slot]
+    const roll = random()
+    if (roll < 0.25 && process !== undefined) {
+      process.dead = true
+      hit('killed')
+      startProcess(slot)
+    } else if (roll < 0.35) {
+      outage.down = true
+      hit('outage')
+      after(pick(50, 3_500), () => {
+        outage.down = false
+      })
+    } else if (roll < 0.55 && process !== undefined) {
+      process.link.partitioned = true
+      hit('partition')
+      after(pick(50, 12_000), () => {
+        process.link.partitioned = false
+      })
+    } else if (roll < 0.65) {
+      deposited += 20_000_000n
+      guard(
+        store.post({
+          kind: 'topup',
+          ref: `t${world.now()}`,
+          debit: 'cash',
+          credit: 'w',
+          amount: 20_000_000n,
+        }),
+      )
+    } else if (roll < 0.8 && process !== undefined) guard(changeCap(process))
+    else if (process !== undefined) guard(revoke(process, pick(0, KEYS - 1)))
+    after(pick(150, 2_200), chaos)
+  }
+
+  /** A new cap, which also lifts a block; never while a revocation of that key is being watched. */
+  const changeCap = async (process: Process): Promise<void> => {
+    if (revokedAt.has('k1')) return
+    revokedAt.set('k1', Number.POSITIVE_INFINITY)
+    const spendCap = BigInt(pick(5, 120)) * 1_000_000n
+    const disabledReason = random() < 0.5 ? { disabledReason: null } : {}
+    await process.book
+      .changeKey('k1', { spendCap, byCreator: true, ...disabledReason })
+      .catch(() => undefined)
+    revokedAt.delete('k1')
+    hit('cap changed')
+  }
+
+  /** Disables a key through one process, and enables it again a while after the change was acknowledged. */
+  const revoke = async (process: Process, index: number): Promise<void> => {
+    const id = `k${index}`
+    if (revokedAt.has(id)) return
+    revokedAt.set(id, Number.POSITIVE_INFINITY)
+    const changed = await process.book
+      .changeKey(id, { disabledReason: 'self', byCreator: false })
+      .catch(() => undefined)
+    if (changed === undefined) return void revokedAt.delete(id)
+    revokedAt.set(id, world.now())
+    hit('revocation acknowledged')
+    after(pick(200, 3_000), () => {
+      revokedAt.delete(id)
+      guard(store.changeKey(id, { disabledReason: null, byCreator: true }))
+    })
+  }
+
+  const checkMoney = async (): Promise<void> => {
+    await auditNow(true)
+    const wallet = await store.wallet('w')
+    if (wallet === undefined || wallet.held !== 0n) fail(`held after everything ended: ${wallet?.held}`)
+    const [left, revenue, loss] = await Promise.all(
+      ['w', 'revenue', 'loss'].map((account) => store.balance(account)),
+    )
+    if (left! + revenue! + loss! !== deposited) fail('money was made or lost')
+    await checkBills()
+    finished = true
+  }
+
+  /** A call is charged to the month it was admitted in: the new month's counters hold at least its answered calls. */
+  const checkMonth = async (exact: readonly Answered[]): Promise<void> => {
+    for (const { id } of keys) {
+      const own = exact
+        .filter(({ keyId, newMonth }) => keyId === id && newMonth)
+        .reduce((sum, { cost }) => sum + cost, 0n)
+      if ((await store.spend(id)).spentThisMonth < own) fail('a call of the new month was charged to the old')
+    }
+  }
+
+  /** Every answered call is in the ledger once, at its price. */
+  const checkBills = async (): Promise<void> => {
+    const exact: Answered[] = []
+    for (const call of answered) {
+      const outcome = await standing(store, call)
+      if (!fine.includes(outcome)) fail(`answered, ${outcome}`)
+      hit(`bill: ${outcome}`)
+      if (outcome === 'exact') exact.push(call)
+    }
+    await checkMonth(exact)
+  }
+
+  return {
+    start: () => guard(setUp()),
+    stopLoad: () => {
+      loading = false
+      outage.down = false
+      for (const process of processes) process.link.partitioned = false
+    },
+    finish: () => {
+      for (const process of processes) process.dead = true
+      // The longest lease ends ten seconds after it was granted.
+      after(12_000, () => guard(recover(store).then(checkMoney)))
+    },
+    finished: () => finished,
+  }
+}
+
+/** With all processes gone, what they left is reaped. */
+const recover = async (store: Store): Promise<void> => {
+  for (let round = 0; round < 3; round++) await store.reap({ graceMs: 0, longestCallMs: 0 })
+}
+
+/** How a call stands in the ledger. A recovered or late charge may be smaller, or the house's: the customer never pays more. */
+const standing = async (
+  store: Store,
+  { callId, cost }: Answered,
+): Promise<'exact' | 'recovered' | 'written off' | string> => {
+  const posted = await store.transfersOf(callId)
+  const [only] = posted
+  if (only === undefined) return 'not billed'
+  if (posted.length > 1) return 'billed twice'
+  if (only.amount > cost) return `billed ${only.amount} instead of ${cost}`
+  if (only.kind === 'writeoff') return 'written off'
+  if (only.amount === cost) return only.note === 'late' ? 'charged late' : 'exact'
+  return only.note === 'recovered' ? 'recovered' : `billed ${only.amount} instead of ${cost}`
+}
+
+const fine = ['exact', 'recovered', 'written off', 'charged late']

@@ -1,0 +1,56 @@
+/** The way from a process to the database: slow, and it loses requests or answers, so that outcomes are unknown. */
+import { Violation } from '../../src/store/engine.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { World } from './world.ts'
+
+export type Link = { partitioned: boolean; readonly alive: () => boolean }
+
+export type Outage = { down: boolean }
+
+/** How long a lost message is waited for. */
+const GIVE_UP_MS = 1_500
+const LOST_REQUEST = 0.01
+const LOST_ANSWER = 0.015
+
+type Method = (...args: never[]) => Promise<unknown>
+
+export type Way = {
+  readonly link: Link
+  readonly outage: Outage
+  /** Runs after each call that arrived. */
+  readonly arrived: () => void
+  /** The schema's constraints had to stop something: they are the last line, and the protocol must never need them. */
+  readonly refused: (law: string) => void
+}
+
+/** The store as one process sees it: every method goes over the network. */
+export const overNetwork = (store: Store, world: World, way: Way): Store => {
+  const { link, outage, arrived, refused } = way
+  const send = (method: Method, args: never[]): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const lost = () => world.after(GIVE_UP_MS, () => link.alive() && reject(new Error('no answer')))
+      if (link.partitioned || outage.down || world.random() < LOST_REQUEST) return lost()
+      world.after(world.pick(1, 8), () => {
+        if (outage.down) return lost()
+        const loseAnswer = world.random() < LOST_ANSWER
+        const back = world.pick(1, 8)
+        method(...args).then(
+          (answer) => {
+            arrived()
+            if (loseAnswer || link.partitioned) lost()
+            else world.after(back, () => link.alive() && resolve(answer))
+          },
+          (error: unknown) => {
+            if (error instanceof Violation) refused(error.message)
+            world.after(back, () => link.alive() && reject(error))
+          },
+        )
+      })
+    })
+  return new Proxy(store, {
+    get: (target, name) => {
+      const member = Reflect.get(target, name)
+      return typeof member === 'function' ? (...args: never[]) => send(member.bind(target), args) : member
+    },
+  })
+}

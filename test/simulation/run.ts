@@ -1,0 +1,63 @@
+/** Runs many histories and prints `N passed, N failed`. Options: --seeds N, --from N, --until-caught. */
+import { runHistory } from './history.ts'
+
+/** States a run of many seeds must have reached, or it proves nothing. */
+const mustReach = [
+  'answered',
+  'voided',
+  'killed',
+  'partition',
+  'outage',
+  'extended',
+  'extension refused',
+  'intent refused',
+  'cost above the hold',
+  'fenced by itself',
+  'revocation acknowledged',
+  'cap changed',
+  'rate refused',
+  'admitted in the new month',
+  'key_disabled',
+  'hold: wallet',
+  'hold: spend_cap_usd',
+  'hold: monthly_cap_usd',
+  'hold: sub_wallet',
+  'hold: stop_at_remaining_usd',
+  'bill: exact',
+]
+
+const option = (name: string, fallback: number): number => {
+  const at = process.argv.indexOf(name)
+  return at < 0 ? fallback : Number(process.argv[at + 1])
+}
+const seeds = option('--seeds', 2_000)
+const from = option('--from', 1)
+const untilCaught = process.argv.includes('--until-caught')
+const reached = new Map<string, number>()
+const broken: string[] = []
+const started = performance.now()
+let ran = 0
+for (let seed = from; seed < from + seeds; seed++) {
+  ran++
+  try {
+    runHistory(seed, reached)
+  } catch (error) {
+    broken.push(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`)
+    if (untilCaught || broken.length >= 20) break
+  }
+}
+console.log(
+  [...reached]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([what, count]) => `${what} ${count}`)
+    .join(' · '),
+)
+for (const line of broken) console.log(line)
+const missed = ran < 500 ? [] : mustReach.filter((what) => !reached.has(what))
+if (missed.length > 0) console.log(`not reached: ${missed.join(', ')}`)
+console.log(
+  `seeds ${from} to ${from + ran - 1}, ${((performance.now() - started) / ran).toFixed(1)} ms a seed`,
+)
+const failed = broken.length + missed.length
+console.log(`${ran - broken.length} passed, ${failed} failed`)
+process.exit(failed === 0 ? 0 : 1)

@@ -1,0 +1,126 @@
+/** The command that asks for money: what the store must answer, worked out from the model's sums. */
+import { equal, ok } from 'node:assert/strict'
+import type { Nano } from '../../src/core/money.ts'
+import { nextMonthStart } from '../../src/core/time.ts'
+import type { GrantAsk, Granted, GrantRefused } from '../../src/ledger/words.ts'
+import type { Meter, ModelKey, ModelLease } from './model.ts'
+import { CENT, type Command, least, most, pick, saw, type World } from './world.ts'
+
+const disableExhausted = (world: World, key: ModelKey, hopeless: readonly Meter[], useful: Nano): void => {
+  const { model } = world
+  for (const owner of model.keys) {
+    const caps = hopeless.filter(
+      (meter) => meter.owner === owner && meter.cap !== undefined && meter.cap - meter.spent < useful,
+    )
+    if (caps.length === 0 || !model.enabled(owner)) continue
+    saw(world, owner === key ? 'key disabled by its cap' : 'maker disabled by its cap')
+    owner.reason = caps.some(({ limit }) => limit === 'spend_cap_usd') ? 'spend_cap' : 'monthly_cap'
+    owner.version += 1
+    if (owner.reason === 'monthly_cap') owner.month = model.month
+    else delete owner.month
+  }
+}
+
+/** One grant that was asked for: by whom, with what room of its own, and what the limits had before. */
+type Asked = {
+  key: ModelKey
+  ask: GrantAsk
+  before: ModelLease | undefined
+  own: Nano
+  meters: readonly Meter[]
+}
+
+const needed = ({ ask, own }: Asked, { limit }: Meter): Nano =>
+  limit === 'wallet' ? most(ask.need, CENT - own) : ask.need
+
+const shortOf = (asked: Asked): readonly Meter[] =>
+  asked.ask.need === 0n ? [] : asked.meters.filter((meter) => meter.room < needed(asked, meter))
+
+const expectRefusal = (world: World, asked: Asked, result: GrantRefused): void => {
+  const { model } = world
+  const { key, ask, own, meters } = asked
+  const short = shortOf(asked)
+  ok(short.length > 0, `refused with ${result.outcome} although everything fits`)
+  const named = meters.filter(({ limit }) => limit === result.limit)
+  ok(
+    named.some(({ room }) => most(0n, room + own) === result.available),
+    `${result.limit} has ${result.available}`,
+  )
+  const others = model.leases.filter((l) => l.state === 'open' && l !== asked.before)
+  const idle = (meter: Meter): Nano =>
+    others.filter(meter.under).reduce((total, lease) => total + model.idleOn(lease), 0n)
+  const hopeless = short.filter((meter) => meter.room + idle(meter) < needed(asked, meter))
+  if (hopeless.length === 0) {
+    equal(result.outcome, 'recall')
+    for (const lease of others) {
+      if (model.idleOn(lease) > 0n && short.some((meter) => meter.under(lease))) lease.recall = true
+    }
+    return
+  }
+  ok(
+    result.outcome === 'cap' || result.outcome === 'insufficient',
+    `${result.outcome} although money is short`,
+  )
+  const version = key.version
+  disableExhausted(world, key, hopeless, ask.useful)
+  equal(result.keyVersion, key.version === version ? undefined : key.version)
+}
+
+const expectGrowth = ({ model }: World, asked: Asked, result: Granted): void => {
+  const { key, ask, before, meters } = asked
+  equal(shortOf(asked).length, 0, `granted although ${shortOf(asked).map(({ limit }) => limit)} is short`)
+  const available = meters.map(({ room }) => room).reduce(least)
+  const bound = most(ask.need, most(available, 0n) / 2n)
+  ok(result.grown >= ask.need && result.grown <= bound, `grown ${result.grown} of ${available}`)
+  equal(result.tight, available < 5n * CENT || available < 20n * ask.need)
+  equal(result.remaining, model.posted.get(key.wallet) ?? 0n)
+  const fresh: ModelLease = {
+    id: result.leaseId,
+    instance: ask.instance,
+    key,
+    month: model.month,
+    left: 0n,
+    expires: 0,
+    state: 'open',
+    recall: false,
+    pruned: false,
+  }
+  if (before === undefined) model.leases.push(fresh)
+  const lease = before ?? fresh
+  equal(result.leaseId, lease.id)
+  lease.left += result.grown
+  lease.expires = Math.min(model.now + 10_000, nextMonthStart(model.now))
+  equal(result.lifeMs, lease.expires - model.now)
+}
+
+export const grant: Command = async (world, { a, b, c }) => {
+  const { model, store, n } = world
+  const key = pick(model.keys, a)
+  const instance = pick(model.instances, b)
+  if (key === undefined || instance === undefined) return
+  const before = model.ownLease(instance, key)
+  const need = (BigInt(c % 41) * CENT) / 3n
+  const ask: GrantAsk = {
+    instance,
+    keyId: key.id,
+    leaseId: before?.id ?? `l${n}`,
+    need,
+    want: need * BigInt(1 + (b % 9)) + CENT,
+    useful: need / BigInt(1 + (c % 5)),
+    ttlMs: 10_000,
+  }
+  const own = before === undefined ? 0n : model.idleOn(before)
+  const asked = { key, ask, before, own, meters: model.meters(key) }
+  const wasEnabled = model.enabled(key)
+  const result = await store.grant(ask)
+  saw(world, `grant ${result.outcome}`)
+  if (!wasEnabled) return equal(result.outcome, 'disabled')
+  if (key.reason !== undefined) {
+    saw(world, 'monthly block lifted')
+    key.version += 1
+    delete key.reason
+    delete key.month
+  }
+  if (result.outcome === 'granted') expectGrowth(world, asked, result)
+  else expectRefusal(world, asked, result)
+}

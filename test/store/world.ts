@@ -1,0 +1,49 @@
+/** What the random commands share: one run's state, and small ways to choose and to build commits. */
+import type { Nano } from '../../src/core/money.ts'
+import type { FlushBatch } from '../../src/ledger/words.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { Model, ModelCall, ModelLease } from './model.ts'
+
+export const CENT = 10_000_000n
+export const least = (a: Nano, b: Nano): Nano => (a < b ? a : b)
+export const most = (a: Nano, b: Nano): Nano => (a > b ? a : b)
+
+/** One run: a store, the model beside it, and the numbers that choose. */
+export type World = {
+  model: Model
+  store: Store
+  reopen: () => Promise<Store>
+  n: number
+  last?: FlushBatch
+  seen: Map<string, number>
+}
+export type Numbers = { a: number; b: number; c: number }
+export type Command = (world: World, numbers: Numbers) => Promise<void>
+
+export const pick = <T>(list: readonly T[], number: number): T | undefined =>
+  list[number % Math.max(list.length, 1)]
+export const saw = (world: World, what: string): void =>
+  void world.seen.set(what, (world.seen.get(what) ?? 0) + 1)
+
+export const batchOf = (instance: string, part: Partial<FlushBatch>): FlushBatch => ({
+  instance,
+  intents: [],
+  progress: [],
+  settles: [],
+  voids: [],
+  ...part,
+})
+
+export const flush = (world: World, batch: FlushBatch) => {
+  world.last = batch
+  return world.store.flush(batch)
+}
+
+export const mine = ({ model }: World, lease: ModelLease): boolean =>
+  lease.state === 'open' && model.instances.includes(lease.instance)
+
+export const running = ({ model }: World, number: number): ModelCall | undefined =>
+  pick(
+    model.calls.filter((call) => call.open),
+    number,
+  )
