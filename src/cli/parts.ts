@@ -18,6 +18,20 @@ export const openHash = async (store: Store, config: Config): Promise<Hash> =>
 
 export const openStoreOf = (config: Config): Promise<Store> => openStore({ url: config.databaseUrl })
 
+const START_WAIT_MS = 30_000
+
+/** The same, for a server that may start before its database does: a PostgreSQL that is not there yet is waited for. */
+export const awaitStore = async (config: Config, onWait: (error: string) => void): Promise<Store> => {
+  for (const until = performance.now() + START_WAIT_MS; ; await Bun.sleep(500)) {
+    try {
+      return await openStoreOf(config)
+    } catch (error) {
+      if (config.databaseUrl.startsWith('sqlite:') || performance.now() > until) throw error
+      onWait(error instanceof Error ? error.message : String(error))
+    }
+  }
+}
+
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const TOKEN_LETTERS = 43
 

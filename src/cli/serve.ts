@@ -7,7 +7,7 @@ import { createGateway } from '../gateway/gateway.ts'
 import { createApp } from '../http/app.ts'
 import type { Config } from './config.ts'
 import { firstStart } from './first-start.ts'
-import { openHash, openStoreOf } from './parts.ts'
+import { awaitStore, openHash } from './parts.ts'
 import { type Sold, soldBy } from './sold.ts'
 
 /** A second signal ends the process after this long, whatever is open. */
@@ -16,7 +16,7 @@ const SECOND_SIGNAL_MS = 5_000
 /** Serves until a signal. `shared` lets several processes listen on one port. */
 export const serve = async (config: Config, shared: boolean): Promise<void> => {
   const log = createLog(config.logLevel, systemClock.now, (line) => process.stderr.write(`${line}\n`))
-  const store = await openStoreOf(config)
+  const store = await awaitStore(config, (error) => log.warn('waiting for the database', { error }))
   const hash = await openHash(store, config)
   const token = await firstStart(store, config, hash)
   const sold = await soldBy(config)

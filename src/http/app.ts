@@ -4,9 +4,11 @@
  */
 import { Refusal, refusalBody, refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
+import { ledgerUnavailable } from '../gateway/answer-whole.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { newTrace, rateHeaders, type Trace } from '../gateway/trace.ts'
+import { StoreFault } from '../store/port.ts'
 import { checkHeaders } from './headers.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { checkPath, splitUrl } from './path.ts'
@@ -70,7 +72,7 @@ const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown): Respon
   }
   if (thrown instanceof HelperRefusal)
     return Response.json(thrown.body, { status: thrown.status, headers: { 'x-request-id': trace.callId } })
-  const refusal = thrown instanceof Refusal ? thrown : internalError(gateway, trace, thrown)
+  const refusal = refusalFor(gateway, trace, thrown)
   trace.ended = refusal.code
   logCall(gateway, trace, refusal.status)
   return new Response(JSON.stringify(refusalBody(refusal, trace.callId)), {
@@ -83,6 +85,15 @@ const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown): Respon
       ...rateHeadersOf(trace),
     },
   })
+}
+
+const refusalFor = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
+  if (thrown instanceof Refusal) return thrown
+  if (thrown instanceof StoreFault) {
+    gateway.log.warn('the store failed', { call: trace.callId, error: thrown.message })
+    return ledgerUnavailable()
+  }
+  return internalError(gateway, trace, thrown)
 }
 
 const internalError = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {

@@ -1,12 +1,12 @@
 /** Opens the store named by an address: connects, brings the schema up to date, makes the house accounts. */
 import type { Instant } from '../core/time.ts'
 import { houseAccounts, type Transfer, transferKinds } from '../ledger/words.ts'
-import { type Engine, once, type Row, statement } from './engine.ts'
+import { type Engine, once, type Row, statement, Violation } from './engine.ts'
 import { idempotencyStore } from './idempotency-store.ts'
 import { instanceStore } from './instance-store.ts'
 import { ledgerStore } from './ledger-store.ts'
 import { migrate } from './migrate.ts'
-import type { Store } from './port.ts'
+import { Overdrawn, ReplayConflict, type Store, StoreFault } from './port.ts'
 import { openPostgres } from './postgres.ts'
 import { rateStore } from './rate-store.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from './row.ts'
@@ -95,5 +95,20 @@ export const openStore = async (address: StoreAddress): Promise<Store> => {
     await engine.close()
     throw error
   }
-  return storeOn(engine)
+  return withFaults(storeOn(engine))
+}
+
+/** Errors of the engine become StoreFault, so that callers need not know engines; the ledger's own stay what they are. */
+const withFaults = (store: Store): Store =>
+  new Proxy(store, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => Promise.resolve(member.apply(target, args)).catch(fault)
+    },
+  })
+
+const fault = (error: unknown): never => {
+  if (error instanceof Violation || error instanceof ReplayConflict || error instanceof Overdrawn) throw error
+  throw new StoreFault(error instanceof Error ? error.message : String(error), { cause: error })
 }

@@ -209,3 +209,6 @@ export class ReplayConflict extends Error {}
 
 /** A posting that would take more out of a wallet than is free in it. */
 export class Overdrawn extends Error {}
+
+/** The database could not be asked, or did not answer: the effect is unknown. */
+export class StoreFault extends Error {}

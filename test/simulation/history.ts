@@ -23,6 +23,7 @@ type Answered = {
   readonly cost: bigint
   readonly keyId: string
   readonly newMonth: boolean
+  readonly tookMs: number
 }
 
 const LOAD_MS = 14_000
@@ -117,12 +118,7 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: deposit })
     await store.setSubBudget('shared', 'w', BigInt(pick(10, 200)) * 1_000_000n)
     const cap = () => BigInt(pick(5, 80)) * 1_000_000n
-    const limits = [
-      {},
-      { spendCap: cap() },
-      { monthlyCap: cap(), rpm: pick(20, 120) },
-      { stopAt: 5_000_000n },
-    ]
+    const limits = [{}, { spendCap: cap() }, { monthlyCap: cap(), rpm: pick(8, 40) }, { stopAt: 5_000_000n }]
     for (let index = 0; index < KEYS; index++)
       keys.push(
         await store.createKey({
@@ -186,6 +182,7 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     it: { amount: bigint; keyId: string; newMonth: boolean },
   ): Promise<void> => {
     const { amount, keyId, newMonth } = it
+    const admitted = world.now()
     const clockSleep = (ms: number) =>
       new Promise<void>((resolve) => after(ms, () => !process.dead && resolve()))
     const opened = await hold.opened
@@ -208,7 +205,7 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     if (cost > due) hit('cost above the hold')
     const settled = await hold.settle(cost, { ...detail, keyId: 'k' }).catch(() => undefined)
     if (settled === undefined) return hit('settle refused')
-    answered.push({ callId: hold.callId, cost: due, keyId, newMonth })
+    answered.push({ callId: hold.callId, cost: due, keyId, newMonth, tookMs: world.now() - admitted })
     hit('answered')
   }
 
@@ -306,7 +303,9 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     const exact: Answered[] = []
     for (const call of answered) {
       const outcome = await standing(store, call)
-      if (!fine.includes(outcome)) fail(`answered, ${outcome}`)
+      // Who answers in time is charged in full: the reaper waits as long as a call may last.
+      const inTime = call.tookMs < LONGEST_CALL_MS
+      if (!fine.includes(outcome) || (inTime && outcome !== 'exact')) fail(`answered, ${outcome}`)
       hit(`bill: ${outcome}`)
       if (outcome === 'exact') exact.push(call)
     }

@@ -1,0 +1,124 @@
+/** The documents that are generated from tables in the code, as texts by path. */
+import { settings } from '../src/cli/settings.ts'
+import { refusalTable } from '../src/core/refusal.ts'
+import { routes } from '../src/http/routes.ts'
+import { vendors } from '../src/vendors/index.ts'
+import { schemas } from './schemas.ts'
+
+const generated = (title: string, table: string) =>
+  `# ${title}\n\nGenerated from the code by \`npm run docs\`; do not edit.\n\n${table}\n`
+
+const rowsOf = (heads: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [heads, heads.map(() => '---'), ...rows]
+    .map((row) => `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n')
+
+const errors = (): string =>
+  generated(
+    'Errors',
+    `The body of an error is \`{ "error": { "message", "type", "code", … , "request_id" } }\`; further members by code are below.\n\n${rowsOf(
+      ['HTTP', 'type', 'code', 'meaning', 'further members'],
+      Object.entries(refusalTable).map(([code, row]) => [
+        String(row.status),
+        row.type,
+        `\`${code}\``,
+        row.meaning,
+        'members' in row ? row.members : '',
+      ]),
+    )}`,
+  )
+
+const settingsPage = (): string =>
+  generated(
+    'Settings',
+    `${rowsOf(
+      ['variable', 'default', 'meaning', 'allowed'],
+      Object.values(settings).map(({ name, fallback, meaning, allowed }) => [
+        `\`${name}\``,
+        fallback === '' ? '' : `\`${fallback}\``,
+        meaning,
+        allowed,
+      ]),
+    )}\n\nEach vendor is turned on by its key variable, see vendors.md; \`<ID>_BASE_URL\` overrides its address. turnpike.example.yaml shows the file for everything else.`,
+  )
+
+const vendorsPage = (): string =>
+  generated(
+    'Vendors',
+    rowsOf(
+      ['id', 'vendor', 'key', 'address', 'surfaces', 'when the caller hangs up', 'models'],
+      vendors.map((vendor) => [
+        `\`${vendor.id}\``,
+        vendor.name,
+        `\`${vendor.keyVariable}\``,
+        vendor.baseUrl,
+        vendor.surfaces.join(', '),
+        vendor.cancel === 'stop'
+          ? 'the vendor is stopped; what was delivered is charged'
+          : 'the stream is read on to its usage, bounded',
+        vendor.catalogue === undefined ? 'from turnpike.yaml, with your prices' : 'from the price table',
+      ]),
+    ),
+  )
+
+const openApi = (): string => {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of routes) {
+    const path = route.path.replace(/[:*](\w+)/g, '{$1}')
+    const parameters = [
+      ...[...route.path.matchAll(/[:*](\w+)/g)].map((match) => ({
+        name: match[1],
+        in: 'path',
+        required: true,
+        schema: { type: 'string' },
+      })),
+      ...(route.query ?? []).map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
+      ...(route.headers ?? []).map((name) => ({ name, in: 'header', schema: { type: 'string' } })),
+    ]
+    const answer = {
+      description: 'OK',
+      content: { 'application/json': { schema: { $ref: `#/components/schemas/${route.answer}` } } },
+    }
+    paths[path] = {
+      ...paths[path],
+      [route.method.toLowerCase()]: {
+        summary: route.summary,
+        ...(parameters.length === 0 ? {} : { parameters }),
+        ...(route.body === undefined
+          ? {}
+          : {
+              requestBody: {
+                required: true,
+                content: { 'application/json': { schema: { $ref: `#/components/schemas/${route.body}` } } },
+              },
+            }),
+        responses: {
+          200: answer,
+          default: {
+            description: 'An error; see errors.md',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          },
+        },
+        security: route.auth === 'none' ? [] : [{ bearer: [] }],
+      },
+    }
+  }
+  const document = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Turnpike',
+      version: '1',
+      description: 'A metered gateway that puts every model vendor behind one address and one key.',
+    },
+    paths,
+    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas },
+  }
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+export const generatedDocs = (): Readonly<Record<string, string>> => ({
+  'docs/errors.md': errors(),
+  'docs/settings.md': settingsPage(),
+  'docs/vendors.md': vendorsPage(),
+  'docs/openapi.json': openApi(),
+})

@@ -1,0 +1,156 @@
+/** The books against what the callers saw. */
+import { SQL } from 'bun'
+import type { Load } from './load.ts'
+import type { Revocations } from './revocation.ts'
+
+type Sampler = {
+  readonly samples: () => number
+  readonly broken: () => readonly string[]
+  stop(): Promise<void>
+}
+
+/** Looks at the constraints of money while the load runs. */
+export const auditSampler = (url: string): Sampler => {
+  let running = true
+  let samples = 0
+  const broken = new Set<string>()
+  const loop = (async () => {
+    while (running) {
+      await Bun.sleep(400)
+      const sql = new SQL(url, { max: 1 })
+      try {
+        const [row] = await sql.unsafe(`select
+          (select count(*) from account where bounded = 1 and balance - held < lowest)::int as wallets,
+          (select count(*) from budget where lim is not null and used + held > lim + coalesce(tolerated, 0))::int as caps,
+          (select count(*) from lease where used > granted)::int as leases,
+          (select coalesce(sum(amount), 0) from posting)::text as sum`)
+        samples++
+        if (row.wallets > 0) broken.add('a wallet is overspent')
+        if (row.caps > 0) broken.add('a cap is overspent')
+        if (row.leases > 0) broken.add('a lease is overdrawn')
+        if (row.sum !== '0') broken.add('postings do not sum to zero')
+      } catch {
+        // The database is being crashed.
+      } finally {
+        await sql.close({ timeout: 0 }).catch(() => undefined)
+      }
+    }
+  })()
+  return {
+    samples: () => samples,
+    broken: () => [...broken],
+    stop: async () => {
+      running = false
+      await loop
+    },
+  }
+}
+
+export type Evidence = {
+  readonly postgresUrl: string
+  readonly load: Load
+  readonly revocations: Revocations
+  readonly sampler: Sampler
+  readonly upstreamCalls: number
+  readonly kills: number
+  readonly chaos: { readonly faults: number; readonly crashes: number }
+  readonly memory: readonly number[]
+  readonly mutated: boolean
+  readonly money: { readonly rpmKey: string; readonly rpm: number }
+  readonly seed: number
+  readonly seconds: number
+}
+
+/** Prints the table and `N passed, N failed`; returns the exit code. */
+export const checkBooks = async (it: Evidence): Promise<number> => {
+  const { openStore } = await import('../../src/store/open-store.ts')
+  const store = await openStore({ url: it.postgresUrl })
+  const sql = new SQL(it.postgresUrl, { max: 1 })
+  const bills = new Map<string, { amount: bigint; note: string | null }[]>()
+  for (const row of await sql.unsafe(
+    `select ref, amount::text as amount, note, kind from transfer where kind in ('usage', 'writeoff')`,
+  ))
+    bills.set(row.ref, [...(bills.get(row.ref) ?? []), { amount: BigInt(row.amount), note: row.note }])
+  const [open] = await sql.unsafe(
+    `select (select count(*) from lease where state <> 'closed' and (granted <> 0))::int as leases, (select count(*) from inflight)::int as inflight, (select coalesce(sum(held), 0) from account)::text as held`,
+  )
+  const audit = await store.audit()
+  await sql.close()
+  await store.close()
+  const answered = it.load.seen.filter(({ complete }) => complete)
+  const unbilled = answered.filter(({ callId }) => !bills.has(callId))
+  const twice = [...bills.values()].filter((list) => list.length > 1)
+  const wrong = answered.filter(({ callId, costNano, dueNano }) => {
+    const bill = bills.get(callId)?.[0]
+    return bill !== undefined && (bill.amount > dueNano || (bill.amount !== costNano && bill.note === null))
+  })
+  const byIdempotencyKey = Map.groupBy(
+    answered.filter(({ idempotencyKey }) => idempotencyKey !== undefined),
+    ({ idempotencyKey }) => idempotencyKey,
+  )
+  const splitKeys = [...byIdempotencyKey.values()].filter(
+    (list) => new Set(list.map(({ callId }) => callId)).size > 1,
+  )
+  const checks: [string, boolean, string | number][] = [
+    ['answered but unbilled', unbilled.length === 0, unbilled.length],
+    ['billed twice', twice.length === 0, twice.length],
+    ['billed at another amount than told', wrong.length === 0, wrong.length],
+    ['overspend at any sample', it.sampler.broken().length === 0, it.sampler.broken().join(', ') || 0],
+    [
+      'audit at the end',
+      audit.every(({ ok }) => ok),
+      audit
+        .filter(({ ok }) => !ok)
+        .map(({ check, detail }) => `${check} ${detail ?? ''}`)
+        .join(', ') || 'all hold',
+    ],
+    [
+      'calls admitted after an acknowledged revocation',
+      it.revocations.admittedAfter() === 0,
+      it.revocations.admittedAfter(),
+    ],
+    ['idempotency keys that ran as two calls', splitKeys.length === 0, splitKeys.length],
+    [
+      'left held after the end',
+      open.held === '0' && open.inflight === 0 && open.leases === 0,
+      `${open.held} nano-USD, ${open.inflight} calls, ${open.leases} leases`,
+    ],
+    ['requests above the rate limit in a minute', overRate(it) === 0, overRate(it)],
+    [
+      'upstream calls that nobody accounts for',
+      it.upstreamCalls >= answered.length - replays(it),
+      `${it.upstreamCalls} calls`,
+    ],
+    ['memory of a process', it.memory.every((mb) => mb < 400), `${it.memory.join(', ')} MB`],
+    [
+      'enough happened',
+      it.mutated ||
+        (answered.length > it.seconds * 20 && it.kills > it.seconds / 3 && it.revocations.acknowledged() > 3),
+      `${answered.length} answered`,
+    ],
+  ]
+  const statuses = Map.groupBy(it.load.seen, ({ status }) => status)
+  console.log(
+    `answered ${answered.length} · billed ${bills.size} · kills ${it.kills} · wire faults ${it.chaos.faults} · database crashes ${it.chaos.crashes} · revocations ${it.revocations.acknowledged()} · samples ${it.sampler.samples()} · unreachable ${it.load.unreachable()} · abandoned ${it.load.abandoned()} · statuses ${[...statuses].map(([status, list]) => `${status}: ${list.length}`).join(', ')}`,
+  )
+  for (const [what, ok, value] of checks) console.log(`${ok ? 'ok    ' : 'FAILED'} ${what}: ${value}`)
+  for (const seen of unbilled.slice(0, 5)) console.log('unbilled', seen)
+  for (const seen of wrong.slice(0, 5)) console.log('wrong', seen, bills.get(seen.callId))
+  const failed = checks.filter(([, ok]) => !ok).length
+  console.log(`seed ${it.seed}`)
+  console.log(`${checks.length - failed} passed, ${failed} failed`)
+  return failed === 0 ? 0 : 1
+}
+
+const replays = (it: Evidence): number =>
+  it.load.seen.length - new Set(it.load.seen.map(({ callId }) => callId)).size
+
+/** Most admitted requests of the limited key in a window of a minute beyond its limit, by the callers' clock. */
+const overRate = (it: Evidence): number => {
+  const admitted = it.load.seen.filter(({ key, status }) => key === it.money.rpmKey && status === 200)
+  const perCall = new Map(admitted.map((seen) => [seen.callId, seen.atMs]))
+  const windows = Map.groupBy([...perCall.values()], (atMs) => Math.floor(atMs / 60_000))
+  // An answer may arrive in the minute after the one it was admitted in, so two neighbours together have twice the limit.
+  const counts = [...windows].map(([minute, list]) => list.length + (windows.get(minute + 1)?.length ?? 0))
+  return Math.max(0, ...counts.map((count) => count - 2 * it.money.rpm))
+}

@@ -1,0 +1,131 @@
+/** The processes under test: real ones, killed with -9 and started again at once. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Subprocess } from 'bun'
+
+export type Gateways = {
+  readonly addresses: readonly string[]
+  kill(index: number): void
+  readonly kills: () => number
+  readonly memory: () => number[]
+  /** Asks all to end well, and waits. */
+  stop(): Promise<void>
+}
+
+/** Input 1 USD and output 10 USD a million tokens: 1 000 and 10 000 nano-dollars a token. */
+export const INPUT_NANO = 1_000n
+export const OUTPUT_NANO = 10_000n
+export const TOTAL_SECONDS = 8
+
+const config = (upstreamPort: number) => `
+vendors:
+  mock:
+    base_url: http://127.0.0.1:${upstreamPort}/v1
+    models:
+      m: { input_usd_per_1m: "1", output_usd_per_1m: "10", context_tokens: 100000, max_output_tokens: 4000 }
+`
+
+export type Environment = Record<string, string>
+
+/** Settings of all processes and commands of one run. */
+export const environmentFor = (
+  databaseUrl: string,
+  upstreamPort: number,
+): { environment: Environment; remove: () => void } => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-chaos-'))
+  const path = join(folder, 'turnpike.yaml')
+  writeFileSync(path, config(upstreamPort))
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name, value]) => value !== undefined && !name.endsWith('_API_KEY')),
+  ) as Environment
+  return {
+    environment: {
+      ...inherited,
+      DATABASE_URL: databaseUrl,
+      TURNPIKE_CONFIG: path,
+      DISCOVER: 'off',
+      LOG: 'error',
+      PLAN_RPM: '1000000',
+      TOTAL_SECONDS: String(TOTAL_SECONDS),
+      FIRST_BYTE_SECONDS: '4',
+      IDLE_SECONDS: '4',
+      DRAIN_SECONDS: '10',
+    },
+    remove: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+export const startGateways = async (
+  root: string,
+  environment: Environment,
+  ports: readonly number[],
+): Promise<Gateways> => {
+  const running: (Subprocess | undefined)[] = []
+  let stopping = false
+  let kills = 0
+  const start = (index: number) => {
+    const child = Bun.spawn([join(root, 'bin', 'turnpike'), 'serve'], {
+      cwd: root,
+      env: { ...environment, PORT: String(ports[index]) },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    running[index] = child
+    void child.exited.then(async () => {
+      if (stopping || running[index] !== child) return
+      await Bun.sleep(50)
+      start(index)
+    })
+  }
+  for (let index = 0; index < ports.length; index++) start(index)
+  const addresses = ports.map((port) => `http://127.0.0.1:${port}`)
+  await Promise.all(addresses.map((address) => untilUp(address)))
+  return {
+    addresses,
+    kill: (index) => {
+      kills++
+      running[index]?.kill('SIGKILL')
+    },
+    kills: () => kills,
+    memory: () => running.map((child) => (child === undefined ? 0 : residentMb(child.pid))),
+    stop: async () => {
+      stopping = true
+      for (const child of running) child?.kill('SIGTERM')
+      await Promise.race([Promise.all(running.map((child) => child?.exited)), Bun.sleep(20_000)])
+      for (const child of running) child?.kill('SIGKILL')
+    },
+  }
+}
+
+export const untilUp = async (address: string, seconds = 20): Promise<void> => {
+  for (const until = Date.now() + seconds * 1000; Date.now() < until; await Bun.sleep(100)) {
+    const answer = await fetch(`${address}/api/status`, { signal: AbortSignal.timeout(1_000) }).catch(
+      () => undefined,
+    )
+    if (answer?.ok && ((await answer.json()) as { status?: string }).status === 'ok') return
+  }
+  throw new Error(`${address} did not come up`)
+}
+
+const residentMb = (pid: number): number => {
+  const out = Bun.spawnSync(['ps', '-o', 'rss=', '-p', String(pid)])
+    .stdout.toString()
+    .trim()
+  return Math.round(Number(out) / 1024)
+}
+
+/** Runs a command of the operator and reads its JSON. */
+export const command = async (root: string, environment: Environment, ...args: string[]): Promise<any> => {
+  const child = Bun.spawn([join(root, 'bin', 'turnpike'), ...args, '--json'], {
+    cwd: root,
+    env: environment,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
+  if ((await child.exited) !== 0 && output === '') throw new Error(`turnpike ${args.join(' ')}: ${errors}`)
+  return JSON.parse(output)
+}
