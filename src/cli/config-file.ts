@@ -55,7 +55,7 @@ export type FileRates = z.infer<z.ZodObject<typeof rates>>
 export const readConfigFile = (environment: Environment): ConfigFile => {
   const path = settingOf(environment, 'TURNPIKE_CONFIG')
   if (!existsSync(path)) {
-    if (environment.TURNPIKE_CONFIG !== undefined)
+    if ((environment.TURNPIKE_CONFIG ?? '') !== '')
       throw new BadSetting(`TURNPIKE_CONFIG names '${path}', which does not exist`)
     return {}
   }

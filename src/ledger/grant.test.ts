@@ -1,3 +1,4 @@
+/** What a lease may grow by, and what binds. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { growth, type Meter, type Shortage, shortMeters, verdictOf, WALLET_MINIMUM } from './grant.ts'

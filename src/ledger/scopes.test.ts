@@ -1,3 +1,4 @@
+/** Which counters a key's money moves. */
 import { expect, test } from 'bun:test'
 import { refundedCall, scopesOf } from './scopes.ts'
 

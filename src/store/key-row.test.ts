@@ -1,3 +1,4 @@
+/** How a change alters a key. */
 import { describe, expect, test } from 'bun:test'
 import type { Key } from '../tenancy/key.ts'
 import { changedKey } from './key-row.ts'

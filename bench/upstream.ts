@@ -1,0 +1,50 @@
+/** A fast vendor for measurements: `bun bench/upstream.ts`. The model's name tells what to do: `json`, or `s<chunks>x<delay ms>`. */
+const answer = JSON.stringify({
+  id: 'chatcmpl-bench',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt-4o-mini-2024-07-18',
+  choices: [
+    { index: 0, message: { role: 'assistant', content: 'All is well. '.repeat(20) }, finish_reason: 'stop' },
+  ],
+  usage: { prompt_tokens: 200, completion_tokens: 60, total_tokens: 260 },
+})
+const encoder = new TextEncoder()
+const chunk = (choices: object[], more: object = {}) =>
+  encoder.encode(
+    `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o-mini-2024-07-18', choices, ...more })}\n\n`,
+  )
+const word = chunk([{ index: 0, delta: { content: ' word' }, logprobs: null, finish_reason: null }])
+const stop = chunk([{ index: 0, delta: {}, finish_reason: 'stop' }])
+const usage = chunk([], { usage: { prompt_tokens: 200, completion_tokens: 60, total_tokens: 260 } })
+const done = encoder.encode('data: [DONE]\n\n')
+
+async function* events(chunks: number, delayMs: number, openMs: number): AsyncGenerator<Uint8Array> {
+  if (delayMs > 0) await Bun.sleep(delayMs)
+  for (let sent = 0; sent < chunks; sent++) {
+    yield word
+    // Each piece by itself, as a vendor sends them.
+    await Bun.sleep(openMs > 0 ? openMs : 0)
+  }
+  yield stop
+  yield usage
+  yield done
+}
+
+const server = Bun.serve({
+  port: Number(process.env.PORT ?? '0'),
+  hostname: '127.0.0.1',
+  idleTimeout: 0,
+  maxRequestBodySize: 64 * 1024 * 1024,
+  fetch: async (request) => {
+    const text = await request.text()
+    const order = /"user":"s(\d+)x(\d+)x(\d+)"/.exec(text)
+    if (order === null) return new Response(answer, { headers: { 'content-type': 'application/json' } })
+    return new Response(events(Number(order[1]), Number(order[2]), Number(order[3])) as never, {
+      headers: { 'content-type': 'text/event-stream' },
+    })
+  },
+})
+process.stdout.write(`${server.port}\n`)
+
+export {}
