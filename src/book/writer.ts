@@ -92,6 +92,8 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
   const pump = async (): Promise<void> => {
     busy = true
     while (queue.length > 0) {
+      // An embedded engine commits without letting go of the thread: what is ready now must be in the queue before.
+      await clock.turn()
       current = queue.length <= BATCH_MAX ? queue : queue.slice(0, BATCH_MAX)
       queue = queue.length <= BATCH_MAX ? [] : queue.slice(BATCH_MAX)
       await send(current)

@@ -13,12 +13,15 @@ export type Clock = {
   /** Milliseconds that only go forward within this process. */
   readonly monotonicMs: () => number
   readonly sleep: (ms: number) => Promise<void>
+  /** Resolves when what is ready now has been handled: the next turn of the event loop. */
+  readonly turn: () => Promise<void>
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  turn: () => new Promise((resolve) => setImmediate(resolve)),
 }
 
 export const monthOf = (instant: Instant): Month => new Date(instant).toISOString().slice(0, 7)

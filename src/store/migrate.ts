@@ -20,7 +20,7 @@ export const migrations: readonly Migration[] = [
 ]
 
 const textFor = (migration: Migration, engine: Engine['name']): string =>
-  `${migration.common}
+  `${engine === 'sqlite' ? migration.common.replaceAll('/*: without rowid */', 'WITHOUT ROWID') : migration.common}
 ${migration.own[engine] ?? ''}`
 
 const checksumOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex')

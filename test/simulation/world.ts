@@ -67,6 +67,7 @@ export const createWorld = (seed: number): World => {
       return {
         now: () => EPOCH + Math.floor(time * rate) + skew,
         monotonicMs: () => time * rate + offset,
+        turn: () => new Promise((resolve) => after(0, () => alive() && resolve())),
         sleep: (ms) => new Promise((resolve) => after(ms / rate, () => alive() && resolve())),
       }
     },
