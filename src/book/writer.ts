@@ -94,8 +94,9 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
     while (queue.length > 0) {
       // An embedded engine commits without letting go of the thread: what is ready now must be in the queue before.
       await clock.turn()
-      current = queue.length <= BATCH_MAX ? queue : queue.slice(0, BATCH_MAX)
-      queue = queue.length <= BATCH_MAX ? [] : queue.slice(BATCH_MAX)
+      const count = batchLength(queue)
+      current = queue.slice(0, count)
+      queue = queue.slice(count)
       await send(current)
       current = []
     }
@@ -126,6 +127,19 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
     },
     idle: () => (busy ? new Promise((wake) => waiting.push(wake)) : Promise.resolve()),
   }
+}
+
+/**
+ * How many operations go out together. A flush opens calls before it voids calls, so a call that is voided and opened
+ * again (a repeat under the same id) takes two flushes.
+ */
+const batchLength = (queue: readonly Op[]): number => {
+  const voided = new Set<CallId>()
+  for (const [index, op] of queue.entries()) {
+    if (index === BATCH_MAX || (op.kind === 'intent' && voided.has(op.intent.callId))) return index
+    if (op.kind === 'void') voided.add(op.callId)
+  }
+  return queue.length
 }
 
 const once = (done: (opened: boolean) => void): ((opened: boolean) => void) => {

@@ -85,33 +85,57 @@ export const bodyOf = (value: JsonObject): JsonBody => ({
 export const splice = (body: JsonBody, edits: Edits): Uint8Array => {
   const { bytes, members } = body
   if (members === undefined) return encoder.encode(JSON.stringify(applied(body.value, edits)))
-  const pieces: Uint8Array[] = []
+  const pieces: (string | Uint8Array)[] = []
+  /** Text not yet among the pieces, and what stands before the next member. */
+  let text = ''
   let separator = '{'
-  const put = (piece: Uint8Array) => {
-    pieces.push(encoder.encode(separator), piece)
+  /** Neighbours that are kept go out as one run of bytes. */
+  let from = -1
+  let to = -1
+  const keepRun = () => {
+    if (from < 0) return
+    pieces.push(text + separator, bytes.subarray(from, to))
+    text = ''
     separator = ','
+    from = -1
   }
-  let run: { from: number; to: number } | undefined
-  const flush = () => {
-    if (run) put(bytes.subarray(run.from, run.to))
-    run = undefined
+  const add = (name: string, edit: string) => {
+    text += `${separator}${JSON.stringify(name)}:${edit}`
+    separator = ','
   }
   for (const member of members) {
     if (!Object.hasOwn(edits, member.name)) {
-      run = { from: run?.from ?? member.start, to: member.end }
+      if (from < 0) from = member.start
+      to = member.end
       continue
     }
-    flush()
+    keepRun()
     const edit = edits[member.name]
-    if (edit !== undefined) put(encoder.encode(`${JSON.stringify(member.name)}:${edit}`))
+    if (edit !== undefined) add(member.name, edit)
   }
-  flush()
-  for (const [name, edit] of Object.entries(edits)) {
-    const present = members.some((member) => member.name === name)
-    if (edit !== undefined && !present) put(encoder.encode(`${JSON.stringify(name)}:${edit}`))
+  keepRun()
+  for (const name of Object.keys(edits)) {
+    const edit = edits[name]
+    if (edit !== undefined && !members.some((member) => member.name === name)) add(name, edit)
   }
-  pieces.push(encoder.encode(separator === '{' ? '{}' : '}'))
-  return concat(pieces)
+  pieces.push(text + (separator === '{' ? '{}' : '}'))
+  return joined(pieces)
+}
+
+/** Texts and bytes as one run of bytes, copied once. */
+const joined = (pieces: readonly (string | Uint8Array)[]): Uint8Array => {
+  let length = 0
+  for (const piece of pieces) length += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length
+  const whole = Buffer.allocUnsafeSlow(length)
+  let at = 0
+  for (const piece of pieces) {
+    if (typeof piece === 'string') at += whole.write(piece, at)
+    else {
+      whole.set(piece, at)
+      at += piece.length
+    }
+  }
+  return whole
 }
 
 const applied = (value: JsonObject, edits: Edits): JsonObject => {

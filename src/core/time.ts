@@ -24,7 +24,10 @@ export const systemClock: Clock = {
   turn: () => new Promise((resolve) => setImmediate(resolve)),
 }
 
-export const monthOf = (instant: Instant): Month => new Date(instant).toISOString().slice(0, 7)
+export const monthOf = (instant: Instant): Month => {
+  const date = new Date(instant)
+  return `${date.getUTCFullYear()}-${String(date.getUTCMonth() + 1).padStart(2, '0')}`
+}
 
 /** The first instant of the month after the one that holds `instant`. */
 export const nextMonthStart = (instant: Instant): Instant => {

@@ -38,8 +38,11 @@ const audioTokens = (size: InputSize): number =>
     ? 0
     : (Math.ceil(size.audioBytes / AUDIO_CHARACTERS_A_SECOND) + 1) * AUDIO_TOKENS_A_SECOND
 
-const dearest = (rates: Rates, classes: readonly UsageClass[]): Pico =>
-  Math.max(...classes.map((one) => rateOf(rates, one)))
+const dearest = (rates: Rates, classes: readonly UsageClass[]): Pico => {
+  let highest = 0
+  for (const usageClass of classes) highest = Math.max(highest, rateOf(rates, usageClass))
+  return highest
+}
 
 type Dearest = { readonly input: Pico; readonly output: Pico; readonly call: Pico }
 
@@ -47,13 +50,22 @@ type Dearest = { readonly input: Pico; readonly output: Pico; readonly call: Pic
 const dearestRates = (model: Model, size: InputSize, tokens: number): Dearest => {
   const input = size.audioBytes > 0 ? audioClasses : textClasses
   const output = model.capabilities.includes('audio') ? spokenClasses : outputClasses
-  const reached = model.price.tiers.filter((tier) => tokens > tier.aboveInputTokens)
-  const sets = [model.price.rates, ...reached.map((tier) => ratesFor(model.price, tier.aboveInputTokens + 1))]
-  return {
-    input: Math.max(...sets.map((rates) => dearest(rates, input))),
-    output: Math.max(...sets.map((rates) => dearest(rates, output))),
-    call: Math.max(...sets.map((rates) => rateOf(rates, 'call'))),
+  const of = (rates: Rates): Dearest => ({
+    input: dearest(rates, input),
+    output: dearest(rates, output),
+    call: rateOf(rates, 'call'),
+  })
+  let highest = of(model.price.rates)
+  for (const tier of model.price.tiers) {
+    if (tokens <= tier.aboveInputTokens) break
+    const reached = of(ratesFor(model.price, tier.aboveInputTokens + 1))
+    highest = {
+      input: Math.max(highest.input, reached.input),
+      output: Math.max(highest.output, reached.output),
+      call: Math.max(highest.call, reached.call),
+    }
   }
+  return highest
 }
 
 /** The most the call can cost with up to `maxOutput` tokens in each of `choices` answers. */
