@@ -17,7 +17,7 @@ import { usageFinder } from '../metering/find-usage.ts'
 import { vendorDown } from '../routing/vendor-errors.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { type Exchange, VendorFault } from '../transport/exchange.ts'
-import type { Answer } from './answer.ts'
+import type { Answer, ByteStream } from './answer.ts'
 import { ledgerUnavailable } from './answer-whole.ts'
 import { askVendor } from './ask-vendor.ts'
 import { balanceOf, billOf, chargedOf, detailOf, meter, totalsOf } from './bill.ts'
@@ -70,13 +70,20 @@ const onCallerGone = (signal: AbortSignal, stop: () => void): void => {
   else signal.addEventListener('abort', stop, { once: true })
 }
 
-async function* startedWith(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield first
-    yield* rest
-  } finally {
-    await rest.return(undefined)
+/** The stream with its first piece put back; a plain object, since a generator around it would cost every piece anew. */
+const startedWith = (first: Uint8Array, rest: AsyncGenerator<Uint8Array>): ByteStream => {
+  let held: Uint8Array | undefined = first
+  const stream: ByteStream = {
+    next: () => {
+      if (held === undefined) return rest.next()
+      const value = held
+      held = undefined
+      return Promise.resolve({ done: false, value })
+    },
+    return: () => rest.return(undefined),
+    [Symbol.asyncIterator]: () => stream,
   }
+  return stream
 }
 
 /** Reads up to the first event that says anything, so that a vendor that fails at once can be replaced by another. */
@@ -116,11 +123,12 @@ async function* relayStream(
     if (first.length > 0) yield first
     let cut = false
     while (!state.done && state.error === undefined && !cut) {
-      if (!(await relay.keeper.covers(state))) {
+      const covered = relay.keeper.covers(state)
+      if (covered !== true && !(await covered)) {
         cut = true
         break
       }
-      const piece = await nextPiece(exchange)
+      const piece = await exchange.next().catch(brokenOff)
       if (piece === undefined) break
       const out = forward(relay, piece)
       if (out !== undefined) yield out
@@ -142,17 +150,13 @@ async function* relayStream(
       })
       await settleStream(gateway, task, state, { ended, stop: new Uint8Array() })
     }
+    task.trace.onEnded?.()
   }
 }
 
 /** A vendor that breaks off in mid-stream ends the stream; whether it was whole is decided by what it had sent. */
-const nextPiece = async (exchange: Exchange): Promise<Uint8Array | undefined> => {
-  try {
-    return await exchange.next()
-  } catch (fault) {
-    if (fault instanceof VendorFault) return undefined
-    throw fault
-  }
+const brokenOff = (fault: unknown): undefined => {
+  if (!(fault instanceof VendorFault)) throw fault
 }
 
 /** Passes a piece on: its own bytes where nothing in it is held back or rewritten. */

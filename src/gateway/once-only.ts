@@ -8,7 +8,7 @@ import type { JsonBody } from '../core/json-body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import type { IdempotencyRef, StoredAnswer } from '../ledger/words.ts'
 import type { Key } from '../tenancy/key.ts'
-import type { Answer } from './answer.ts'
+import type { Answer, ByteStream } from './answer.ts'
 import type { Gateway } from './gateway.ts'
 import { type Keep, keepIn, newRecording, type Recording } from './recording.ts'
 import type { Running } from './repeats.ts'
@@ -132,7 +132,7 @@ const claim = async (gateway: Gateway, it: First): Promise<string | StoredAnswer
   }
 }
 
-const pump = async (gateway: Gateway, it: First, body: AsyncGenerator<Uint8Array>): Promise<void> => {
+const pump = async (gateway: Gateway, it: First, body: ByteStream): Promise<void> => {
   try {
     for await (const piece of body) it.recording.append(piece)
   } catch (fault) {

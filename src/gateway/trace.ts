@@ -14,6 +14,8 @@ export type Trace = {
   firstByteMs?: number
   charged?: Nano
   ended?: string
+  /** Called when a stream has ended and its charge is known. */
+  onEnded?: () => void
   /** Headers for the answer, whatever it is. */
   readonly headers: Record<string, string>
 }

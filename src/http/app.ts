@@ -38,30 +38,17 @@ export const createApp = (gateway: Gateway): App => {
 }
 
 const respond = (gateway: Gateway, trace: Trace, answer: Answer): Response => {
+  const { body, status } = answer
   const headers = {
     ...answer.headers,
     ...trace.headers,
     'x-request-id': trace.callId,
     ...rateHeadersOf(trace),
   }
-  const body =
-    answer.body instanceof Uint8Array ? answer.body : loggedStream(gateway, trace, answer.status, answer.body)
-  if (answer.body instanceof Uint8Array) logCall(gateway, trace, answer.status)
-  return new Response(body, { status: answer.status, headers })
-}
-
-/** A stream's log line is written when it has ended, with what it cost. */
-async function* loggedStream(
-  gateway: Gateway,
-  trace: Trace,
-  status: number,
-  body: AsyncGenerator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body
-  } finally {
-    logCall(gateway, trace, status)
-  }
+  if (body instanceof Uint8Array || trace.ended !== undefined) logCall(gateway, trace, status)
+  // A stream's line is written when it has ended, with what it cost.
+  else trace.onEnded = () => logCall(gateway, trace, status)
+  return new Response(body, { status, headers })
 }
 
 const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown): Response => {
