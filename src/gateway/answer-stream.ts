@@ -201,14 +201,19 @@ const settleStream = async (
   const detail = detailOf(gateway, task, metered, ended)
   const tail = (extra: string) =>
     tailEvents(state, task.call.showUsage ? { totals: totalsOf(metered), bill, extra } : undefined, bill.cost)
+  if (task.keep !== undefined && ended === 'vendor_failed') {
+    // The key's next attempt runs under the same id and is charged then: one key, one charge.
+    task.trace.charged = 0n
+    task.hold.void()
+    return stop
+  }
   if (task.keep !== undefined) {
     const last = tail('')
-    const whole = ended === 'ok' || ended === 'cost_ceiling'
     const answer = {
       ref: task.keep.ref,
       answer: { status: 200, headers: streamHeaders, body: task.keep.textWith([stop, last]) },
     }
-    await task.hold.settle(metered.cost, detail, whole ? answer : undefined)
+    await task.hold.settle(metered.cost, detail, answer)
     return last
   }
   const { remaining } = await task.hold.settle(metered.cost, detail)
