@@ -1,7 +1,7 @@
 /** The book of one process: keys it knows, money it leased, calls it has open; backed by the store. */
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
-import { Refusal, refuse } from '../core/refusal.ts'
+import { Refusal, unavailable } from '../core/refusal.ts'
 import type { Clock } from '../core/time.ts'
 import type { InstanceId } from '../ledger/words.ts'
 import type { Beat, Store } from '../store/port.ts'
@@ -178,9 +178,3 @@ export const createBook = (parts: BookParts): Book => {
     },
   }
 }
-
-const unavailable = (reason: string): Refusal =>
-  refuse('service_unavailable', `${reason} Nothing was charged. Try again in 2 s.`, {
-    members: { retry_after: 2 },
-    headers: { 'retry-after': '2' },
-  })

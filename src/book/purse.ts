@@ -4,7 +4,7 @@
  */
 import { disabledKey, unknownKey } from '../admission/caller.ts'
 import { greatest, type Nano } from '../core/money.ts'
-import { type Refusal, refuse } from '../core/refusal.ts'
+import { type Refusal, unavailable } from '../core/refusal.ts'
 import { type Clock, monthOf } from '../core/time.ts'
 import type { GrantRefused, InstanceId, LeaseId } from '../ledger/words.ts'
 import type { LedgerStore } from '../store/port.ts'
@@ -210,8 +210,4 @@ export const createPurses = (parts: PursesParts): Purses => {
   }
 }
 
-const unreachable = (): Refusal =>
-  refuse('service_unavailable', 'The ledger cannot be reached; nothing was charged. Try again in 2 s.', {
-    members: { retry_after: 2 },
-    headers: { 'retry-after': '2' },
-  })
+const unreachable = (): Refusal => unavailable('The ledger cannot be reached.')

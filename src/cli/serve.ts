@@ -61,7 +61,6 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
       ),
   })
   log.info('listening', { instance })
-  process.stdout.write(greeting(config, sold, `http://${config.host}:${server.port}`, token))
   onSignals((signal) => {
     if (signal > 1) return void setTimeout(() => process.exit(0), SECOND_SIGNAL_MS)
     log.info('draining', { instance })
@@ -72,6 +71,8 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
       .then(() => store.close())
       .finally(() => process.exit(0))
   })
+  // Said last: whoever reads it may send a signal at once.
+  process.stdout.write(greeting(config, sold, `http://${config.host}:${server.port}`, token))
   await new Promise<never>(() => undefined)
 }
 

@@ -174,6 +174,13 @@ export const refuse = (
   extra?: { members?: Record<string, Member>; headers?: Record<string, string> },
 ): Refusal => new Refusal(code, message, extra)
 
+/** The 503 of a server that cannot take the call now; nothing was charged. */
+export const unavailable = (reason: string): Refusal =>
+  new Refusal('service_unavailable', `${reason} Nothing was charged; try again in 2 s.`, {
+    members: { retry_after: 2 },
+    headers: { 'retry-after': '2' },
+  })
+
 /** The refusal for one bad field; `param` is its path in the body or the name of the header. */
 export const invalid = (param: string, message: string): Refusal =>
   new Refusal('invalid_parameter', message, { members: { param } })

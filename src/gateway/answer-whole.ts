@@ -1,6 +1,6 @@
 /** An answer in one piece: nothing reaches the caller before the charge is durable. */
 import type { JsonBody } from '../core/json-body.ts'
-import { refuse } from '../core/refusal.ts'
+import { type Refusal, unavailable } from '../core/refusal.ts'
 import { deliveredCharacters, readReply, writeReply } from '../dialects/chat-reply.ts'
 import { usageFinder } from '../metering/find-usage.ts'
 import { type Exchange, VendorFault } from '../transport/exchange.ts'
@@ -24,11 +24,7 @@ export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer>
 }
 
 /** The 503 of a call whose intent could not be made durable. */
-export const ledgerUnavailable = () =>
-  refuse('service_unavailable', 'The ledger cannot be reached; nothing was charged. Try again in 2 s.', {
-    members: { retry_after: 2 },
-    headers: { 'retry-after': '2' },
-  })
+export const ledgerUnavailable = (): Refusal => unavailable('The ledger cannot be reached.')
 
 const readWhole = async (exchange: Exchange, task: Task): Promise<JsonBody> => {
   const reply = readReply(await exchange.all(), task.call.kind === 'chat' ? 'choices' : 'data')
