@@ -2,7 +2,7 @@
 import type { Call } from '../core/call.ts'
 import { bodyOf, isObject, type JsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
-import { invalid, Refusal, refuse } from '../core/refusal.ts'
+import { invalid, Refusal, refuse, unavailable } from '../core/refusal.ts'
 import { decodeChatCall } from '../dialects/chat-call.ts'
 import { decodeEmbeddingsCall } from '../dialects/embeddings.ts'
 import { modelNameOf } from '../dialects/field-checks.ts'
@@ -13,13 +13,15 @@ import { HelperRefusal } from './helper-refusal.ts'
 import { readBody } from './read-body.ts'
 import type { Handler, HttpCall } from './routes.ts'
 
-const answerCall = (
+const answerCall = async (
   gateway: Gateway,
   call: HttpCall,
   endpoint: string,
   decode: Incoming['decode'],
 ): Promise<Answer> => {
   const { headers } = call.request
+  if (gateway.book.health().openCalls >= gateway.options.openCallsMax)
+    throw unavailable('The server has as many calls open as it takes.')
   return runCall(
     gateway,
     {

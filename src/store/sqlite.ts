@@ -15,6 +15,8 @@ import {
 } from './engine.ts'
 
 const BUSY_MS = 5_000
+const LOG_PAGES = 8_000
+const CACHE_KB = 64_000
 
 type Connection = {
   readonly run: (text: string, params: readonly Value[]) => readonly Row[]
@@ -39,6 +41,9 @@ const connect = (
   database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
   database.run('PRAGMA journal_mode = WAL')
   database.run(`PRAGMA synchronous = ${synchronous}`)
+  // A longer log before it is folded into the file: pages that change often are folded once.
+  database.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`)
+  database.run(`PRAGMA cache_size = -${CACHE_KB}`)
   database.run('PRAGMA foreign_keys = ON')
   if (now !== undefined) database.run('CREATE TEMP TABLE clock AS SELECT 0 AS ms')
   const prepared = new Map<string, Prepared<Row, Value[]>>()

@@ -210,3 +210,14 @@ test('max_tokens above the model is an invalid parameter', async () => {
   const refused = await call(token, { max_tokens: testModel('small').maxOutputTokens + 1 })
   expect([refused.status, (await jsonOf(refused)).error.param]).toEqual([400, 'max_tokens'])
 })
+
+test('a server that has as many calls open as it takes refuses before it reads', async () => {
+  const full = await startTestServer({ options: { openCallsMax: 0 } })
+  const refused = await full.post('/v1/chat/completions', '{')
+  expect([refused.status, refused.headers.get('retry-after'), (await jsonOf(refused)).error.code]).toEqual([
+    503,
+    '2',
+    'service_unavailable',
+  ])
+  await full.stop()
+})
