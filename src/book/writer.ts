@@ -69,7 +69,9 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
     const batch = batchOf(instance, ops)
     for (let pauseMs = RESEND_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RESEND_LONGEST_MS)) {
       try {
-        conclude(ops, await store.flush(batch))
+        const result = await store.flush(batch)
+        dropSettlesOf(ops.filter((op) => op.kind === 'intent' && !result.opened.has(op.intent.callId)))
+        conclude(ops, result)
         return
       } catch (error) {
         if (error instanceof Violation) return poisoned(ops, error)
@@ -77,6 +79,17 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
         await clock.sleep(pauseMs)
       }
     }
+  }
+
+  /** A charge that waits behind an intent which was fenced must not be sent: its call may not answer. */
+  const dropSettlesOf = (fenced: readonly Op[]): void => {
+    if (fenced.length === 0) return
+    const calls = new Set(fenced.map((op) => (op.kind === 'intent' ? op.intent.callId : '')))
+    const isDropped = (op: Op): boolean => op.kind === 'settle' && calls.has(op.settle.callId)
+    const dropped = queue.filter(isDropped)
+    if (dropped.length === 0) return
+    queue = queue.filter((op) => !isDropped(op))
+    conclude(dropped, { opened: new Set(), extended: new Set(), settled: new Map() })
   }
 
   /** A law of the ledger refused the batch: a bug. The operations are sent one by one, so that only the guilty fails. */

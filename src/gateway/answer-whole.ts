@@ -1,4 +1,6 @@
 /** An answer in one piece: nothing reaches the caller before the charge is durable. */
+
+import type { Settled } from '../book/words.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import { type Refusal, unavailable } from '../core/refusal.ts'
 import { deliveredCharacters, readReply, writeReply } from '../dialects/chat-reply.ts'
@@ -15,7 +17,8 @@ export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer>
   try {
     const { opened: reply } = await askVendor(gateway, task, (exchange) => readWhole(exchange, task))
     task.trace.firstByteMs = gateway.clock.monotonicMs() - task.trace.startedMs
-    if (!(await task.hold.opened)) throw ledgerUnavailable()
+    // Nothing goes out before the charge is durable, and the charge follows the intent in the writer's queue: a vendor
+    // that is faster than a commit shares one with its intent.
     settling = true
     return await settleWhole(gateway, task, reply)
   } finally {
@@ -42,7 +45,7 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: JsonBody): Promi
   trace.charged = chargedOf(task, metered)
   trace.ended = 'ok'
   if (keep === undefined) {
-    const { remaining } = await task.hold.settle(metered.cost, detail)
+    const { remaining } = await settled(task, task.hold.settle(metered.cost, detail))
     return {
       status: 200,
       headers,
@@ -51,9 +54,17 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: JsonBody): Promi
   }
   // A kept answer is written before the balance is known, so that repeats are the same to the byte.
   const body = writeReply(reply, totalsOf(metered), bill, undefined)
-  await task.hold.settle(metered.cost, detail, {
-    ref: keep.ref,
-    answer: { status: 200, headers, body: new TextDecoder().decode(body) },
-  })
+  const answer = { status: 200, headers, body: new TextDecoder().decode(body) }
+  await settled(task, task.hold.settle(metered.cost, detail, { ref: keep.ref, answer }))
   return { status: 200, headers, body }
+}
+
+/** A charge that found no open call: its intent was fenced, so nothing was charged and nothing may be answered. */
+const settled = async (task: Task, settling: Promise<Settled>): Promise<Settled> => {
+  try {
+    return await settling
+  } catch (fault) {
+    if (await task.hold.opened) throw fault
+    throw ledgerUnavailable()
+  }
 }

@@ -185,18 +185,19 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     const admitted = world.now()
     const clockSleep = (ms: number) =>
       new Promise<void>((resolve) => after(ms, () => !process.dead && resolve()))
-    const opened = await hold.opened
-    if (!opened) return hit('intent refused')
-    await clockSleep(pick(1, random() < 0.05 ? LONGEST_CALL_MS - 500 : 400))
+    // A stream waits for its intent before its first byte; a whole answer lets its charge follow it.
+    const streams = random() < 0.6
+    if (streams && !(await hold.opened)) return hit('intent refused')
+    await clockSleep(streams ? pick(1, random() < 0.05 ? LONGEST_CALL_MS - 500 : 400) : pick(0, 20))
     const basic = (amount * BigInt(pick(1, 120))) / 100n
     let cost = basic
-    if (random() < 0.2) {
+    if (streams && random() < 0.3) {
       const extended = await hold.extend(amount * 2n, basic / 2n)
       hit(extended ? 'extended' : 'extension refused')
       if (extended) cost += amount / 2n
       await clockSleep(pick(1, 200))
     }
-    if (random() < 0.1) hold.checkpoint(basic / 2n)
+    if (streams && random() < 0.15) hold.checkpoint(basic / 2n)
     if (random() < 0.08) {
       hit('voided')
       return hold.void()

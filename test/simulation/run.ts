@@ -26,6 +26,7 @@ const mustReach = [
   'hold: sub_wallet',
   'hold: stop_at_remaining_usd',
   'bill: exact',
+  'settle refused',
 ]
 
 const option = (name: string, fallback: number): number => {
