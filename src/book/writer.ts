@@ -7,7 +7,15 @@
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
-import type { CallId, FlushBatch, InstanceId, Intent, Progress, Settle } from '../ledger/words.ts'
+import type {
+  CallId,
+  FlushBatch,
+  FlushResult,
+  InstanceId,
+  Intent,
+  Progress,
+  Settle,
+} from '../ledger/words.ts'
 import { Violation } from '../store/engine.ts'
 import type { LedgerStore } from '../store/port.ts'
 
@@ -48,6 +56,8 @@ export type Writer = {
 }
 
 const BATCH_MAX = 256
+/** The outcome of operations that had no effect. */
+const NOTHING: FlushResult = { opened: new Set(), extended: new Set(), settled: new Map() }
 const INTENT_WAIT_MS = 2_000
 const RESEND_FIRST_MS = 20
 const RESEND_LONGEST_MS = 500
@@ -66,15 +76,23 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
   let waiting: (() => void)[] = []
 
   const send = async (ops: readonly Op[]): Promise<void> => {
+    const result = await flushed(ops)
+    if (result === 'refused') return poisoned(ops)
+    dropSettlesOf(ops.filter((op) => op.kind === 'intent' && !result.opened.has(op.intent.callId)))
+    conclude(ops, result)
+  }
+
+  /** The outcome of a batch, however long it takes to learn it; `refused` when a law of the ledger stopped it. */
+  const flushed = async (ops: readonly Op[]): Promise<FlushResult | 'refused'> => {
     const batch = batchOf(instance, ops)
     for (let pauseMs = RESEND_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RESEND_LONGEST_MS)) {
       try {
-        const result = await store.flush(batch)
-        dropSettlesOf(ops.filter((op) => op.kind === 'intent' && !result.opened.has(op.intent.callId)))
-        conclude(ops, result)
-        return
+        return await store.flush(batch)
       } catch (error) {
-        if (error instanceof Violation) return poisoned(ops, error)
+        if (error instanceof Violation) {
+          log.error('the ledger refused a batch', { ops: ops.length, error: error.message })
+          return 'refused'
+        }
         log.warn('flush is sent again', { ops: ops.length, error: String(error) })
         await clock.sleep(pauseMs)
       }
@@ -89,17 +107,13 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
     const dropped = queue.filter(isDropped)
     if (dropped.length === 0) return
     queue = queue.filter((op) => !isDropped(op))
-    conclude(dropped, { opened: new Set(), extended: new Set(), settled: new Map() })
+    conclude(dropped, NOTHING)
   }
 
-  /** A law of the ledger refused the batch: a bug. The operations are sent one by one, so that only the guilty fails. */
-  const poisoned = async (ops: readonly Op[], error: Violation): Promise<void> => {
-    if (ops.length > 1) {
-      for (const op of ops) await send([op])
-      return
-    }
-    log.error('the ledger refused an operation', { kind: ops[0]?.kind, error: error.message })
-    conclude(ops, { opened: new Set(), extended: new Set(), settled: new Map() })
+  /** A refused batch is a bug: its operations are sent one by one, so that only the guilty fails. */
+  const poisoned = async (ops: readonly Op[]): Promise<void> => {
+    if (ops.length === 1) return conclude(ops, NOTHING)
+    for (const op of ops) await send([op])
   }
 
   const pump = async (): Promise<void> => {
@@ -189,7 +203,7 @@ const batchOf = (instance: InstanceId, ops: readonly Op[]): FlushBatch => {
   return { instance, intents, progress, settles, voids }
 }
 
-const conclude = (ops: readonly Op[], result: Awaited<ReturnType<LedgerStore['flush']>>): void => {
+const conclude = (ops: readonly Op[], result: FlushResult): void => {
   for (const op of ops)
     switch (op.kind) {
       case 'intent':

@@ -61,26 +61,29 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
       ),
   })
   log.info('listening', { instance })
-  onSignals((signal) => {
-    if (signal > 1) return void setTimeout(() => process.exit(0), SECOND_SIGNAL_MS)
+  onFirstSignal(() => {
     log.info('draining', { instance })
     // New calls are refused from here on; those that run end well, and their leases go back.
-    const drained = book.drain(config.drainMs)
-    return void drained
+    return book
+      .drain(config.drainMs)
       .then(() => server.stop())
       .then(() => store.close())
-      .finally(() => process.exit(0))
   })
   // Said last: whoever reads it may send a signal at once.
   process.stdout.write(greeting(config, sold, `http://${config.host}:${server.port}`, token))
   await new Promise<never>(() => undefined)
 }
 
-const onSignals = (take: (signal: number) => void): void => {
+/** The first signal drains and ends the process; a second one shortens the wait. */
+const onFirstSignal = (drain: () => Promise<unknown>): void => {
   let signals = 0
-  const count = () => take(++signals)
-  process.on('SIGTERM', count)
-  process.on('SIGINT', count)
+  const take = () => {
+    signals++
+    if (signals === 1) void drain().finally(() => process.exit(0))
+    else setTimeout(() => process.exit(0), SECOND_SIGNAL_MS)
+  }
+  process.on('SIGTERM', take)
+  process.on('SIGINT', take)
 }
 
 /** What the operator reads first: the address, the key if it is new, a call to try, and what is on. */
