@@ -1,5 +1,6 @@
 /** The books against what the callers saw. */
 import { SQL } from 'bun'
+import { TOTAL_SECONDS } from './gateways.ts'
 import type { Load } from './load.ts'
 import type { Revocations } from './revocation.ts'
 
@@ -43,6 +44,24 @@ export const auditSampler = (url: string): Sampler => {
       running = false
       await loop
     },
+  }
+}
+
+/** A lease, the longest call after it, and some rounds of the reaper: what was orphaned must be closed by then. */
+const RECOVERY_MS = (10 + TOTAL_SECONDS + 5 + 12) * 1000
+
+/** Waits until nothing is held, or until it should have been long ago; the checks then say what is left. */
+export const untilRecovered = async (url: string): Promise<void> => {
+  const sql = new SQL(url, { max: 1 })
+  try {
+    for (const until = Date.now() + RECOVERY_MS; Date.now() < until; await Bun.sleep(500)) {
+      const [row] = await sql.unsafe(
+        `select (select count(*) from inflight)::int as calls, (select coalesce(sum(held), 0) from account)::text as held`,
+      )
+      if (row.calls === 0 && row.held === '0') return
+    }
+  } finally {
+    await sql.close()
   }
 }
 

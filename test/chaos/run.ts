@@ -6,8 +6,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { startEmbedded } from '../postgres.ts'
-import { auditSampler, checkBooks } from './checks.ts'
-import { command, environmentFor, startGateways, TOTAL_SECONDS, untilUp } from './gateways.ts'
+import { auditSampler, checkBooks, untilRecovered } from './checks.ts'
+import { command, environmentFor, startGateways, untilUp } from './gateways.ts'
 import { startLoad } from './load.ts'
 import { faults, startProxy } from './proxy.ts'
 import { startRevocations } from './revocation.ts'
@@ -78,8 +78,7 @@ const main = async (): Promise<number> => {
     await load.stop()
     const memory = gateways.memory()
     await Promise.all(gateways.addresses.map((address) => untilUp(address, 30)))
-    // What was orphaned is closed after the longest call.
-    await Bun.sleep((TOTAL_SECONDS + 9) * 1000)
+    await untilRecovered(postgres.url)
     await gateways.stop()
     await sampler.stop()
     return await checkBooks({
