@@ -26,6 +26,13 @@ export const unknownKey = (): Refusal =>
     },
   )
 
+/** The 404 of a sub-wallet that is not there, or not this key's. */
+export const unknownSubWallet = (): Refusal =>
+  refuse(
+    'not_found',
+    'There is no such sub-wallet, or it is not yours; GET /api/wallet/sub-wallets lists those you have.',
+  )
+
 const reasons = {
   self: 'It was disabled through its own limits endpoint; PUT {"disabled": false} there enables it.',
   operator: 'It was disabled by the operator or the reseller.',

@@ -1,34 +1,45 @@
-/** The caller's own ceiling on the cost of one call. */
+/** Ceilings on the cost of one call: the caller's own, and that of the wallet's rules. */
 import { decimalFromNano, type Nano, nanoFromDecimal } from '../core/money.ts'
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 
-/** Nano-USD, or undefined when the caller set none. */
-export type Ceiling = Nano | undefined
+/** What one call may cost, and who says so: the caller, or a rule of the wallet. */
+type CallLimit = { readonly amount: Nano; readonly name: 'max_cost' | 'per_call_max_usd' }
+
+/** Undefined when nobody set one. */
+export type Ceiling = CallLimit | undefined
 
 /** Reads `X-Max-Cost-Usd`: a decimal string of USD with at most nine decimals. */
 export const readCeiling = (header: string | undefined): Ceiling | Refusal => {
   if (header === undefined) return undefined
   const amount = nanoFromDecimal(header)
-  return (
-    amount ??
-    invalid(
-      'X-Max-Cost-Usd',
-      "'X-Max-Cost-Usd' must be a decimal amount of USD such as 0.05, with at most nine decimals.",
-    )
-  )
+  return amount === undefined
+    ? invalid(
+        'X-Max-Cost-Usd',
+        "'X-Max-Cost-Usd' must be a decimal amount of USD such as 0.05, with at most nine decimals.",
+      )
+    : { amount, name: 'max_cost' }
 }
 
-/** The 402 of a call that cannot be answered within the caller's ceiling. */
-export const ceilingExceeded = (required: Nano, ceiling: Nano, credits: (amount: Nano) => number): Refusal =>
+/** The ceiling under a rule of the wallet, whichever is lower. */
+export const lowerOf = (ceiling: Ceiling, perCallMax: Nano | undefined): Ceiling =>
+  perCallMax !== undefined && (ceiling === undefined || perCallMax < ceiling.amount)
+    ? { amount: perCallMax, name: 'per_call_max_usd' }
+    : ceiling
+
+const names = {
+  max_cost: 'X-Max-Cost-Usd',
+  per_call_max_usd: "the wallet's rule per_call_max_usd",
+} as const
+
+/** The 402 of a call that cannot be answered within what it may cost. */
+export const ceilingExceeded = (
+  required: Nano,
+  { amount, name }: CallLimit,
+  credits: (amount: Nano) => number,
+): Refusal =>
   refuse(
     'max_cost_exceeded',
-    `The call may cost up to ${decimalFromNano(required)} USD, more than X-Max-Cost-Usd allows (${decimalFromNano(ceiling)}). ` +
+    `The call may cost up to ${decimalFromNano(required)} USD, more than ${names[name]} allows (${decimalFromNano(amount)}). ` +
       'Lower max_tokens or raise the ceiling.',
-    {
-      members: {
-        required_credits: credits(required),
-        available_credits: credits(ceiling),
-        limit: 'max_cost',
-      },
-    },
+    { members: { required_credits: credits(required), available_credits: credits(amount), limit: name } },
   )

@@ -2,18 +2,21 @@
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import { Refusal, unavailable } from '../core/refusal.ts'
-import type { Clock } from '../core/time.ts'
+import type { Clock, Instant } from '../core/time.ts'
 import type { InstanceId } from '../ledger/words.ts'
 import type { Beat, Store } from '../store/port.ts'
 import { createHeartbeat, type Nudge, untilKnown } from './heartbeat.ts'
+import type { Journal } from './journal.ts'
 import { createKnownKeys } from './known-keys.ts'
+import { createKnownRules } from './known-rules.ts'
+import { createNews } from './news.ts'
 import { OpenHold } from './open-hold.ts'
-import { createPurses } from './purse.ts'
+import { createPurses, roomOf } from './purse.ts'
 import { createRates } from './rates.ts'
 import type { Book, BookHealth, HoldAsk, HoldRefused } from './words.ts'
 import { createWriter } from './writer.ts'
 
-export type BookParts = {
+type BookParts = {
   readonly store: Store
   readonly clock: Clock
   /** Name of this process; never used again after it ends. */
@@ -21,6 +24,8 @@ export type BookParts = {
   readonly random: () => number
   readonly log: Log
   readonly nudge?: Nudge
+  /** Where settlements wait while the ledger is away; for a ledger that is not on this machine. */
+  readonly journal?: Journal | undefined
   /** The longest a call may run; orphans of a crash are charged and closed after it. */
   readonly longestCallMs?: number
 }
@@ -34,9 +39,9 @@ const LONGEST_CALL_MS = 15 * 60_000
 const STALE_WAITS = 3
 
 export const createBook = (parts: BookParts): Book => {
-  const { store, clock, instance, log, nudge } = parts
+  const { store, clock, instance, log, nudge, journal } = parts
   const keys = createKnownKeys(store, clock)
-  const writer = createWriter({ store, clock, instance, log })
+  const writer = createWriter({ store, clock, instance, log, journal })
   const open = new Set<OpenHold>()
   let draining = false
   let nothingOpen: (() => void) | undefined
@@ -50,10 +55,11 @@ export const createBook = (parts: BookParts): Book => {
   }
 
   const purses = createPurses({ store, clock, instance, random: parts.random, keys, mayAdmit })
+  const rules = createKnownRules(store)
+  const learn = createNews({ keys, rules, purses })
 
   const onBeat = (beat: Beat): void => {
-    // What a changed limit no longer allows must not be admitted from room leased under the old one.
-    for (const key of beat.changed) if (keys.learn(key)) void purses.giveBack(key.id)
+    void learn({ keys: beat.changed, rules: beat.rules, subWallets: beat.subWallets })
     purses.answerRecall(beat.recalled)
     purses.giveBackIdle()
     rates.returnIdle()
@@ -61,6 +67,9 @@ export const createBook = (parts: BookParts): Book => {
 
   const heartbeat = createHeartbeat({ store, clock, instance, log, nudge, onBeat })
   const rates = createRates({ store, clock, liveInstances: heartbeat.liveInstances })
+
+  const knownSince = (at: Instant): Promise<void> =>
+    untilKnown({ store, clock, nudge }, at, heartbeat.beatNow)
 
   /** Knowledge that is merely late is fetched; a ledger that does not answer leaves the refusal. */
   const untilFresh = async (): Promise<void> => {
@@ -88,11 +97,24 @@ export const createBook = (parts: BookParts): Book => {
     }
   }
 
+  /** Brings into the ledger what processes that were killed had to leave in their journals. */
+  const settleLeft = async (): Promise<void> => {
+    for (const { settles, remove } of (await journal?.left()) ?? []) {
+      const charged = await Promise.all(settles.map(writer.resettle))
+      if (charged.every((one) => one)) await remove()
+    }
+  }
+
   const holdParts = {
     writer,
     log,
     more: async (hold: OpenHold, extra: Nano): Promise<boolean> => {
-      const taken = await purses.take({ keyId: hold.key.id, amount: extra, useful: 0n })
+      const taken = await purses.take({
+        ...roomOf(hold.key, hold.sub),
+        account: hold.account,
+        amount: extra,
+        useful: 0n,
+      })
       if (taken instanceof Refusal || 'outcome' in taken) return false
       if (taken === hold.lease) return true
       // The key's lease was replaced since: room on another lease cannot cover this call.
@@ -106,19 +128,23 @@ export const createBook = (parts: BookParts): Book => {
   }
 
   const holdNow = async (ask: HoldAsk): Promise<OpenHold | HoldRefused | Refusal> => {
-    const { callId, key, amount, useful } = ask
-    const taken = await purses.take({ keyId: key.id, amount, useful })
+    const { callId, key, sub, account, amount, useful } = ask
+    const taken = await purses.take({ ...roomOf(key, sub), account, amount, useful })
     if (taken instanceof Refusal || 'outcome' in taken) return taken
-    const hold = new OpenHold(holdParts, { callId, key, lease: taken, amount })
+    const hold = new OpenHold(holdParts, { callId, key, sub, account, lease: taken, amount })
     open.add(hold)
     return hold
   }
 
   return {
     start: async () => {
+      const leftSettled = settleLeft().catch((error: unknown) =>
+        log.error('a journal cannot be read', { error: String(error) }),
+      )
       await heartbeat.start()
       void reapForEver()
       void expireForEver()
+      await leftSettled
     },
     caller: async (hash) => {
       if (!heartbeat.fresh()) await untilFresh()
@@ -146,16 +172,24 @@ export const createBook = (parts: BookParts): Book => {
     changeKey: async (id, change) => {
       const changed = await store.changeKey(id, change)
       if (changed === undefined) return undefined
-      if (keys.learn(changed.key)) await purses.giveBack(id)
-      await untilKnown({ store, clock, nudge }, changed.at, heartbeat.beatNow)
+      await learn({ keys: [changed.key] })
+      await knownSince(changed.at)
       return changed.key
     },
     deleteKey: async (id) => {
       const deleted = await store.deleteKey(id)
       if (deleted === undefined) return false
-      await untilKnown({ store, clock, nudge }, deleted.at, heartbeat.beatNow)
+      await knownSince(deleted.at)
       return true
     },
+    rules: async (walletId) => {
+      try {
+        return (await rules.of(walletId)).rules
+      } catch {
+        return unavailable('The ledger cannot be reached.')
+      }
+    },
+    untilKnown: knownSince,
     health: (): BookHealth => ({
       fresh: heartbeat.fresh(),
       openCalls: open.size,

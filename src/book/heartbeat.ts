@@ -8,7 +8,7 @@ import type { InstanceId } from '../ledger/words.ts'
 import type { Beat, InstanceStore } from '../store/port.ts'
 
 /** How long knowledge counts as fresh, on every process and for who waits for them. */
-export const FRESH_MS = 2_000
+const FRESH_MS = 2_000
 /** Kept off it for clocks that run at different rates. */
 const FRESH_MARGIN_MS = 200
 const BEAT_MS = 100
@@ -20,7 +20,7 @@ export type Nudge = {
   onTold(listener: () => void): void
 }
 
-export type Heartbeat = {
+type Heartbeat = {
   /** Beats until stopped; resolves after the first beat that succeeded. */
   start(): Promise<void>
   fresh(): boolean
@@ -30,7 +30,7 @@ export type Heartbeat = {
   stop(): Promise<void>
 }
 
-export type HeartbeatParts = {
+type HeartbeatParts = {
   readonly store: InstanceStore
   readonly clock: Clock
   readonly instance: InstanceId

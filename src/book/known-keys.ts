@@ -3,13 +3,13 @@
  * heartbeat proves that no change can have been missed.
  */
 import type { Clock } from '../core/time.ts'
-import type { TenancyStore } from '../store/port.ts'
-import type { Key, KeyId } from '../tenancy/key.ts'
+import type { TenancyStore } from '../store/tenancy-port.ts'
+import { isKnown, type Key, type KeyId } from '../tenancy/key.ts'
 
 export type KnownKeys = {
   /** The newest known state; undefined when it was never read. */
   get(id: KeyId): Key | undefined
-  /** By the hash of its token: from memory, else from the store. Deleted and unknown keys are undefined. */
+  /** By the hash of its token: from memory, else from the store. Deleted and unknown keys are undefined, and those of trials that are over. */
   find(hash: string): Key | undefined | Promise<Key | undefined>
   /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
   learn(key: Key): boolean
@@ -37,7 +37,7 @@ export const createKnownKeys = (store: Pick<TenancyStore, 'key' | 'keyByHash'>, 
 
   const current = (id: KeyId): Key | undefined => {
     const key = keys.get(id)
-    return key === undefined || key.deleted ? undefined : key
+    return key === undefined || !isKnown(key, clock.now()) ? undefined : key
   }
 
   const load = async (hash: string): Promise<Key | undefined> => {

@@ -1,13 +1,13 @@
 /** One open call's money: taken from a lease, made durable, extended, and ended once by a charge or a void. */
 import type { Log } from '../core/log.ts'
 import { least, type Nano } from '../core/money.ts'
-import type { CallId, Settle, UsageDetail } from '../ledger/words.ts'
+import type { AccountId, CallId, Settle, UsageDetail } from '../ledger/words.ts'
 import type { Key } from '../tenancy/key.ts'
 import { endHold, type Lease } from './lease.ts'
 import type { Hold, Settled } from './words.ts'
 import type { Writer } from './writer.ts'
 
-export type HoldParts = {
+type HoldParts = {
   readonly writer: Writer
   readonly log: Log
   /** Takes further room for this call, on the lease it has. */
@@ -15,18 +15,34 @@ export type HoldParts = {
   readonly ended: (hold: OpenHold) => void
 }
 
+type HeldCall = {
+  readonly callId: CallId
+  readonly key: Key
+  readonly sub: string | undefined
+  readonly account: AccountId | undefined
+  readonly lease: Lease
+  readonly amount: Nano
+}
+
 export class OpenHold implements Hold {
   readonly callId: CallId
   readonly key: Key
+  /** The sub-wallet that the call named. */
+  readonly sub: string | undefined
+  /** What pays when it is not the key's wallet. */
+  readonly account: AccountId | undefined
   readonly lease: Lease
   readonly opened: Promise<boolean>
   readonly #parts: HoldParts
   #amount: Nano
   #over = false
+  #voided: Promise<void> = Promise.resolve()
 
-  constructor(parts: HoldParts, it: { callId: CallId; key: Key; lease: Lease; amount: Nano }) {
+  constructor(parts: HoldParts, it: HeldCall) {
     this.callId = it.callId
     this.key = it.key
+    this.sub = it.sub
+    this.account = it.account
     this.lease = it.lease
     this.#parts = parts
     this.#amount = it.amount
@@ -60,6 +76,8 @@ export class OpenHold implements Hold {
   }
 
   settle(cost: Nano, detail: UsageDetail, answer?: Settle['answer']): Promise<Settled> {
+    // Its intent was given up while the call ran.
+    if (this.#over) return Promise.reject(new Error(`call ${this.callId} was over before it was settled`))
     const charge = least(cost, this.#amount)
     const excess = cost - charge
     this.#end()
@@ -72,30 +90,40 @@ export class OpenHold implements Hold {
     const settle: Settle = {
       callId: this.callId,
       leaseId: this.lease.id,
-      walletId: this.key.walletId,
+      walletId: this.account ?? this.key.walletId,
       charge,
       excess,
       detail,
       ...(answer === undefined ? {} : { answer }),
     }
     return new Promise((resolve, reject) => {
-      this.#parts.writer.settle(settle, (remaining) => {
-        endHold(this.lease, this.#amount, remaining === undefined ? 0n : charge)
-        this.#parts.ended(this)
-        if (remaining === undefined) reject(new Error(`call ${this.callId} was not open when it was settled`))
-        else resolve({ charged: charge, remaining })
+      this.#parts.writer.settle(settle, {
+        kept: () => resolve({ charged: charge, remaining: undefined }),
+        dropped: () => reject(new Error(`the intent of call ${this.callId} was given up`)),
+        // Until the ledger has the charge it counts the call as open, and so the lease does too.
+        done: (remaining) => {
+          endHold(this.lease, this.#amount, remaining === undefined ? 0n : charge)
+          this.#parts.ended(this)
+          if (remaining === undefined)
+            reject(new Error(`call ${this.callId} was not open when it was settled`))
+          else resolve({ charged: charge, remaining })
+        },
       })
     })
   }
 
-  void(): void {
-    if (this.#over) return
+  void(): Promise<void> {
+    if (this.#over) return this.#voided
     this.#end()
-    // The room is free again only when the ledger has forgotten the intent.
-    this.#parts.writer.void(this.callId, () => {
-      endHold(this.lease, this.#amount, 0n)
-      this.#parts.ended(this)
+    this.#voided = new Promise((resolve) => {
+      // The room is free again only when the ledger has forgotten the intent.
+      this.#parts.writer.void(this.callId, () => {
+        endHold(this.lease, this.#amount, 0n)
+        this.#parts.ended(this)
+        resolve()
+      })
     })
+    return this.#voided
   }
 
   #end(): void {

@@ -31,13 +31,13 @@ const REASK_MS = 250
 const REASK_LEAST_MS = 50
 const DRIFT = 0.01
 
-export type Rates = {
+type Rates = {
   take(keyId: KeyId, limit: number): RateVerdict | Promise<RateVerdict>
   /** Returns chunks that lay unused since the last beat. */
   returnIdle(): void
 }
 
-export type RatesParts = {
+type RatesParts = {
   readonly store: RateStore
   readonly clock: Clock
   readonly liveInstances: () => number

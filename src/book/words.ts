@@ -1,11 +1,18 @@
 /** What the book offers to the gateway: who calls, may they, and holds on their money. */
-
 import type { Nano } from '../core/money.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Instant } from '../core/time.ts'
-import type { BindingLimit, CallId, IdempotencyRef, StoredAnswer, UsageDetail } from '../ledger/words.ts'
-import type { KeyChange } from '../store/port.ts'
-import type { Key, KeyId } from '../tenancy/key.ts'
+import type {
+  AccountId,
+  BindingLimit,
+  CallId,
+  IdempotencyRef,
+  StoredAnswer,
+  UsageDetail,
+} from '../ledger/words.ts'
+import type { KeyChange } from '../store/tenancy-port.ts'
+import type { Key, KeyId, WalletId } from '../tenancy/key.ts'
+import type { WalletRules } from '../tenancy/wallet-rules.ts'
 
 /** Money held for one open call. Ends exactly once: by `settle` or by `void`. */
 export type Hold = {
@@ -21,19 +28,26 @@ export type Hold = {
   extend(to: Nano, spent: Nano): Promise<boolean>
   /** Notes what the call would cost if it ended now; written with the next commits, for recovery after a crash. */
   checkpoint(spent: Nano): void
-  /** Gate 2: resolves when the charge is durable. `cost` above the hold is charged as the hold; the house pays the rest. */
+  /**
+   * Gate 2: resolves when the charge is durable, in the ledger or in the local journal. `cost` above the hold is charged
+   * as the hold; the house pays the rest. Rejects when the call was not open, so that nothing was charged.
+   */
   settle(
     cost: Nano,
     detail: UsageDetail,
     answer?: { ref: IdempotencyRef; answer: StoredAnswer },
   ): Promise<Settled>
-  /** Nothing was delivered: frees the money. */
-  void(): void
+  /** Nothing was delivered: frees the money. Resolves when the ledger has forgotten the call. */
+  void(): Promise<void>
 }
 
 export type Settled = {
-  readonly charged: Nano /** Settled wallet balance after it. */
-  readonly remaining: Nano
+  readonly charged: Nano
+  /**
+   * Settled balance after it of the account that paid, with what credit is left; unknown while the ledger cannot be
+   * reached.
+   */
+  readonly remaining: Nano | undefined
 }
 
 export type HoldRefused = {
@@ -47,6 +61,10 @@ export type HoldRefused = {
 export type HoldAsk = {
   readonly callId: CallId
   readonly key: Key
+  /** The sub-wallet that the call names. */
+  readonly sub?: string | undefined
+  /** What pays when it is not the key's wallet. */
+  readonly account?: AccountId | undefined
   readonly amount: Nano
   /** The smallest charge that would still be of use; see GrantAsk. */
   readonly useful: Nano
@@ -75,6 +93,10 @@ export type Book = {
   /** Changes a key; resolves when no process can admit a call on the older state any more. */
   changeKey(id: KeyId, change: KeyChange): Promise<Key | undefined>
   deleteKey(id: KeyId): Promise<boolean>
+  /** The rules of a wallet, as provably fresh as its keys; a Refusal when they cannot be read. */
+  rules(walletId: WalletId): Promise<WalletRules | Refusal>
+  /** Resolves when no process can admit a call on knowledge older than `at`, a time of the database. */
+  untilKnown(at: Instant): Promise<void>
   /** Open holds, queue length and freshness, for /api/status and overload decisions. */
   health(): BookHealth
   /** Waits for open calls to end (bounded), flushes, returns leases, leaves. */

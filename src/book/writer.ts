@@ -2,52 +2,27 @@
  * The writer: group commit. One flush is under way at a time; what arrives meanwhile forms the next. No timer: alone, a
  * call waits for nothing but its own commit; under load the batches grow by themselves.
  *
- * A flush whose outcome is unknown is sent again word for word until it is known: repeating it changes nothing.
+ * A flush whose outcome is unknown is sent again word for word until it is known: repeating it changes nothing. While
+ * the ledger does not answer, settlements of calls that are known to be open go to the journal, so that answers can end.
  */
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
-import type {
-  CallId,
-  FlushBatch,
-  FlushResult,
-  InstanceId,
-  Intent,
-  Progress,
-  Settle,
-} from '../ledger/words.ts'
+import type { CallId, FlushResult, InstanceId, Intent, Progress, Settle } from '../ledger/words.ts'
 import { Violation } from '../store/engine.ts'
 import type { LedgerStore } from '../store/port.ts'
-
-type Op =
-  | {
-      readonly kind: 'intent'
-      readonly intent: Intent
-      readonly queuedMs: number
-      readonly done: (opened: boolean) => void
-    }
-  | {
-      readonly kind: 'progress'
-      readonly progress: Progress
-      readonly queuedMs: number
-      readonly done: (extended: boolean) => void
-    }
-  | {
-      readonly kind: 'settle'
-      readonly settle: Settle
-      readonly queuedMs: number
-      readonly done: (remaining: Nano | undefined) => void
-    }
-  | { readonly kind: 'void'; readonly callId: CallId; readonly queuedMs: number; readonly done: () => void }
+import { batchLength, batchOf, type Op, type SettleEnds, type SettleOp } from './batch.ts'
+import type { Journal } from './journal.ts'
 
 export type Writer = {
   /** `done(false)`: fenced, or not known in time; the call must not answer and is to be voided. */
   intent(intent: Intent, done: (opened: boolean) => void): void
   progress(progress: Progress, done: (extended: boolean) => void): void
-  /** `done(undefined)`: the call was not open, so nothing was charged. */
-  settle(settle: Settle, done: (remaining: Nano | undefined) => void): void
+  settle(settle: Settle, ends: SettleEnds): void
+  /** Settles what an earlier process left in its journal; resolves whether the ledger has it now. */
+  resettle(settle: Settle): Promise<boolean>
   void(callId: CallId, done: () => void): void
-  /** Gives up on intents that have waited too long; called at every heartbeat. */
+  /** Gives up on intents that have waited too long, and keeps settlements that have; called a few times a second. */
   expire(): void
   queued(): number
   oldestMs(): number
@@ -55,24 +30,30 @@ export type Writer = {
   idle(): Promise<void>
 }
 
-const BATCH_MAX = 256
 /** The outcome of operations that had no effect. */
 const NOTHING: FlushResult = { opened: new Set(), extended: new Set(), settled: new Map() }
 const INTENT_WAIT_MS = 2_000
+/** A settlement goes to the journal after a flush has failed, or when it has waited for so long. */
+const SETTLE_WAIT_MS = 1_000
 const RESEND_FIRST_MS = 20
 const RESEND_LONGEST_MS = 500
 
-export type WriterParts = {
+type WriterParts = {
   readonly store: Pick<LedgerStore, 'flush'>
   readonly clock: Clock
   readonly instance: InstanceId
   readonly log: Log
+  /** Absent where the ledger itself is local. */
+  readonly journal: Journal | undefined
 }
 
-export const createWriter = ({ store, clock, instance, log }: WriterParts): Writer => {
+export const createWriter = ({ store, clock, instance, log, journal }: WriterParts): Writer => {
   let queue: Op[] = []
-  let current: Op[] = []
+  let current: readonly Op[] = []
   let busy = false
+  let failing = false
+  let keeping = false
+  let journalFails = false
   let waiting: (() => void)[] = []
 
   const send = async (ops: readonly Op[]): Promise<void> => {
@@ -87,16 +68,50 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
     const batch = batchOf(instance, ops)
     for (let pauseMs = RESEND_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RESEND_LONGEST_MS)) {
       try {
-        return await store.flush(batch)
+        const result = await store.flush(batch)
+        failing = false
+        return result
       } catch (error) {
         if (error instanceof Violation) {
+          failing = false
           log.error('the ledger refused a batch', { ops: ops.length, error: error.message })
           return 'refused'
         }
         log.warn('flush is sent again', { ops: ops.length, error: String(error) })
+        failing = true
+        void keepDue()
         await clock.sleep(pauseMs)
       }
     }
+  }
+
+  const conclude = (ops: readonly Op[], result: FlushResult): void => {
+    for (const op of ops)
+      switch (op.kind) {
+        case 'intent':
+          op.done(result.opened.has(op.intent.callId))
+          break
+        case 'progress':
+          op.done(result.extended.has(op.progress.callId))
+          break
+        case 'settle':
+          concludeSettle(op, result.settled.get(op.settle.callId))
+          break
+        case 'void':
+          op.done()
+          break
+        default:
+          op satisfies never
+      }
+  }
+
+  const concludeSettle = (op: SettleOp, remaining: Nano | undefined): void => {
+    const { callId, charge } = op.settle
+    // One that was answered and then refused is a bug: it stays in the journal, to be looked into.
+    if (remaining !== undefined || !op.safe) journal?.inLedger(callId)
+    else log.error('the ledger refused a settlement of the journal', { call: callId, charged: charge })
+    op.safe = true
+    op.ends.done(remaining)
   }
 
   /** A charge that waits behind an intent which was fenced must not be sent: its call may not answer. */
@@ -110,10 +125,51 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
     conclude(dropped, NOTHING)
   }
 
+  /** Calls whose intent was given up are voided in place of a settlement that was not sent yet. */
+  const voidSettlesOf = (givenUp: ReadonlySet<CallId>): void => {
+    if (givenUp.size === 0) return
+    queue = queue.map((op) =>
+      op.kind === 'settle' && !op.safe && givenUp.has(op.settle.callId) ? voidInstead(op) : op,
+    )
+  }
+
   /** A refused batch is a bug: its operations are sent one by one, so that only the guilty fails. */
   const poisoned = async (ops: readonly Op[]): Promise<void> => {
     if (ops.length === 1) return conclude(ops, NOTHING)
-    for (const op of ops) await send([op])
+    for (const [index, op] of ops.entries()) {
+      current = ops.slice(index)
+      await send([op])
+    }
+  }
+
+  /** Settlements that have waited too long, of calls whose intent is not in doubt: those may be answered. */
+  const dueForJournal = (): readonly SettleOp[] => {
+    const before = failing ? Number.POSITIVE_INFINITY : clock.monotonicMs() - SETTLE_WAIT_MS
+    const ops = [...current, ...queue]
+    const inDoubt = new Set(ops.map((op) => (op.kind === 'intent' ? op.intent.callId : '')))
+    return ops.filter(
+      (op): op is SettleOp =>
+        op.kind === 'settle' && !op.safe && op.queuedMs < before && !inDoubt.has(op.settle.callId),
+    )
+  }
+
+  /** One append at a time; what becomes due meanwhile goes into the next. */
+  const keepDue = async (): Promise<void> => {
+    if (journal === undefined || keeping) return
+    keeping = true
+    try {
+      for (let due = dueForJournal(); due.length > 0; due = dueForJournal()) {
+        await journal.keep(due.map(({ settle }) => settle))
+        for (const op of due) if (!op.safe) markKept(op)
+      }
+      journalFails = false
+    } catch (error) {
+      // The answers go on waiting for the ledger, as they would without a journal.
+      if (!journalFails) log.error('the journal cannot be written', { error: String(error) })
+      journalFails = true
+    } finally {
+      keeping = false
+    }
   }
 
   const pump = async (): Promise<void> => {
@@ -135,17 +191,35 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
   const add = (op: Op): void => {
     queue.push(op)
     if (!busy) void pump()
+    else if (failing && op.kind === 'settle') void keepDue()
   }
 
   return {
     intent: (intent, done) =>
       add({ kind: 'intent', intent, queuedMs: clock.monotonicMs(), done: once(done) }),
     progress: (progress, done) => add({ kind: 'progress', progress, queuedMs: clock.monotonicMs(), done }),
-    settle: (settle, done) => add({ kind: 'settle', settle, queuedMs: clock.monotonicMs(), done }),
+    settle: (settle, ends) =>
+      add({ kind: 'settle', settle, queuedMs: clock.monotonicMs(), ends, safe: false }),
+    resettle: (settle) =>
+      new Promise((resolve) => {
+        const ends = {
+          kept: nothing,
+          dropped: nothing,
+          done: (remaining?: Nano) => resolve(remaining !== undefined),
+        }
+        add({ kind: 'settle', settle, queuedMs: clock.monotonicMs(), ends, safe: true })
+      }),
     void: (callId, done) => add({ kind: 'void', callId, queuedMs: clock.monotonicMs(), done }),
     expire: () => {
       const limit = clock.monotonicMs() - INTENT_WAIT_MS
-      for (const op of [...current, ...queue]) if (op.kind === 'intent' && op.queuedMs < limit) op.done(false)
+      const givenUp = new Set<CallId>()
+      for (const op of [...current, ...queue])
+        if (op.kind === 'intent' && op.queuedMs < limit) {
+          givenUp.add(op.intent.callId)
+          op.done(false)
+        }
+      voidSettlesOf(givenUp)
+      void keepDue()
     },
     queued: () => queue.length + current.length,
     oldestMs: () => {
@@ -156,17 +230,16 @@ export const createWriter = ({ store, clock, instance, log }: WriterParts): Writ
   }
 }
 
-/**
- * How many operations go out together. A flush opens calls before it voids calls, so a call that is voided and opened
- * again (a repeat under the same id) takes two flushes.
- */
-const batchLength = (queue: readonly Op[]): number => {
-  const voided = new Set<CallId>()
-  for (const [index, op] of queue.entries()) {
-    if (index === BATCH_MAX || (op.kind === 'intent' && voided.has(op.intent.callId))) return index
-    if (op.kind === 'void') voided.add(op.callId)
-  }
-  return queue.length
+const nothing = (): void => undefined
+
+const voidInstead = ({ settle, queuedMs, ends }: SettleOp): Op => {
+  ends.dropped()
+  return { kind: 'void', callId: settle.callId, queuedMs, done: () => ends.done(undefined) }
+}
+
+const markKept = (op: SettleOp): void => {
+  op.safe = true
+  op.ends.kept()
 }
 
 const once = (done: (opened: boolean) => void): ((opened: boolean) => void) => {
@@ -176,49 +249,4 @@ const once = (done: (opened: boolean) => void): ((opened: boolean) => void) => {
     told = true
     done(opened)
   }
-}
-
-const batchOf = (instance: InstanceId, ops: readonly Op[]): FlushBatch => {
-  const intents: Intent[] = []
-  const progress: Progress[] = []
-  const settles: Settle[] = []
-  const voids: CallId[] = []
-  for (const op of ops)
-    switch (op.kind) {
-      case 'intent':
-        intents.push(op.intent)
-        break
-      case 'progress':
-        progress.push(op.progress)
-        break
-      case 'settle':
-        settles.push(op.settle)
-        break
-      case 'void':
-        voids.push(op.callId)
-        break
-      default:
-        op satisfies never
-    }
-  return { instance, intents, progress, settles, voids }
-}
-
-const conclude = (ops: readonly Op[], result: FlushResult): void => {
-  for (const op of ops)
-    switch (op.kind) {
-      case 'intent':
-        op.done(result.opened.has(op.intent.callId))
-        break
-      case 'progress':
-        op.done(result.extended.has(op.progress.callId))
-        break
-      case 'settle':
-        op.done(result.settled.get(op.settle.callId))
-        break
-      case 'void':
-        op.done()
-        break
-      default:
-        op satisfies never
-    }
 }

@@ -9,10 +9,16 @@ export type InputSize = {
   readonly images: number
   /** Bytes of inlined audio. */
   readonly audioBytes: number
+  /** It holds media whose tokens its bytes do not bound: only the model's context does. */
+  readonly unbounded?: boolean
 }
+
+/** The API style a call came in. */
+type DialectId = 'chat' | 'messages' | 'gemini' | 'responses' | 'embeddings'
 
 export type Call = {
   readonly kind: ModelKind
+  readonly dialect: DialectId
   /** The model as the caller named it. */
   readonly modelName: string
   readonly body: JsonBody
@@ -24,4 +30,8 @@ export type Call = {
   /** Answers asked for (`n`). */
   readonly choices: number
   readonly size: InputSize
+  /** The body holds what only another vendor's dialect knows, so its bytes cannot go through as they are. */
+  readonly foreign?: boolean
+  /** The stream is wanted as one JSON list instead of events (Gemini without `alt=sse`). */
+  readonly listed?: boolean
 }

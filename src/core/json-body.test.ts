@@ -23,6 +23,11 @@ test('an edit replaces one value and leaves all other bytes as they came', () =>
   )
 })
 
+test('names that are numbers, which objects list first, do not confuse the members', () => {
+  const body = read('{"b":1,"7":2,"a":3}')
+  expect(JSON.parse(decode(splice(body, { a: '4' })))).toEqual({ b: 1, '7': 2, a: 4 })
+})
+
 test('an edit adds a missing member, and removes one anywhere', () => {
   expect(decode(splice(read('{}'), { a: '1' }))).toBe('{"a":1}')
   expect(decode(splice(read('{"a":1,"b":2,"c":3}'), { a: undefined, c: undefined }))).toBe('{"b":2}')

@@ -20,7 +20,7 @@ type Member = {
 export type JsonBody = {
   readonly bytes: Uint8Array
   readonly value: JsonObject
-  /** Top-level members in order; undefined when a name stands twice, so that splicing would be ambiguous. */
+  /** Top-level members in order; undefined when a name stands twice or is a number, so that splicing would be ambiguous. */
   readonly members: readonly Member[] | undefined
 }
 
@@ -40,7 +40,6 @@ const COMMA = 0x2c
 const COLON = 0x3a
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
-const utf8 = new TextDecoder()
 const encoder = new TextEncoder()
 
 export const isObject = (value: unknown): value is JsonObject =>
@@ -67,7 +66,7 @@ export const readJsonBody = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): JsonBo
   const value = parseJson(text)
   if (value === undefined) return refuse('invalid_json', 'The body is not valid JSON.')
   if (!isObject(value)) return refuse('invalid_json', 'The body must be a JSON object.')
-  const members = scanMembers(bytes, valuesMax)
+  const members = scanMembers(bytes, Object.keys(value), valuesMax)
   if (members === 'too deep')
     return refuse('invalid_json', `The body is nested deeper than ${DEPTH_LIMIT} levels.`)
   if (members === 'too many') return refuse('invalid_json', `The body holds more than ${valuesMax} values.`)
@@ -159,62 +158,40 @@ export const concat = (pieces: readonly Uint8Array[]): Uint8Array => {
   return whole
 }
 
-/** Finds the top-level members of bytes that are known to be a valid JSON object. */
+/** An index, such as `7`: objects list such names before all others, wherever they stood. */
+const INDEX = /^\d+$/
+
+/** Finds the top-level members of bytes that are known to be a valid JSON object with the given names, in order. */
 const scanMembers = (
   bytes: Uint8Array,
+  names: readonly string[],
   valuesMax: number,
 ): Member[] | 'ambiguous' | 'too deep' | 'too many' => {
   const members: Member[] = []
-  const names = new Set<string>()
   let depth = 0
   let values = 0
-  let keyStart = -1
-  let name = ''
+  let start = -1
   let valueStart = -1
-  const close = (end: number) => {
-    if (valueStart < 0) return
-    members.push({ name, start: keyStart, valueStart, end })
-    names.add(name)
-    keyStart = -1
-    valueStart = -1
-  }
   for (let at = 0; at < bytes.length; at++) {
-    switch (bytes[at]) {
-      case QUOTE: {
-        const end = stringEnd(bytes, at)
-        if (depth === 1 && keyStart < 0) {
-          keyStart = at
-          name = keyText(bytes.subarray(at, end + 1))
-        }
-        at = end
-        break
+    const byte = bytes[at]
+    if (byte === QUOTE) {
+      if (depth === 1 && start < 0) start = at
+      at = stringEnd(bytes, at)
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (++depth > DEPTH_LIMIT) return 'too deep'
+    } else if (byte === COLON) {
+      if (depth === 1) valueStart = at + 1
+    } else if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (depth === 1 && valueStart >= 0) {
+        members.push({ name: names[members.length] ?? '', start, valueStart, end: at })
+        start = -1
+        valueStart = -1
       }
-      case OPEN_BRACE:
-      case OPEN_BRACKET:
-        if (++depth > DEPTH_LIMIT) return 'too deep'
-        break
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        if (depth === 1) close(at)
-        depth--
-        break
-      case COLON:
-        if (depth === 1) valueStart = at + 1
-        break
-      case COMMA:
-        if (++values > valuesMax) return 'too many'
-        if (depth === 1) close(at)
-        break
-      default:
+      if (byte !== COMMA) depth--
+      else if (++values > valuesMax) return 'too many'
     }
   }
-  return names.size === members.length ? members : 'ambiguous'
-}
-
-const keyText = (quoted: Uint8Array): string => {
-  const text = utf8.decode(quoted)
-  const name: string = text.includes('\\') ? JSON.parse(text) : text.slice(1, -1)
-  return name
+  return names.length === members.length && !INDEX.test(names[0] ?? '') ? members : 'ambiguous'
 }
 
 /** Bytes looked at one by one before the native search takes over: most strings are short, prompts are long. */

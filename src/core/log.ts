@@ -5,7 +5,7 @@
 import type { Nano } from './money.ts'
 
 /** Every field a line may have; amounts are written in nano-USD. */
-export type Fields = {
+type Fields = {
   readonly call?: string | undefined
   readonly key?: string | undefined
   readonly model?: string | undefined
@@ -21,7 +21,10 @@ export type Fields = {
   readonly ops?: number | undefined
   readonly kind?: string | undefined
   readonly recovered?: number | undefined
+  readonly torn?: number | undefined
   readonly instance?: string | undefined
+  readonly payment?: string | undefined
+  readonly outcome?: string | undefined
   readonly error?: string | undefined
 }
 

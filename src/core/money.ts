@@ -56,6 +56,13 @@ export const picoFromPerMillion = (usdPerMillion: string): Pico | undefined => {
   return Number.isSafeInteger(pico) ? pico : undefined
 }
 
+/** Writes a unit price as an exact decimal of USD per million units: pico-USD a unit is micro-USD a million units. */
+export const perMillionFromPico = (price: Pico): string => {
+  const digits = String(price).padStart(7, '0')
+  const fraction = digits.slice(-6).replace(/0+$/, '')
+  return digits.slice(0, -6) + (fraction === '' ? '' : `.${fraction}`)
+}
+
 /** Rounds a sum of pico-USD up to nano-USD: the one rounding of a call. */
 export const nanoFromPicoUp = (pico: bigint): Nano => (pico + PICO_PER_NANO - 1n) / PICO_PER_NANO
 

@@ -50,14 +50,22 @@ export const refusalTable = {
     type: 'insufficient_balance',
     meaning:
       'The call does not fit the wallet or a cap. `limit` names what binds: wallet, spend_cap_usd, monthly_cap_usd, ' +
-      'sub_wallet, stop_at_remaining_usd or max_cost.',
+      'sub_wallet, daily_limit_usd, stop_at_remaining_usd or max_cost; in post-paid mode credit_line, no_credit_line or past_due.',
     members: 'required_credits, available_credits, held_credits, limit',
   },
   max_cost_exceeded: {
     status: 402,
     type: 'insufficient_balance',
-    meaning: 'The call cannot be answered within `X-Max-Cost-Usd`.',
+    meaning:
+      'The call cannot be answered within `X-Max-Cost-Usd` (`limit` is max_cost), or within what the rules of the wallet ' +
+      'allow for one call (`limit` is per_call_max_usd).',
     members: 'required_credits, available_credits, limit',
+  },
+  payment_mode_unavailable: {
+    status: 402,
+    type: 'insufficient_balance',
+    meaning: 'The server does not take x402 payments; `payment_modes` names what it takes.',
+    members: 'payment_modes',
   },
   key_disabled: {
     status: 403,
@@ -70,6 +78,12 @@ export const refusalTable = {
     type: 'invalid_request_error',
     meaning:
       'The key may not do this: a key may narrow its limits but not raise them above what its creator set.',
+  },
+  model_not_allowed: {
+    status: 403,
+    type: 'invalid_request_error',
+    meaning: 'The rules of the wallet do not allow the model.',
+    members: 'param',
   },
   not_found: {
     status: 404,
@@ -125,6 +139,13 @@ export const refusalTable = {
     meaning: 'The vendor of the model failed or refused; a model of another vendor may work.',
     members: 'provider',
   },
+  payment_unconfirmed: {
+    status: 503,
+    type: 'service_unavailable',
+    meaning:
+      'It is not known yet whether the x402 payment went through. Send the same payment again after `Retry-After`; do not sign a new one.',
+    members: 'retry_after',
+  },
   service_unavailable: {
     status: 503,
     type: 'service_unavailable',
@@ -174,12 +195,15 @@ export const refuse = (
   extra?: { members?: Record<string, Member>; headers?: Record<string, string> },
 ): Refusal => new Refusal(code, message, extra)
 
+/** Tells the caller when to come back, in the body and in the header. */
+export const retryIn = (seconds: number) => ({
+  members: { retry_after: seconds },
+  headers: { 'retry-after': String(seconds) },
+})
+
 /** The 503 of a server that cannot take the call now; nothing was charged. */
 export const unavailable = (reason: string): Refusal =>
-  new Refusal('service_unavailable', `${reason} Nothing was charged; try again in 2 s.`, {
-    members: { retry_after: 2 },
-    headers: { 'retry-after': '2' },
-  })
+  refuse('service_unavailable', `${reason} Nothing was charged; try again in 2 s.`, retryIn(2))
 
 /** The refusal for one bad field; `param` is its path in the body or the name of the header. */
 export const invalid = (param: string, message: string): Refusal =>

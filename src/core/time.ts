@@ -6,6 +6,9 @@ export type Instant = number
 /** A calendar month in UTC, written `2026-11`. */
 export type Month = string
 
+/** A calendar day in UTC, written `2026-11-21`; its first seven characters are its month. */
+export type Day = string
+
 /** Where time and waiting come from; a simulation passes its own. */
 export type Clock = {
   /** Wall time. Never compared between machines. */
@@ -29,8 +32,22 @@ export const monthOf = (instant: Instant): Month => {
   return `${date.getUTCFullYear()}-${String(date.getUTCMonth() + 1).padStart(2, '0')}`
 }
 
+export const dayOf = (instant: Instant): Day =>
+  `${monthOf(instant)}-${String(new Date(instant).getUTCDate()).padStart(2, '0')}`
+
+export const DAY_MS = 86_400_000
+
+/** The first instant of the UTC day after the one that holds `instant`. */
+export const nextDayStart = (instant: Instant): Instant => (Math.floor(instant / DAY_MS) + 1) * DAY_MS
+
 /** The first instant of the month after the one that holds `instant`. */
 export const nextMonthStart = (instant: Instant): Instant => {
   const date = new Date(instant)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
 }
+
+const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/
+
+/** The first instant of a month written `2026-11`; undefined for other texts. */
+export const monthStart = (month: string): Instant | undefined =>
+  MONTH.test(month) ? Date.parse(`${month}-01T00:00:00Z`) : undefined

@@ -10,12 +10,12 @@ export const WALLET_MINIMUM: Nano = NANO_PER_USD / 100n
 const TIGHT_BELOW: Nano = NANO_PER_USD / 20n
 const TIGHT_CALLS = 20n
 
-/** One limit in money: the wallet's floor, a cap, a sub-wallet, or a key's stop-at. */
+/** One limit in money: the wallet's floor or its daily limit, a credit line, a cap, a sub-wallet, or a key's stop-at. */
 export type Meter = {
   readonly limit: BindingLimit
   /** What still may be leased under it: limit − used − held. Negative after the limit was lowered. */
   readonly room: Nano
-  /** The counter behind a cap or sub-wallet; absent for the wallet and stop-at. */
+  /** The counter behind a cap, a sub-wallet or a daily limit; absent for the wallet, the credit line and stop-at. */
   readonly scope?: string
   /** Whose cap it is. */
   readonly owner?: KeyId
@@ -31,7 +31,7 @@ export type Ask = {
 }
 
 /** What a meter must have for the ask: the wallet also has its minimum, counting the instance's own unused room. */
-export const neededOf = (meter: Meter, ask: Ask): Nano =>
+const neededOf = (meter: Meter, ask: Ask): Nano =>
   meter.limit === 'wallet' ? greatest(ask.need, WALLET_MINIMUM - ask.ownUnused) : ask.need
 
 /** The meters that are too short for the ask. An ask without a need only renews a lease and is never short. */
@@ -65,7 +65,7 @@ export type Shortage = {
   readonly spent: Nano
 }
 
-export type Verdict = {
+type Verdict = {
   readonly outcome: 'recall' | 'cap' | 'insufficient'
   readonly binding: Shortage
   /** Keys whose cap has no use left, with the cap that says so. */
@@ -80,8 +80,13 @@ const order: readonly BindingLimit[] = [
   'spend_cap_usd',
   'monthly_cap_usd',
   'sub_wallet',
+  'daily_limit_usd',
   'stop_at_remaining_usd',
   'wallet',
+  'credit_line',
+  'no_credit_line',
+  'past_due',
+  'payment',
 ]
 
 const tighter = (a: Shortage, b: Shortage): Shortage => {

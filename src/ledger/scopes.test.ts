@@ -2,15 +2,17 @@
 import { expect, test } from 'bun:test'
 import { refundedCall, scopesOf } from './scopes.ts'
 
-test('a call counts against both caps of its key and of every maker, and against its sub-wallet, in sorted order', () => {
-  expect(scopesOf(['child', 'maker'], '2026-11', 'team')).toEqual([
+test("a call counts against both caps of its key and of every maker, its wallet's day and its sub-wallet, in sorted order", () => {
+  const path = { line: ['child', 'maker'], walletId: 'w', day: '2026-11-21', sub: 'team' }
+  expect(scopesOf(path)).toEqual([
+    'day:w:2026-11-21',
     'key:child',
     'key:child:2026-11',
     'key:maker',
     'key:maker:2026-11',
     'sub:team',
   ])
-  expect(scopesOf(['b', 'a'], '2026-11', undefined)[0]).toBe('key:a')
+  expect(scopesOf({ ...path, line: ['b', 'a'], sub: undefined })[1]).toBe('key:a')
 })
 
 test('a refund names its call, with or without a number', () => {

@@ -1,4 +1,5 @@
 /** The ledger's words: accounts, transfers, holds and the operations that move money. Amounts are nano-USD. */
+import type { Rates } from '../core/model.ts'
 import type { Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
 import type { Usage } from '../core/usage.ts'
@@ -8,15 +9,25 @@ export type InstanceId = string
 export type LeaseId = string
 /** A UUID; for a call with an Idempotency-Key it is derived from it, so a repeat collides in the ledger. */
 export type CallId = string
-/** A wallet or one of the house accounts below. */
+/** A wallet, a credit line, a payment's account or one of the house accounts below. */
 export type AccountId = string
 
+/** The account beside a wallet that post-paid calls draw on. It exists once the operator granted credit. */
+export const creditAccountOf = (wallet: WalletId): AccountId => `credit:${wallet}`
+export const isCreditAccount = (account: AccountId): boolean => account.startsWith('credit:')
+
+/** The account that holds one payment, by what names the payment shortly. */
+export const paymentAccountOf = (digest: string): AccountId => `x402:${digest}`
+export const isPaymentAccount = (account: AccountId): boolean => account.startsWith('x402:')
+
 /** Accounts of the house: unbounded, their balance is the sum of their postings, so no row is hot. */
-export const houseAccounts = ['cash', 'promo', 'revenue', 'loss'] as const
-export type HouseAccount = (typeof houseAccounts)[number]
+export const houseAccounts = ['cash', 'promo', 'revenue', 'loss', 'x402'] as const
+
+/** The organisation of accounts that hold one payment each; they are not wallets anybody tops up. */
+export const PAYMENTS_ORG = 'x402'
 
 export const transferKinds = ['topup', 'grant', 'usage', 'refund', 'writeoff', 'adjust'] as const
-export type TransferKind = (typeof transferKinds)[number]
+type TransferKind = (typeof transferKinds)[number]
 
 /** One row is one debit and one credit, so an unbalanced entry cannot be written. (kind, ref) is unique: a replay changes nothing. */
 export type Transfer = {
@@ -34,16 +45,28 @@ export type BindingLimit =
   | 'spend_cap_usd'
   | 'monthly_cap_usd'
   | 'sub_wallet'
+  | 'daily_limit_usd'
   | 'stop_at_remaining_usd'
+  | 'credit_line'
+  /** No credit was granted, or it was withdrawn. */
+  | 'no_credit_line'
+  /** An invoice is past due, or the wallet owes what a payer took back. */
+  | 'past_due'
+  /** What was paid for this very call. */
+  | 'payment'
 
 /**
- * Asks for money for one spending path (instance, key, month).
+ * Asks for money for one spending path (instance, key, day, sub-wallet, account).
  * `need` is the growth without which the call cannot run, `want` the growth that spares the next trips,
  * `useful` the smallest charge that would still be of use: when a cap cannot even cover that, the key is disabled.
  */
 export type GrantAsk = {
   readonly instance: InstanceId
   readonly keyId: KeyId
+  /** The sub-wallet that the call names; a key that is bound to one counts against that without naming it. */
+  readonly sub?: string
+  /** What the call draws on when it is not the key's wallet. */
+  readonly account?: AccountId
   /** The instance's open lease for this path if it has one, else a fresh id to open. The answer tells which id it is. */
   readonly leaseId: LeaseId
   readonly need: Nano
@@ -57,16 +80,16 @@ export type Granted = {
   readonly leaseId: LeaseId
   /** The increment, never an absolute: memory adds it. */
   readonly grown: Nano
-  /** Milliseconds the lease lives from the moment of the grant; shorter than the TTL at the end of a month. */
+  /** Milliseconds the lease lives from the moment of the grant; shorter than the TTL at the end of a UTC day. */
   readonly lifeMs: number
   /** Money is short: lease exactly what each call needs and ask the ledger for every call. */
   readonly tight: boolean
-  /** Settled wallet balance, for `_remaining_credits`. */
+  /** Settled wallet balance, or what is left of the credit line, for `_remaining_credits`. */
   readonly remaining: Nano
 }
 
 export type GrantRefused = {
-  readonly outcome: 'unknown_key' | 'disabled' | 'recall' | 'cap' | 'insufficient'
+  readonly outcome: 'unknown_key' | 'unknown_sub' | 'disabled' | 'recall' | 'cap' | 'insufficient'
   readonly limit?: BindingLimit
   readonly required: Nano
   /** What the binding limit still has for this key, counting the instance's own unused room. */
@@ -95,6 +118,33 @@ export type UsageDetail = {
   readonly firstByteMs: number
   /** How the call ended: `ok`, `client_gone`, `vendor_failed`, `cost_ceiling`, `deadline`. */
   readonly ended: string
+  /** Absent when receipts were off. */
+  readonly receipt?: ReceiptFacts
+}
+
+/** What a receipt states beyond the rest of the detail, kept so that it can be issued again at any time. */
+export type ReceiptFacts = {
+  /** The unit prices in force, of the classes that were used. */
+  readonly prices: Rates
+  /** What was held: the call is never charged more. */
+  readonly authorized: Nano
+  /** How it was paid; `mode` is always there. */
+  readonly payment: Readonly<Record<string, string>>
+  readonly requestHash: string
+  readonly responseHash: string
+}
+
+/** A call that was charged, as the ledger has it. */
+export type ChargedCall = {
+  readonly callId: CallId
+  readonly keyId: KeyId
+  readonly charged: Nano
+  /** Who paid: a wallet, a credit line, or the house. */
+  readonly account: AccountId
+  readonly at: Instant
+  /** `recovered`: the charge of a call that a crash cut off; `waived`: the house paid, since the lease was gone. */
+  readonly posted: 'as settled' | 'recovered' | 'waived'
+  readonly detail?: UsageDetail
 }
 
 /** An answer kept for replay under an Idempotency-Key, stored in the transaction that settles the call. */
@@ -109,7 +159,8 @@ export type IdempotencyRef = { readonly keyId: KeyId; readonly endpoint: string;
 export type Settle = {
   readonly callId: CallId
   readonly leaseId: LeaseId
-  readonly walletId: WalletId
+  /** The account that pays: the wallet or the credit line. */
+  readonly walletId: AccountId
   /** Never above the call's hold. */
   readonly charge: Nano
   /** What the vendor reported above the hold: the house pays it, and an alert fires. */
@@ -132,6 +183,6 @@ export type FlushResult = {
   readonly opened: ReadonlySet<CallId>
   /** Progress that was accepted; a missing one means the call is no longer open. */
   readonly extended: ReadonlySet<CallId>
-  /** Settled calls, with the settled balance their wallet is left with. */
+  /** Settled calls, with the settled balance their wallet is left with, or what is left of their credit line. */
   readonly settled: ReadonlyMap<CallId, Nano>
 }

@@ -30,6 +30,13 @@ export type Words = {
   readonly locksRows: boolean
 }
 
+/** Statements that answer at once, inside a transaction. */
+export type Now = {
+  readonly rows: (text: string, ...params: Value[]) => readonly Row[]
+  /** Runs a change and tells how many rows it changed. */
+  readonly change: (text: string, ...params: Value[]) => number
+}
+
 export type Engine = {
   readonly name: 'sqlite' | 'postgres'
   readonly words: Words
@@ -39,8 +46,12 @@ export type Engine = {
   transaction<T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T>
   /** One transaction that no other process can run at the same time, and that may run scripts; for migrations. */
   exclusive<T>(work: (run: Run, script: (text: string) => Promise<void>) => Promise<T>): Promise<T>
+  /** One transaction whose statements answer at once: only where the database is inside this process. */
+  readonly inline?: Inline
   close(): Promise<void>
 }
+
+export type Inline = <T>(lane: Lane, work: (now: Now) => T) => Promise<T>
 
 /** Runs one statement by itself. */
 export const once = async (engine: Engine, lane: Lane, statement: Statement): Promise<readonly Row[]> =>

@@ -1,197 +1,25 @@
 /** Group commit: intents, checkpoints, settlements and voids of one instance in one transaction. The hot path. */
 import type { Nano } from '../core/money.ts'
-import { inputTokens, outputTokens } from '../core/usage.ts'
-import type { CallId, FlushBatch, FlushResult, Progress, Settle } from '../ledger/words.ts'
-import { type Engine, once, type Row, type Statement, statement, Violation, type Words } from './engine.ts'
+import type { CallId, FlushBatch, FlushResult, Settle } from '../ledger/words.ts'
+import { type Engine, once, statement } from './engine.ts'
+import {
+  answerRows,
+  balancesOf,
+  callsOf,
+  detailRow,
+  flushAtOnce,
+  ids,
+  json,
+  type Texts,
+  textsFor,
+} from './flush-at-once.ts'
+import { flushRows } from './flush-rows.ts'
 import { settleLate } from './late-settle.ts'
-import { nanoOf, textOf } from './row.ts'
-
-/** How long a stored answer may be replayed. */
-const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000
-
-const json = (rows: readonly object[]): string => JSON.stringify(rows)
-const ids = (list: Iterable<string>): string => json([...list].map((c) => ({ c })))
-
-/** One line a call: the largest hold and the largest checkpoint of the batch. */
-const latest = (progress: readonly Progress[]): readonly Progress[] => {
-  const byCall = new Map<CallId, Progress>()
-  for (const next of progress) {
-    const seen = byCall.get(next.callId)
-    byCall.set(next.callId, {
-      callId: next.callId,
-      hold: seen !== undefined && seen.hold > next.hold ? seen.hold : next.hold,
-      spent: seen !== undefined && seen.spent > next.spent ? seen.spent : next.spent,
-    })
-  }
-  return [...byCall.values()]
-}
-
-/** The statements' texts, made once per engine so that prepared statements are found by them. */
-const textsFor = ({ each, now, lock }: Words) => ({
-  lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
-      union select f.lease_id from ${each('$2')} e join inflight f on f.call_id = e.value->>'c')
-    order by l.id${lock('l')}`,
-  // Fenced: only into the instance's own lease while it is open. A call that was charged already is not opened again.
-  intents: `insert into inflight (call_id, lease_id, hold, started_at)
-    select e.value->>'c', l.id, cast(e.value->>'h' as bigint), ${now}
-    from ${each('$1')} e join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2
-    where not exists (select 1 from transfer t where t.kind = 'usage' and t.ref = e.value->>'c')
-    on conflict (call_id) do nothing returning call_id as c`,
-  // A hold grows only while the lease is open and the instance's own; a checkpoint within the hold is always welcome.
-  progress: `update inflight set hold = case when p.h > inflight.hold then p.h else inflight.hold end,
-      spent = case when p.s > inflight.spent then p.s else inflight.spent end
-    from (select e.value->>'c' as c, cast(e.value->>'h' as bigint) as h, cast(e.value->>'s' as bigint) as s
-          from ${each('$1')} e) p
-    where inflight.call_id = p.c and (p.h <= inflight.hold or exists
-      (select 1 from lease l where l.id = inflight.lease_id and l.state = 'open' and l.instance = $2))
-    returning call_id as c`,
-  // From here to `close` each statement finds the open call by its intent: what is not open is not charged.
-  charge: `insert into transfer (kind, ref, debit, credit, amount, key_id, month, sub_id, note, at)
-    select 'usage', f.call_id, l.wallet_id, 'revenue',
-      case when cast(e.value->>'a' as bigint) < f.hold then cast(e.value->>'a' as bigint) else f.hold end,
-      l.key_id, l.month, l.sub_id, e.value->>'n', ${now}
-    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' join lease l on l.id = f.lease_id`,
-  spend: `update lease set used = lease.used + q.charge, calls = lease.calls + q.calls
-    from (select f.lease_id, cast(count(*) as bigint) as calls, cast(sum(
-            case when cast(e.value->>'a' as bigint) < f.hold then cast(e.value->>'a' as bigint) else f.hold end) as bigint) as charge
-          from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' group by f.lease_id) q
-    where lease.id = q.lease_id`,
-  detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
-    select f.call_id, e.value->>'m', cast(e.value->>'i' as bigint), cast(e.value->>'o' as bigint), cast(e.value as text)
-    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' where true on conflict (call_id) do nothing`,
-  close: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e) returning call_id as c`,
-  answer: `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
-      expires_at = ${now} + ${ANSWER_KEPT_MS}
-    from (select e.value->>'k' as key_id, e.value->>'e' as endpoint, e.value->>'i' as idem_key, e.value->>'c' as call_id,
-            cast(e.value->>'s' as bigint) as status, e.value->>'h' as headers, e.value->>'b' as body
-          from ${each('$1')} e) a
-    where idempotency.key_id = a.key_id and idempotency.endpoint = a.endpoint and idempotency.idem_key = a.idem_key
-      and idempotency.state = 'running' and idempotency.call_id = a.call_id
-      and exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id)`,
-  voids: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
-    and exists (select 1 from lease l where l.id = inflight.lease_id and l.instance = $2)`,
-  balances: `select a.id, a.balance - coalesce((select cast(sum(l.used) as bigint) from lease l
-      where l.wallet_id = a.id and l.state <> 'closed'), 0) as balance
-    from account a where a.id in (select e.value->>'c' from ${each('$1')} e)`,
-  charged: `select t.ref as c from transfer t join ${each('$1')} e on t.ref = e.value->>'c'
-    where t.kind in ('usage', 'writeoff')`,
-  known: `select f.call_id as c from inflight f join ${each('$1')} e on f.call_id = e.value->>'c'
-    union select t.ref from transfer t join ${each('$1')} e on t.ref = e.value->>'c' where t.kind = 'usage'`,
-  // Clears an intent whose call another attempt settled late at the very same time.
-  clear: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
-    and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = inflight.call_id)`,
-})
-
-type Texts = ReturnType<typeof textsFor>
-
-const settleRow = ({ callId, charge, excess }: Settle) => ({
-  c: callId,
-  a: charge.toString(),
-  ...(excess > 0n ? { n: `house_excess ${excess}` } : {}),
-})
-
-const detailRow = ({ callId, detail }: Settle) => ({
-  c: callId,
-  m: detail.model,
-  i: inputTokens(detail.usage),
-  o: outputTokens(detail.usage),
-  ...detail,
-})
-
-/** PostgreSQL can keep neither U+0000 nor half a surrogate pair; an answer that has one must not stop a commit. */
-const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
-
-const answerRows = (settles: readonly Settle[]) =>
-  settles.flatMap(({ callId, answer }) =>
-    answer === undefined
-      ? []
-      : [
-          {
-            k: answer.ref.keyId,
-            e: answer.ref.endpoint,
-            i: answer.ref.key,
-            c: callId,
-            s: answer.answer.status,
-            h: storable(JSON.stringify(answer.answer.headers)),
-            b: storable(answer.answer.body),
-          },
-        ],
-  )
-
-type Part = 'intents' | 'progress' | 'close' | 'balances'
-
-/** The transaction as statements, with the places of those whose rows matter. */
-const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
-  const { instance, intents, settles, voids } = batch
-  const progress = latest(batch.progress)
-  const statements: Statement[] = []
-  const places = new Map<Part, number>()
-  const add = (text: string, ...params: string[]): number => statements.push(statement(text, ...params)) - 1
-  if (words.locksRows && intents.length + progress.length + settles.length > 0) {
-    const leases = new Set([...intents, ...settles].map(({ leaseId }) => leaseId))
-    add(texts.lock, ids(leases), ids(progress.map(({ callId }) => callId)))
-  }
-  if (intents.length > 0) {
-    const rows = intents.map(({ callId, leaseId, hold }) => ({ c: callId, l: leaseId, h: hold.toString() }))
-    places.set('intents', add(texts.intents, json(rows), instance))
-  }
-  if (progress.length > 0) {
-    const rows = progress.map(({ callId, hold, spent }) => ({
-      c: callId,
-      h: hold.toString(),
-      s: spent.toString(),
-    }))
-    places.set('progress', add(texts.progress, json(rows), instance))
-  }
-  if (settles.length > 0) {
-    const rows = json(settles.map(settleRow))
-    add(texts.charge, rows)
-    add(texts.spend, rows)
-    add(texts.detail, json(settles.map(detailRow)))
-    places.set('close', add(texts.close, rows))
-    const answers = answerRows(settles)
-    if (answers.length > 0) add(texts.answer, json(answers))
-  }
-  if (voids.length > 0) add(texts.voids, ids(voids), instance)
-  if (settles.length > 0)
-    places.set('balances', add(texts.balances, ids(new Set(settles.map(({ walletId }) => walletId)))))
-  return { statements, places }
-}
-
-const callsOf = (rows: readonly Row[] | undefined): readonly CallId[] =>
-  (rows ?? []).map((row) => textOf(row, 'c'))
-
-const balancesOf = (rows: readonly Row[] | undefined): ReadonlyMap<string, Nano> =>
-  new Map((rows ?? []).map((row) => [textOf(row, 'id'), nanoOf(row, 'balance')]))
-
-/** Runs the plan; when another attempt of a call charged it in the same instant, clears that intent and runs again. */
-const runPlan = async (engine: Engine, texts: Texts, batch: FlushBatch) => {
-  const { statements, places } = planOf(texts, engine.words, batch)
-  const at = (answers: readonly (readonly Row[])[], part: Part) => {
-    const place = places.get(part)
-    return place === undefined ? undefined : answers[place]
-  }
-  const attempt = async (first: readonly Statement[]) => {
-    const answers = (await engine.batch('writer', [...first, ...statements])).slice(first.length)
-    return {
-      opened: callsOf(at(answers, 'intents')),
-      extended: callsOf(at(answers, 'progress')),
-      closed: callsOf(at(answers, 'close')),
-      balances: balancesOf(at(answers, 'balances')),
-    }
-  }
-  try {
-    return await attempt([])
-  } catch (error) {
-    if (!(error instanceof Violation) || !error.constraint.startsWith('transfer')) throw error
-    return attempt([statement(texts.clear, ids(batch.settles.map(({ callId }) => callId)))])
-  }
-}
 
 /** Charges one call after its lease was reaped, and keeps its detail and answer as the group commit would have. */
 const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise<void> => {
   await settleLate(engine, settle)
-  const { c, m, i, o } = detailRow(settle)
+  const { c, m, i, o, d } = detailRow(settle)
   await engine.batch('control', [
     statement(
       `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
@@ -200,7 +28,7 @@ const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise
       m,
       i,
       o,
-      JSON.stringify(detailRow(settle)),
+      d,
     ),
     statement(texts.answer, json(answerRows([settle]))),
   ])
@@ -250,7 +78,9 @@ const openedOf = async (engine: Engine, texts: Texts, batch: FlushBatch, inserte
 export const flushOn = (engine: Engine): ((batch: FlushBatch) => Promise<FlushResult>) => {
   const texts = textsFor(engine.words)
   return async (batch) => {
-    const done = await runPlan(engine, texts, batch)
+    const done = await (engine.inline === undefined
+      ? flushAtOnce(engine, texts, batch)
+      : flushRows(engine.inline, { words: engine.words, texts, batch }))
     const opened = await openedOf(engine, texts, batch, done.opened)
     const first = { calls: new Set(done.closed), balances: done.balances }
     const charged = await settleRest(engine, texts, batch, { done: first, opened })

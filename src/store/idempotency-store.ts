@@ -61,5 +61,9 @@ export const idempotencyStore = (engine: Engine): IdempotencyStore => {
       const text = `update idempotency set state = 'released' where ${where} and state = 'running'`
       await once(engine, 'control', statement(text, keyId, endpoint, key))
     },
+    forget: async ({ keyId, endpoint, key }, callId) => {
+      const text = `delete from idempotency where ${where} and state = 'running' and call_id = $4`
+      await once(engine, 'control', statement(text, keyId, endpoint, key, callId))
+    },
   }
 }

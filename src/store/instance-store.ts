@@ -3,6 +3,7 @@ import { type Engine, once, statement } from './engine.ts'
 import { keyOf } from './key-row.ts'
 import type { InstanceStore } from './port.ts'
 import { countOf, maybeText, onlyRow, textOf } from './row.ts'
+import { knownRulesOf } from './wallet-rules-store.ts'
 
 /** A change is stamped before it commits; no transaction may live this long, so reading back this far misses none. */
 const COMMIT_SLACK_MS = 10_000
@@ -22,7 +23,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
       )
       const at = countOf(row, 'beat_at')
       const since = (seen ?? at) - COMMIT_SLACK_MS
-      const [keys = [], leases = [], live = []] = await engine.batch('relaxed', [
+      const [keys = [], leases = [], live = [], rules = [], subs = []] = await engine.batch('relaxed', [
         statement('select * from api_key where changed_at > $1 order by changed_at', since),
         statement(
           `select id from lease where instance = $1 and state = 'open' and recall = 1 order by id`,
@@ -31,10 +32,14 @@ export const instanceStore = (engine: Engine): InstanceStore => {
         statement(
           `select cast(count(*) as bigint) as live from instance where beat_at > ${now} - ${LIVE_MS}`,
         ),
+        statement('select * from wallet_rules where changed_at > $1 order by changed_at', since),
+        statement('select id, version from sub_wallet where changed_at > $1 order by changed_at', since),
       ])
       return {
         at,
         changed: keys.map(keyOf),
+        rules: rules.map(knownRulesOf),
+        subWallets: subs.map((sub) => ({ id: textOf(sub, 'id'), version: countOf(sub, 'version') })),
         recalled: leases.map((lease) => textOf(lease, 'id')),
         liveInstances: countOf(onlyRow(live), 'live'),
       }

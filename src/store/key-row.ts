@@ -2,8 +2,8 @@
 import type { Month } from '../core/time.ts'
 import type { DisabledReason, Key, Limits } from '../tenancy/key.ts'
 import type { Row } from './engine.ts'
-import type { KeyChange } from './port.ts'
 import { countOf, maybeCount, maybeNano, maybeText, textOf, truthOf } from './row.ts'
+import type { KeyChange } from './tenancy-port.ts'
 
 /** Leaves out members that are undefined, as optional properties must be. */
 const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
@@ -40,6 +40,7 @@ export const keyOf = (row: Row): Key => ({
     subBudget: maybeText(row, 'sub_id'),
     disabledReason: reasons.find((reason) => reason === row.disabled_reason),
     disabledMonth: maybeText(row, 'disabled_month'),
+    trialUntil: maybeCount(row, 'trial_until'),
   }),
 })
 

@@ -1,16 +1,13 @@
 /** Keys: made, read, changed, deleted. Every change raises the version, which fences caches. */
 import { monthOf } from '../core/time.ts'
-import { lifetimeScope, monthScope, subScope } from '../ledger/scopes.ts'
+import { lifetimeScope, monthScope } from '../ledger/scopes.ts'
 import type { Key, KeyId, Limits } from '../tenancy/key.ts'
 import { type Engine, once, type Row, type Run, statement, type Value } from './engine.ts'
 import { changedKey, keyOf } from './key-row.ts'
-import type { NewKey, TenancyStore } from './port.ts'
 import { countOf, onlyRow } from './row.ts'
+import type { NewKey, TenancyStore } from './tenancy-port.ts'
 
-export type KeyStore = Pick<
-  TenancyStore,
-  'createKey' | 'keyByHash' | 'key' | 'keys' | 'changeKey' | 'deleteKey'
->
+type KeyStore = Pick<TenancyStore, 'createKey' | 'keyByHash' | 'key' | 'keys' | 'changeKey' | 'deleteKey'>
 
 const MOST_LISTED = 1000
 
@@ -24,7 +21,9 @@ const limitValues = ({ spendCap, monthlyCap, rpm, stopAt }: Limits): readonly Va
 /** A key can only be bound to a sub-wallet that exists, of its own wallet. */
 const checkSub = async (run: Run, { id, subBudget, walletId }: NewKey): Promise<void> => {
   if (subBudget === undefined) return
-  const [row] = await run('select wallet_id from budget where scope = $1', [subScope(subBudget)])
+  const [row] = await run('select wallet_id from sub_wallet where id = $1 and deleted_at is null', [
+    subBudget,
+  ])
   if (row?.wallet_id !== walletId)
     throw new Error(`wallet ${walletId} has no sub-wallet ${subBudget} for key ${id}`)
 }
@@ -40,15 +39,16 @@ const makersOf = async (run: Run, key: NewKey): Promise<readonly KeyId[]> => {
   return [parent.id, ...parent.ancestors]
 }
 
-const insertKey = async (run: Run, now: string, key: NewKey): Promise<void> => {
+/** Inserts a key that is not there, in the caller's transaction. */
+export const insertKey = async (run: Run, now: string, key: NewKey): Promise<void> => {
   const makers = await makersOf(run, key)
   await checkSub(run, key)
   const limits = limitValues(key.limits)
   await run(
     `insert into api_key (id, hash, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
        spend_cap, monthly_cap, rpm, stop_at, granted_spend_cap, granted_monthly_cap, granted_rpm, granted_stop_at,
-       created_at, changed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $10, $11, $12, $13, ${now}, ${now})`,
+       trial_until, created_at, changed_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $10, $11, $12, $13, $14, ${now}, ${now})`,
     [
       key.id,
       key.hash,
@@ -60,6 +60,7 @@ const insertKey = async (run: Run, now: string, key: NewKey): Promise<void> => {
       key.label,
       key.prefix,
       ...limits,
+      key.trialUntil ?? null,
     ],
   )
   for (const [depth, owner] of [key.id, ...makers].entries()) {

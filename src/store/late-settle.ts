@@ -2,6 +2,7 @@
 import { least, type Nano } from '../core/money.ts'
 import type { Settle } from '../ledger/words.ts'
 import type { Engine, Row, Run, Words } from './engine.ts'
+import { freeOf, payers } from './payer.ts'
 import { maybeNano, nanoOf, textOf } from './row.ts'
 
 type Room = { readonly lease: Row; readonly room: Nano }
@@ -15,18 +16,16 @@ const lockRoom = async (run: Run, words: Words, leaseId: string): Promise<Room |
        where b.scope in (select s.scope from lease_scope s where s.lease_id = $1) order by b.scope${words.lock('b')}`,
       [leaseId],
     ),
-    run(
-      `select a.* from account a where a.id = (select l.wallet_id from lease l where l.id = $1)${words.lock('a')}`,
-      [leaseId],
-    ),
+    run(`${payers} where a.id = (select l.wallet_id from lease l where l.id = $1)${words.lock('a')}`, [
+      leaseId,
+    ]),
   ])
   const [lease, account] = [leases[0], accounts[0]]
   if (lease === undefined || account === undefined) return undefined
-  const free = nanoOf(account, 'balance') - nanoOf(account, 'held') - nanoOf(account, 'lowest')
   const room = budgets.reduce((lowest, row) => {
     const lim = maybeNano(row, 'lim')
     return lim === undefined ? lowest : least(lowest, lim - nanoOf(row, 'used') - nanoOf(row, 'held'))
-  }, free)
+  }, freeOf(account))
   return { lease, room }
 }
 
@@ -39,8 +38,8 @@ const charge = async (
   const id = textOf(lease, 'id')
   await Promise.all([
     run(
-      `insert into transfer (kind, ref, debit, credit, amount, key_id, month, sub_id, note, at)
-       select 'usage', $1, l.wallet_id, 'revenue', cast($2 as bigint), l.key_id, l.month, l.sub_id, 'late', ${words.now}
+      `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, at)
+       select 'usage', $1, l.wallet_id, 'revenue', cast($2 as bigint), l.key_id, l.month, l.day, l.sub_id, 'late', ${words.now}
        from lease l where l.id = $3`,
       [callId, amount, id],
     ),

@@ -3,6 +3,10 @@ import type { Engine, Run } from './engine.ts'
 import ledgerPostgres from './migrations/0001-ledger.postgres.sql' with { type: 'text' }
 import ledger from './migrations/0001-ledger.sql' with { type: 'text' }
 import ledgerSqlite from './migrations/0001-ledger.sqlite.sql' with { type: 'text' }
+import funding from './migrations/0002-funding.sql' with { type: 'text' }
+import receipts from './migrations/0003-receipts.sql' with { type: 'text' }
+import x402 from './migrations/0004-x402.sql' with { type: 'text' }
+import helpers from './migrations/0005-helpers.sql' with { type: 'text' }
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
@@ -17,6 +21,10 @@ export type Migration = {
 /** In order, numbered from 1 without gaps. A migration that was released is never edited: a new one follows. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'ledger', common: ledger, own: { sqlite: ledgerSqlite, postgres: ledgerPostgres } },
+  { version: 2, name: 'funding', common: funding, own: {} },
+  { version: 3, name: 'receipts', common: receipts, own: {} },
+  { version: 4, name: 'x402', common: x402, own: {} },
+  { version: 5, name: 'helpers', common: helpers, own: {} },
 ]
 
 const textFor = (migration: Migration, engine: Engine['name']): string =>

@@ -1,31 +1,44 @@
 /** Opens the store named by an address: connects, brings the schema up to date, makes the house accounts. */
+import { messageOf } from '../core/message-of.ts'
 import type { Instant } from '../core/time.ts'
 import { houseAccounts, type Transfer, transferKinds } from '../ledger/words.ts'
+import { checkoutStore } from './checkout-store.ts'
+import { creditStore } from './credit-store.ts'
 import { type Engine, once, type Row, statement, Violation } from './engine.ts'
 import { idempotencyStore } from './idempotency-store.ts'
 import { instanceStore } from './instance-store.ts'
 import { ledgerStore } from './ledger-store.ts'
 import { migrate } from './migrate.ts'
+import { paymentStore } from './payment-store.ts'
 import { Overdrawn, ReplayConflict, type Store, StoreFault } from './port.ts'
 import { openPostgres } from './postgres.ts'
 import { rateStore } from './rate-store.ts'
+import { receiptStore } from './receipt-store.ts'
+import { referralStore } from './referral-store.ts'
+import { reviewStore } from './review-store.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from './row.ts'
 import { openSqlite } from './sqlite.ts'
+import { subWalletStore } from './sub-wallet-store.ts'
 import { tenancyStore } from './tenancy-store.ts'
+import { trialStore } from './trial-store.ts'
+import { walletRulesStore } from './wallet-rules-store.ts'
 
 export type StoreAddress = {
   /** `sqlite:<path>`, `sqlite::memory:` or `postgres://…`. */
   readonly url: string
   /** Replaces the database's clock, for simulations; all stores on one database must agree on it. */
   readonly now?: () => Instant
+  /** Leaves out what an engine does in its own way, so that simulations also run the statements that engines share. */
+  readonly shared?: boolean
 }
 
 /** Connects to the engine an address names. Throws for an address of another form. */
-export const openEngine = ({ url, now }: StoreAddress): Engine => {
+export const openEngine = ({ url, now, shared }: StoreAddress): Engine => {
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, now)
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
   if (path === undefined) throw new Error('DATABASE_URL must be sqlite:<path> or postgres://…')
-  return openSqlite(path, now)
+  const { inline, ...plain } = openSqlite(path, now)
+  return shared === true || inline === undefined ? plain : { ...plain, inline }
 }
 
 const makeHouseAccounts = (engine: Engine): Promise<unknown> =>
@@ -60,6 +73,15 @@ const storeOn = (engine: Engine): Store => ({
   ...instanceStore(engine),
   ...rateStore(engine),
   ...idempotencyStore(engine),
+  ...subWalletStore(engine),
+  ...walletRulesStore(engine),
+  ...trialStore(engine),
+  ...referralStore(engine),
+  ...reviewStore(engine),
+  ...creditStore(engine),
+  ...checkoutStore(engine),
+  ...receiptStore(engine),
+  ...paymentStore(engine),
   engine: engine.name,
   balance: async (account) =>
     nanoOf(
@@ -110,5 +132,5 @@ const withFaults = (store: Store): Store =>
 
 const fault = (error: unknown): never => {
   if (error instanceof Violation || error instanceof ReplayConflict || error instanceof Overdrawn) throw error
-  throw new StoreFault(error instanceof Error ? error.message : String(error), { cause: error })
+  throw new StoreFault(messageOf(error), { cause: error })
 }

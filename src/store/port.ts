@@ -11,6 +11,7 @@ import type { Instant } from '../core/time.ts'
 import type {
   AccountId,
   CallId,
+  ChargedCall,
   FlushBatch,
   FlushResult,
   GrantAsk,
@@ -22,7 +23,14 @@ import type {
   StoredAnswer,
   Transfer,
 } from '../ledger/words.ts'
-import type { DisabledReason, Key, KeyId, Limits, WalletId } from '../tenancy/key.ts'
+import type { Key, KeyId } from '../tenancy/key.ts'
+import type { KnownRules } from '../tenancy/wallet-rules.ts'
+import type { ReferralStore, ReviewStore, TrialStore } from './community-port.ts'
+import type { FundingStore } from './funding-port.ts'
+import type { PaymentStore } from './payment-port.ts'
+import type { SubWalletNews, SubWalletStore } from './sub-wallet-port.ts'
+import type { TenancyStore } from './tenancy-port.ts'
+import type { WalletRulesStore } from './wallet-rules-port.ts'
 
 /** Money under way: leases, holds, settlement. */
 export type LedgerStore = {
@@ -50,95 +58,14 @@ export type LedgerStore = {
 
 export type AuditRow = { readonly check: string; readonly ok: boolean; readonly detail?: string }
 
-export type NewKey = {
-  readonly id: KeyId
-  /** HMAC-SHA-256 of the whole token under the server secret, in hex. */
-  readonly hash: string
-  readonly orgId: string
-  readonly walletId: WalletId
-  readonly parentId?: KeyId
-  readonly subBudget?: string
-  readonly label: string
-  readonly prefix: string
-  readonly limits: Limits
-}
-
-/** Tri-state: absent leaves a limit, null removes it. */
-export type KeyChange = {
-  readonly spendCap?: Nano | null
-  readonly monthlyCap?: Nano | null
-  readonly rpm?: number | null
-  readonly stopAt?: Nano | null
-  /** null enables. */
-  readonly disabledReason?: DisabledReason | null
-  readonly label?: string
-  /** When the creator (operator or reseller) changes limits, what it granted changes with them. */
-  readonly byCreator: boolean
-}
-
-/** What a key has spent and holds. `spent` counts the key's own calls and those of its descendants, as its caps do. */
-export type KeySpend = {
-  readonly spent: Nano
-  readonly spentThisMonth: Nano
-  readonly held: Nano
-  readonly requests: number
-}
-
-export type Wallet = {
-  readonly id: WalletId
-  readonly orgId: string
-  readonly name: string
-  /** Postings so far. */
-  readonly balance: Nano
-  /** Held by open calls (not by idle leases). */
-  readonly held: Nano
-}
-
-export type UsageRow = {
-  readonly day?: string
-  readonly model?: string
-  readonly keyId?: KeyId
-  readonly requests: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cost: Nano
-}
-
-export type UsageQuery = {
-  readonly keyIds: readonly KeyId[]
-  readonly from: Instant
-  readonly to: Instant
-  readonly groupBy: readonly ('day' | 'model' | 'key')[]
-}
-
-/** Keys, wallets and reports: the control plane. */
-export type TenancyStore = {
-  /** Makes an organisation with an empty wallet; returns the wallet. Repeating it returns the same wallet. */
-  createWallet(wallet: { id: WalletId; orgId: string; name: string }): Promise<Wallet>
-  wallet(id: WalletId): Promise<Wallet | undefined>
-  wallets(): Promise<readonly Wallet[]>
-  createKey(key: NewKey): Promise<Key>
-  /** Also finds a deleted key, which says so: its version then fences caches. */
-  keyByHash(hash: string): Promise<Key | undefined>
-  key(id: KeyId): Promise<Key | undefined>
-  /** All keys, or the direct children of one, newest first; at most 1 000. */
-  keys(of?: { parentId: KeyId }): Promise<readonly Key[]>
-  /** Commits the change and returns the key with the database time after the commit, for the wait of revocation. */
-  changeKey(id: KeyId, change: KeyChange): Promise<{ key: Key; at: Instant } | undefined>
-  deleteKey(id: KeyId): Promise<{ at: Instant } | undefined>
-  spend(id: KeyId): Promise<KeySpend>
-  /** Makes or changes a sub-wallet: a ceiling on its wallet's money. */
-  setSubBudget(id: string, walletId: WalletId, limit: Nano | null): Promise<void>
-  usage(query: UsageQuery): Promise<readonly UsageRow[]>
-  /** A value made once per database, such as the secret that hashes keys; the first writer wins and all read the same. */
-  setting(name: string, make: () => string): Promise<string>
-}
-
 export type Beat = {
   /** Database time of this beat's write. */
   readonly at: Instant
   /** Keys made or changed since `seen` and in the 10 s before it (or before `at`), read after that write. */
   readonly changed: readonly Key[]
+  /** Wallet rules and sub-wallets changed in the same span. */
+  readonly rules: readonly KnownRules[]
+  readonly subWallets: readonly SubWalletNews[]
   /** Own leases another instance waits for. */
   readonly recalled: readonly LeaseId[]
   readonly liveInstances: number
@@ -185,15 +112,49 @@ export type IdempotencyStore = {
     instance: InstanceId
     lockMs: number
   }): Promise<IdempotencyState>
-  /** The call failed in a way that may be retried: the next attempt runs again. */
+  /** The call failed in a way that may be retried: the next attempt runs again, under the same id. */
   release(ref: IdempotencyRef): Promise<void>
+  /** Nothing came of the claim: it is as if it had never been made. */
+  forget(ref: IdempotencyRef, callId: CallId): Promise<void>
+}
+
+export type StoredReceiptKey = {
+  readonly number: number
+  readonly kid: string
+  readonly publicKey: string
+  readonly sealed: string
+  readonly signsFrom: Instant
+  readonly createdAt: Instant
+}
+
+/** Receipts: the keys that sign them, and what they say. */
+export type ReceiptStore = {
+  /** All keys, oldest first. */
+  receiptKeys(): Promise<readonly StoredReceiptKey[]>
+  /** Adds the key that signs from `waitMs` on; answers with the key of that number, which may be another's that came first. */
+  addReceiptKey(
+    key: Pick<StoredReceiptKey, 'number' | 'kid' | 'publicKey' | 'sealed'>,
+    waitMs: number,
+  ): Promise<StoredReceiptKey>
+  /** False when there is no such key. */
+  removeReceiptKey(kid: string): Promise<boolean>
+  /** A call that was charged, or that the house paid. */
+  chargedCall(callId: CallId): Promise<ChargedCall | undefined>
 }
 
 export type Store = LedgerStore &
   TenancyStore &
   InstanceStore &
   RateStore &
-  IdempotencyStore & {
+  IdempotencyStore &
+  FundingStore &
+  ReceiptStore &
+  PaymentStore &
+  SubWalletStore &
+  WalletRulesStore &
+  TrialStore &
+  ReferralStore &
+  ReviewStore & {
     readonly engine: 'sqlite' | 'postgres'
     /** Balance of a house account or wallet by its postings. */
     balance(account: AccountId): Promise<Nano>

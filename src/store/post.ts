@@ -4,12 +4,14 @@ import { monthOf } from '../core/time.ts'
 import { refundedCall } from '../ledger/scopes.ts'
 import type { Transfer } from '../ledger/words.ts'
 import { type Engine, type Row, type Run, Violation, type Words } from './engine.ts'
+import { freeOf, payers } from './payer.ts'
 import { Overdrawn, ReplayConflict } from './port.ts'
 import { countOf, maybeText, nanoOf, onlyRow, textOf } from './row.ts'
 
 type Origin = {
   readonly keyId: string | null
   readonly month: string
+  readonly day: string | null
   readonly subId: string | null
   readonly call: string | null
 }
@@ -20,19 +22,22 @@ const isReplay = (row: Row, { debit, credit, amount }: Transfer): boolean =>
 const before = async (run: Run, { kind, ref }: Transfer): Promise<Row | undefined> =>
   (await run('select debit, credit, amount from transfer where kind = $1 and ref = $2', [kind, ref]))[0]
 
-/** A refund counts back against the caps of the call's key, in the month of the call. */
+/** A refund counts back against the limits the call counted against, in the month and day of the call. */
 const originOfRefund = async (run: Run, words: Words, transfer: Transfer): Promise<Origin> => {
   const call = refundedCall(transfer.ref)
   const [usage] = await run(`select * from transfer where kind = 'usage' and ref = $1`, [call])
   if (usage === undefined) throw new Error(`no charged call ${call} to refund`)
   const [keyId, month] = [textOf(usage, 'key_id'), textOf(usage, 'month')]
   const subId = maybeText(usage, 'sub_id') ?? null
+  const day = maybeText(usage, 'day') ?? null
   const scopes = `select 'key:' || n.owner_id from key_line n where n.key_id = $1
-    union select 'key:' || n.owner_id || ':' || $2 from key_line n where n.key_id = $1 union select 'sub:' || cast($3 as text)`
+    union select 'key:' || n.owner_id || ':' || $2 from key_line n where n.key_id = $1 union select 'sub:' || cast($3 as text)
+    union select 'day:' || k.wallet_id || ':' || cast($4 as text) from api_key k where k.id = $1`
   await run(`select b.scope from budget b where b.scope in (${scopes}) order by b.scope${words.lock('b')}`, [
     keyId,
     month,
     subId,
+    day,
   ])
   const refunded = nanoOf(
     onlyRow(
@@ -48,27 +53,31 @@ const originOfRefund = async (run: Run, words: Words, transfer: Transfer): Promi
       `refund ${transfer.ref} is larger than what call ${call} still has, or goes to another wallet`,
     )
   }
-  await run(`update budget set used = used - cast($4 as bigint) where scope in (${scopes})`, [
+  await run(`update budget set used = used - cast($5 as bigint) where scope in (${scopes})`, [
     keyId,
     month,
     subId,
+    day,
     transfer.amount,
   ])
-  return { keyId, month, subId, call }
+  return { keyId, month, day, subId, call }
 }
 
-/** Locks the bounded accounts of a transfer; both sides must exist. */
-const lockAccounts = async (run: Run, words: Words, { debit, credit }: Transfer): Promise<void> => {
+/** Locks the bounded accounts of a transfer and tells that of the debit; both sides must exist. */
+const lockAccounts = async (
+  run: Run,
+  words: Words,
+  { debit, credit }: Transfer,
+): Promise<Row | undefined> => {
   const known = await run('select id from account where id in ($1, $2)', [debit, credit])
   for (const side of [debit, credit]) {
     if (!known.some(({ id }) => id === side)) throw new Error(`there is no account ${side}`)
   }
-  if (words.locksRows) {
-    await run(
-      `select a.id from account a where a.id in ($1, $2) and a.bounded = 1 order by a.id${words.lock('a')}`,
-      [debit, credit],
-    )
-  }
+  const bounded = await run(
+    `${payers} where a.id in ($1, $2) and a.bounded = 1 order by a.id${words.lock('a')}`,
+    [debit, credit],
+  )
+  return bounded.find(({ id }) => id === debit)
 }
 
 const move = (run: Run, account: string, amount: Nano): Promise<unknown> =>
@@ -77,7 +86,21 @@ const move = (run: Run, account: string, amount: Nano): Promise<unknown> =>
     amount,
   ])
 
-const postIn = async (run: Run, words: Words, transfer: Transfer): Promise<'posted' | 'replayed'> => {
+/** A debit that cannot be refused, because the money has left already: the account may owe it afterwards. */
+const tolerate = (run: Run, account: string, amount: Nano): Promise<unknown> =>
+  run(
+    `update account set lowest = balance - held - cast($2 as bigint)
+     where id = $1 and lowest > balance - held - cast($2 as bigint)`,
+    [account, amount],
+  )
+
+/** Posts inside a transaction; `mayOwe` lets the debited account fall below what it may be spent to. */
+export const postIn = async (
+  run: Run,
+  words: Words,
+  transfer: Transfer,
+  mayOwe = false,
+): Promise<'posted' | 'replayed'> => {
   const { kind, ref, debit, credit, amount } = transfer
   const found = await before(run, transfer)
   if (found !== undefined) {
@@ -88,11 +111,14 @@ const postIn = async (run: Run, words: Words, transfer: Transfer): Promise<'post
   const origin: Origin =
     kind === 'refund'
       ? await originOfRefund(run, words, transfer)
-      : { keyId: null, month: monthOf(now), subId: null, call: null }
-  await lockAccounts(run, words, transfer)
+      : { keyId: null, month: monthOf(now), day: null, subId: null, call: null }
+  const payer = await lockAccounts(run, words, transfer)
+  if (payer !== undefined && mayOwe) await tolerate(run, debit, amount)
+  else if (payer !== undefined && freeOf(payer) < amount)
+    throw new Overdrawn(`${kind} ${ref} takes more than the wallet has free`)
   await run(
-    `insert into transfer (kind, ref, debit, credit, amount, key_id, month, sub_id, of_call, note, at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, of_call, note, at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
       kind,
       ref,
@@ -101,6 +127,7 @@ const postIn = async (run: Run, words: Words, transfer: Transfer): Promise<'post
       amount,
       origin.keyId,
       origin.month,
+      origin.day,
       origin.subId,
       origin.call,
       transfer.note ?? null,
@@ -120,18 +147,16 @@ export const postOn = async (engine: Engine, transfer: Transfer): Promise<'poste
   if (transfer.kind === 'usage' || transfer.kind === 'writeoff') {
     throw new Error(`${transfer.kind} is posted by the settlement of a call only`)
   }
-  const attempt = () => engine.transaction('control', (run) => postIn(run, engine.words, transfer))
+  return posting(engine, (run) => postIn(run, engine.words, transfer))
+}
+
+/** A transaction that posts. Repeated once when somebody posted the same (kind, ref) between its look and its insert. */
+export const posting = async <T>(engine: Engine, work: (run: Run) => Promise<T>): Promise<T> => {
+  const attempt = () => engine.transaction('control', work)
   try {
     return await attempt()
   } catch (error) {
-    if (!(error instanceof Violation)) throw error
-    if (error.constraint === 'no_overspend') {
-      throw new Overdrawn(`${transfer.kind} ${transfer.ref} takes more than the wallet has free`, {
-        cause: error,
-      })
-    }
-    // Somebody posted the same (kind, ref) between our look and our insert: now it is there to compare with.
-    if (error.constraint.startsWith('transfer')) return attempt()
+    if (error instanceof Violation && error.constraint.startsWith('transfer')) return attempt()
     throw error
   }
 }

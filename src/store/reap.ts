@@ -2,6 +2,7 @@
 import { type Engine, type Row, type Run, statement } from './engine.ts'
 import { fold, lockMeters } from './fold.ts'
 import { nanoOf, onlyRow, textOf } from './row.ts'
+import { endTrials } from './trial-store.ts'
 
 /** Leases taken up in one round; the next round goes on. */
 const ROUND = 200
@@ -9,7 +10,7 @@ const HOUR_MS = 60 * 60 * 1000
 /** A closed lease is kept this long, for settlements that arrive late. */
 const CLOSED_KEPT_MS = 7 * 24 * HOUR_MS
 
-export type ReapBounds = { readonly graceMs: number; readonly longestCallMs: number }
+type ReapBounds = { readonly graceMs: number; readonly longestCallMs: number }
 
 /** Locks the lease if it is still in `state` and past its time; another instance may be reaping it. */
 const lockExpired = async (
@@ -61,9 +62,9 @@ const close = (engine: Engine, id: string, longestCallMs: number): Promise<numbe
     if ((await lockExpired(engine, run, { id, state: 'quarantined', afterMs: longestCallMs })) === undefined)
       return undefined
     const charged = await run(
-      `insert into transfer (kind, ref, debit, credit, amount, key_id, month, sub_id, note, at)
+      `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, at)
        select 'usage', f.call_id, l.wallet_id, 'revenue', case when f.spent < f.hold then f.spent else f.hold end,
-         l.key_id, l.month, l.sub_id, 'recovered', ${engine.words.now}
+         l.key_id, l.month, l.day, l.sub_id, 'recovered', ${engine.words.now}
        from inflight f join lease l on l.id = f.lease_id where f.lease_id = $1 and f.spent > 0 and f.hold > 0
          and not exists (select 1 from transfer t where t.kind = 'usage' and t.ref = f.call_id)
        returning amount`,
@@ -94,13 +95,14 @@ const expired = async (engine: Engine, state: string, afterMs: number): Promise<
   return (rows ?? []).map((row) => textOf(row, 'id'))
 }
 
-/** Deletes what has served its time: closed leases, stored answers, instances that are long gone. */
+/** Deletes what has served its time: closed leases, stored answers, instances that are long gone, counters of old days. */
 const prune = (engine: Engine): Promise<unknown> => {
   const { now } = engine.words
   return engine.batch('control', [
     statement(`delete from lease where state = 'closed' and expires_at < ${now} - ${CLOSED_KEPT_MS}`),
     statement(`delete from idempotency where expires_at < ${now}`),
     statement(`delete from instance where beat_at < ${now} - ${HOUR_MS}`),
+    statement(`delete from budget where keep_until < ${now} and held = 0`),
   ])
 }
 
@@ -118,6 +120,7 @@ export const reapOn = async (engine: Engine, { graceMs, longestCallMs }: ReapBou
     closed += 1
     recovered += charged
   }
+  await endTrials(engine)
   await prune(engine)
   return { quarantined, closed, recovered }
 }

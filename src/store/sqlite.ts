@@ -6,6 +6,7 @@ import type { Instant } from '../core/time.ts'
 import {
   type Engine,
   type Lane,
+  type Now,
   type Row,
   type Run,
   type Statement,
@@ -20,6 +21,7 @@ const CACHE_KB = 64_000
 
 type Connection = {
   readonly run: (text: string, params: readonly Value[]) => readonly Row[]
+  readonly now: Now
   readonly script: (text: string) => void
   readonly close: () => void
 }
@@ -47,20 +49,28 @@ const connect = (
   database.run('PRAGMA foreign_keys = ON')
   if (now !== undefined) database.run('CREATE TEMP TABLE clock AS SELECT 0 AS ms')
   const prepared = new Map<string, Prepared<Row, Value[]>>()
-  const run = (text: string, params: readonly Value[]): readonly Row[] => {
+  const prepare = (text: string): Prepared<Row, Value[]> => {
     let statement = prepared.get(text)
     if (statement === undefined) {
       statement = database.prepare<Row, Value[]>(text.replaceAll(/\$(\d+)/g, '?$1'))
       prepared.set(text, statement)
     }
+    return statement
+  }
+  const run = (text: string, params: readonly Value[]): readonly Row[] => {
     try {
-      return statement.all(...params)
+      return prepare(text).all(...params)
     } catch (error) {
       throw translated(error)
     }
   }
   return {
-    run: (text, params) => run(text, params),
+    run,
+    // Errors are translated where the transaction ends: a `try` a row would only cost.
+    now: {
+      rows: (text, ...params) => prepare(text).all(...params),
+      change: (text, ...params) => prepare(text).run(...params).changes,
+    },
     script: (text) => void database.run(text),
     close: () => {
       for (const statement of prepared.values()) statement.finalize()
@@ -120,15 +130,15 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
       // SQLite has already rolled back by itself, after a full disk for example; the first error is the one to report.
     }
   }
-  const inTransaction = (connection: Connection, work: () => readonly (readonly Row[])[]) => {
+  const inTransaction = <T>(connection: Connection, work: () => T): T => {
     begin(connection)
     try {
-      const rows = work()
+      const done = work()
       connection.run('commit', [])
-      return rows
+      return done
     } catch (error) {
       undo(connection)
-      throw error
+      throw translated(error)
     }
   }
   const of = (lane: Lane): Connection => (lane === 'relaxed' ? relaxed : durable)
@@ -153,6 +163,7 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
       turn(() =>
         inTransaction(of(lane), () => statements.map(({ text, params }) => of(lane).run(text, params))),
       ),
+    inline: (lane, work) => turn(() => inTransaction(of(lane), () => work(of(lane).now))),
     transaction: (lane, work) => transaction(of(lane), work),
     exclusive: (work) => transaction(durable, (run) => work(run, async (text) => durable.script(text))),
     close: () =>

@@ -1,17 +1,18 @@
-/** The control plane's part of the store: wallets, keys, what they spent, sub-wallets, reports, settings. */
+/** The control plane's part of the store: wallets, keys, what they spent, reports, settings. */
 import { monthOf } from '../core/time.ts'
-import { lifetimeScope, monthScope, subScope } from '../ledger/scopes.ts'
+import { lifetimeScope, monthScope } from '../ledger/scopes.ts'
+import { PAYMENTS_ORG } from '../ledger/words.ts'
 import { type Engine, once, type Row, statement } from './engine.ts'
 import { keyStore } from './key-store.ts'
-import type { KeySpend, TenancyStore, Wallet } from './port.ts'
 import { countOf, nanoOf, onlyRow, textOf } from './row.ts'
+import type { KeySpend, TenancyStore, Wallet } from './tenancy-port.ts'
 import { usageOf } from './usage-report.ts'
 
 const wallets = `select a.id, a.org_id, a.name,
     a.balance - coalesce((select cast(sum(l.used) as bigint) from lease l where l.wallet_id = a.id and l.state <> 'closed'), 0) as balance,
     coalesce((select cast(sum(f.hold) as bigint) from lease l join inflight f on f.lease_id = l.id
       where l.wallet_id = a.id and l.state <> 'closed'), 0) as held
-  from account a where a.bounded = 1`
+  from account a where a.bounded = 1 and not exists (select 1 from credit_line c where c.account_id = a.id)`
 
 const walletOf = (row: Row): Wallet => ({
   id: textOf(row, 'id'),
@@ -53,7 +54,7 @@ const spendOf = async (engine: Engine, id: string): Promise<KeySpend> => {
 }
 
 export const tenancyStore = (engine: Engine): TenancyStore => {
-  const { now, lock } = engine.words
+  const { now } = engine.words
   const wallet = async (id: string): Promise<Wallet | undefined> => {
     const [row] = await once(engine, 'control', statement(`${wallets} and a.id = $1`, id))
     return row === undefined ? undefined : walletOf(row)
@@ -73,20 +74,11 @@ export const tenancyStore = (engine: Engine): TenancyStore => {
       return walletOf(onlyRow(rows))
     },
     wallet,
-    wallets: async () => (await once(engine, 'control', statement(`${wallets} order by a.id`))).map(walletOf),
+    wallets: async () =>
+      (
+        await once(engine, 'control', statement(`${wallets} and a.org_id <> $1 order by a.id`, PAYMENTS_ORG))
+      ).map(walletOf),
     spend: (id) => spendOf(engine, id),
-    setSubBudget: async (id, walletId, limit) => {
-      const scope = subScope(id)
-      await engine.transaction('control', async (run) => {
-        await run(
-          `insert into budget (scope, sub_id, wallet_id) values ($1, $2, $3) on conflict (scope) do nothing`,
-          [scope, id, walletId],
-        )
-        const [row] = await run(`select b.* from budget b where b.scope = $1${lock('b')}`, [scope])
-        if (row?.wallet_id !== walletId) throw new Error(`sub-wallet ${id} belongs to another wallet`)
-        await run('update budget set tolerated = used + held, lim = $2 where scope = $1', [scope, limit])
-      })
-    },
     usage: (query) => engine.transaction('control', (run) => usageOf(run, engine.words.each, query)),
     setting: async (name, make) => {
       const read = () => once(engine, 'control', statement('select value from setting where name = $1', name))

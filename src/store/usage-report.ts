@@ -1,9 +1,8 @@
 /** Reports of what keys used: money from the ledger, tokens and models from the details kept beside it. */
+import { DAY_MS } from '../core/time.ts'
 import type { Row, Run } from './engine.ts'
-import type { UsageQuery, UsageRow } from './port.ts'
 import { countOf, maybeCount, maybeText, nanoOf } from './row.ts'
-
-const DAY_MS = 86_400_000
+import type { UsageQuery, UsageRow } from './tenancy-port.ts'
 
 const columns = {
   day: `t.at / ${DAY_MS}`,

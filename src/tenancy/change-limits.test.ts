@@ -20,7 +20,7 @@ const key: Key = {
 const change = (body: Record<string, unknown>) => {
   const read = readLimitsBody(JSON.parse(JSON.stringify(body)))
   if (read instanceof Refusal) return read.code
-  return checkSelfChange(key, read)?.code ?? 'allowed'
+  return checkSelfChange(key, read, 1_000)?.code ?? 'allowed'
 }
 
 test.each([
@@ -52,6 +52,6 @@ test.each([
 })
 
 test('a key cannot lift the block of its creator', () => {
-  const refusal = checkSelfChange({ ...key, disabledReason: 'operator' }, { disabled: false })
+  const refusal = checkSelfChange({ ...key, disabledReason: 'operator' }, { disabled: false }, 1_000)
   expect(refusal?.code).toBe('forbidden')
 })

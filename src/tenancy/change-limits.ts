@@ -1,5 +1,4 @@
 /** Who may change which limit of a key: a key narrows itself, its creator decides what it may have. */
-
 import type { JsonObject } from '../core/json-body.ts'
 import { type Nano, nanoFromNumber } from '../core/money.ts'
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
@@ -56,12 +55,12 @@ export const readLimitsBody = (body: JsonObject): LimitsBody | Refusal => {
   return read
 }
 
-/** Why a key may not make this change to itself; undefined when it may. */
-export const checkSelfChange = (key: Key, change: LimitsBody): Refusal | undefined => {
+/** Why a key may not make this change to itself; undefined when it may. `planRpm` binds who was granted no rate of its own. */
+export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): Refusal | undefined => {
   const raises =
     above('spend_cap_usd', change.spendCap, key.granted.spendCap) ??
     above('monthly_cap_usd', change.monthlyCap, key.granted.monthlyCap) ??
-    above('rpm_limit', change.rpm, key.granted.rpm) ??
+    above('rpm_limit', rpmAfter(key, change, planRpm), key.granted.rpm ?? planRpm) ??
     below('stop_at_remaining_usd', change.stopAt, key.granted.stopAt)
   if (raises) return raises
   if (change.disabled === false && key.disabledReason === 'operator')
@@ -71,6 +70,10 @@ export const checkSelfChange = (key: Key, change: LimitsBody): Refusal | undefin
     )
   return undefined
 }
+
+/** No rate is the plan's own, for a key that was granted none. */
+const rpmAfter = (key: Key, { rpm }: LimitsBody, planRpm: number): number | null | undefined =>
+  rpm === null && key.granted.rpm === undefined ? planRpm : rpm
 
 const above = (
   name: string,

@@ -35,10 +35,16 @@ export type Key = {
   /** For `monthly_cap`: the month it was hit; the key is enabled again in the next. */
   readonly disabledMonth?: Month
   readonly deleted: boolean
+  /** Set for the key of an anonymous trial: when it ends. */
+  readonly trialUntil?: Instant
   readonly createdAt: Instant
   /** Grows by one with every change; a cache keeps the highest it has seen. */
   readonly version: number
 }
+
+/** Whether the key is one that anybody may know: not deleted, and not of a trial that is over. */
+export const isKnown = (key: Key, now: Instant): boolean =>
+  !key.deleted && (key.trialUntil === undefined || now < key.trialUntil)
 
 /** Whether the key may make calls in `month`; a monthly cap lifts by itself in a later month. */
 export const isEnabled = (key: Key, month: Month): boolean =>

@@ -1,0 +1,41 @@
+/** Known wallet rules: read once a wallet, then kept current by the heartbeat, which also proves that nothing was missed. */
+import type { WalletRulesStore } from '../store/wallet-rules-port.ts'
+import type { WalletId } from '../tenancy/key.ts'
+import type { KnownRules } from '../tenancy/wallet-rules.ts'
+
+export type RulesKnown = {
+  /** From memory, else from the store. */
+  of(id: WalletId): KnownRules | Promise<KnownRules>
+  /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
+  learn(known: KnownRules): boolean
+}
+
+const KNOWN_MAX = 100_000
+
+export const createKnownRules = (store: Pick<WalletRulesStore, 'walletRules'>): RulesKnown => {
+  const known = new Map<WalletId, KnownRules>()
+  const loading = new Map<WalletId, Promise<KnownRules>>()
+
+  const learn = (read: KnownRules): boolean => {
+    const before = known.get(read.walletId)
+    if (before !== undefined && before.version >= read.version) return false
+    if (known.size >= KNOWN_MAX) known.clear()
+    known.set(read.walletId, read)
+    return true
+  }
+  const load = async (id: WalletId): Promise<KnownRules> => {
+    const read = await store.walletRules(id)
+    learn(read)
+    return known.get(id) ?? read
+  }
+  return {
+    of: (id) => {
+      const found = known.get(id) ?? loading.get(id)
+      if (found !== undefined) return found
+      const started = load(id).finally(() => loading.delete(id))
+      loading.set(id, started)
+      return started
+    },
+    learn,
+  }
+}

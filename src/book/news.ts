@@ -1,0 +1,52 @@
+/**
+ * News of limits: what another process, or this one, changed. What a changed limit no longer allows must not be admitted
+ * from room leased under the old one, so the purses it concerns give their unused room back.
+ */
+import type { SubWalletNews } from '../store/sub-wallet-port.ts'
+import type { Key } from '../tenancy/key.ts'
+import type { KnownRules } from '../tenancy/wallet-rules.ts'
+import type { KnownKeys } from './known-keys.ts'
+import type { RulesKnown } from './known-rules.ts'
+import type { Purses } from './purse.ts'
+
+type News = {
+  readonly keys?: readonly Key[]
+  readonly rules?: readonly KnownRules[]
+  readonly subWallets?: readonly SubWalletNews[]
+}
+
+type NewsParts = { readonly keys: KnownKeys; readonly rules: RulesKnown; readonly purses: Purses }
+
+const SUBS_MAX = 100_000
+
+/** Takes in what was read, at once; resolves when the room that was given back has reached the ledger. */
+export const createNews = ({ keys, rules, purses }: NewsParts): ((news: News) => Promise<void>) => {
+  const subVersions = new Map<string, number>()
+
+  /** Whether it was news; one that is seen for the first time may be. */
+  const learnSub = ({ id, version }: SubWalletNews): boolean => {
+    if ((subVersions.get(id) ?? 0) >= version) return false
+    if (subVersions.size >= SUBS_MAX) subVersions.clear()
+    subVersions.set(id, version)
+    return true
+  }
+
+  return async (news) => {
+    const changed = {
+      keys: new Set((news.keys ?? []).filter((key) => keys.learn(key)).map(({ id }) => id)),
+      wallets: new Set(
+        (news.rules ?? []).filter((known) => rules.learn(known)).map(({ walletId }) => walletId),
+      ),
+      subs: new Set((news.subWallets ?? []).filter(learnSub).map(({ id }) => id)),
+    }
+    if (changed.keys.size + changed.wallets.size + changed.subs.size === 0) return
+    await purses.giveBack(({ keyId, sub }) => {
+      const key = keys.get(keyId)
+      return (
+        changed.keys.has(keyId) ||
+        changed.wallets.has(key?.walletId ?? '') ||
+        changed.subs.has(sub ?? key?.subBudget ?? '')
+      )
+    })
+  }
+}

@@ -1,0 +1,54 @@
+/** Reads a call's kept detail back: what was written by this program, perhaps by an older one that kept less. */
+import { isObject, type Json } from '../core/json-body.ts'
+import { type UsageClass, usageClasses } from '../core/usage.ts'
+import type { ReceiptFacts, UsageDetail } from './words.ts'
+
+/** The detail, or undefined when it is not one. */
+export const readDetail = (value: Json): UsageDetail | undefined => {
+  if (!isObject(value)) return undefined
+  const { keyId, model, vendor, usage, estimated, priceVersion, startedAt, tookMs, firstByteMs, ended } =
+    value
+  const texts = typeof keyId === 'string' && typeof model === 'string' && typeof vendor === 'string'
+  const times = typeof startedAt === 'number' && typeof tookMs === 'number' && typeof firstByteMs === 'number'
+  if (!texts || !times || typeof priceVersion !== 'string' || typeof ended !== 'string') return undefined
+  const receipt = readFacts(value.receipt)
+  return {
+    keyId,
+    model,
+    vendor,
+    usage: countsOf(usage),
+    estimated: estimated === true,
+    priceVersion,
+    startedAt,
+    tookMs,
+    firstByteMs,
+    ended,
+    ...(receipt === undefined ? {} : { receipt }),
+  }
+}
+
+const readFacts = (value: Json | undefined): ReceiptFacts | undefined => {
+  if (!isObject(value) || !isObject(value.payment)) return undefined
+  const { prices, authorized, requestHash, responseHash } = value
+  if (typeof authorized !== 'string' || !/^\d{1,19}$/.test(authorized)) return undefined
+  if (typeof requestHash !== 'string' || typeof responseHash !== 'string') return undefined
+  const payment = Object.entries(value.payment).map(([name, text]) => [name, String(text)])
+  return {
+    prices: countsOf(prices),
+    authorized: BigInt(authorized),
+    payment: Object.fromEntries(payment),
+    requestHash,
+    responseHash,
+  }
+}
+
+/** Units or prices by usage class. */
+const countsOf = (value: Json | undefined): { readonly [Class in UsageClass]?: number } => {
+  const counts: { [Class in UsageClass]?: number } = {}
+  if (!isObject(value)) return counts
+  for (const name of usageClasses) {
+    const count = value[name]
+    if (typeof count === 'number' && Number.isSafeInteger(count)) counts[name] = count
+  }
+  return counts
+}

@@ -1,0 +1,146 @@
+/** Credit lines: granted, shown, paid. An account beside the wallet, whose constraint lets it fall to minus the limit. */
+import { monthOf } from '../core/time.ts'
+import { creditAccountOf } from '../ledger/words.ts'
+import { type Engine, once, type Row, type Run, statement, type Words } from './engine.ts'
+import type { CreditLine, CreditStore, PayOutcome } from './funding-port.ts'
+import { invoiceColumns, invoiceOf, lockInvoice, markPaid } from './invoice-row.ts'
+import { closeMonthsOn } from './months.ts'
+import { barOf, creditOf, freeOf, payers } from './payer.ts'
+import { postIn, posting } from './post.ts'
+import { countOf, maybeText, nanoOf, onlyRow, textOf } from './row.ts'
+import { recall, shortageOf, under } from './shortage.ts'
+import { statementOf } from './statement.ts'
+
+const MOST_LISTED = 1000
+
+/** Credit lines with what calls used and hold of them, in the lists of the payer. */
+const linesOf = (words: Words) => `select p.*, c.net_days, c.opened, ${words.now} as now,
+    coalesce((select cast(sum(l.used) as bigint) from lease l where l.wallet_id = p.id and l.state <> 'closed'), 0) as unfolded,
+    coalesce((select cast(sum(f.hold) as bigint) from lease l join inflight f on f.lease_id = l.id
+      where l.wallet_id = p.id and l.state <> 'closed'), 0) as open_held
+  from (${payers}) p join credit_line c on c.account_id = p.id`
+
+const lineOf = (row: Row): CreditLine => {
+  const walletId = textOf(row, 'line_of')
+  const bar = barOf(row, walletId, countOf(row, 'now'))
+  return {
+    account: textOf(row, 'id'),
+    walletId,
+    limit: creditOf(row),
+    netDays: countOf(row, 'net_days'),
+    opened: textOf(row, 'opened'),
+    owed: nanoOf(row, 'unfolded') - nanoOf(row, 'balance'),
+    held: nanoOf(row, 'open_held'),
+    status: bar === undefined ? 'active' : bar === 'past_due' ? 'past_due' : 'withdrawn',
+  }
+}
+
+type Grant = Parameters<CreditStore['grantCredit']>[0]
+
+/** A limit that falls under what is owed and held tolerates that much; no grant goes there, see `payer.ts`. */
+const grantIn = async (
+  run: Run,
+  { now, lock }: Words,
+  { walletId, limit, netDays }: Grant,
+): Promise<void> => {
+  const month = monthOf(countOf(onlyRow(await run(`select ${now} as now`)), 'now'))
+  const account = creditAccountOf(walletId)
+  const made = await run(
+    `insert into account (id, bounded, org_id, name, lowest, created_at)
+     select $1, 1, a.org_id, a.name, cast($3 as bigint), ${now} from account a
+     where a.id = $2 and a.bounded = 1 and not exists (select 1 from credit_line c where c.account_id = a.id)
+     on conflict (id) do nothing returning id`,
+    [account, walletId, -limit],
+  )
+  if (made.length === 0) {
+    const known = await run(`select a.id from account a where a.id = $1${lock('a')}`, [account])
+    if (known.length === 0) throw new Error(`there is no wallet ${walletId}`)
+    await run(
+      `update account set lowest = case when balance - held < cast($2 as bigint) then balance - held else cast($2 as bigint) end
+       where id = $1`,
+      [account, -limit],
+    )
+  }
+  await run(
+    `insert into credit_line (account_id, wallet_id, lim, net_days, opened) values ($1, $2, $3, $4, $5)
+     on conflict (account_id) do update set lim = excluded.lim, net_days = excluded.net_days`,
+    [account, walletId, limit, netDays, month],
+  )
+}
+
+/** Leases hold up to half of a wallet: with them counted in, can it pay? If so they are called back. */
+const shortOrLeased = async (run: Run, words: Words, wallet: Row, total: bigint): Promise<PayOutcome> => {
+  const meter = { limit: 'wallet', room: freeOf(wallet) } as const
+  const id = textOf(wallet, 'id')
+  const leases = under(meter, { account: id, wallet: id, own: '' })
+  const { idle } = await shortageOf(run, meter, leases, [])
+  if (meter.room + idle < total) return 'short'
+  await recall(run, words, leases)
+  return 'leased'
+}
+
+type Payment = Parameters<CreditStore['payInvoice']>[0]
+
+const payIn = async (run: Run, words: Words, { id, from, note }: Payment): Promise<PayOutcome> => {
+  const invoice = await lockInvoice(run, words, id)
+  if (invoice === undefined) return 'unknown'
+  const total = nanoOf(invoice, 'total')
+  if (maybeText(invoice, 'paid_ref') !== undefined || total === 0n) return 'paid_before'
+  const walletId = textOf(invoice, 'wallet_id')
+  const account = textOf(invoice, 'account_id')
+  if (from === 'wallet') {
+    const both = await run(`${payers} where a.id in ($1, $2) order by a.id${words.lock('a')}`, [
+      walletId,
+      account,
+    ])
+    const wallet = both.find((row) => row.id === walletId)
+    if (wallet === undefined) throw new Error(`there is no wallet ${walletId}`)
+    if (freeOf(wallet) < total) return shortOrLeased(run, words, wallet, total)
+  }
+  const ref = `invoice:${id}`
+  const debit = from === 'wallet' ? walletId : 'cash'
+  await postIn(run, words, {
+    kind: 'topup',
+    ref,
+    debit,
+    credit: account,
+    amount: total,
+    ...(note === undefined ? {} : { note }),
+  })
+  await markPaid(run, id, ref)
+  return 'paid'
+}
+
+export const creditStore = (engine: Engine): CreditStore => {
+  const { words } = engine
+  const lines = linesOf(words)
+  const creditLine = async (walletId: string): Promise<CreditLine | undefined> => {
+    const [row] = await once(engine, 'control', statement(`${lines} where c.wallet_id = $1`, walletId))
+    return row === undefined ? undefined : lineOf(row)
+  }
+  const invoicesWhere = async (where: string, value: string) => {
+    const text = `select ${words.now} as now, ${invoiceColumns} where ${where} order by i.serial desc limit ${MOST_LISTED}`
+    const rows = await once(engine, 'control', statement(text, value))
+    return rows.map((row) => invoiceOf(row, countOf(row, 'now')))
+  }
+  return {
+    grantCredit: async (grant) => {
+      await engine.transaction('control', (run) => grantIn(run, words, grant))
+      const line = await creditLine(grant.walletId)
+      if (line === undefined) throw new Error(`wallet ${grant.walletId} has no credit line after a grant`)
+      return line
+    },
+    creditLine,
+    creditLines: async () => (await once(engine, 'control', statement(`${lines} order by p.id`))).map(lineOf),
+    closeMonths: () => closeMonthsOn(engine),
+    invoices: (walletId) => invoicesWhere('c.wallet_id = $1', walletId),
+    invoice: async (id) => (await invoicesWhere('i.id = $1', id))[0],
+    statement: async (walletId, month) => {
+      const line = await creditLine(walletId)
+      return line === undefined
+        ? undefined
+        : statementOf(engine, line, month, await invoicesWhere('c.wallet_id = $1', walletId))
+    },
+    payInvoice: (payment) => posting(engine, (run) => payIn(run, words, payment)),
+  }
+}

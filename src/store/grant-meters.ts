@@ -1,0 +1,136 @@
+/** What a grant looks at: the key with its makers, and under their locks the lease and every limit in money. */
+import type { Nano } from '../core/money.ts'
+import { DAY_MS, type Day, dayOf, type Instant, type Month, nextDayStart } from '../core/time.ts'
+import type { Meter } from '../ledger/grant.ts'
+import { dayScope, lifetimeScope, monthOfDay, monthScope, scopesOf } from '../ledger/scopes.ts'
+import type { AccountId, GrantAsk } from '../ledger/words.ts'
+import { isKnown, type Key } from '../tenancy/key.ts'
+import type { Row, Run, Words } from './engine.ts'
+import { keyOf } from './key-row.ts'
+import { freeOf, isPayment, payers } from './payer.ts'
+import { countOf, maybeNano, nanoOf, onlyRow, textOf } from './row.ts'
+
+/** A day's counter is kept this long after its day, for calls that are settled late and for reports. */
+export const DAY_KEPT_MS = 40 * DAY_MS
+
+/** Who spends, when, out of which account and under which sub-wallet. */
+export type Line = {
+  readonly key: Key
+  readonly makers: readonly Key[]
+  /** The account that pays. */
+  readonly account: AccountId
+  readonly now: Instant
+  readonly day: Day
+  readonly month: Month
+  readonly sub: string | undefined
+}
+
+/** Locks the key and its makers, whose caps bind it too. */
+export const lockLine = async (
+  run: Run,
+  words: Words,
+  { keyId, sub, account }: GrantAsk,
+): Promise<Line | undefined> => {
+  const rows = await run(
+    `select k.*, ${words.now} as now from api_key k join key_line n on n.owner_id = k.id
+     where n.key_id = $1 order by k.id${words.lock('k')}`,
+    [keyId],
+  )
+  const keys = rows.map(keyOf)
+  const key = keys.find(({ id }) => id === keyId)
+  if (key === undefined) return undefined
+  const now = countOf(onlyRow(rows), 'now')
+  if (!isKnown(key, now)) return undefined
+  const day = dayOf(now)
+  return {
+    key,
+    makers: keys.filter(({ id }) => id !== keyId),
+    account: account ?? key.walletId,
+    now,
+    day,
+    month: monthOfDay(day),
+    sub: sub ?? key.subBudget,
+  }
+}
+
+const budgetsOf = ({ key, makers, day, month, now }: Line): string =>
+  JSON.stringify([
+    ...[key, ...makers].flatMap(({ id, walletId, limits }) => [
+      { s: lifetimeScope(id), o: id, w: walletId, l: limits.spendCap?.toString() },
+      { s: monthScope(id, month), o: id, m: month, w: walletId, l: limits.monthlyCap?.toString() },
+    ]),
+    { s: dayScope(key.walletId, day), d: day, w: key.walletId, k: nextDayStart(now) + DAY_KEPT_MS },
+  ])
+
+export type Locked = {
+  readonly lease: Row | undefined
+  readonly budgets: readonly Row[]
+  /** Absent for a credit line that was never granted. */
+  readonly account: Row | undefined
+  readonly ownHeld: Nano
+  readonly unfolded: Nano
+  readonly now: Instant
+}
+
+/** Locks the own lease, the budgets and the account that pays, in one round trip. */
+export const lockMeters = async (run: Run, words: Words, ask: GrantAsk, line: Line): Promise<Locked> => {
+  const { key, day, account, sub } = line
+  const path = [ask.instance, key.id, day, account, sub ?? '']
+  const scopes = scopesOf({ line: [key.id, ...key.ancestors], walletId: key.walletId, day, sub })
+  const own = `l.instance = $1 and l.key_id = $2 and l.day = $3 and l.wallet_id = $4
+    and coalesce(l.sub_id, '') = $5 and l.state = 'open'`
+  const [leases, , budgets, accounts, sums] = await Promise.all([
+    run(`select l.* from lease l where ${own}${words.lock('l')}`, path),
+    run(
+      `insert into budget (scope, owner_id, month, day, keep_until, wallet_id, lim)
+       select e.value->>'s', e.value->>'o', e.value->>'m', e.value->>'d', cast(e.value->>'k' as bigint), e.value->>'w',
+         case when e.value->>'d' is null then cast(e.value->>'l' as bigint)
+           else (select r.daily_limit from wallet_rules r where r.wallet_id = e.value->>'w') end
+       from ${words.each('$1')} e where true order by 1 on conflict (scope) do nothing`,
+      [budgetsOf(line)],
+    ),
+    run(
+      `select b.* from budget b where b.scope in (select e.value->>'s' from ${words.each('$1')} e)
+       order by b.scope${words.lock('b')}`,
+      [JSON.stringify(scopes.map((s) => ({ s })))],
+    ),
+    run(`${payers} where a.id = $1${words.lock('a')}`, [account]),
+    run(
+      `select ${words.now} as now,
+         (select coalesce(cast(sum(f.hold) as bigint), 0) from inflight f join lease l on l.id = f.lease_id
+          where ${own}) as own_held,
+         (select coalesce(cast(sum(l.used) as bigint), 0) from lease l where l.wallet_id = $4 and l.state <> 'closed') as unfolded`,
+      path,
+    ),
+  ])
+  if (budgets.length !== scopes.length) throw new Error(`sub-wallet ${sub} of key ${key.id} has no budget`)
+  const sum = onlyRow(sums)
+  return {
+    lease: leases[0],
+    budgets,
+    account: accounts[0],
+    ownHeld: nanoOf(sum, 'own_held'),
+    unfolded: nanoOf(sum, 'unfolded'),
+    now: countOf(sum, 'now'),
+  }
+}
+
+export const metersOf = ({ budgets }: Locked, account: Row, line: Line): readonly Meter[] => {
+  const free = freeOf(account)
+  const capped = budgets.flatMap((row): readonly Meter[] => {
+    const lim = maybeNano(row, 'lim')
+    if (lim === undefined) return []
+    const scope = textOf(row, 'scope')
+    const room = lim - nanoOf(row, 'used') - nanoOf(row, 'held')
+    if (row.sub_id !== null) return [{ limit: 'sub_wallet', room, scope, lim }]
+    if (row.day !== null) return [{ limit: 'daily_limit_usd', room, scope, lim }]
+    const owner = textOf(row, 'owner_id')
+    return [{ limit: row.month === null ? 'spend_cap_usd' : 'monthly_cap_usd', room, scope, lim, owner }]
+  })
+  const ofWallet = line.account === line.key.walletId
+  const stops = [line.key, ...line.makers].flatMap(({ limits: { stopAt } }): readonly Meter[] =>
+    stopAt === undefined || !ofWallet ? [] : [{ limit: 'stop_at_remaining_usd', room: free - stopAt }],
+  )
+  const limit = isPayment(account) ? 'payment' : ofWallet ? 'wallet' : 'credit_line'
+  return [{ limit, room: free }, ...stops, ...capped]
+}

@@ -1,0 +1,57 @@
+/** The store's port for payments by x402. The promises of port.ts hold here too. */
+import type { Nano } from '../core/money.ts'
+import type { Instant } from '../core/time.ts'
+import type { AccountId, CallId } from '../ledger/words.ts'
+import type { WalletId } from '../tenancy/key.ts'
+
+export type NewPayment = {
+  /** `<network>:<asset>:<payer>:<nonce>` in lower case: what the chain takes just once. */
+  readonly id: string
+  /** The request it pays for: the call's id, and what tells it from any other. */
+  readonly callId: CallId
+  readonly fingerprint: string
+  /** The account the money will lie in, apart from all other money. */
+  readonly account: AccountId
+  readonly amount: Nano
+  readonly payer: string
+  /** The bearer's wallet, which gets the change. */
+  readonly creditTo?: WalletId
+  /** What the facilitator is given, to give it again while the outcome is not known. */
+  readonly sent: string
+  /** How long the first attempt may take, before others ask for the outcome. */
+  readonly firstTryMs: number
+}
+
+export type Payment = Omit<NewPayment, 'sent' | 'firstTryMs'> & {
+  /** `settling`: sent to be settled, outcome unknown. */
+  readonly state: 'settling' | 'settled' | 'failed'
+  readonly sent?: string
+  readonly transaction?: string
+  readonly reason?: string
+  readonly changeTo?: WalletId
+  readonly createdAt: Instant
+}
+
+/** `open`: the payment may still be served, so that there is no change yet. */
+export type ChangePaid =
+  | { readonly outcome: 'paid' | 'paid_before'; readonly amount: Nano; readonly to: WalletId }
+  | { readonly outcome: 'open' | 'unknown' }
+
+/** Payments by x402. Each pays for one request, out of an account of its own. */
+export type PaymentStore = {
+  payment(id: string): Promise<Payment | undefined>
+  /** Notes that the payment is about to be settled; one that is there already, and has not failed, is returned as it is. */
+  beginPayment(payment: NewPayment): Promise<Payment>
+  /** The money is ours: into the ledger, once. */
+  settlePayment(id: string, transaction: string): Promise<void>
+  /** No money moved, and none can. */
+  failPayment(id: string, reason: string): Promise<void>
+  /** Payments whose outcome has not been known for a while; each is returned to one caller, and again only later. */
+  unsettledPayments(most: number): Promise<readonly Payment[]>
+  /** Payments of bearers whose change is due, each to one caller. */
+  dueChange(most: number): Promise<readonly Payment[]>
+  /** Ends what processes that have died hold of a payment's account, so that the next attempt can. */
+  freeAccount(account: AccountId): Promise<void>
+  /** Moves what a payment's call has left over to a wallet, once. Payments that were never served count after a day. */
+  payChange(id: string, to: WalletId): Promise<ChangePaid>
+}

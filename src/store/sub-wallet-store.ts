@@ -1,0 +1,127 @@
+/** Sub-wallets: made, read, changed, deleted. What is spent and held under one is its counter in `budget`. */
+import { subScope } from '../ledger/scopes.ts'
+import type { Key } from '../tenancy/key.ts'
+import { type Engine, once, type Row, type Run, statement, type Value } from './engine.ts'
+import { countOf, nanoOf, onlyRow, textOf } from './row.ts'
+import type { SubViewer, SubWallet, SubWalletStore } from './sub-wallet-port.ts'
+
+const MOST = 1_000
+
+/** Sub-wallets that the viewer of `viewerParams` sees. */
+const visible = `s.deleted_at is null and s.wallet_id = $1 and case
+    when $2 <> '' then s.id = $2
+    when $3 = '' then true
+    else exists (select 1 from key_line n where n.key_id = s.maker_id and n.owner_id = $3) end`
+
+const viewerParams = ({ id, walletId, ancestors, subBudget }: SubViewer): readonly Value[] => [
+  walletId,
+  subBudget ?? '',
+  ancestors.length === 0 ? '' : id,
+]
+
+const columns = `s.id, s.label, s.created_at, coalesce(b.lim, 0) as budget,
+  b.used + coalesce((select cast(sum(l.used) as bigint) from lease l
+    where l.sub_id = s.id and l.state <> 'closed'), 0) as spent,
+  coalesce((select cast(sum(f.hold) as bigint) from lease l join inflight f on f.lease_id = l.id
+    where l.sub_id = s.id and l.state <> 'closed'), 0) as held`
+
+const subsWhere = (where: string): string =>
+  `select ${columns} from sub_wallet s join budget b on b.scope = 'sub:' || s.id where ${where}`
+
+const subOf = (row: Row): SubWallet => ({
+  id: textOf(row, 'id'),
+  label: textOf(row, 'label'),
+  budget: nanoOf(row, 'budget'),
+  spent: nanoOf(row, 'spent'),
+  held: nanoOf(row, 'held'),
+  createdAt: countOf(row, 'created_at'),
+})
+
+/** Whether calls of the key may name the sub-wallet. */
+export const mayUseSub = async (run: Run, key: Key, id: string): Promise<boolean> =>
+  (await run(`select s.id from sub_wallet s where s.id = $4 and ${visible}`, [...viewerParams(key), id]))
+    .length > 0
+
+const createOn: (engine: Engine) => SubWalletStore['createSubWallet'] =
+  (engine) =>
+  ({ id, walletId, makerId, label, budget }) =>
+    engine.transaction('control', async (run) => {
+      const [many] = await run(
+        'select cast(count(*) as bigint) as subs from sub_wallet where wallet_id = $1 and deleted_at is null and id <> $2',
+        [walletId, id],
+      )
+      if (many !== undefined && countOf(many, 'subs') >= MOST) return undefined
+      await run(
+        `insert into sub_wallet (id, wallet_id, maker_id, label, created_at, changed_at)
+         values ($1, $2, $3, $4, ${engine.words.now}, ${engine.words.now}) on conflict (id) do nothing`,
+        [id, walletId, makerId ?? null, label],
+      )
+      await run(
+        `insert into budget (scope, sub_id, wallet_id, lim) values ($1, $2, $3, $4) on conflict (scope) do nothing`,
+        [subScope(id), id, walletId, budget],
+      )
+      const [row] = await run(subsWhere('s.id = $1 and s.wallet_id = $2'), [id, walletId])
+      if (row === undefined) throw new Error(`sub-wallet ${id} belongs to another wallet`)
+      return subOf(row)
+    })
+
+export const subWalletStore = (engine: Engine): SubWalletStore => {
+  const { now, lock } = engine.words
+  const find = async (viewer: SubViewer, id: string): Promise<SubWallet | undefined> => {
+    const [row] = await once(
+      engine,
+      'control',
+      statement(subsWhere(`${visible} and s.id = $4`), ...viewerParams(viewer), id),
+    )
+    return row === undefined ? undefined : subOf(row)
+  }
+  /** Changes the row and its ceiling, if the viewer sees it; the new version makes processes give back what they leased. */
+  const change = async (
+    viewer: SubViewer,
+    id: string,
+    sets: (run: Run) => Promise<unknown>,
+  ): Promise<{ at: number } | undefined> => {
+    const found = await engine.transaction('control', async (run) => {
+      const [row] = await run(`select s.id from sub_wallet s where s.id = $4 and ${visible}${lock('s')}`, [
+        ...viewerParams(viewer),
+        id,
+      ])
+      if (row === undefined) return false
+      await run(`update sub_wallet set version = version + 1, changed_at = ${now} where id = $1`, [id])
+      await sets(run)
+      return true
+    })
+    if (!found) return undefined
+    return { at: countOf(onlyRow(await once(engine, 'control', statement(`select ${now} as now`))), 'now') }
+  }
+  const setCeiling = (run: Run, id: string, limit: bigint): Promise<unknown> =>
+    run('update budget set tolerated = used + held, lim = $2 where scope = $1', [subScope(id), limit])
+  return {
+    createSubWallet: createOn(engine),
+    subWallets: async (viewer) => {
+      const rows = await once(
+        engine,
+        'control',
+        statement(
+          `${subsWhere(visible)} order by s.created_at desc, s.id desc limit ${MOST}`,
+          ...viewerParams(viewer),
+        ),
+      )
+      return rows.map(subOf)
+    },
+    subWallet: find,
+    changeSubWallet: async (viewer, id, { label, budget }) => {
+      const done = await change(viewer, id, async (run) => {
+        if (label !== undefined) await run('update sub_wallet set label = $2 where id = $1', [id, label])
+        if (budget !== undefined) await setCeiling(run, id, budget)
+      })
+      const sub = done === undefined ? undefined : await find(viewer, id)
+      return done === undefined || sub === undefined ? undefined : { sub, at: done.at }
+    },
+    deleteSubWallet: (viewer, id) =>
+      change(viewer, id, async (run) => {
+        await run(`update sub_wallet set deleted_at = ${now} where id = $1`, [id])
+        await setCeiling(run, id, 0n)
+      }),
+  }
+}

@@ -1,0 +1,32 @@
+/** The store's port for wallet rules and the alerts that they ask for. */
+import type { Nano } from '../core/money.ts'
+import type { Instant } from '../core/time.ts'
+import type { WalletId } from '../tenancy/key.ts'
+import type { KnownRules, RulesChange } from '../tenancy/wallet-rules.ts'
+
+/** A wallet that has less than its owner wants to know of. */
+export type WalletAlert = {
+  readonly id: string
+  readonly walletId: WalletId
+  readonly url: string
+  readonly balance: Nano
+  readonly below: Nano
+}
+
+export type WalletRulesStore = {
+  /** What calls of the wallet's keys cost in this UTC day, and what open ones hold. */
+  spentToday(id: WalletId): Promise<{ readonly spent: Nano; readonly held: Nano }>
+  /** Version 0 without rules when none were ever set. */
+  walletRules(id: WalletId): Promise<KnownRules>
+  /** Commits the change and tells the database time after it, for the wait until every process knows. */
+  changeWalletRules(
+    id: WalletId,
+    change: RulesChange,
+  ): Promise<{ readonly known: KnownRules; readonly at: Instant }>
+  /**
+   * Alerts to send now, each given to one caller. A wallet is due once when it falls under its amount and again only
+   * after it was above. What is not confirmed by `alertSent` is given out again, later each time, and given up in the end.
+   */
+  takeAlerts(): Promise<readonly WalletAlert[]>
+  alertSent(alert: WalletAlert): Promise<void>
+}
