@@ -24,6 +24,7 @@ export const decodeEmbeddingsCall = (body: JsonBody): Call | Refusal => {
   if (refusal) return refusal
   return {
     kind: 'embeddings',
+    dialect: 'embeddings',
     modelName,
     body,
     stream: false,

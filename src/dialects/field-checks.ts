@@ -59,11 +59,29 @@ export const named =
       ? undefined
       : invalid(`${name}.${member}`, `'${name}' must be an object with a non-empty string '${member}'.`)
 
+/** A name as readers see it that do not look at its case. */
+export const foldedName = (name: string): string => name.toUpperCase().toLowerCase()
+
+const alwaysRead: readonly string[] = ['model', 'messages']
+
+/** Some vendors' readers do not look at the case of names: `Max_Tokens` would bound there what `max_tokens` bounds here. */
+const checkCase = (body: JsonObject, checks: Readonly<Record<string, Check>>): Refusal | undefined => {
+  for (const name of Object.keys(body)) {
+    const folded = foldedName(name)
+    if (folded === name || Object.hasOwn(checks, name)) continue
+    if (Object.hasOwn(checks, folded) || alwaysRead.includes(folded))
+      return invalid(name, `'${name}' is written '${folded}'.`)
+  }
+  return undefined
+}
+
 /** Runs the checks whose member is present; null counts as absent, as the official clients send it. */
 export const checkMembers = (
   body: JsonObject,
   checks: Readonly<Record<string, Check>>,
 ): Refusal | undefined => {
+  const misspelt = checkCase(body, checks)
+  if (misspelt) return misspelt
   for (const name in checks) {
     const value = body[name]
     if (value === undefined || value === null) continue

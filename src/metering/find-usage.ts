@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../core/json-body.ts'
 import type { UsageTaste } from './usage-taste.ts'
 
-export type UsageFinder = (event: JsonObject) => JsonObject | undefined
+type UsageFinder = (event: JsonObject) => JsonObject | undefined
 
 const onTop: UsageFinder = (event) => (isObject(event.usage) ? event.usage : undefined)
 

@@ -11,14 +11,14 @@ export type Catalogue = {
 }
 
 /** What the catalogue must know of a vendor that is on. */
-export type SoldVendor = {
+type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
   /** The vendor has a cheaper tier, or runs on the operator's own machines: its models are also sold at a discount. */
   readonly discounts: boolean
 }
 
-export type CatalogueParts = {
+type CatalogueParts = {
   readonly vendors: readonly SoldVendor[]
   /** Models beside those of the price table; the same id replaces. */
   readonly extra: readonly Model[]
@@ -110,7 +110,7 @@ const modelOf = (vendor: string, name: string, entry: Entry): Model => ({
   contextTokens: entry.context,
   maxOutputTokens: entry.output,
   capabilities: capabilitiesOf(entry),
-  imageTokensMax: /mini|nano/.test(name) ? IMAGE_TOKENS_MAX_MINI : IMAGE_TOKENS_MAX,
+  imageTokensMax: /(?:^|[-.])(?:mini|nano)/.test(name) ? IMAGE_TOKENS_MAX_MINI : IMAGE_TOKENS_MAX,
   discounted: false,
 })
 

@@ -49,6 +49,15 @@ export const chargeFor = (price: Price, usage: Usage): Nano => {
 const largeSum = (rates: Rates, usage: Usage): bigint =>
   usageClasses.reduce((sum, one) => sum + BigInt(usage[one] ?? 0) * BigInt(rateOf(rates, one)), 0n)
 
+/** The unit prices behind a charge, of the classes that were used: units times these is what `chargeFor` rounds. */
+export const unitPrices = (price: Price, usage: Usage): Rates => {
+  const rates = ratesFor(price, inputTokens(usage))
+  const used: { [Class in UsageClass]?: Pico } = {}
+  for (const usageClass of usageClasses)
+    if ((usage[usageClass] ?? 0) > 0) used[usageClass] = rateOf(rates, usageClass)
+  return used
+}
+
 /** USD by usage class as exact decimal texts, before the rounding of the total. */
 export const costDetails = (price: Price, usage: Usage): Record<string, string> => {
   const rates = ratesFor(price, inputTokens(usage))

@@ -1,6 +1,6 @@
 /** A model as GET /v1/models shows it. */
 import type { Model, Rates } from '../core/model.ts'
-import type { Nano, Pico } from '../core/money.ts'
+import { type Nano, perMillionFromPico } from '../core/money.ts'
 import { usageClasses } from '../core/usage.ts'
 import { chargeFor } from './charge.ts'
 
@@ -30,18 +30,21 @@ export const modelListing = (model: Model, creditNano: Nano) => {
   }
 }
 
+/** A model as the generate-content style lists it. */
+export const geminiListing = (model: Model) => ({
+  name: `models/${model.id}`,
+  version: model.price.version,
+  displayName: model.id,
+  inputTokenLimit: model.contextTokens,
+  outputTokenLimit: model.maxOutputTokens,
+  supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+})
+
 const perMillion = (rates: Rates): Record<string, string> => {
   const shown: Record<string, string> = {}
   for (const usageClass of usageClasses) {
     const rate = rates[usageClass]
-    if (rate !== undefined) shown[`per_1m_${usageClass}_usd`] = usdPerMillion(rate)
+    if (rate !== undefined) shown[`per_1m_${usageClass}_usd`] = perMillionFromPico(rate)
   }
   return shown
-}
-
-/** Pico-USD a unit is micro-USD a million units. */
-const usdPerMillion = (rate: Pico): string => {
-  const digits = String(rate).padStart(7, '0')
-  const fraction = digits.slice(-6).replace(/0+$/, '')
-  return digits.slice(0, -6) + (fraction === '' ? '' : `.${fraction}`)
 }

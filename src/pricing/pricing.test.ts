@@ -112,6 +112,7 @@ const size = fc.record({
   textBytes: fc.nat(3_000_000),
   images: fc.nat(5),
   audioBytes: fc.constantFrom(0, 0, 1_300, 500_000),
+  unbounded: fc.boolean(),
 })
 const someModel = fc.constantFrom(...models)
 

@@ -26,9 +26,15 @@ const audioClasses: readonly UsageClass[] = ['input_audio', 'cache_read_audio', 
 const outputClasses: readonly UsageClass[] = ['output', 'reasoning']
 const spokenClasses: readonly UsageClass[] = [...outputClasses, 'output_audio', 'output_image']
 
-/** The most input tokens the call can have: no byte-level tokenizer makes more tokens than bytes, no model takes more than its context. */
-export const inputBound = (model: Model, size: InputSize): number =>
-  Math.min(unboundedInput(model, size), model.contextTokens)
+/**
+ * The most input tokens the call can have: no byte-level tokenizer makes more tokens than bytes, no chat model takes more
+ * than its context. A call for embeddings brings many inputs, each of which may fill the context.
+ */
+export const inputBound = (model: Model, size: InputSize): number => {
+  if (size.unbounded === true) return model.contextTokens
+  const most = unboundedInput(model, size)
+  return model.kind === 'embeddings' ? most : Math.min(most, model.contextTokens)
+}
 
 const unboundedInput = (model: Model, size: InputSize): number =>
   size.textBytes + TEMPLATE_TOKENS + size.images * model.imageTokensMax + audioTokens(size)
@@ -48,7 +54,7 @@ type Dearest = { readonly input: Pico; readonly output: Pico; readonly call: Pic
 
 /** The highest rates that an input of up to `tokens` can meet: each tier it may reach, the dearest class of each side. */
 const dearestRates = (model: Model, size: InputSize, tokens: number): Dearest => {
-  const input = size.audioBytes > 0 ? audioClasses : textClasses
+  const input = size.audioBytes > 0 || size.unbounded === true ? audioClasses : textClasses
   const output = model.capabilities.includes('audio') ? spokenClasses : outputClasses
   const of = (rates: Rates): Dearest => ({
     input: dearest(rates, input),
@@ -96,3 +102,12 @@ export const affordableOutput = (model: Model, size: InputSize, choices: number,
 /** The smallest charge that would still be of use: the input and one token of output. */
 export const smallestUseful = (model: Model, size: InputSize): Nano =>
   ceiling(model, size, model.kind === 'chat' ? 1 : 0, 1)
+
+const NO_INPUT: InputSize = { textBytes: 0, images: 0, audioBytes: 0 }
+
+/**
+ * The charge below which a cap is used up, so that its key is disabled. An input of unknown length is held as the whole
+ * context and may cost next to nothing: that it does not fit says nothing about the next call.
+ */
+export const usedUpBelow = (model: Model, size: InputSize): Nano =>
+  smallestUseful(model, size.unbounded === true ? NO_INPUT : size)

@@ -8,28 +8,30 @@ import type { Model } from '../core/model.ts'
 import { ownAddress } from '../vendors/own-address.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 
-const places = [
-  { id: 'ollama', port: 11434 },
-  { id: 'llama-server', port: 8080 },
-  { id: 'lmstudio', port: 1234 },
-] as const
+export type Place = { readonly id: string; readonly baseUrl: string }
+
+const usualPlaces: readonly Place[] = [
+  { id: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
+  { id: 'llama-server', baseUrl: 'http://127.0.0.1:8080/v1' },
+  { id: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1' },
+]
 
 const LOOK_MS = 300
 const BYTES_MAX = 1_000_000
 const EMBEDDING = /embed|bge-|minilm/i
 
-export type Found = { readonly setup: VendorSetup; readonly models: readonly Model[] }
+type Found = { readonly setup: VendorSetup; readonly models: readonly Model[] }
 
 /** Looks at all places at once; `known` are vendors the operator set up under the same name, which win. */
-export const discover = async (known: ReadonlySet<string>): Promise<readonly Found[]> => {
-  const found = await Promise.all(
-    places.filter(({ id }) => !known.has(id)).map(({ id, port }) => look(id, port)),
-  )
+export const discover = async (
+  known: ReadonlySet<string>,
+  places: readonly Place[] = usualPlaces,
+): Promise<readonly Found[]> => {
+  const found = await Promise.all(places.filter(({ id }) => !known.has(id)).map(look))
   return found.filter((one) => one !== undefined)
 }
 
-const look = async (id: string, port: number): Promise<Found | undefined> => {
-  const baseUrl = `http://127.0.0.1:${port}/v1`
+const look = async ({ id, baseUrl }: Place): Promise<Found | undefined> => {
   try {
     const response = await fetch(`${baseUrl}/models`, {
       signal: AbortSignal.timeout(LOOK_MS),

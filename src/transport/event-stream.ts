@@ -3,6 +3,7 @@
  * Source of the format: WHATWG HTML, "Server-sent events".
  */
 import { concat } from '../core/json-body.ts'
+import { VendorFault } from './exchange.ts'
 
 /** One event: its bytes with the blank line that ends it, and the text of its `data` lines. */
 export type StreamEvent = { readonly bytes: Uint8Array; readonly data: string }
@@ -14,29 +15,31 @@ const CR = 0x0d
 const EVENT_BYTES_MAX = 16 * 1024 * 1024
 
 const utf8 = new TextDecoder()
-
-export class EventTooLarge extends Error {}
+const NOTHING: Uint8Array = new Uint8Array()
 
 /**
  * Makes a splitter for one stream. Feed it pieces as they arrive; it returns the events that are complete.
  * Lines may end in LF, CR LF or CR, also mixed; comments and unknown fields yield events with empty data.
+ * `skip` may take an event at a place of the bytes by itself: it returns the event's end, or -1. Its data is not read.
  */
-export const eventSplitter = () => {
-  let rest: Uint8Array = new Uint8Array()
+export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number = () => -1) => {
+  let rest = NOTHING
   /** How far `rest` has been searched for the end of an event. */
   const feed = (piece: Uint8Array): readonly StreamEvent[] => {
     const bytes = rest.length === 0 ? piece : concat([rest, piece])
     const events: StreamEvent[] = []
     let start = 0
     for (;;) {
-      const end = eventEnd(bytes, start)
+      const skipped = skip(bytes, start)
+      const end = skipped < 0 ? eventEnd(bytes, start) : skipped
       if (end < 0) break
-      events.push({ bytes: bytes.subarray(start, end), data: dataOf(bytes, start, end) })
+      const data = skipped < 0 ? dataOf(bytes, start, end) : ''
+      events.push({ bytes: start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end), data })
       start = end
     }
-    rest = start === bytes.length ? new Uint8Array() : bytes.subarray(start)
+    rest = start === bytes.length ? NOTHING : bytes.subarray(start)
     if (rest.length > EVENT_BYTES_MAX)
-      throw new EventTooLarge(`an event of more than ${EVENT_BYTES_MAX} bytes`)
+      throw new VendorFault('body', `an event of more than ${EVENT_BYTES_MAX} bytes`)
     return events
   }
   return {

@@ -38,17 +38,19 @@ export type Exchange = {
   abort(): void
 }
 
-export type Outgoing = {
+type Outgoing = {
   readonly fetch: VendorFetch
   readonly url: string
   readonly headers: Record<string, string>
   readonly body: Uint8Array
   readonly timeouts: Timeouts
+  /** Ends the exchange from outside, also before there is an answer. */
+  readonly controller?: AbortController
 }
 
 /** Sends the request and resolves with the vendor's status. Throws VendorFault. */
 export const exchange = async (out: Outgoing): Promise<Exchange> => {
-  const controller = new AbortController()
+  const controller = out.controller ?? new AbortController()
   const watch = watchdog(controller, out.timeouts)
   let response: Response
   try {
@@ -75,20 +77,19 @@ type Watch = ReturnType<typeof watchdog>
 const watchdog = (controller: AbortController, timeouts: Timeouts) => {
   const startedAt = performance.now()
   let progressAt = startedAt
-  let limitMs = timeouts.firstByteMs
+  let begun = false
   let expired: VendorFault['stage'] | undefined
+  let release: (() => void) | undefined
   let timer: Timer | undefined
   const arm = () => {
     const now = performance.now()
-    const left = Math.min(progressAt + limitMs, startedAt + timeouts.totalMs) - now
+    const left =
+      Math.min(progressAt + (begun ? timeouts.idleMs : timeouts.firstByteMs), startedAt + timeouts.totalMs) -
+      now
     if (left <= 0) {
-      expired =
-        now - startedAt >= timeouts.totalMs
-          ? 'deadline'
-          : limitMs === timeouts.firstByteMs
-            ? 'first byte'
-            : 'body'
+      expired = now - startedAt >= timeouts.totalMs ? 'deadline' : begun ? 'body' : 'first byte'
       controller.abort()
+      release?.()
       return
     }
     timer = setTimeout(arm, left)
@@ -98,9 +99,13 @@ const watchdog = (controller: AbortController, timeouts: Timeouts) => {
     /** A piece arrived. */
     progress: () => {
       progressAt = performance.now()
-      limitMs = timeouts.idleMs
+      begun = true
     },
     end: () => clearTimeout(timer),
+    /** Frees what waits on a body that does not follow the signal. */
+    onExpired: (free: () => void) => {
+      release = free
+    },
     expired: () => expired,
   }
 }
@@ -114,31 +119,37 @@ const over = (response: Response, controller: AbortController, watch: Watch): Ex
     ended = true
     watch.end()
   }
-  const next = async (): Promise<Uint8Array | undefined> => {
-    if (ended) return undefined
-    try {
-      reader ??= readerOf(response)
-      if (reader === undefined) return undefined
-      const { done, value } = await reader.read()
-      if (done) {
-        finish()
-        return undefined
-      }
-      watch.progress()
-      return value
-    } catch (cause) {
-      finish()
-      throw new VendorFault(watch.expired() ?? 'body', 'the vendor broke off its answer', cause)
-    }
+  const took = ({
+    done,
+    value,
+  }: {
+    done: boolean
+    value?: Uint8Array | undefined
+  }): Uint8Array | undefined => {
+    if (done && watch.expired() !== undefined) return broke(undefined)
+    if (done) finish()
+    else watch.progress()
+    return value
+  }
+  watch.onExpired(() => void reader?.cancel().catch(() => undefined))
+  const broke = (cause: unknown): never => {
+    finish()
+    throw new VendorFault(watch.expired() ?? 'body', 'the vendor broke off its answer', cause)
+  }
+  // Called for every piece of a stream: one promise each, not one for every step.
+  const next = (): Promise<Uint8Array | undefined> => {
+    if (!ended) reader ??= readerOf(response)
+    return ended || reader === undefined ? Promise.resolve(undefined) : reader.read().then(took, broke)
   }
   const all = async (): Promise<Uint8Array> => {
     if (ended) return new Uint8Array()
     try {
       const declared = Number(response.headers.get('content-length') ?? '0')
       if (declared > ANSWER_BYTES_MAX) throw new Error(`${declared} bytes`)
-      return await response.bytes()
+      const cut = new Promise<never>((_, reject) => watch.onExpired(() => reject(new Error('too slow'))))
+      return await Promise.race([response.bytes(), cut])
     } catch (cause) {
-      throw new VendorFault(watch.expired() ?? 'body', 'the vendor broke off its answer', cause)
+      return broke(cause)
     } finally {
       finish()
     }

@@ -10,6 +10,7 @@ export const deepseek = {
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  takesReasoningBack: true,
   catalogue: { prices: 'deepseek', limits: 'deepseek' },
   shortIds: true,
 } satisfies Vendor

@@ -1,12 +1,18 @@
-/** A vendor at an address of the operator's own: vLLM, llama-server, Ollama, LM Studio, or anything that speaks chat completions. */
+/** A vendor at an address of the operator's own: vLLM, llama-server, Ollama, LM Studio, or anything that speaks one of the dialects. */
 import type { Vendor } from './vendor.ts'
 
-export const ownAddress = (id: string, baseUrl: string): Vendor => ({
+/** The credential each dialect's own servers expect. */
+const auths = { chat: 'bearer', messages: 'x-api-key', gemini: 'x-goog-api-key' } as const
+
+export const ownAddress = (id: string, baseUrl: string, speaks: keyof typeof auths = 'chat'): Vendor => ({
   id,
   name: id,
   keyVariable: `${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`,
   baseUrl,
-  surfaces: ['chat', 'embeddings'],
+  surfaces: speaks === 'chat' ? ['chat', 'embeddings'] : ['chat'],
+  speaks,
+  auth: auths[speaks],
+  ...(speaks === 'messages' ? { headers: { 'anthropic-version': '2023-06-01' } } : {}),
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'stop',

@@ -5,11 +5,19 @@ import type { Vendor } from './vendor.ts'
 /** The part of `fetch` a vendor needs; the built-in vendor brings its own. */
 export type VendorFetch = (url: string, init: RequestInit) => Promise<Response>
 
+/** A request before it has its credential. */
+export type Outgoing = { readonly url: string; readonly body: Uint8Array }
+
 export type VendorSetup = {
   readonly vendor: Vendor
   readonly baseUrl: string
   /** One deployment a key; a vendor on localhost may need none. */
   readonly secrets: readonly Secret[]
+  /** For each key its share of the calls, and its place in the order: lower priorities are asked first. */
+  readonly weights?: readonly number[]
+  readonly priorities?: readonly number[]
+  /** Makes the credential's headers, for vendors whose requests are signed or whose tokens expire. */
+  readonly authorize?: (request: Outgoing) => Promise<Record<string, string>>
   /** Answers in place of the network: the built-in `local/` vendor. */
   readonly fetch?: VendorFetch
 }

@@ -1,5 +1,7 @@
 /** A vendor as data: where it is, how it is called, and what it does that others do not. */
-import type { UsageTaste } from '../metering/usage-taste.ts'
+import type { Model } from '../core/model.ts'
+import type { Speaker } from '../dialects/dialect.ts'
+
 /**
  * What happens to the bill when the caller hangs up in mid-stream.
  * `stop`: the vendor stops generating and bills what it produced, so abort and charge what was delivered.
@@ -7,25 +9,32 @@ import type { UsageTaste } from '../metering/usage-taste.ts'
  */
 export type CancelPolicy = 'stop' | 'drain'
 
-export type Vendor = UsageTaste & {
+export type Vendor = Speaker & {
   readonly id: string
   readonly name: string
   /** Variable that holds the key; several keys are separated by commas. */
   readonly keyVariable: string
-  /** Base address up to and without `/chat/completions`; `<ID>_BASE_URL` overrides it. */
+  /** A further variable without which the vendor stays off. */
+  readonly alsoNeeds?: string
+  /** Base address, up to and without the dialect's own path; `<ID>_BASE_URL` overrides it. */
   readonly baseUrl: string
   readonly surfaces: readonly ('chat' | 'embeddings')[]
-  /** The member that bounds the output in requests to this vendor. */
-  readonly outputBound: 'max_tokens' | 'max_completion_tokens'
-  /** Whether `stream_options.include_usage` may be sent; false where the vendor refuses it and reports usage anyway. */
-  readonly takesStreamOptions: boolean
+  /** Amazon's binary framing of streams; server-sent events when absent. */
+  readonly framing?: 'aws'
   readonly cancel: CancelPolicy
-  /** Value of `service_tier` for the discounted family, where the vendor has a cheaper tier. */
-  readonly cheaperTier?: string
+  /** The header that carries the key; `Authorization: Bearer` when absent. */
+  readonly auth?: 'bearer' | 'x-api-key' | 'x-goog-api-key' | 'api-key'
+  /** The path of a call where it is not the dialect's own, which is given. */
+  readonly path?: (model: Model, usual: string) => string
   /** Its sections in the two catalogues the price table is made of; without them, models come from the operator's settings. */
-  readonly catalogue?: { readonly prices: string; readonly limits: string }
+  readonly catalogue?: {
+    readonly prices: string
+    readonly limits: string
+    /** A pattern of the names that are the vendor's own, where its section holds others. */
+    readonly names?: string
+  }
   /** Whether its models may be named without `<vendor>/`. */
   readonly shortIds?: boolean
-  /** Headers beside the bearer. */
+  /** Headers beside the credential. */
   readonly headers?: Readonly<Record<string, string>>
 }

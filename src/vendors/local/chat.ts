@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { exampleValue } from './example-value.ts'
 import { countTokens, tokensOf } from './words.ts'
 
-export type LocalTool = { readonly id: string; readonly name: string; readonly arguments: string }
+type LocalTool = { readonly id: string; readonly name: string; readonly arguments: string }
 
 export type LocalAnswer = {
   /** The text in tokens. */

@@ -2,25 +2,19 @@
  * Chat completions towards a vendor of the same dialect: the caller's bytes with a few members spliced in.
  * Source of the format: OpenAI API reference, "Create chat completion".
  */
-import type { Call } from '../core/call.ts'
-import { type Edits, isObject, splice } from '../core/json-body.ts'
-import type { Model } from '../core/model.ts'
-
-/** What the vendor's record says about its requests. */
-export type ChatTaste = {
-  readonly outputBound: 'max_tokens' | 'max_completion_tokens'
-  readonly takesStreamOptions: boolean
-  readonly cheaperTier?: string
-}
+import type { Call } from '../../core/call.ts'
+import { type Edits, isObject, splice } from '../../core/json-body.ts'
+import type { Model } from '../../core/model.ts'
+import type { Taste } from '../vendor-call.ts'
 
 /**
  * The body to send. `outputBound` is the bound that was priced when the caller gave none or a larger one was not
  * affordable; undefined sends the caller's own bound, or none.
  */
-export const encodeChatCall = (
+export const passChatCall = (
   call: Call,
   model: Model,
-  taste: ChatTaste,
+  taste: Taste,
   outputBound: number | undefined,
 ): Uint8Array => {
   const edits: Record<string, string | undefined> = { model: JSON.stringify(model.upstreamName) }
@@ -36,7 +30,7 @@ export const encodeChatCall = (
 }
 
 /** Usage is always asked of the vendor; whether the caller sees it is decided on the way back. */
-const streamOptions = (call: Call, taste: ChatTaste): Edits => {
+const streamOptions = (call: Call, taste: Taste): Edits => {
   const options = call.body.value.stream_options
   if (!call.stream || !taste.takesStreamOptions)
     return options === undefined ? {} : { stream_options: undefined }

@@ -1,8 +1,8 @@
 /** What a chat-completions request may be, member by member. */
 import { expect, test } from 'bun:test'
-import { readJsonBody } from '../core/json-body.ts'
-import { Refusal } from '../core/refusal.ts'
-import { decodeChatCall } from './chat-call.ts'
+import { readJsonBody } from '../../core/json-body.ts'
+import { Refusal } from '../../core/refusal.ts'
+import { decodeChatCall } from './call.ts'
 
 const decode = (value: object) => {
   const body = readJsonBody(new TextEncoder().encode(JSON.stringify(value)))

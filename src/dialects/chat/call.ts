@@ -2,12 +2,13 @@
  * Chat completions, the request: what a caller may send, and what of it the meter must know.
  * Source of the format: OpenAI API reference, "Create chat completion".
  */
-import type { Call, InputSize } from '../core/call.ts'
-import { isObject, type Json, type JsonBody, type JsonObject } from '../core/json-body.ts'
-import { invalid, Refusal } from '../core/refusal.ts'
+import type { Call, InputSize } from '../../core/call.ts'
+import { isObject, type Json, type JsonBody, type JsonObject } from '../../core/json-body.ts'
+import { invalid, Refusal } from '../../core/refusal.ts'
 import {
   type Check,
   checkMembers,
+  foldedName,
   integerIn,
   isBoolean,
   isRecord,
@@ -17,12 +18,25 @@ import {
   named,
   numberIn,
   oneOf,
-} from './field-checks.ts'
+} from '../field-checks.ts'
+import { objectOf, objectsOf, textOf } from '../json-members.ts'
+import { type MediaSize, newMediaSize } from '../media-size.ts'
+import { hasSignature, isForeign } from '../signatures.ts'
 
 const ANY_COUNT = Number.MAX_SAFE_INTEGER
 
 const stopSequences: Check = (value, name) =>
   typeof value === 'string' ? undefined : listOf(isText)(value, name)
+
+/** Tools the caller runs itself; those a vendor runs are billed beyond tokens. */
+const ownTool: Check = (value, name) => {
+  const refusal = named('type')(value, name)
+  if (refusal || !isObject(value) || value.type === 'function' || value.type === 'custom') return refusal
+  return invalid(
+    `${name}.type`,
+    `The tool '${String(value.type).slice(0, 60)}' runs at the vendor and is billed beyond tokens; it is not sold here.`,
+  )
+}
 
 const members: Readonly<Record<string, Check>> = {
   temperature: numberIn(0, 2),
@@ -39,7 +53,7 @@ const members: Readonly<Record<string, Check>> = {
   top_logprobs: integerIn(0, 20),
   user: isText,
   functions: listOf(named('name')),
-  tools: listOf(named('type')),
+  tools: listOf(ownTool),
   parallel_tool_calls: isBoolean,
   response_format: named('type'),
   logit_bias: isRecord,
@@ -51,7 +65,7 @@ const members: Readonly<Record<string, Check>> = {
  * Members by which some vendor bills for more than tokens, or picks another model than the one that was priced.
  * They are refused by name: an unpriced search or a re-routed model would be a bill nobody held money for.
  */
-const unpriced = [
+const unpriced: ReadonlySet<string> = new Set([
   'web_search_options',
   'search_parameters',
   'enable_search',
@@ -60,7 +74,18 @@ const unpriced = [
   'models',
   'route',
   'provider',
-] as const
+  // Text that was foretold and not said is billed as output beside it.
+  'prediction',
+  'search_settings',
+  'search_options',
+  'search_type',
+  'enable_code_interpreter',
+  'safety_model',
+  'best_of',
+  'use_beam_search',
+  'num_beams',
+  'extra_body',
+])
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
 
@@ -79,6 +104,7 @@ export const decodeChatCall = (body: JsonBody): Call | Refusal => {
   const options = value.stream_options
   return {
     kind: 'chat',
+    dialect: 'chat',
     modelName,
     body,
     stream: value.stream === true,
@@ -86,6 +112,7 @@ export const decodeChatCall = (body: JsonBody): Call | Refusal => {
     ...(maxOutput === undefined ? {} : { maxOutput }),
     choices: typeof value.n === 'number' ? value.n : 1,
     size: sizeOf(body),
+    foreign: holdsForeign(value),
   }
 }
 
@@ -95,8 +122,8 @@ const outputBoundOf = (value: JsonObject): number | undefined => {
 }
 
 const checkUnpriced = (value: JsonObject): Refusal | undefined => {
-  for (const name of unpriced) {
-    const member = value[name]
+  for (const [name, member] of Object.entries(value)) {
+    if (!unpriced.has(foldedName(name))) continue
     if (member !== undefined && member !== null && member !== false)
       return invalid(
         name,
@@ -141,33 +168,50 @@ const checkMessage = (message: Json, at: string): Refusal | undefined => {
   return listOf(named('type'))(content, `${at}.content`)
 }
 
+/** Thoughts and ids of tool calls in which another vendor's signature travelled. */
+const holdsForeign = (value: JsonObject): boolean =>
+  objectsOf(value.messages).some(
+    (message) =>
+      hasSignature(message.tool_call_id) ||
+      objectsOf(message.tool_calls).some(({ id }) => hasSignature(id)) ||
+      objectsOf(message.reasoning_details).some(
+        ({ data, signature }) => isForeign(data) || isForeign(signature),
+      ),
+  )
+
+/** Text that the vendor puts around tools, in tokens at most. */
+const TOOLS_TEMPLATE = 1_000
+
 /** Inlined media is sized apart from text: its base64 characters are not tokens. */
 const sizeOf = (body: JsonBody): InputSize => {
-  let images = 0
-  let imageBytes = 0
-  let audioBytes = 0
-  const messages = body.value.messages
-  if (Array.isArray(messages))
-    for (const message of messages) {
-      if (!isObject(message) || !Array.isArray(message.content)) continue
-      for (const part of message.content) {
-        if (!isObject(part)) continue
-        if (part.type === 'image_url') {
-          images++
-          imageBytes += inlinedImageLength(part.image_url)
-        } else if (
-          part.type === 'input_audio' &&
-          isObject(part.input_audio) &&
-          typeof part.input_audio.data === 'string'
-        ) {
-          audioBytes += part.input_audio.data.length
-        }
-      }
-    }
-  return { textBytes: Math.max(0, body.bytes.length - imageBytes - audioBytes), images, audioBytes }
+  const { messages, tools, functions } = body.value
+  const media = newMediaSize()
+  for (const message of objectsOf(messages)) {
+    for (const part of [...objectsOf(message.content), ...objectsOf(message.images)]) countPart(part, media)
+    if (isObject(message.audio)) media.unknown()
+  }
+  return media.of(body, objectsOf(tools).length + objectsOf(functions).length > 0 ? TOOLS_TEMPLATE : 0)
 }
 
-const inlinedImageLength = (image: Json | undefined): number => {
-  const url = isObject(image) ? image.url : image
-  return typeof url === 'string' && url.startsWith('data:') ? url.length : 0
+const countPart = (part: JsonObject, media: MediaSize): void => {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+    case 'thinking':
+      break
+    case 'image_url':
+      media.picture(textOf(part.image_url) ?? textOf(objectOf(part.image_url).url) ?? '')
+      break
+    case 'input_audio': {
+      const { data, format } = objectOf(part.input_audio)
+      if (typeof data === 'string') media.inline(`audio/${textOf(format) ?? 'wav'}`, data.length)
+      else media.unknown()
+      break
+    }
+    case 'file':
+      media.file(textOf(objectOf(part.file).file_data))
+      break
+    default:
+      media.unknown()
+  }
 }

@@ -1,0 +1,264 @@
+/** Chat completions, request → neutral form. Source of the format: OpenAI API reference, "Create chat completion". */
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import {
+  flagOf,
+  listOf,
+  madeKinds,
+  numberOf,
+  objectOf,
+  objectsOf,
+  present,
+  textOf,
+  unknownMembers,
+} from '../json-members.ts'
+import { mediaAt } from '../media.ts'
+import type {
+  Conversation,
+  Document,
+  Effort,
+  Format,
+  Image,
+  Part,
+  Reasoning,
+  Strange,
+  Text,
+  Tool,
+  ToolChoice,
+  Turn,
+} from '../neutral.ts'
+import { efforts } from '../neutral.ts'
+import { splitId } from '../signatures.ts'
+import { strangeIn } from '../strange.ts'
+import { imagesOf, saidIn, thoughtsOf } from './reply.ts'
+
+const known = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'temperature',
+  'top_p',
+  'top_k',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'stop',
+  'seed',
+  'presence_penalty',
+  'frequency_penalty',
+  'logprobs',
+  'top_logprobs',
+  'user',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'response_format',
+  'reasoning_effort',
+  'reasoning',
+  'modalities',
+  // These change nothing about what is asked.
+  'service_tier',
+  'store',
+  'metadata',
+  'safety_identifier',
+  'prompt_cache_key',
+])
+
+/** Reads a body that `decodeChatCall` has checked. */
+export const readChat = (body: JsonObject): Conversation => {
+  const logprobs = body.logprobs === true ? (numberOf(body.top_logprobs) ?? 0) : undefined
+  return present({
+    turns: turnsOf(objectsOf(body.messages)),
+    tools: toolsOf(body),
+    toolChoice: choiceOf(body.tool_choice ?? body.function_call),
+    parallelTools: flagOf(body.parallel_tool_calls),
+    format: formatOf(objectOf(body.response_format)),
+    reasoning: reasoningOf(body),
+    makes: madeKinds(body.modalities),
+    stop:
+      typeof body.stop === 'string'
+        ? [body.stop]
+        : listOf(body.stop).filter((one) => typeof one === 'string'),
+    choices: numberOf(body.n) ?? 1,
+    maxOutput: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
+    temperature: numberOf(body.temperature),
+    topP: numberOf(body.top_p),
+    topK: numberOf(body.top_k),
+    seed: numberOf(body.seed),
+    presencePenalty: numberOf(body.presence_penalty),
+    frequencyPenalty: numberOf(body.frequency_penalty),
+    logprobs,
+    user: textOf(body.user),
+    unread: [...unknownMembers(body, known), ...unreadTools(body)],
+    strange: strangeOf(body.messages),
+  })
+}
+
+const unreadTools = (body: JsonObject): readonly string[] => {
+  const others = objectsOf(body.tools).filter((tool) => !isObject(tool.function))
+  const choice = body.tool_choice ?? body.function_call
+  return [
+    ...others.map(({ type }) => `tools ${String(type)}`),
+    ...(choice === undefined || choice === null || choiceOf(choice) !== undefined ? [] : ['tool_choice']),
+  ]
+}
+
+/** What a message holds by reference to something stored, or in a form that is not known here. */
+const strangeOf = (messages: Json | undefined): readonly Strange[] => [
+  ...strangeIn(messages, 'messages', 'content', (part) => partOf(part).length > 0),
+  ...objectsOf(messages).flatMap((message, index) =>
+    isObject(message.audio)
+      ? [{ param: `messages[${index}].audio`, what: 'audio of an earlier answer' }]
+      : objectsOf(message.tool_calls).some((call) => !isObject(call.function))
+        ? [{ param: `messages[${index}].tool_calls`, what: 'calls of tools that are no functions' }]
+        : [],
+  ),
+]
+
+/** `reasoning_effort`, or the object by which OpenRouter's clients ask for more. */
+const reasoningOf = (body: JsonObject): Reasoning | undefined => {
+  const object = objectOf(body.reasoning)
+  const asked = body.reasoning_effort ?? object.effort
+  const effort = object.enabled === false ? 'none' : efforts.find((one): one is Effort => one === asked)
+  const budget = numberOf(object.max_tokens)
+  if (effort === undefined && budget === undefined && object.enabled !== true) return undefined
+  return present({ effort, budget, show: object.exclude !== true })
+}
+
+const formatOf = (asked: JsonObject): Format | undefined => {
+  if (asked.type === 'json_object') return { type: 'json' }
+  if (asked.type !== 'json_schema') return undefined
+  const inner = objectOf(asked.json_schema)
+  return present({
+    type: 'schema' as const,
+    name: textOf(inner.name) ?? 'answer',
+    schema: inner.schema ?? {},
+    strict: flagOf(inner.strict),
+    description: textOf(inner.description),
+  })
+}
+
+/** Tools, in the present or the older form. */
+const toolsOf = (body: JsonObject): readonly Tool[] =>
+  [...objectsOf(body.tools).map((tool) => objectOf(tool.function)), ...objectsOf(body.functions)].flatMap(
+    (one) =>
+      typeof one.name === 'string'
+        ? [
+            present({
+              name: one.name,
+              description: textOf(one.description),
+              parameters: one.parameters ?? undefined,
+              strict: flagOf(one.strict),
+            }),
+          ]
+        : [],
+  )
+
+const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
+  if (!isObject(choice)) return undefined
+  const name = textOf(objectOf(choice.function).name ?? choice.name)
+  return name === undefined ? undefined : { type: 'named', name }
+}
+
+const turnsOf = (messages: readonly JsonObject[]): readonly Turn[] => {
+  const turns: Turn[] = []
+  /** Ids of calls in the older form, which has none of its own. */
+  let older = 0
+  for (const message of messages) {
+    const name = textOf(message.name)
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        turns.push({ role: 'system', parts: partsOf(message.content) })
+        break
+      case 'assistant':
+        if (isObject(message.function_call)) older++
+        turns.push({ role: 'assistant', parts: spokenBy(message, `call_function_${older}`) })
+        break
+      case 'tool':
+        turns.push({ role: 'user', parts: [resultOf(message, textOf(message.tool_call_id) ?? '')] })
+        break
+      case 'function':
+        turns.push({ role: 'user', parts: [resultOf(message, `call_function_${older}`)] })
+        break
+      default:
+        turns.push(present({ role: 'user' as const, parts: partsOf(message.content), name }))
+    }
+  }
+  return turns
+}
+
+const resultOf = (message: JsonObject, id: string): Part =>
+  present({
+    type: 'tool_result' as const,
+    id: splitId(id).id,
+    name: textOf(message.name),
+    parts: partsOf(message.content).filter(
+      (part): part is Text | Image | Document =>
+        part.type === 'text' || part.type === 'image' || part.type === 'document',
+    ),
+  })
+
+const spokenBy = (message: JsonObject, olderId: string): readonly Part[] => {
+  const parts: Part[] = [...thoughtsOf(message), ...partsOf(message.content), ...imagesOf(message.images)]
+  if (typeof message.refusal === 'string') parts.push({ type: 'refusal', text: message.refusal })
+  for (const call of objectsOf(message.tool_calls)) {
+    const called = objectOf(call.function)
+    parts.push({
+      type: 'tool_call',
+      ...splitId(textOf(call.id) ?? ''),
+      name: textOf(called.name) ?? '',
+      arguments: textOf(called.arguments) ?? '{}',
+    })
+  }
+  const older = message.function_call
+  if (isObject(older))
+    parts.push({
+      type: 'tool_call',
+      id: olderId,
+      name: textOf(older.name) ?? '',
+      arguments: textOf(older.arguments) ?? '{}',
+    })
+  return parts
+}
+
+const partsOf = (content: Json | undefined): readonly Part[] => {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return objectsOf(content).flatMap(partOf)
+}
+
+const partOf = (part: JsonObject): Part[] => {
+  const cache = part.cache_control
+  const marked = cache === undefined || cache === null ? {} : { cache }
+  switch (part.type) {
+    case 'text':
+      return [{ type: 'text', text: textOf(part.text) ?? '', ...marked }]
+    case 'refusal':
+      return [{ type: 'refusal', text: textOf(part.refusal) ?? '' }]
+    case 'image_url': {
+      const image = objectOf(part.image_url)
+      const url = textOf(part.image_url) ?? textOf(image.url) ?? ''
+      return [
+        present({ type: 'image' as const, media: mediaAt(url), detail: textOf(image.detail), ...marked }),
+      ]
+    }
+    case 'input_audio': {
+      const audio = objectOf(part.input_audio)
+      const mediaType = audio.format === 'mp3' ? 'audio/mpeg' : `audio/${textOf(audio.format) ?? 'wav'}`
+      return [{ type: 'audio', media: { mediaType, data: textOf(audio.data) ?? '' } }]
+    }
+    case 'file': {
+      const file = objectOf(part.file)
+      const name = textOf(file.filename)
+      const data = textOf(file.file_data)
+      return data ? [present({ type: 'document' as const, media: mediaAt(data), name, ...marked })] : []
+    }
+    case 'thinking':
+      return [...saidIn([part])]
+    default:
+      return []
+  }
+}

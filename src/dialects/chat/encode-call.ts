@@ -1,0 +1,196 @@
+/** Chat completions, neutral form → request for a vendor. Source of the format: OpenAI API reference, "Create chat completion". */
+import type { Json, JsonObject } from '../../core/json-body.ts'
+import { Refusal } from '../../core/refusal.ts'
+import { present } from '../json-members.ts'
+import { addressOf, mediaTypeOf } from '../media.ts'
+import type { Conversation, Effort, Part, ToolCall, Turn } from '../neutral.ts'
+import { effortOf } from '../reasoning.ts'
+import { ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
+import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
+import { strictIfItFits } from './strict.ts'
+
+/** Writes the conversation for a vendor of this dialect. */
+export const writeChatCall = (it: Conversation, to: Target): Encoded | Refusal => {
+  const takesThoughts = to.taste.takesReasoningBack === true
+  if (it.makes?.includes('audio')) return meaningLost('modalities', 'answers in audio')
+  const dropped = [
+    ...it.unread,
+    ...(plainDocuments(it) ? ['filename'] : []),
+    ...particularsIn(it, 'cache_control', 'is_error'),
+    ...thoughtsIn(it.turns, (part) => takesThoughts && part.type === 'thinking' && part.text !== ''),
+    ...ownImagesIn(it.turns),
+  ]
+  const messages: Json[] = []
+  for (const turn of resultsTogether(it.turns)) {
+    const written = turn.role === 'assistant' ? spoken(turn, to) : heard(turn)
+    if (written instanceof Refusal) return written
+    messages.push(...written)
+  }
+  if (it.topK !== undefined) dropped.push('top_k')
+  const effort = effortFor(it)
+  const reasons = to.model.capabilities.includes('reasoning')
+  if (effort !== undefined && !reasons) dropped.push('reasoning')
+  if (it.reasoning !== undefined && effort === undefined && it.reasoning.effort !== 'none')
+    dropped.push('reasoning')
+  const bound = to.outputBound ?? it.maxOutput
+  const body: JsonObject = present({
+    model: to.model.upstreamName,
+    messages,
+    ...toolMembers(it),
+    response_format: formatOf(it),
+    reasoning_effort: reasons ? effort : undefined,
+    modalities: it.makes === undefined ? undefined : ['text', ...it.makes],
+    temperature: it.temperature,
+    top_p: it.topP,
+    stop: it.stop.length === 0 ? undefined : it.stop,
+    seed: it.seed,
+    presence_penalty: it.presencePenalty,
+    frequency_penalty: it.frequencyPenalty,
+    logprobs: it.logprobs === undefined ? undefined : true,
+    top_logprobs: it.logprobs === 0 ? undefined : it.logprobs,
+    n: it.choices === 1 ? undefined : it.choices,
+    user: it.user,
+    [to.taste.outputBound]: bound,
+    service_tier: to.model.discounted ? to.taste.cheaperTier : undefined,
+    stream: to.stream ? true : undefined,
+    stream_options: to.stream && to.taste.takesStreamOptions ? { include_usage: true } : undefined,
+  })
+  return { body, dropped }
+}
+
+const toolMembers = (it: Conversation): JsonObject => {
+  if (it.tools.length === 0) return {}
+  const choice = it.toolChoice
+  return present({
+    tools: it.tools.map(({ name, description, parameters, strict }) => ({
+      type: 'function',
+      function: present({ name, description, parameters, strict: strictIfItFits(strict, parameters) }),
+    })),
+    tool_choice:
+      choice?.type === 'named' ? { type: 'function', function: { name: choice.name } } : choice?.type,
+    parallel_tool_calls: it.parallelTools,
+  })
+}
+
+const formatOf = ({ format }: Conversation): Json | undefined => {
+  if (format === undefined) return undefined
+  if (format.type === 'json') return { type: 'json_object' }
+  const { name, schema, strict, description } = format
+  const fits = strictIfItFits(strict, schema)
+  return { type: 'json_schema', json_schema: present({ name, schema, strict: fits, description }) }
+}
+
+/** Thinking that is merely off is the vendor's default. Who only asks to see it wants some: many models need to be told. */
+const effortFor = ({ reasoning }: Conversation): Effort | undefined => {
+  if (reasoning === undefined) return undefined
+  const effort = effortOf(reasoning) ?? (reasoning.show === true ? 'medium' : undefined)
+  return effort === 'none' ? undefined : effort === 'max' ? 'xhigh' : effort
+}
+
+/** Documents of plain text go as text, which has no name. */
+const plainDocuments = (it: Conversation): boolean =>
+  it.turns.some(({ parts }) =>
+    parts.some(
+      (part) => part.type === 'document' && part.name !== undefined && part.media.mediaType === 'text/plain',
+    ),
+  )
+
+/** Neighbouring results of tools as one turn: they must follow their calls without anything between them. */
+const resultsTogether = (turns: readonly Turn[]): readonly Turn[] => {
+  const whole: Turn[] = []
+  for (const turn of turns) {
+    const last = whole.at(-1)
+    const follows = turn.role === 'user' && last?.role === 'user' && turn.parts[0]?.type === 'tool_result'
+    if (follows && last.parts[0]?.type === 'tool_result')
+      whole[whole.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] }
+    else whole.push(turn)
+  }
+  return whole
+}
+
+/** What the user, the system or a tool says: a turn with results of tools becomes several messages. */
+const heard = (turn: Turn): Json[] | Refusal => {
+  const messages: Json[] = []
+  const rest: Part[] = []
+  for (const part of turn.parts) {
+    if (part.type !== 'tool_result') {
+      rest.push(part)
+      continue
+    }
+    const texts = part.parts.flatMap((one) => (one.type === 'text' ? [one.text] : []))
+    messages.push({ role: 'tool', tool_call_id: part.id, content: texts.join('\n') })
+    // A tool message holds text only: pictures follow as the user's.
+    rest.push(...part.parts.filter((one) => one.type !== 'text'))
+  }
+  if (rest.length === 0) return messages
+  const content = contentOf(rest)
+  if (content instanceof Refusal) return content
+  messages.push(present({ role: turn.role, content, name: turn.name }))
+  return messages
+}
+
+const contentOf = (parts: readonly Part[]): Json | Refusal => {
+  const [only] = parts
+  if (parts.length === 1 && only?.type === 'text' && only.cache === undefined) return only.text
+  const written: Json[] = []
+  for (const part of parts) {
+    const one = partOf(part)
+    if (one instanceof Refusal) return one
+    if (one !== undefined) written.push(one)
+  }
+  return written
+}
+
+const partOf = (part: Part): Json | undefined | Refusal => {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'image':
+      return { type: 'image_url', image_url: present({ url: addressOf(part.media), detail: part.detail }) }
+    case 'audio': {
+      if ('url' in part.media) return meaningLost('audio', 'audio by its address')
+      const format = mediaTypeOf(part.media, 'audio/wav').slice('audio/'.length)
+      return {
+        type: 'input_audio',
+        input_audio: { data: part.media.data, format: format === 'mpeg' ? 'mp3' : format },
+      }
+    }
+    case 'document': {
+      if ('url' in part.media) return meaningLost('document', 'documents by their address')
+      if (/^(?:video|audio)\//.test(part.media.mediaType))
+        return meaningLost('document', part.media.mediaType)
+      if (part.media.mediaType === 'text/plain')
+        return { type: 'text', text: Buffer.from(part.media.data, 'base64').toString('utf8') }
+      return {
+        type: 'file',
+        file: { filename: part.name ?? 'document.pdf', file_data: addressOf(part.media) },
+      }
+    }
+    default:
+      return undefined
+  }
+}
+
+const spoken = (turn: Turn, to: Target): Json[] | Refusal => {
+  const texts = turn.parts.filter((part) => part.type === 'text').map(({ text }) => text)
+  const declined = turn.parts.find((part) => part.type === 'refusal')?.text
+  const calls = turn.parts.filter((part) => part.type === 'tool_call')
+  const thoughts = turn.parts.filter((part) => part.type === 'thinking').map(({ text }) => text)
+  if (texts.length === 0 && calls.length === 0 && declined === undefined) return []
+  return [
+    present({
+      role: 'assistant',
+      content: texts.length === 0 ? null : texts.join(''),
+      refusal: declined,
+      reasoning_content:
+        to.taste.takesReasoningBack === true && thoughts.length > 0 ? thoughts.join('\n') : undefined,
+      tool_calls: calls.length === 0 ? undefined : calls.map(callOf),
+    }),
+  ]
+}
+
+const callOf = (call: ToolCall): Json => ({
+  id: call.id,
+  type: 'function',
+  function: { name: call.name, arguments: call.arguments },
+})

@@ -1,0 +1,67 @@
+/**
+ * Events that differ from the last one only in the text they bring: most events of a stream do. Such an event is
+ * recognised and counted byte by byte, without decoding or parsing it; whatever differs otherwise is read in full.
+ */
+import { isObject, type Json, parseJson } from '../../core/json-body.ts'
+
+/** The bytes of an event before and after the text of its only choice, with the line ends. */
+export type EventShape = { readonly before: Uint8Array; readonly after: Uint8Array }
+
+/** An event of a known shape: where it ends, and how many characters it brings. */
+type KnownEvent = { readonly end: number; readonly characters: number }
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const SPACE = 0x20
+/** Neither is a letter of JSON or of a word, so a probe with them is nothing a vendor sends. */
+const PROBE = '\u2063probe\u2063'
+const MARK = '"content":"'
+
+const encoder = new TextEncoder()
+
+/** The shape of an event whose `content` is all it brings; undefined when its bytes are not of the plain form. */
+export const shapeOf = (bytes: Uint8Array, data: string, content: string): EventShape | undefined => {
+  const start = data.indexOf(MARK) + MARK.length
+  const before = `data: ${data.slice(0, start)}`
+  const after = `${data.slice(start + content.length)}\n\n`
+  if (start < MARK.length || !sameBytes(encoder.encode(before + content + after), bytes)) return undefined
+  // That the text stands where the content is read from is shown by putting another text there.
+  const probed = parseJson(`${data.slice(0, start)}${PROBE}${data.slice(start + content.length)}`)
+  return contentOf(probed) === PROBE
+    ? { before: encoder.encode(before), after: encoder.encode(after) }
+    : undefined
+}
+
+/** The content of an event with one choice. */
+export const contentOf = (event: Json | undefined): string | undefined => {
+  if (!isObject(event) || !Array.isArray(event.choices) || event.choices.length !== 1) return undefined
+  const choice: Json = event.choices[0] ?? null
+  if (!isObject(choice) || !isObject(choice.delta)) return undefined
+  return typeof choice.delta.content === 'string' ? choice.delta.content : undefined
+}
+
+/** Recognises an event of the shape that begins at `start`; undefined for any other, and for one that is not all there. */
+export const knownEvent = (
+  bytes: Uint8Array,
+  start: number,
+  { before, after }: EventShape,
+): KnownEvent | undefined => {
+  if (!standsAt(bytes, start, before)) return undefined
+  let characters = 0
+  for (let at = start + before.length; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === QUOTE) return standsAt(bytes, at, after) ? { end: at + after.length, characters } : undefined
+    if (byte < SPACE || byte === BACKSLASH) return undefined
+    // As a text counts them: bytes that go on a character count nothing, those beyond the basic plane are two.
+    if ((byte & 0xc0) !== 0x80) characters += byte >= 0xf0 ? 2 : 1
+  }
+  return undefined
+}
+
+const standsAt = (bytes: Uint8Array, start: number, part: Uint8Array): boolean => {
+  if (bytes.length - start < part.length) return false
+  for (let at = 0; at < part.length; at++) if (bytes[start + at] !== part[at]) return false
+  return true
+}
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && standsAt(a, 0, b)

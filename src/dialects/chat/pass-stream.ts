@@ -1,0 +1,116 @@
+/**
+ * Chat completions to chat completions, the answer as a stream: events pass through as the bytes they came in, and the
+ * meter reads along. The usage event and the final `[DONE]` are held back: they are written when the charge is durable.
+ * Source of the format: OpenAI API reference, "The chat completion chunk object".
+ */
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import type { Usage } from '../../core/usage.ts'
+import { newProgress, type Progress, type StreamRelay, type VendorEvent } from '../relay.ts'
+import type { Ending } from '../stream-writer.ts'
+import { costComment, membersSlot, withBill } from '../told.ts'
+import { contentOf, type EventShape, knownEvent, shapeOf } from './event-shape.ts'
+import { messageCharacters } from './pass-reply.ts'
+import { chatUsage } from './reply.ts'
+
+const encoder = new TextEncoder()
+
+/** How the vendor's usage is found in an event and read. */
+type UsageReader = {
+  readonly find: (event: JsonObject) => JsonObject | undefined
+  readonly read: (raw: JsonObject) => Usage | undefined
+}
+
+/** A stream whose events never have one shape costs no more than this many attempts at finding it. */
+const SHAPES_SOUGHT_MAX = 8
+
+type Head = { readonly id: Json; readonly created: Json; readonly model: Json }
+
+export const chatRelay = (reader: UsageReader): StreamRelay => {
+  const progress = newProgress()
+  /** Identity of the stream, repeated in the events Turnpike writes itself. */
+  let head: Head = { id: null, created: 0, model: null }
+  let reported: JsonObject | undefined
+  let shape: EventShape | undefined
+  let sought = 0
+  /** From an event that brings nothing but content, in a stream that goes on. */
+  const learnShape = ({ bytes, data }: VendorEvent, value: JsonObject, characters: number): void => {
+    const content = contentOf(value)
+    if (characters === 0 || content?.length !== characters || progress.finished) return
+    if (sought++ < SHAPES_SOUGHT_MAX) shape = shapeOf(bytes, data, content) ?? shape
+  }
+  return {
+    progress,
+    skip: (bytes, start) => {
+      const known = shape && knownEvent(bytes, start, shape)
+      if (known === undefined) return -1
+      noteText(progress, known.characters)
+      return known.end
+    },
+    follow: (event) => {
+      const { data, bytes } = event
+      if (data === '') return bytes
+      if (data === '[DONE]') {
+        progress.done = true
+        return undefined
+      }
+      const value = parseJson(data)
+      if (!isObject(value)) return bytes
+      if (isObject(value.error)) {
+        progress.error = value.error
+        return undefined
+      }
+      if (!progress.begun && value.id !== undefined) {
+        progress.begun = true
+        head = { id: value.id, created: value.created ?? 0, model: value.model ?? null }
+      }
+      const seen = progress.characters
+      const spoken = followChoices(progress, value.choices)
+      const usage = reader.find(value)
+      if (usage === undefined) {
+        learnShape(event, value, progress.characters - seen)
+        return bytes
+      }
+      reported = usage
+      if (!spoken) return undefined
+      return isObject(value.usage) ? eventBytes({ ...value, usage: undefined }) : bytes
+    },
+    usage: () => (reported === undefined ? undefined : reader.read(reported)),
+    end: (ending) => tailText(head, reported, ending),
+    fail: (error) => eventText({ error }),
+  }
+}
+
+const noteText = (progress: Progress, characters: number): void => {
+  if (characters === 0) return
+  progress.characters += characters
+  progress.contentEvents++
+  progress.begun = true
+}
+
+/** Notes what the choices bring; false when the event has none, so that it carries only usage. */
+const followChoices = (progress: Progress, choices: Json | undefined): boolean => {
+  if (!Array.isArray(choices) || choices.length === 0) return false
+  for (const choice of choices) {
+    if (!isObject(choice)) continue
+    noteText(progress, messageCharacters(choice.delta))
+    if (typeof choice.finish_reason === 'string') progress.finished = true
+  }
+  return true
+}
+
+const eventText = (value: JsonObject): string => `data: ${JSON.stringify(value)}\n\n`
+const eventBytes = (value: JsonObject): Uint8Array => encoder.encode(eventText(value))
+
+/** A stop at a bound of money, the usage event if the caller asked for it, the cost as a comment, and `[DONE]`. */
+const tailText = (head: Head, reported: JsonObject | undefined, ending: Ending): string => {
+  const chunk = { ...head, object: 'chat.completion.chunk' }
+  let text = ending.cut
+    ? eventText({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'length' }] })
+    : ''
+  if (ending.showUsage) {
+    const { cost: _cost, cost_details: _details, ...usage } = reported ?? chatUsage(ending.usage)
+    const open = JSON.stringify({ ...chunk, choices: [] }).slice(0, -1)
+    text += `data: ${open},"usage":${withBill(usage, ending.bill)}${membersSlot}}\n\n`
+  }
+  return `${text}${costComment(ending.bill)}data: [DONE]\n\n`
+}

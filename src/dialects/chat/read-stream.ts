@@ -1,0 +1,102 @@
+/** Chat completions, a vendor's events → steps in the neutral form. Source of the format: OpenAI API reference, "The chat completion chunk object". */
+import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import type { Usage } from '../../core/usage.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
+import type { Piece } from '../neutral.ts'
+import { splitId } from '../signatures.ts'
+import { finishOf, imagesOf, indexOf, saidIn, thoughtsOf } from './reply.ts'
+
+/** Makes a reader for one stream; `usageOf` finds the vendor's usage in an event. */
+export const chatStreamReader = (
+  newId: () => string,
+  usageOf: (event: JsonObject) => Usage | undefined,
+): ((data: string) => readonly Piece[]) => {
+  let started = false
+  /** Choices whose latest thought has been told in part. */
+  const thought = new Set<number>()
+  /** For each choice: the tool each of the vendor's numbers stands for now. */
+  const tools = new Map<string, { index: number; id: string; text: string }>()
+  const counts = new Map<number, number>()
+
+  const toolPieces = (choice: number, call: JsonObject): Piece[] => {
+    const called = objectOf(call.function)
+    const slot = `${choice}/${numberOf(call.index) ?? 0}`
+    const id = textOf(call.id) ?? ''
+    const pieces: Piece[] = []
+    let tool = tools.get(slot)
+    // Some vendors number every call 0: another id is another call, and so is a name after whole arguments.
+    if (
+      tool === undefined ||
+      (id === ''
+        ? tool.id === '' && textOf(called.name) && isObject(parseJson(tool.text))
+        : id !== tool.id && typeof called.name === 'string')
+    ) {
+      const index = counts.get(choice) ?? 0
+      counts.set(choice, index + 1)
+      tool = { index, id, text: '' }
+      tools.set(slot, tool)
+      pieces.push({
+        type: 'tool',
+        choice,
+        index,
+        ...splitId(id || newId()),
+        name: textOf(called.name) ?? '',
+      })
+    }
+    const text = textOf(called.arguments) ?? ''
+    tool.text += text
+    if (text !== '') pieces.push({ type: 'arguments', choice, index: tool.index, text })
+    return pieces
+  }
+
+  const deltaPieces = (choice: number, delta: JsonObject): Piece[] => {
+    const pieces: Piece[] = []
+    for (const { text, signature, redacted } of thoughtsOf(delta)) {
+      // The detail with the signature may repeat the whole text that has been streamed.
+      if (text !== '' && (signature === undefined || !thought.has(choice)))
+        pieces.push({ type: 'thinking', choice, text })
+      if (signature === undefined) thought.add(choice)
+      else {
+        thought.delete(choice)
+        pieces.push({ type: 'signature', choice, signature, ...(redacted === true ? { redacted } : {}) })
+      }
+    }
+    const thoughts = pieces.length
+    for (const { type, text } of saidIn(delta.content)) pieces.push({ type, choice, text })
+    for (const image of imagesOf(delta.images)) pieces.push({ type: 'image', choice, image })
+    const declined = textOf(delta.refusal) ?? ''
+    if (declined !== '') pieces.push({ type: 'refusal', choice, text: declined })
+    for (const call of objectsOf(delta.tool_calls)) pieces.push(...toolPieces(choice, call))
+    if (isObject(delta.function_call)) pieces.push(...toolPieces(choice, { function: delta.function_call }))
+    if (pieces.length > thoughts) thought.delete(choice)
+    return pieces
+  }
+
+  return (data) => {
+    if (data === '') return []
+    if (data === '[DONE]') return [{ type: 'end' }]
+    const event = parseJson(data)
+    if (!isObject(event)) return []
+    if (isObject(event.error)) return [{ type: 'error', error: event.error }]
+    const pieces: Piece[] = []
+    if (!started) {
+      started = true
+      pieces.push({ type: 'start', id: textOf(event.id) ?? '', model: textOf(event.model) ?? '' })
+    }
+    for (const choice of objectsOf(event.choices)) {
+      const index = indexOf(choice)
+      pieces.push(...deltaPieces(index, objectOf(choice.delta)))
+      if (isObject(choice.logprobs))
+        pieces.push({ type: 'logprobs', choice: index, logprobs: choice.logprobs })
+      if (typeof choice.finish_reason === 'string')
+        pieces.push({
+          type: 'finish',
+          choice: index,
+          finish: finishOf(choice.finish_reason, counts.has(index)),
+        })
+    }
+    const usage = usageOf(event)
+    if (usage !== undefined) pieces.push({ type: 'usage', usage })
+    return pieces
+  }
+}

@@ -1,0 +1,182 @@
+/** Chat completions, whole answers ⇄ neutral form. Source of the format: OpenAI API reference, "The chat completion object". */
+import type { Json, JsonObject } from '../../core/json-body.ts'
+import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
+import { addressOf, mediaAt } from '../media.ts'
+import type { Choice, Finish, Image, Part, Reply, Text, Thinking } from '../neutral.ts'
+import { idWith, readSignature, splitId, writeSignature } from '../signatures.ts'
+
+const finishes: Readonly<Record<string, Finish>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+  content_filter: 'content_filter',
+}
+
+/**
+ * The neutral finish of a `finish_reason`; vendors' own words mean an ordinary stop. An answer that calls tools stops for
+ * them: with a tool that was named beforehand vendors say only `stop`.
+ */
+export const finishOf = (reason: Json | undefined, callsTools: boolean): Finish => {
+  const finish = finishes[textOf(reason) ?? ''] ?? 'stop'
+  return finish === 'stop' && callsTools ? 'tool_calls' : finish
+}
+
+/** The `finish_reason` of a neutral finish. */
+export const reasonOf = (finish: Finish): string => (finish === 'stop_sequence' ? 'stop' : finish)
+
+/** Reads a vendor's answer; undefined when it is none. `newId` makes ids for calls that came without one. */
+export const readChatReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {
+  if (!Array.isArray(value.choices)) return undefined
+  return {
+    id: textOf(value.id) ?? '',
+    model: textOf(value.model) ?? '',
+    choices: objectsOf(value.choices).map((choice) => choiceOf(choice, newId)),
+  }
+}
+
+const choiceOf = (choice: JsonObject, newId: () => string): Choice => {
+  const message = objectOf(choice.message)
+  const parts: Part[] = [...thoughtsOf(message), ...saidIn(message.content), ...imagesOf(message.images)]
+  if (typeof message.refusal === 'string' && message.refusal !== '')
+    parts.push({ type: 'refusal', text: message.refusal })
+  const older = objectOf(message.function_call)
+  const calls = [...objectsOf(message.tool_calls), ...(older.name === undefined ? [] : [{ function: older }])]
+  for (const call of calls) {
+    const called = objectOf(call.function)
+    parts.push({
+      type: 'tool_call',
+      ...splitId(textOf(call.id) || newId()),
+      name: textOf(called.name) ?? '',
+      arguments: textOf(called.arguments) || '{}',
+    })
+  }
+  return present({
+    parts,
+    finish: finishOf(choice.finish_reason, calls.length > 0),
+    logprobs: choice.logprobs ?? undefined,
+  })
+}
+
+/** Content is a text or a list of parts, among which some vendors put their reasoning. */
+export const saidIn = (content: Json | undefined): readonly (Text | Thinking)[] => {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return objectsOf(content).flatMap((part): (Text | Thinking)[] => {
+    if (part.type === 'thinking') {
+      const text =
+        textOf(part.thinking) ??
+        objectsOf(part.thinking)
+          .map((one) => textOf(one.text) ?? '')
+          .join('')
+      return text === '' ? [] : [{ type: 'thinking', text }]
+    }
+    const text = textOf(part.text) ?? ''
+    return text === '' ? [] : [{ type: 'text', text }]
+  })
+}
+
+/** Pictures in an answer, where OpenRouter and its like put them. */
+export const imagesOf = (images: Json | undefined): readonly Image[] =>
+  objectsOf(images).flatMap((image): Image[] => {
+    const url = textOf(objectOf(image.image_url).url) ?? textOf(image.image_url)
+    return url === undefined ? [] : [{ type: 'image', media: mediaAt(url) }]
+  })
+
+/** Reasoning: with signatures in `reasoning_details`, whose texts may stand beside them instead of in them. */
+export const thoughtsOf = (message: JsonObject): readonly Thinking[] => {
+  const text = textOf(message.reasoning_content) || textOf(message.reasoning) || ''
+  const details = objectsOf(message.reasoning_details).flatMap(thoughtIn)
+  if (text === '' || details.some((detail) => detail.text !== '')) return details
+  const at = details.findIndex(({ redacted }) => redacted !== true)
+  const own = details[at]
+  return own === undefined ? [{ type: 'thinking', text }, ...details] : details.with(at, { ...own, text })
+}
+
+const thoughtIn = (detail: JsonObject): Thinking[] => {
+  const text = textOf(detail.text) ?? textOf(detail.summary) ?? ''
+  const sealed = textOf(detail.data)
+  if (sealed) return [{ type: 'thinking', text, redacted: true, signature: readSignature(sealed, 'chat') }]
+  const signature = textOf(detail.signature)
+  if (signature) return [{ type: 'thinking', text, signature: readSignature(signature, 'chat') }]
+  return text === '' ? [] : [{ type: 'thinking', text }]
+}
+
+/** Writes an answer in this dialect; the bill and the balance are added where it is told. */
+export const writeChatReply = (reply: Reply, created: number): JsonObject => ({
+  id: reply.id,
+  object: 'chat.completion',
+  created,
+  model: reply.model,
+  choices: reply.choices.map((choice, index) => ({
+    index,
+    message: messageOf(choice.parts),
+    logprobs: choice.logprobs ?? null,
+    finish_reason: reasonOf(choice.finish),
+  })),
+  usage: chatUsage(reply.usage ?? {}),
+})
+
+const messageOf = (parts: readonly Part[]): JsonObject => {
+  const texts = parts.filter((part) => part.type === 'text').map(({ text }) => text)
+  const images = parts.filter((part) => part.type === 'image')
+  const thoughts = parts.filter((part) => part.type === 'thinking')
+  const thought = thoughts.map(({ text }) => text).join('')
+  const details = thoughts.some(({ signature }) => signature !== undefined) ? thoughts.map(detailOf) : []
+  const calls = parts.filter((part) => part.type === 'tool_call')
+  return present({
+    role: 'assistant',
+    content: texts.length === 0 ? null : texts.join(''),
+    refusal: parts.find((part) => part.type === 'refusal')?.text ?? null,
+    reasoning_content: thought === '' ? undefined : thought,
+    reasoning_details: details.length === 0 ? undefined : details,
+    images:
+      images.length === 0
+        ? undefined
+        : images.map(({ media }) => ({
+            type: 'image_url',
+            image_url: { url: addressOf(media) },
+          })),
+    tool_calls:
+      calls.length === 0
+        ? undefined
+        : calls.map((call) => ({
+            id: idWith(call.id, call.signature),
+            type: 'function',
+            function: { name: call.name, arguments: call.arguments },
+          })),
+  })
+}
+
+/** One entry of `reasoning_details`: what a client sends back so that the vendor knows its own thought again. */
+export const detailOf = (thinking: Thinking): JsonObject => {
+  const { signature } = thinking
+  const written = signature === undefined ? null : writeSignature(signature, 'chat')
+  return thinking.redacted === true
+    ? { type: 'reasoning.encrypted', data: written }
+    : { type: 'reasoning.text', text: thinking.text, signature: written }
+}
+
+/** Usage with this dialect's inclusive totals. */
+export const chatUsage = (usage: Usage): JsonObject => {
+  const input = inputTokens(usage)
+  const output = outputTokens(usage)
+  const read = (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0)
+  const written = (usage.cache_write ?? 0) + (usage.cache_write_1h ?? 0)
+  const details = present({
+    cached_tokens: read === 0 ? undefined : read,
+    cache_write_tokens: written === 0 ? undefined : written,
+    audio_tokens: usage.input_audio,
+  })
+  const outputDetails = present({ reasoning_tokens: usage.reasoning, audio_tokens: usage.output_audio })
+  return present({
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: Object.keys(details).length === 0 ? undefined : details,
+    completion_tokens_details: Object.keys(outputDetails).length === 0 ? undefined : outputDetails,
+  })
+}
+
+/** The number of an answer among several. */
+export const indexOf = (choice: JsonObject): number => numberOf(choice.index) ?? 0

@@ -1,0 +1,288 @@
+/** Three turns of a tool loop, for every dialect of callers and of vendors: thoughts, signatures and ids come back to the vendor as it gave them. */
+import { expect, test } from 'bun:test'
+import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../../test/dialects/clients.ts'
+import { closing, context, type SpokenId, told } from '../../test/dialects/steps.ts'
+import { testModel } from '../../test/server/harness.ts'
+import type { Call } from '../core/call.ts'
+import { bodyOf, type JsonObject } from '../core/json-body.ts'
+import { Refusal } from '../core/refusal.ts'
+import { eventSplitter } from '../transport/event-stream.ts'
+import { decodeChatCall } from './chat/call.ts'
+import type { Speaker } from './dialect.ts'
+import { type Form, formFor } from './form.ts'
+import { decodeGeminiCall } from './gemini/call.ts'
+import { decodeMessagesCall } from './messages/call.ts'
+import { decodeResponsesCall } from './responses/call.ts'
+
+const speakers: Readonly<Record<SpokenId, Speaker>> = {
+  chat: { outputBound: 'max_tokens', takesStreamOptions: true, takesReasoningBack: true },
+  messages: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'messages' },
+  gemini: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'gemini' },
+}
+const upstreamNames = { chat: 'm', messages: 'claude-sonnet-4-5', gemini: 'gemini-3-pro' } as const
+
+const decode = (caller: CallerId, request: JsonObject, stream: boolean): Call => {
+  const body = bodyOf(caller === 'gemini' || !stream ? request : { ...request, stream: true })
+  const call = {
+    chat: () => decodeChatCall(body),
+    messages: () => decodeMessagesCall(body),
+    gemini: () => decodeGeminiCall(body, { modelName: 'a/b', stream, listed: false }),
+    responses: () => decodeResponsesCall(body),
+  }[caller]()
+  if (call instanceof Refusal) throw new Error(call.message)
+  return call
+}
+
+const formOf = (
+  caller: CallerId,
+  vendor: SpokenId,
+  request: JsonObject,
+  turn: number,
+  stream: boolean,
+): Form => {
+  const form = formFor({
+    call: decode(caller, request, stream),
+    target: {
+      model: testModel('m', { upstreamName: upstreamNames[vendor] }),
+      taste: speakers[vendor],
+      outputBound: undefined,
+      stream,
+    },
+    speaker: speakers[vendor],
+    context: context(request, `019aaaaa-0000-7000-8000-00000000000${turn}`),
+  })
+  if (form instanceof Refusal) throw new Error(form.message)
+  return form
+}
+
+/** What the vendor answers in each turn, in its own words: a thought, a text, two calls of one tool. */
+const signed = (turn: number, what: string) => Buffer.from(`${what} ${turn} ~?>`).toString('base64')
+const answers: Readonly<
+  Record<SpokenId, (turn: number) => { whole: JsonObject; events: readonly string[] }>
+> = {
+  chat: (turn) => {
+    const calls = ['x', 'y'].map((city, at) => ({
+      index: at,
+      id: `call_${turn}_${at}`,
+      type: 'function',
+      function: { name: 'weather', arguments: JSON.stringify({ city }) },
+    }))
+    const head = { id: `chatcmpl-${turn}`, created: 1, model: 'm' }
+    const chunk = (delta: object, finish_reason: string | null = null) =>
+      `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+    return {
+      whole: {
+        ...head,
+        object: 'chat.completion',
+        choices: [
+          {
+            index: 0,
+            message: {
+              role: 'assistant',
+              content: `say ${turn}`,
+              reasoning_content: `think ${turn}`,
+              tool_calls: calls.map(({ index: _index, ...call }) => call),
+            },
+            finish_reason: 'tool_calls',
+          },
+        ],
+      },
+      events: [
+        chunk({ role: 'assistant', content: '' }),
+        chunk({ reasoning_content: 'think ' }),
+        chunk({ reasoning_content: String(turn) }),
+        chunk({ content: `say ${turn}` }),
+        ...calls.flatMap(({ function: called, ...call }) => [
+          chunk({ tool_calls: [{ ...call, function: { ...called, arguments: '' } }] }),
+          chunk({
+            tool_calls: [{ index: call.index, function: { arguments: called.arguments.slice(0, 4) } }],
+          }),
+          chunk({ tool_calls: [{ index: call.index, function: { arguments: called.arguments.slice(4) } }] }),
+        ]),
+        chunk({}, 'tool_calls'),
+        'data: [DONE]\n\n',
+      ],
+    }
+  },
+  messages: (turn) => {
+    const blocks: JsonObject[] = [
+      { type: 'redacted_thinking', data: signed(turn, 'hidden') },
+      { type: 'thinking', thinking: `think ${turn}`, signature: signed(turn, 'seen') },
+      { type: 'text', text: `say ${turn}` },
+      { type: 'tool_use', id: `toolu_${turn}_0`, name: 'weather', input: { city: 'x' } },
+      { type: 'tool_use', id: `toolu_${turn}_1`, name: 'weather', input: { city: 'y' } },
+    ]
+    const event = (value: { type: string; [name: string]: unknown }) =>
+      `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`
+    const deltas: Record<string, (block: any) => object[]> = {
+      redacted_thinking: () => [],
+      thinking: ({ thinking, signature }) => [
+        { type: 'thinking_delta', thinking },
+        { type: 'signature_delta', signature },
+      ],
+      text: ({ text }) => [{ type: 'text_delta', text }],
+      tool_use: ({ input }) => [{ type: 'input_json_delta', partial_json: JSON.stringify(input) }],
+    }
+    const emptied: Record<string, object> = {
+      redacted_thinking: {},
+      thinking: { thinking: '', signature: '' },
+      text: { text: '' },
+      tool_use: { input: {} },
+    }
+    const message = { id: `msg_${turn}`, type: 'message', role: 'assistant', model: 'claude' }
+    const usage = { input_tokens: 5, output_tokens: 7 }
+    return {
+      whole: { ...message, content: blocks, stop_reason: 'tool_use', stop_sequence: null, usage },
+      events: [
+        event({ type: 'message_start', message: { ...message, content: [], usage } }),
+        ...blocks.flatMap((block, index) => [
+          event({
+            type: 'content_block_start',
+            index,
+            content_block: { ...block, ...emptied[String(block.type)] },
+          }),
+          ...(deltas[String(block.type)]?.(block) ?? []).map((delta) =>
+            event({ type: 'content_block_delta', index, delta }),
+          ),
+          event({ type: 'content_block_stop', index }),
+        ]),
+        event({ type: 'message_delta', delta: { stop_reason: 'tool_use', stop_sequence: null }, usage }),
+        event({ type: 'message_stop' }),
+      ],
+    }
+  },
+  gemini: (turn) => {
+    const parts = [
+      { text: `think ${turn}`, thought: true },
+      { text: `say ${turn}` },
+      { functionCall: { name: 'weather', args: { city: 'x' } }, thoughtSignature: signed(turn, 'call') },
+      { functionCall: { name: 'weather', args: { city: 'y' } } },
+    ]
+    const head = { modelVersion: 'gemini', responseId: `r${turn}` }
+    const usageMetadata = { promptTokenCount: 5, candidatesTokenCount: 7, totalTokenCount: 12 }
+    const event = (own: readonly object[], more: object = {}) =>
+      `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: own }, index: 0, ...more }], usageMetadata, ...head })}\r\n\r\n`
+    return {
+      whole: {
+        candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
+        usageMetadata,
+        ...head,
+      },
+      events: [
+        ...parts.map((part) => event([part])),
+        event([{ text: '', thoughtSignature: signed(turn, 'end') }], { finishReason: 'STOP' }),
+      ],
+    }
+  },
+}
+
+const answeredBy = (caller: CallerId, vendor: SpokenId, form: Form, turn: number, stream: boolean): Seen => {
+  const { whole, events } = answers[vendor](turn)
+  const usage = { input: 5, output: 7 }
+  if (!stream) {
+    const reply = form.readWhole(bodyOf(whole).bytes)
+    if (reply === undefined) throw new Error('not read')
+    return clients[caller].whole(JSON.parse(new TextDecoder().decode(reply.tell({ ...told, usage }))))
+  }
+  const relay = form.relay()
+  const out = eventSplitter()
+    .feed(new TextEncoder().encode(events.join('')))
+    .flatMap((event) => relay.follow(event) ?? [])
+  return clients[caller].stream(Buffer.concat([...out, closing(relay.end({ ...told, usage }))]))
+}
+
+/** What the vendor must find in its request of earlier turns: its own thoughts, and results under the right calls. */
+const checks: Readonly<Record<SpokenId, (body: any, turns: number, streamed: boolean) => void>> = {
+  chat: ({ messages }, turns) => {
+    const assistant = messages.filter((one: any) => one.role === 'assistant')
+    expect(assistant.map((one: any) => one.reasoning_content)).toEqual(
+      Array.from({ length: turns }, (_, turn) => `think ${turn}`),
+    )
+    const ids = Array.from({ length: turns }, (_, turn) => [`call_${turn}_0`, `call_${turn}_1`]).flat()
+    expect(assistant.flatMap((one: any) => one.tool_calls.map((call: any) => call.id))).toEqual(ids)
+    const results = messages.filter((one: any) => one.role === 'tool')
+    expect(results.map((one: any) => [one.tool_call_id, one.content])).toEqual(
+      ids.map((id, at) => [id, `result ${Math.floor(at / 2)} ${at % 2}`]),
+    )
+  },
+  messages: ({ messages }, turns) => {
+    const assistant = messages.filter((one: any) => one.role === 'assistant')
+    for (let turn = 0; turn < turns; turn++) {
+      const { whole } = answers.messages(turn)
+      const blocks = assistant[turn].content.map(({ citations: _citations, ...block }: any) => block)
+      expect(blocks).toEqual(whole.content)
+    }
+    const results = messages.flatMap((one: any) =>
+      one.role === 'user' && Array.isArray(one.content)
+        ? one.content.filter((block: any) => block.type === 'tool_result')
+        : [],
+    )
+    expect(results.map((one: any) => one.tool_use_id)).toEqual(
+      Array.from({ length: turns }, (_, turn) => [`toolu_${turn}_0`, `toolu_${turn}_1`]).flat(),
+    )
+  },
+  gemini: ({ contents }, turns, streamed) => {
+    const said = contents.filter((one: any) => one.role === 'model').flatMap((one: any) => one.parts)
+    const calls = said.filter((part: any) => part.functionCall)
+    expect(calls.map((part: any) => [part.functionCall.args.city, part.thoughtSignature])).toEqual(
+      Array.from({ length: turns }, (_, turn) => [
+        ['x', signed(turn, 'call')],
+        ['y', undefined],
+      ]).flat(),
+    )
+    const signatures = said.map((part: any) => part.thoughtSignature)
+    if (streamed) for (let turn = 0; turn < turns; turn++) expect(signatures).toContain(signed(turn, 'end'))
+    const results = contents.flatMap((one: any) => one.parts).filter((part: any) => part.functionResponse)
+    expect(results.map((part: any) => Object.values(part.functionResponse.response)[0])).toEqual(
+      Array.from({ length: turns }, (_, turn) => [`result ${turn} 0`, `result ${turn} 1`]).flat(),
+    )
+  },
+}
+
+const ways = callerIds.flatMap((caller) =>
+  (['chat', 'messages', 'gemini'] as const).flatMap((vendor) =>
+    [false, true].map((stream) => ({ caller, vendor, stream })),
+  ),
+)
+
+test.each(ways)(
+  'three turns of $caller to a $vendor vendor, stream $stream',
+  ({ caller, vendor, stream }) => {
+    let request = firstRequest(caller, 'hi')
+    for (let turn = 0; turn < 3; turn++) {
+      const form = formOf(caller, vendor, request, turn, stream)
+      const sent = new TextDecoder().decode(form.body)
+      expect(sent).not.toContain('turnpike.')
+      expect(sent).not.toContain('__sig')
+      // A chat client of a chat vendor does not send reasoning_content back to others than this one.
+      checks[vendor](JSON.parse(sent), turn, stream)
+      const seen = answeredBy(caller, vendor, form, turn, stream)
+      expect([seen.text, seen.thinking]).toEqual([`say ${turn}`, `think ${turn}`])
+      expect(seen.tools.map(({ args }) => args)).toEqual([{ city: 'x' }, { city: 'y' }])
+      // Every dialect allows these letters in an id; generate-content to the same passes calls without one.
+      for (const { id } of seen.tools) expect(id ?? 'none').toMatch(/^[A-Za-z0-9_-]+$/)
+      request = clients[caller].next(request, seen, [`result ${turn} 0`, `result ${turn} 1`])
+    }
+  },
+)
+
+test.each(callerIds)(
+  '%s: a conversation that moves from vendor to vendor reaches each in its own words',
+  (caller) => {
+    let request = firstRequest(caller, 'hi')
+    for (const [turn, vendor] of (['gemini', 'messages', 'chat', 'gemini', 'messages'] as const).entries()) {
+      const form = formOf(caller, vendor, request, turn, turn % 2 === 0)
+      const sent = new TextDecoder().decode(form.body)
+      expect(sent).not.toContain('turnpike.')
+      expect(sent).not.toContain('__sig')
+      const own = {
+        gemini: [signed(0, 'call')],
+        messages: turn > 1 ? [signed(1, 'seen'), signed(1, 'hidden')] : [],
+        chat: [],
+      }[vendor]
+      if (turn > 0) for (const signature of own) expect(sent).toContain(signature)
+      const seen = answeredBy(caller, vendor, form, turn, turn % 2 === 0)
+      request = clients[caller].next(request, seen, [`result ${turn} 0`, `result ${turn} 1`])
+    }
+  },
+)

@@ -1,0 +1,112 @@
+/** Converse, answers and events → neutral form. Source of the format: Amazon Bedrock API reference, "Converse" and "ConverseStream". */
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import type { Usage } from '../../core/usage.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
+import { readMessagesUsage } from '../messages/reply.ts'
+import type { Finish, Part, Piece, Reply } from '../neutral.ts'
+import type { Signature } from '../signatures.ts'
+
+const finishes: Readonly<Record<string, Finish>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop_sequence',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  content_filtered: 'content_filter',
+  guardrail_intervened: 'content_filter',
+}
+const finishOf = (reason: Json | undefined): Finish => finishes[textOf(reason) ?? ''] ?? 'stop'
+
+/** Signatures of the reasoning models behind this address are Anthropic's. */
+const signed = (value: string): Signature => ({ origin: 'messages', value })
+
+/** Reads an answer; undefined when it is none. */
+export const readConverseReply = (value: JsonObject): Omit<Reply, 'usage'> | undefined => {
+  const message = objectOf(objectOf(value.output).message)
+  if (!Array.isArray(message.content)) return undefined
+  const parts = objectsOf(message.content).flatMap(partOf)
+  return { id: '', model: '', choices: [{ parts, finish: finishOf(value.stopReason) }] }
+}
+
+const partOf = (block: JsonObject): Part[] => {
+  if (typeof block.text === 'string') return [{ type: 'text', text: block.text }]
+  const tool = block.toolUse
+  if (isObject(tool))
+    return [
+      {
+        type: 'tool_call',
+        id: textOf(tool.toolUseId) ?? '',
+        name: textOf(tool.name) ?? '',
+        arguments: JSON.stringify(tool.input ?? {}),
+      },
+    ]
+  const reasoning = objectOf(block.reasoningContent)
+  const redacted = textOf(reasoning.redactedContent)
+  if (redacted !== undefined)
+    return [{ type: 'thinking', text: '', redacted: true, signature: signed(redacted) }]
+  const thought = objectOf(reasoning.reasoningText)
+  if (typeof thought.text !== 'string') return []
+  const signature = textOf(thought.signature)
+  return [
+    present({
+      type: 'thinking' as const,
+      text: thought.text,
+      signature: signature === undefined ? undefined : signed(signature),
+    }),
+  ]
+}
+
+/** Characters of an answer's content. */
+export const converseCharacters = (value: JsonObject): number =>
+  JSON.stringify(objectOf(objectOf(value.output).message).content ?? []).length
+
+/** Usage counts what was cached apart, as messages do. */
+export const readConverseUsage = (raw: JsonObject): Usage | undefined =>
+  readMessagesUsage({
+    input_tokens: raw.inputTokens,
+    output_tokens: raw.outputTokens,
+    cache_read_input_tokens: raw.cacheReadInputTokens ?? 0,
+    cache_creation_input_tokens: raw.cacheWriteInputTokens ?? 0,
+  })
+
+/** Makes a reader for one stream; each event is an object with the event's name as its member. */
+export const converseStreamReader = (): ((data: string) => readonly Piece[]) => {
+  let tools = 0
+  const toolOf = new Map<number, number>()
+  const delta = (event: JsonObject): Piece[] => {
+    const { delta: raw } = event
+    const given = objectOf(raw)
+    const text = textOf(given.text)
+    if (text !== undefined) return [{ type: 'text', choice: 0, text }]
+    const input = textOf(objectOf(given.toolUse).input)
+    const index = toolOf.get(numberOf(event.contentBlockIndex) ?? 0)
+    if (input !== undefined && index !== undefined)
+      return [{ type: 'arguments', choice: 0, index, text: input }]
+    const reasoning = objectOf(given.reasoningContent)
+    if (typeof reasoning.text === 'string') return [{ type: 'thinking', choice: 0, text: reasoning.text }]
+    if (typeof reasoning.signature === 'string')
+      return [{ type: 'signature', choice: 0, signature: signed(reasoning.signature) }]
+    return typeof reasoning.redactedContent === 'string'
+      ? [{ type: 'signature', choice: 0, redacted: true, signature: signed(reasoning.redactedContent) }]
+      : []
+  }
+  return (data) => {
+    const event = parseJson(data)
+    if (!isObject(event)) return []
+    if (isObject(event.error)) return [{ type: 'error', error: event.error }]
+    if (isObject(event.messageStart)) return [{ type: 'start', id: '', model: '' }]
+    if (isObject(event.contentBlockStart)) {
+      const tool = objectOf(objectOf(event.contentBlockStart.start).toolUse)
+      if (tool.toolUseId === undefined) return []
+      toolOf.set(numberOf(event.contentBlockStart.contentBlockIndex) ?? 0, tools)
+      const id = textOf(tool.toolUseId) ?? ''
+      return [{ type: 'tool', choice: 0, index: tools++, id, name: textOf(tool.name) ?? '' }]
+    }
+    if (isObject(event.contentBlockDelta)) return delta(event.contentBlockDelta)
+    if (isObject(event.messageStop))
+      return [{ type: 'finish', choice: 0, finish: finishOf(event.messageStop.stopReason) }]
+    if (!isObject(event.metadata)) return []
+    const usage = readConverseUsage(objectOf(event.metadata.usage))
+    return [...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]), { type: 'end' }]
+  }
+}

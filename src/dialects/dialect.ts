@@ -1,0 +1,53 @@
+/** What a dialect is: one side reads callers and answers them, the other asks vendors and reads their answers. */
+import type { Call } from '../core/call.ts'
+import type { JsonBody, JsonObject } from '../core/json-body.ts'
+import type { Model } from '../core/model.ts'
+import type { Refusal } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
+import type { UsageTaste } from '../metering/usage-taste.ts'
+import type { Conversation, Piece, Reply } from './neutral.ts'
+import type { StreamRelay } from './relay.ts'
+import type { StreamWriter, WriterContext } from './stream-writer.ts'
+import type { Told } from './told.ts'
+import type { Encoded, Target, Taste } from './vendor-call.ts'
+
+/** The side of a dialect that callers speak. */
+export type CallerDialect = {
+  readConversation(body: JsonObject): Conversation
+  writeReply(reply: Reply, context: WriterContext): JsonObject
+  /** An answer with its bill, whoever wrote it. */
+  tell(reply: JsonBody, told: Told, modelName: string): Uint8Array
+  streamWriter(context: WriterContext, listed: boolean): StreamWriter
+  refusal(refusal: Refusal, requestId: string): JsonObject
+}
+
+export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse'
+
+/** What differs among the vendors of one dialect. */
+export type Speaker = Taste &
+  UsageTaste & {
+    /** The dialect the vendor speaks; chat completions when absent. */
+    readonly speaks?: VendorDialectId
+  }
+
+/** The side of a dialect that vendors speak. */
+export type VendorDialect = {
+  /** Where to send a call, below the vendor's address. */
+  path(model: Model, stream: boolean): string
+  writeCall(conversation: Conversation, target: Target): Encoded | Refusal
+  /** Models that need their schema as a tool. */
+  lacksSchemas(model: Model): boolean
+  /** Reads an answer; undefined when it is none. */
+  readReply(value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined
+  usageOf(value: JsonObject, speaker: Speaker): Usage | undefined
+  /** Characters of an answer, for estimates. */
+  characters(value: JsonObject): number
+  streamReader(newId: () => string, speaker: Speaker): (data: string) => readonly Piece[]
+  /** For callers of the same dialect: bytes go through. Absent where no caller speaks it. */
+  readonly pass?: {
+    /** The caller's own bytes with the few edits that pricing made. */
+    call(call: Call, target: Target): Uint8Array
+    isReply(value: JsonObject): boolean
+    relay(speaker: Speaker, listed: boolean, modelName: string): StreamRelay
+  }
+}

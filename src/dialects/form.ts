@@ -1,0 +1,160 @@
+/**
+ * The form of one call towards one vendor: what to send where, and how to read what comes back. Same dialect on both
+ * sides: bytes pass through. Different ones: everything goes by the neutral form.
+ */
+import type { Call } from '../core/call.ts'
+import { bodyOf, type JsonBody, type JsonObject, readJsonBody } from '../core/json-body.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
+import { usageFinder } from '../metering/find-usage.ts'
+import { readUsage } from '../metering/read-usage.ts'
+import { tellChatReply } from './chat/pass-reply.ts'
+import type { Speaker, VendorDialect } from './dialect.ts'
+import { encodeEmbeddingsCall } from './embeddings.ts'
+import { callerDialects, vendorDialects } from './index.ts'
+import type { Reply } from './neutral.ts'
+import type { StreamRelay } from './relay.ts'
+import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
+import type { WriterContext } from './stream-writer.ts'
+import type { Told } from './told.ts'
+import { toolsInOrder } from './tools-in-order.ts'
+import { translatedRelay } from './translate-stream.ts'
+import { meaningLost, type Target } from './vendor-call.ts'
+
+/** An answer in one piece, read and not yet told of its bill. */
+export type WholeReply = {
+  readonly usage: Usage | undefined
+  readonly characters: number
+  /** The prompt was blocked: there is no answer. */
+  readonly blocked: boolean
+  tell(told: Told): Uint8Array
+}
+
+export type Form = {
+  /** Below the vendor's address, with its query. */
+  readonly path: string
+  readonly body: Uint8Array
+  /** Members of the request that could not be carried. */
+  readonly dropped: readonly string[]
+  /** Reads a vendor's answer; undefined when it is none. */
+  readWhole(bytes: Uint8Array): WholeReply | undefined
+  relay(): StreamRelay
+}
+
+type Sides = {
+  readonly call: Call
+  readonly target: Target
+  readonly speaker: Speaker
+  readonly context: WriterContext
+}
+
+/** The form of a call for a vendor; a Refusal when its dialect cannot say what the call means. */
+export const formFor = (sides: Sides): Form | Refusal => {
+  const { call, speaker } = sides
+  if (call.dialect === 'embeddings') return embeddingsForm(sides)
+  const vendor = vendorDialects[speaker.speaks ?? 'chat']
+  const passes = call.dialect === (speaker.speaks ?? 'chat') && call.foreign !== true
+  return passes && vendor.pass !== undefined
+    ? passForm(sides, vendor, vendor.pass)
+    : translatedForm(sides, vendor)
+}
+
+// A list of embeddings has more numbers than any request may hold; its size is bounded by the transport.
+const readBody = (bytes: Uint8Array): JsonBody | undefined => {
+  const body = readJsonBody(bytes, Number.MAX_SAFE_INTEGER)
+  return body instanceof Refusal ? undefined : body
+}
+
+const embeddingsForm = ({ call, target, speaker }: Sides): Form => ({
+  path: '/embeddings',
+  body: encodeEmbeddingsCall(call, target.model),
+  dropped: [],
+  readWhole: (bytes) => {
+    const body = readBody(bytes)
+    if (body === undefined || !Array.isArray(body.value.data)) return undefined
+    const raw = usageFinder(speaker)(body.value)
+    const usage = raw === undefined ? undefined : readUsage(raw, speaker)
+    return { usage, characters: 0, blocked: false, tell: (told) => tellChatReply(body, told) }
+  },
+  relay: () => {
+    throw new Error('embeddings are not streamed')
+  },
+})
+
+type Pass = NonNullable<VendorDialect['pass']>
+
+const passForm = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass: Pass): Form => ({
+  path: vendor.path(target.model, call.stream),
+  body: pass.call(call, target),
+  dropped: [],
+  readWhole: (bytes) => {
+    const body = readBody(bytes)
+    if (body === undefined || !pass.isReply(body.value)) return undefined
+    return {
+      usage: vendor.usageOf(body.value, speaker),
+      characters: vendor.characters(body.value),
+      blocked: false,
+      tell: (told) => callerOf(call).tell(body, told, call.modelName),
+    }
+  },
+  relay: () => pass.relay(speaker, call.listed === true, call.modelName),
+})
+
+const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]
+
+const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => {
+  const { call, target, speaker, context } = sides
+  const caller = callerOf(call)
+  const asked = caller.readConversation(call.body.value)
+  const [strange] = asked.strange
+  if (strange !== undefined) return meaningLost(strange.param, strange.what)
+  const byTool = asked.format?.type === 'schema' && vendor.lacksSchemas(target.model)
+  const encoded = vendor.writeCall(byTool ? withSchemaTool(asked) : asked, target)
+  if (encoded instanceof Refusal) return encoded
+  const newId = idMaker(context.requestId)
+  return {
+    path: vendor.path(target.model, call.stream),
+    body: bodyOf(encoded.body).bytes,
+    dropped: [...new Set(encoded.dropped)],
+    readWhole: (bytes) => {
+      const value = readBody(bytes)?.value
+      const read = value === undefined ? undefined : vendor.readReply(value, newId)
+      if (value === undefined || read === undefined) return undefined
+      const reply = byTool ? textFromTool(read) : read
+      return {
+        usage: vendor.usageOf(value, speaker),
+        characters: vendor.characters(value),
+        blocked: reply.blocked === true,
+        tell: (told) =>
+          caller.tell(bodyOf(written(reply, told, context, caller.writeReply)), told, context.modelName),
+      }
+    },
+    relay: () => {
+      const read = toolsInOrder(vendor.streamReader(newId, speaker))
+      const writer = caller.streamWriter(context, call.listed === true)
+      return translatedRelay(byTool ? textFromToolSteps(read) : read, writer)
+    },
+  }
+}
+
+const written = (
+  reply: Omit<Reply, 'usage'>,
+  told: Told,
+  context: WriterContext,
+  write: (reply: Reply, context: WriterContext) => JsonObject,
+): JsonObject =>
+  write(
+    {
+      ...reply,
+      id: reply.id || context.requestId,
+      model: reply.model || context.modelName,
+      usage: told.usage,
+    },
+    context,
+  )
+
+/** Ids for tool calls of vendors that give none: unique over the conversations of any caller. */
+const idMaker = (requestId: string): (() => string) => {
+  let count = 0
+  return () => `call_${requestId.replaceAll('-', '').slice(-16)}_${++count}`
+}

@@ -1,0 +1,248 @@
+/** Generate content, request → neutral form. Source of the format: Gemini API reference, "models.generateContent". */
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import {
+  flagOf,
+  listOf,
+  madeKinds,
+  numberOf,
+  objectOf,
+  objectsOf,
+  present,
+  textOf,
+  textsOf,
+  unknownMembers,
+} from '../json-members.ts'
+import {
+  type Conversation,
+  type Document,
+  type Effort,
+  efforts,
+  type Format,
+  type Image,
+  type Media,
+  type Part,
+  type Reasoning,
+  type Tool,
+  type ToolChoice,
+  type Turn,
+} from '../neutral.ts'
+import { splitId } from '../signatures.ts'
+import { strangeIn } from '../strange.ts'
+import { member } from './call.ts'
+import { joined, sayingOf, signatureIn } from './reply.ts'
+import { jsonSchemaOf } from './schema.ts'
+
+const known = new Set([
+  'contents',
+  'systemInstruction',
+  'system_instruction',
+  'tools',
+  'toolConfig',
+  'tool_config',
+  'generationConfig',
+  'generation_config',
+  'model',
+])
+const knownConfig = new Set([
+  'temperature',
+  'topP',
+  'topK',
+  'candidateCount',
+  'maxOutputTokens',
+  'stopSequences',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'responseLogprobs',
+  'logprobs',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+  'thinkingConfig',
+  'responseModalities',
+])
+
+/** Reads a body that `decodeGeminiCall` has checked. */
+export const readGemini = (body: JsonObject): Conversation => {
+  const raw = objectOf(member(body, 'generationConfig'))
+  const config = (name: string) => member(raw, name)
+  const logprobs = config('responseLogprobs') === true ? (numberOf(config('logprobs')) ?? 0) : undefined
+  const names = Object.keys(raw).map((name) =>
+    name.replaceAll(/_([a-z])/g, (_, letter) => letter.toUpperCase()),
+  )
+  return present({
+    turns: [...systemOf(member(body, 'systemInstruction')), ...turnsOf(objectsOf(body.contents))],
+    tools: objectsOf(body.tools).flatMap((tool) =>
+      objectsOf(member(tool, 'functionDeclarations')).map(toolOf),
+    ),
+    toolChoice: choiceOf(objectOf(member(objectOf(member(body, 'toolConfig')), 'functionCallingConfig'))),
+    format: formatOf(config),
+    reasoning: reasoningOf(config('thinkingConfig')),
+    makes: madeKinds(config('responseModalities')),
+    stop: textsOf(config('stopSequences')),
+    choices: numberOf(config('candidateCount')) ?? 1,
+    maxOutput: numberOf(config('maxOutputTokens')),
+    temperature: numberOf(config('temperature')),
+    topP: numberOf(config('topP')),
+    topK: numberOf(config('topK')),
+    seed: numberOf(config('seed')),
+    presencePenalty: numberOf(config('presencePenalty')),
+    frequencyPenalty: numberOf(config('frequencyPenalty')),
+    logprobs,
+    unread: [
+      ...unknownMembers(body, known),
+      ...names.filter((name) => !knownConfig.has(name)),
+      ...otherTools(body.tools),
+    ],
+    strange: strangeIn(body.contents, 'contents', 'parts', isKnown),
+  })
+}
+
+const otherTools = (tools: Json | undefined): readonly string[] =>
+  objectsOf(tools)
+    .flatMap(Object.keys)
+    .filter((name) => !/^function_?declarations$/i.test(name))
+    .map((name) => `tools ${name}`)
+
+const isKnown = (part: JsonObject): boolean =>
+  typeof part.text === 'string' || member(part, 'thoughtSignature') !== undefined || partOf(part).length > 0
+
+const systemOf = (content: Json | undefined): readonly Turn[] => {
+  const parts =
+    typeof content === 'string' ? [{ type: 'text' as const, text: content }] : partsOf(objectOf(content))
+  return parts.length === 0 ? [] : [{ role: 'system', parts }]
+}
+
+/** Calls without an id of their own are numbered, and results take the id of the earliest open call of their name. */
+const turnsOf = (contents: readonly JsonObject[]): readonly Turn[] => {
+  const open: { id: string; name: string }[] = []
+  let count = 0
+  return together(contents).map((content): Turn => {
+    const parts = joined(partsOf(content)).map((part): Part => {
+      if (part.type === 'tool_call') {
+        const id = part.id === '' ? `call_${part.name}_${++count}` : part.id
+        open.push({ id, name: part.name })
+        return { ...part, id }
+      }
+      if (part.type !== 'tool_result') return part
+      const at = open.findIndex((call) => (part.id === '' ? call.name === part.name : call.id === part.id))
+      const id = part.id === '' ? (open[at]?.id ?? `call_${part.name ?? ''}`) : part.id
+      if (at >= 0) open.splice(at, 1)
+      return { ...part, id }
+    })
+    if (content.role === 'model') return { role: 'assistant', parts: joined(parts) }
+    return { role: content.role === 'system' ? 'system' : 'user', parts }
+  })
+}
+
+/** Client libraries keep each event of a stream as a content of its own: one answer comes back as several. */
+const together = (contents: readonly JsonObject[]): readonly JsonObject[] => {
+  const whole: JsonObject[] = []
+  for (const content of contents) {
+    const last = whole.at(-1)
+    if (content.role === 'model' && last?.role === 'model')
+      whole[whole.length - 1] = { ...last, parts: [...listOf(last.parts), ...listOf(content.parts)] }
+    else whole.push(content)
+  }
+  return whole
+}
+
+const partsOf = (content: JsonObject): readonly Part[] => objectsOf(content.parts).flatMap(partOf)
+
+const partOf = (part: JsonObject): Part[] => {
+  const written = textOf(member(part, 'thoughtSignature'))
+  const call = member(part, 'functionCall')
+  if (isObject(call)) {
+    const own = splitId(textOf(call.id) ?? '')
+    return [
+      {
+        type: 'tool_call',
+        ...own,
+        name: textOf(call.name) ?? '',
+        arguments: JSON.stringify(call.args ?? {}),
+        ...signatureIn(written),
+      },
+    ]
+  }
+  const result = member(part, 'functionResponse')
+  if (isObject(result)) return [resultOf(result)]
+  const inline = member(part, 'inlineData')
+  const file = member(part, 'fileData')
+  if (isObject(inline))
+    return mediaPart({ mediaType: textOf(member(inline, 'mimeType')) ?? '', data: textOf(inline.data) ?? '' })
+  if (isObject(file))
+    return mediaPart(
+      present({ url: textOf(member(file, 'fileUri')) ?? '', mediaType: textOf(member(file, 'mimeType')) }),
+    )
+  return sayingOf(part, written)
+}
+
+const mediaPart = (media: Media): Part[] => {
+  const type = media.mediaType ?? ''
+  if (type.startsWith('image/')) return [{ type: 'image', media }]
+  if (type.startsWith('audio/')) return [{ type: 'audio', media }]
+  return [{ type: 'document', media }]
+}
+
+const resultOf = (result: JsonObject): Part => {
+  const response = objectOf(result.response)
+  const [only, ...others] = Object.keys(response)
+  // Client libraries wrap a plain answer in `output` or `result`, and a failure in `error`.
+  const wrapped = others.length === 0 && (only === 'output' || only === 'result' || only === 'error')
+  const inner = wrapped ? response[only] : response
+  return present({
+    type: 'tool_result' as const,
+    id: splitId(textOf(result.id) ?? '').id,
+    name: textOf(result.name),
+    parts: [
+      { type: 'text' as const, text: typeof inner === 'string' ? inner : JSON.stringify(inner ?? {}) },
+      ...objectsOf(result.parts)
+        .flatMap(partOf)
+        .filter((part): part is Image | Document => part.type === 'image' || part.type === 'document'),
+    ],
+    failed: wrapped && only === 'error' ? true : undefined,
+  })
+}
+
+const toolOf = (declared: JsonObject): Tool =>
+  present({
+    name: textOf(declared.name) ?? '',
+    description: textOf(declared.description),
+    parameters: member(declared, 'parametersJsonSchema') ?? jsonSchemaOf(declared.parameters),
+  })
+
+const choiceOf = (config: JsonObject): ToolChoice | undefined => {
+  const [only, ...others] = listOf(member(config, 'allowedFunctionNames'))
+  switch (textOf(config.mode)?.toUpperCase()) {
+    case 'AUTO':
+    case 'VALIDATED':
+      return { type: 'auto' }
+    case 'NONE':
+      return { type: 'none' }
+    case 'ANY':
+      return typeof only === 'string' && others.length === 0
+        ? { type: 'named', name: only }
+        : { type: 'required' }
+    default:
+      return undefined
+  }
+}
+
+const formatOf = (config: (name: string) => Json | undefined): Format | undefined => {
+  const schema = config('responseJsonSchema') ?? jsonSchemaOf(config('responseSchema'))
+  if (schema !== undefined && schema !== null)
+    return { type: 'schema', name: 'answer', schema, strict: false }
+  return config('responseMimeType') === 'application/json' ? { type: 'json' } : undefined
+}
+
+const reasoningOf = (value: Json | undefined): Reasoning | undefined => {
+  if (!isObject(value)) return undefined
+  const level = textOf(member(value, 'thinkingLevel'))?.toLowerCase()
+  const budget = numberOf(member(value, 'thinkingBudget'))
+  return present({
+    effort: budget === 0 ? ('none' as const) : efforts.find((one): one is Effort => one === level),
+    // -1 asks the model to choose by itself.
+    budget: budget === undefined || budget <= 0 ? undefined : budget,
+    show: flagOf(member(value, 'includeThoughts')),
+  })
+}

@@ -1,0 +1,193 @@
+/** Generate content, neutral form → request for a vendor. Source of the format: Gemini API reference, "models.generateContent". */
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import type { Refusal } from '../../core/refusal.ts'
+import { present } from '../json-members.ts'
+import { mediaTypeOf } from '../media.ts'
+import type { Conversation, Media, Part, Reasoning, Thinking, ToolResult, Turn } from '../neutral.ts'
+import { budgetOf, effortOf } from '../reasoning.ts'
+import { arrange, toolNames } from '../turns.ts'
+import { namesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
+import type { Encoded, Target } from '../vendor-call.ts'
+import { thoughtPart } from './reply.ts'
+
+/** From this generation on, reasoning has levels instead of budgets, and calls without a signature are refused. */
+const LEVELS = /gemini-(?:[3-9]|\d{2})/
+/** What the vendor takes in place of a signature that was never given. Source: Gemini API, "Thought signatures". */
+const NO_SIGNATURE = 'skip_thought_signature_validator'
+
+/** Writes the conversation for a vendor of this dialect. */
+export const writeGeminiCall = (it: Conversation, to: Target): Encoded | Refusal => {
+  const { system, turns, moved } = arrange(it)
+  const dropped = [
+    ...it.unread,
+    ...(moved ? ['system message position'] : []),
+    ...namesIn(it),
+    ...particularsIn(it, 'cache_control', 'detail', 'filename'),
+    ...thoughtsIn(turns, (part) => 'signature' in part && part.signature?.origin === 'gemini'),
+  ]
+  if (it.tools.some(({ strict }) => strict === true)) dropped.push('strict')
+  if (it.parallelTools === false) dropped.push('parallel_tool_calls')
+  if (it.user !== undefined) dropped.push('user')
+  const names = toolNames(it)
+  const signs = LEVELS.test(to.model.upstreamName)
+  const body: JsonObject = present({
+    systemInstruction:
+      system.length === 0 ? undefined : { parts: system.flatMap((part) => partsOf(part, names)) },
+    contents: turns.map((turn, at) => contentOf(inOrder(turn, turns[at - 1]), names, signs)),
+    ...toolMembers(it),
+    generationConfig: configOf(it, to, dropped),
+  })
+  return { body, dropped }
+}
+
+const configOf = (it: Conversation, to: Target, dropped: string[]): JsonObject =>
+  present({
+    temperature: it.temperature,
+    topP: it.topP,
+    topK: it.topK,
+    seed: it.seed,
+    presencePenalty: it.presencePenalty,
+    frequencyPenalty: it.frequencyPenalty,
+    responseLogprobs: it.logprobs === undefined ? undefined : true,
+    logprobs: it.logprobs === 0 ? undefined : it.logprobs,
+    candidateCount: it.choices === 1 ? undefined : it.choices,
+    maxOutputTokens: to.outputBound ?? it.maxOutput,
+    stopSequences: it.stop.length === 0 ? undefined : it.stop,
+    responseMimeType: it.format === undefined ? undefined : 'application/json',
+    responseJsonSchema: it.format?.type === 'schema' ? it.format.schema : undefined,
+    responseModalities:
+      it.makes === undefined ? undefined : ['TEXT', ...it.makes.map((kind) => kind.toUpperCase())],
+    thinkingConfig: thinkingOf(it.reasoning, to, dropped),
+  })
+
+const thinkingOf = (asked: Reasoning | undefined, to: Target, dropped: string[]): JsonObject | undefined => {
+  if (asked === undefined) return undefined
+  if (!to.model.capabilities.includes('reasoning')) {
+    if (asked.effort !== 'none') dropped.push('reasoning')
+    return undefined
+  }
+  const includeThoughts = asked.show === true && asked.effort !== 'none' ? true : undefined
+  if (!LEVELS.test(to.model.upstreamName))
+    return present({ thinkingBudget: budgetWithin(to.model.upstreamName, budgetOf(asked)), includeThoughts })
+  const effort = effortOf(asked)
+  const level =
+    effort === undefined
+      ? undefined
+      : effort === 'none' || effort === 'minimal' || effort === 'low'
+        ? 'low'
+        : 'high'
+  return present({ thinkingLevel: level, includeThoughts })
+}
+
+/** What the models with budgets take: the larger ones cannot leave thinking off. Source: Gemini API, "Thinking". */
+const budgetWithin = (name: string, budget: number | undefined): number | undefined => {
+  if (budget === undefined) return undefined
+  return name.includes('pro') ? Math.max(128, Math.min(budget, 32_768)) : Math.min(budget, 24_576)
+}
+
+const toolMembers = (it: Conversation): JsonObject => {
+  if (it.tools.length === 0) return {}
+  const choice = it.toolChoice
+  const mode = { auto: 'AUTO', none: 'NONE', required: 'ANY', named: 'ANY' } as const
+  return present({
+    tools: [
+      {
+        functionDeclarations: it.tools.map(({ name, description, parameters }) =>
+          present({ name, description, parametersJsonSchema: parameters }),
+        ),
+      },
+    ],
+    toolConfig:
+      choice === undefined
+        ? undefined
+        : {
+            functionCallingConfig: present({
+              mode: mode[choice.type],
+              allowedFunctionNames: choice.type === 'named' ? [choice.name] : undefined,
+            }),
+          },
+  })
+}
+
+/** Results in the order of their calls: the vendor tells those of one name apart by it. */
+const inOrder = (turn: Turn, before: Turn | undefined): Turn => {
+  const calls = before?.parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])) ?? []
+  const place = (part: Part) => (part.type === 'tool_result' ? calls.indexOf(part.id) : calls.length)
+  return turn.role === 'user' && calls.length > 1
+    ? { ...turn, parts: turn.parts.toSorted((a, b) => place(a) - place(b)) }
+    : turn
+}
+
+const contentOf = (turn: Turn, names: ReadonlyMap<string, string>, signs: boolean): Json => {
+  const parts = signedTogether(turn.parts.flatMap((part) => partsOf(part, names)))
+  // The first call of a step must be signed; those beside it need not be.
+  const first = parts.findIndex((part) => part.functionCall !== undefined)
+  const call = parts[first]
+  if (signs && call !== undefined && call.thoughtSignature === undefined)
+    parts[first] = { ...call, thoughtSignature: NO_SIGNATURE }
+  return {
+    role: turn.role === 'assistant' ? 'model' : 'user',
+    parts: parts.length === 0 ? [{ text: ' ' }] : parts,
+  }
+}
+
+const partsOf = (part: Part, names: ReadonlyMap<string, string>): JsonObject[] => {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return [{ text: part.text }]
+    case 'image':
+      return [mediaPart(part.media, 'image/png')]
+    case 'audio':
+      return [mediaPart(part.media, 'audio/wav')]
+    case 'document':
+      return [mediaPart(part.media, 'application/pdf')]
+    case 'thinking':
+      return thoughtOf(part)
+    case 'tool_call': {
+      const args = parseJson(part.arguments)
+      const own = part.signature?.origin === 'gemini' ? part.signature.value : undefined
+      return [
+        present({
+          functionCall: { name: part.name, args: isObject(args) ? args : {} },
+          thoughtSignature: own,
+        }),
+      ]
+    }
+    case 'tool_result':
+      return resultOf(part, names)
+  }
+}
+
+/** Only this vendor's own thoughts go back to it: signed ones. */
+const thoughtOf = (thought: Thinking): JsonObject[] =>
+  thought.signature?.origin === 'gemini' ? [thoughtPart(thought)] : []
+
+/** A signature that came on a text goes back on it. */
+const signedTogether = (parts: readonly JsonObject[]): JsonObject[] => {
+  const whole: JsonObject[] = []
+  for (const part of parts) {
+    const last = whole.at(-1)
+    const signs = part.text === '' && part.thought === undefined && part.thoughtSignature !== undefined
+    if (signs && typeof last?.text === 'string' && last.thoughtSignature === undefined)
+      whole[whole.length - 1] = { ...last, thoughtSignature: part.thoughtSignature }
+    else whole.push(part)
+  }
+  return whole
+}
+
+const resultOf = (result: ToolResult, names: ReadonlyMap<string, string>): JsonObject[] => {
+  const text = result.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+  const value = parseJson(text)
+  const response = result.failed === true ? { error: text } : isObject(value) ? value : { output: text }
+  const pictures = result.parts.filter((part) => part.type !== 'text').flatMap((part) => partsOf(part, names))
+  return [
+    { functionResponse: { name: result.name ?? names.get(result.id) ?? 'tool', response } },
+    ...pictures,
+  ]
+}
+
+const mediaPart = (media: Media, otherwise: string): JsonObject =>
+  'url' in media
+    ? { fileData: { fileUri: media.url, mimeType: mediaTypeOf(media, otherwise) } }
+    : { inlineData: { mimeType: media.mediaType, data: media.data } }

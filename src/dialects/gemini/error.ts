@@ -1,0 +1,39 @@
+/** Generate content, errors: this dialect's shape and status words, with the specification's code kept inside. Source of the format: Google AIP-193, "Errors". */
+import type { JsonObject } from '../../core/json-body.ts'
+import { type Refusal, refusalBody } from '../../core/refusal.ts'
+
+const words: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  402: 'FAILED_PRECONDITION',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  413: 'INVALID_ARGUMENT',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+  503: 'UNAVAILABLE',
+}
+
+/** `error` is the error object of the specification. */
+export const geminiError = (error: JsonObject, status: number): JsonObject => {
+  const { message, code, type: _type, ...members } = error
+  return {
+    error: {
+      code: status,
+      message: message ?? '',
+      status: words[status] ?? 'FAILED_PRECONDITION',
+      details: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+          reason: code ?? '',
+          domain: 'turnpike',
+          metadata: Object.fromEntries(Object.entries(members).map(([name, value]) => [name, String(value)])),
+        },
+      ],
+    },
+  }
+}
+
+export const geminiRefusal = (refusal: Refusal, requestId: string): JsonObject =>
+  geminiError(refusalBody(refusal, requestId).error, refusal.status)

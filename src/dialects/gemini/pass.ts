@@ -1,0 +1,96 @@
+/**
+ * Generate content to generate content: bytes pass through, the meter reads along, and the event that tells the end is
+ * held back until the call is paid.
+ * Source of the format: Gemini API reference, "models.generateContent" and "models.streamGenerateContent".
+ */
+import type { Call } from '../../core/call.ts'
+import { isObject, type JsonBody, type JsonObject, parseJson, splice } from '../../core/json-body.ts'
+import { objectOf, objectsOf, textOf } from '../json-members.ts'
+import { newProgress, type StreamRelay } from '../relay.ts'
+import { costComment, noBalance } from '../told.ts'
+import { member } from './call.ts'
+import { geminiError } from './error.ts'
+import { geminiUsage, isBlocked, readGeminiUsage } from './reply.ts'
+import type { Framing } from './write-stream.ts'
+
+const encoder = new TextEncoder()
+
+/** The body to send: the model stands in the address. */
+export const passGeminiCall = (call: Call, outputBound: number | undefined): Uint8Array => {
+  if (outputBound === undefined) return splice(call.body, { model: undefined })
+  const { max_output_tokens: _other, ...config } = objectOf(member(call.body.value, 'generationConfig'))
+  return splice(call.body, {
+    model: undefined,
+    generation_config: undefined,
+    generationConfig: JSON.stringify({ ...config, maxOutputTokens: outputBound }),
+  })
+}
+
+/** The vendor's answer. This dialect has no place for a cost; the header tells it. */
+export const tellGeminiReply = (reply: JsonBody): Uint8Array => splice(reply, noBalance)
+
+/** Characters of an answer's or an event's content. */
+export const geminiCharacters = (value: JsonObject): number =>
+  objectsOf(value.candidates)
+    .flatMap((candidate) => objectsOf(objectOf(candidate.content).parts))
+    .reduce(
+      (sum, part) =>
+        sum +
+        (textOf(part.text)?.length ?? 0) +
+        (part.functionCall === undefined ? 0 : JSON.stringify(part.functionCall).length),
+      0,
+    )
+
+const holdsPicture = (value: JsonObject): boolean =>
+  objectsOf(value.candidates)
+    .flatMap((candidate) => objectsOf(objectOf(candidate.content).parts))
+    .some((part) => part.inlineData !== undefined)
+
+/** The stream, as events or as one JSON list. */
+export const geminiRelay = (framing: Framing): StreamRelay => {
+  const progress = newProgress()
+  let usage: JsonObject | undefined
+  /** The event that tells the end, or the latest one with nothing but usage. */
+  let last: JsonObject | undefined
+  const frame = (value: JsonObject): Uint8Array => encoder.encode(framing.element(JSON.stringify(value)))
+  return {
+    progress,
+    follow: ({ bytes, data }) => {
+      if (data === '') return framing.comments ? bytes : undefined
+      const event = parseJson(data)
+      if (!isObject(event)) return undefined
+      if (isObject(event.error)) {
+        progress.error = event.error
+        return undefined
+      }
+      progress.begun = true
+      if (isObject(event.usageMetadata)) usage = event.usageMetadata
+      const characters = geminiCharacters(event)
+      if (characters > 0 || holdsPicture(event)) progress.contentEvents++
+      progress.characters += characters
+      const ends =
+        isBlocked(event) ||
+        objectsOf(event.candidates).some(({ finishReason }) => typeof finishReason === 'string')
+      if (ends) {
+        progress.finished = true
+        const before = last
+        last = event
+        return before === undefined ? undefined : frame(before)
+      }
+      return framing.comments ? bytes : frame(event)
+    },
+    usage: () => (usage === undefined ? undefined : readGeminiUsage(usage)),
+    end: (told) => {
+      const cut = {
+        candidates: [{ finishReason: 'MAX_TOKENS', index: 0 }],
+        usageMetadata: geminiUsage(told.usage),
+      }
+      // An answer that has ended by itself needs no cut.
+      const final = last ?? cut
+      // The client library throws unless the last thing is an event: the comment stands before it.
+      const comment = framing.comments ? costComment(told.bill) : ''
+      return comment + framing.element(JSON.stringify(final)) + framing.close
+    },
+    fail: (error) => framing.element(JSON.stringify(geminiError(error, 503))) + framing.close,
+  }
+}

@@ -1,0 +1,66 @@
+/** Generate content, a vendor's events → steps in the neutral form. Source of the format: Gemini API reference, "models.streamGenerateContent". */
+import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
+import type { Part, Piece } from '../neutral.ts'
+import { finishOf, isBlocked, logprobsOf, readGeminiUsage, readPart } from './reply.ts'
+
+/** Makes a reader for one stream. Usage stands on every event and grows; the last one counts. */
+export const geminiStreamReader = (newId: () => string): ((data: string) => readonly Piece[]) => {
+  let started = false
+  const tools = new Map<number, number>()
+
+  const candidatePieces = (candidate: JsonObject): Piece[] => {
+    const choice = numberOf(candidate.index) ?? 0
+    const parts = objectsOf(objectOf(candidate.content).parts).flatMap((part) => readPart(part, newId))
+    const pieces = parts.flatMap((part) => {
+      if (part.type !== 'tool_call') return piecesOf(part, choice)
+      const index = tools.get(choice) ?? 0
+      tools.set(choice, index + 1)
+      const { type: _type, arguments: text, ...call } = part
+      const tool: Piece = { ...call, type: 'tool', choice, index }
+      return [tool, { type: 'arguments' as const, choice, index, text }]
+    })
+    const logprobs = logprobsOf(candidate.logprobsResult)
+    if (logprobs !== undefined) pieces.push({ type: 'logprobs', choice, logprobs })
+    if (typeof candidate.finishReason === 'string')
+      pieces.push({ type: 'finish', choice, finish: finishOf(candidate.finishReason, tools.has(choice)) })
+    return pieces
+  }
+
+  return (data) => {
+    const event = data === '' ? undefined : parseJson(data)
+    if (!isObject(event)) return []
+    if (isObject(event.error)) return [{ type: 'error', error: event.error }]
+    const pieces: Piece[] = []
+    if (!started) {
+      started = true
+      pieces.push({
+        type: 'start',
+        id: textOf(event.responseId) ?? '',
+        model: textOf(event.modelVersion) ?? '',
+      })
+    }
+    if (isBlocked(event)) pieces.push({ type: 'blocked' })
+    for (const candidate of objectsOf(event.candidates)) pieces.push(...candidatePieces(candidate))
+    const usage = isObject(event.usageMetadata) ? readGeminiUsage(event.usageMetadata) : undefined
+    if (usage !== undefined) pieces.push({ type: 'usage', usage })
+    return pieces
+  }
+}
+
+const piecesOf = (part: Part, choice: number): Piece[] => {
+  switch (part.type) {
+    case 'text':
+      return [{ type: 'text', choice, text: part.text }]
+    case 'image':
+      return [{ type: 'image', choice, image: part }]
+    case 'thinking': {
+      const { text, signature, redacted } = part
+      const said: Piece[] = text === '' ? [] : [{ type: 'thinking', choice, text }]
+      if (signature === undefined) return said
+      return [...said, { type: 'signature', choice, signature, ...(redacted === true ? { redacted } : {}) }]
+    }
+    default:
+      return []
+  }
+}

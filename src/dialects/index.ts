@@ -1,0 +1,141 @@
+/** The list of dialects, each side a record of functions. */
+import { refusalBody } from '../core/refusal.ts'
+import { usageFinder } from '../metering/find-usage.ts'
+import { readUsage } from '../metering/read-usage.ts'
+import { readChat } from './chat/decode-call.ts'
+import { writeChatCall } from './chat/encode-call.ts'
+import { passChatCall } from './chat/pass-call.ts'
+import { chatCharacters, tellChatReply } from './chat/pass-reply.ts'
+import { chatRelay } from './chat/pass-stream.ts'
+import { chatStreamReader } from './chat/read-stream.ts'
+import { readChatReply, writeChatReply } from './chat/reply.ts'
+import { chatStreamWriter } from './chat/write-stream.ts'
+import { writeConverseCall } from './converse/encode-call.ts'
+import {
+  converseCharacters,
+  converseStreamReader,
+  readConverseReply,
+  readConverseUsage,
+} from './converse/reply.ts'
+import type { CallerDialect, Speaker, VendorDialect, VendorDialectId } from './dialect.ts'
+import { readGemini } from './gemini/decode-call.ts'
+import { writeGeminiCall } from './gemini/encode-call.ts'
+import { geminiRefusal } from './gemini/error.ts'
+import { geminiCharacters, geminiRelay, passGeminiCall, tellGeminiReply } from './gemini/pass.ts'
+import { geminiStreamReader } from './gemini/read-stream.ts'
+import { isBlocked, readGeminiReply, readGeminiUsage, writeGeminiReply } from './gemini/reply.ts'
+import { eventFraming, geminiStreamWriter, listFraming } from './gemini/write-stream.ts'
+import { objectOf } from './json-members.ts'
+import { readMessages } from './messages/decode-call.ts'
+import { lacksSchemas, writeMessagesCall } from './messages/encode-call.ts'
+import { messagesError } from './messages/error.ts'
+import { messagesCharacters, messagesRelay, passMessagesCall, tellMessagesReply } from './messages/pass.ts'
+import { messagesStreamReader } from './messages/read-stream.ts'
+import { readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages/reply.ts'
+import { messagesStreamWriter } from './messages/write-stream.ts'
+import { readResponses } from './responses/decode-call.ts'
+import { writeResponsesReply } from './responses/reply.ts'
+import { responsesStreamWriter } from './responses/write-stream.ts'
+
+export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'responses', CallerDialect>> = {
+  chat: {
+    readConversation: readChat,
+    writeReply: (reply, { created }) => writeChatReply(reply, created),
+    tell: tellChatReply,
+    streamWriter: chatStreamWriter,
+    refusal: refusalBody,
+  },
+  messages: {
+    readConversation: readMessages,
+    writeReply: writeMessagesReply,
+    tell: tellMessagesReply,
+    streamWriter: messagesStreamWriter,
+    refusal: messagesError,
+  },
+  gemini: {
+    readConversation: readGemini,
+    writeReply: writeGeminiReply,
+    tell: tellGeminiReply,
+    streamWriter: (context, listed) => geminiStreamWriter(context, listed ? listFraming() : eventFraming()),
+    refusal: geminiRefusal,
+  },
+  responses: {
+    readConversation: readResponses,
+    writeReply: writeResponsesReply,
+    tell: tellChatReply,
+    streamWriter: responsesStreamWriter,
+    refusal: refusalBody,
+  },
+}
+
+/** Finds and reads the usage in an answer or an event of a vendor that speaks chat completions. */
+const chatUsageOf = (speaker: Speaker) => {
+  const find = usageFinder(speaker)
+  return { find, read: (raw: Parameters<typeof readUsage>[0]) => readUsage(raw, speaker) }
+}
+
+export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = {
+  chat: {
+    path: () => '/chat/completions',
+    writeCall: writeChatCall,
+    lacksSchemas: () => false,
+    readReply: readChatReply,
+    usageOf: (value, speaker) => {
+      const { find, read } = chatUsageOf(speaker)
+      const raw = find(value)
+      return raw === undefined ? undefined : read(raw)
+    },
+    characters: chatCharacters,
+    streamReader: (newId, speaker) => {
+      const { find, read } = chatUsageOf(speaker)
+      return chatStreamReader(newId, (event) => {
+        const raw = find(event)
+        return raw === undefined ? undefined : read(raw)
+      })
+    },
+    pass: {
+      call: (call, { model, taste, outputBound }) => passChatCall(call, model, taste, outputBound),
+      isReply: (value) => Array.isArray(value.choices),
+      relay: (speaker) => chatRelay(chatUsageOf(speaker)),
+    },
+  },
+  messages: {
+    path: () => '/messages',
+    writeCall: writeMessagesCall,
+    lacksSchemas: ({ upstreamName }) => lacksSchemas(upstreamName),
+    readReply: readMessagesReply,
+    usageOf: (value) => readMessagesUsage(objectOf(value.usage)),
+    characters: messagesCharacters,
+    streamReader: messagesStreamReader,
+    pass: {
+      call: (call, { model, outputBound }) => passMessagesCall(call, model, outputBound),
+      isReply: (value) => Array.isArray(value.content),
+      relay: (_speaker, _listed, modelName) => messagesRelay(modelName),
+    },
+  },
+  gemini: {
+    path: ({ upstreamName }, stream) =>
+      `/models/${upstreamName}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    writeCall: writeGeminiCall,
+    lacksSchemas: () => false,
+    readReply: readGeminiReply,
+    usageOf: (value) => readGeminiUsage(objectOf(value.usageMetadata)),
+    characters: geminiCharacters,
+    streamReader: geminiStreamReader,
+    pass: {
+      call: (call, { outputBound }) => passGeminiCall(call, outputBound),
+      isReply: (value) => Array.isArray(value.candidates) || isBlocked(value),
+      relay: (_speaker, listed) => geminiRelay(listed ? listFraming() : eventFraming()),
+    },
+  },
+  converse: {
+    path: ({ upstreamName }, stream) =>
+      `/model/${encodeURIComponent(upstreamName)}/${stream ? 'converse-stream' : 'converse'}`,
+    writeCall: writeConverseCall,
+    lacksSchemas: () => true,
+    readReply: readConverseReply,
+    usageOf: (value) => readConverseUsage(objectOf(value.usage)),
+    characters: converseCharacters,
+    streamReader: converseStreamReader,
+  },
+}

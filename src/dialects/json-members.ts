@@ -1,0 +1,43 @@
+/** Reading members of loosely typed JSON: undefined where a member is absent or of another type. */
+import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
+
+export const textOf = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+export const numberOf = (value: Json | undefined): number | undefined =>
+  typeof value === 'number' ? value : undefined
+
+export const flagOf = (value: Json | undefined): boolean | undefined =>
+  typeof value === 'boolean' ? value : undefined
+
+export const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
+
+export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
+
+export const objectsOf = (value: Json | undefined): readonly JsonObject[] => listOf(value).filter(isObject)
+
+export const textsOf = (value: Json | undefined): readonly string[] =>
+  listOf(value).filter((one) => typeof one === 'string')
+
+/** What an answer may hold beside text, from a list of kinds in any case; undefined for text alone. */
+export const madeKinds = (value: Json | undefined): readonly ('image' | 'audio')[] | undefined => {
+  const kinds = new Set(textsOf(value).map((kind) => kind.toLowerCase()))
+  const made = (['image', 'audio'] as const).filter((kind) => kinds.has(kind))
+  return made.length === 0 ? undefined : made
+}
+
+/** The object without its undefined members. */
+export const present = <T extends Readonly<Record<string, unknown>>>(object: T): Present<T> => {
+  const kept: Record<string, unknown> = {}
+  for (const name in object) if (object[name] !== undefined) kept[name] = object[name]
+  return kept as Present<T>
+}
+
+/** Members that may be undefined become optional ones that are not. */
+type Present<T> = {
+  [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name]
+} & { [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined> }
+
+/** Members of a request that a reader does not know. */
+export const unknownMembers = (body: JsonObject, known: ReadonlySet<string>): readonly string[] =>
+  Object.keys(body).filter((name) => !known.has(name) && body[name] !== null && body[name] !== undefined)

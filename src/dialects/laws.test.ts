@@ -1,0 +1,181 @@
+/** Laws of translation: what a dialect writes it reads back as it was, whole, as a stream cut anywhere, and as a request. */
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { reply as anyReply, conversation } from '../../test/dialects/arbitraries.ts'
+import { context, replyFrom, type SpokenId, stepsOf, streamOf, told } from '../../test/dialects/steps.ts'
+import { testModel } from '../../test/server/harness.ts'
+import { Refusal } from '../core/refusal.ts'
+import { eventSplitter } from '../transport/event-stream.ts'
+import { callerDialects, vendorDialects } from './index.ts'
+import type { Choice, Conversation, Part, Piece, Reply, Turn } from './neutral.ts'
+import type { Target } from './vendor-call.ts'
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+const runs = { seed, numRuns: 300 }
+console.error(`laws of dialects: SEED=${seed}`)
+
+const dialects = ['chat', 'messages', 'gemini'] as const
+const speaker = { outputBound: 'max_tokens', takesStreamOptions: true } as const
+
+/** What of an answer a dialect has no words for. */
+const sayable = (reply: Omit<Reply, 'usage'>, dialect: SpokenId): Omit<Reply, 'usage'> => ({
+  ...reply,
+  choices: reply.choices.map((choice) => {
+    const { stopSequence: _stop, ...rest } = choice
+    if (dialect === 'messages') return choice
+    const calls = choice.parts.some(({ type }) => type === 'tool_call')
+    return choice.finish === 'stop_sequence' ? { ...rest, finish: calls ? 'tool_calls' : 'stop' } : rest
+  }),
+})
+
+/** In chat completions a message has one place for each kind of content. */
+const inPlaces = (choice: Choice): Choice => {
+  const of = (type: Part['type']) => choice.parts.filter((part) => part.type === type)
+  const texts = of('text').map((part) => (part as { text: string }).text)
+  const thinking = of('thinking')
+  const unsigned = thinking.map((part) => (part as { text: string }).text).join('')
+  const thoughts: readonly Part[] =
+    unsigned === '' || thinking.some((part) => 'signature' in part)
+      ? thinking
+      : [{ type: 'thinking', text: unsigned }]
+  return {
+    ...choice,
+    parts: [
+      ...thoughts,
+      ...(texts.length === 0 ? [] : [{ type: 'text' as const, text: texts.join('') }]),
+      ...of('tool_call'),
+    ],
+  }
+}
+
+const readStream = (dialect: SpokenId, pieces: readonly Uint8Array[]) => {
+  const read = vendorDialects[dialect].streamReader(() => 'new', speaker)
+  const splitter = eventSplitter()
+  const steps: Piece[] = []
+  for (const piece of pieces) for (const { data } of splitter.feed(piece)) steps.push(...read(data))
+  const { ended, errors, ...reply } = replyFrom(steps)
+  return { reply, ended, errors }
+}
+
+const single = (bytes: Uint8Array): readonly Uint8Array[] =>
+  Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
+
+test.each(dialects)(
+  '%s: an answer written as a stream and cut at every byte is read as it was',
+  (dialect) => {
+    fc.assert(
+      fc.property(anyReply, fc.integer({ min: 1, max: 9 }), (reply, size) => {
+        const writer = callerDialects[dialect].streamWriter(context(), false)
+        const bytes = streamOf(stepsOf(reply, size), writer)
+        const read = readStream(dialect, single(bytes))
+        // Streams of messages name the model as the caller did.
+        const model = dialect === 'messages' ? context().modelName : reply.model
+        expect(read.reply).toEqual({ ...sayable(reply, dialect), model, usage: told.usage })
+        expect(read.errors).toBe(0)
+        expect(read.ended).toBe(dialect !== 'gemini')
+      }),
+      runs,
+    )
+  },
+)
+
+test.each(dialects)('%s: a stream in two pieces is the same wherever it is cut', (dialect) => {
+  const [reply] = fc.sample(
+    anyReply.filter(({ choices }) => (choices[0]?.parts.length ?? 0) > 2),
+    { seed, numRuns: 1 },
+  )
+  if (reply === undefined) throw new Error('no reply')
+  const bytes = streamOf(stepsOf(reply, 4), callerDialects[dialect].streamWriter(context(), false))
+  const whole = readStream(dialect, [bytes])
+  for (let at = 1; at < bytes.length; at++)
+    expect(readStream(dialect, [bytes.subarray(0, at), bytes.subarray(at)])).toEqual(whole)
+})
+
+test('generate content as one JSON list says the same as its events', () => {
+  fc.assert(
+    fc.property(anyReply, (reply) => {
+      const bytes = streamOf(stepsOf(reply), callerDialects.gemini.streamWriter(context(), true))
+      const list: unknown = JSON.parse(new TextDecoder().decode(bytes))
+      const read = vendorDialects.gemini.streamReader(() => 'new', speaker)
+      const steps = (list as object[]).flatMap((one) => read(JSON.stringify(one)))
+      expect(replyFrom(steps).choices).toEqual(sayable(reply, 'gemini').choices)
+    }),
+    runs,
+  )
+})
+
+test.each(dialects)('%s: an answer written in one piece is read as it was', (dialect) => {
+  fc.assert(
+    fc.property(anyReply, (reply) => {
+      const written = callerDialects[dialect].writeReply({ ...reply, usage: told.usage }, context())
+      const value = JSON.parse(JSON.stringify(written))
+      const expected = sayable(reply, dialect)
+      const choices = dialect === 'chat' ? expected.choices.map(inPlaces) : expected.choices
+      expect(vendorDialects[dialect].readReply(value, () => 'new')).toEqual({ ...expected, choices })
+      expect(vendorDialects[dialect].usageOf(value, speaker)).toEqual(told.usage)
+    }),
+    runs,
+  )
+})
+
+const upstreamNames = { chat: 'gpt-5', messages: 'claude-sonnet-4-5', gemini: 'gemini-2.5-flash' } as const
+const target = (dialect: SpokenId): Target => ({
+  model: testModel('m', { upstreamName: upstreamNames[dialect], capabilities: ['reasoning'] }),
+  taste: speaker,
+  outputBound: undefined,
+  stream: false,
+})
+
+/** Generate content has no ids for calls: they are told apart by their order, and results name the tool. */
+const withoutIds = (it: Conversation): Conversation => {
+  const ids = new Map<string, string>()
+  const part = (one: Part): Part => {
+    if (one.type === 'tool_call') ids.set(one.id, `call ${ids.size}`)
+    if (one.type !== 'tool_call' && one.type !== 'tool_result') return one
+    const { name: _name, ...rest } = one
+    return { ...(one.type === 'tool_call' ? one : rest), id: ids.get(one.id) ?? 'unknown' } as Part
+  }
+  return { ...it, turns: it.turns.map((turn) => ({ ...turn, parts: turn.parts.map(part) })) }
+}
+
+/** Chat completions: results are messages of their own, and texts of an answer are one text. */
+const apartResults = (it: Conversation): Conversation => ({
+  ...it,
+  turns: it.turns.flatMap((turn): readonly Turn[] => {
+    const results = turn.parts.filter(({ type }) => type === 'tool_result')
+    const rest = turn.parts.filter(({ type }) => type !== 'tool_result')
+    return [
+      ...results.map((part): Turn => ({ role: 'user', parts: [part] })),
+      ...(rest.length === 0 ? [] : [{ ...turn, parts: rest }]),
+    ]
+  }),
+})
+
+/** Members of a document that a dialect asks for and the caller did not give. */
+const unnamed = (it: Conversation): Conversation => ({
+  ...it,
+  turns: it.turns.map((turn) => ({
+    ...turn,
+    parts: turn.parts.map((part) => {
+      if (part.type !== 'document') return part
+      const { name: _name, ...rest } = part
+      return rest
+    }),
+  })),
+})
+
+const comparable = { chat: apartResults, messages: (it: Conversation) => it, gemini: withoutIds } as const
+
+test.each(dialects)('%s: a conversation written for a vendor reads as it was', (dialect) => {
+  fc.assert(
+    fc.property(conversation(dialect), (it) => {
+      const encoded = vendorDialects[dialect].writeCall(it, target(dialect))
+      if (encoded instanceof Refusal) throw new Error(encoded.message)
+      expect(encoded.dropped).toEqual([])
+      const body = JSON.parse(JSON.stringify(encoded.body))
+      const read = callerDialects[dialect].readConversation(body)
+      expect(unnamed(comparable[dialect](read))).toEqual(comparable[dialect](it))
+    }),
+    runs,
+  )
+})

@@ -1,0 +1,36 @@
+/** Media in and out of `data:` addresses. Source of the format: RFC 2397. */
+import type { Media } from './neutral.ts'
+
+/** Media from an address: inline when it is a base64 `data:` address. */
+export const mediaAt = (url: string): Media => {
+  const match = /^data:([^;,]*)(?:;[^,]*)?;base64,/.exec(url.slice(0, 200))
+  return match === null
+    ? { url }
+    : { mediaType: match[1] || 'application/octet-stream', data: url.slice(match[0].length) }
+}
+
+/** The address of media: its own, or a `data:` address. */
+export const addressOf = (media: Media): string =>
+  'url' in media ? media.url : `data:${media.mediaType};base64,${media.data}`
+
+const byExtension: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  mp4: 'video/mp4',
+  mov: 'video/quicktime',
+  webm: 'video/webm',
+}
+
+/** The media type, as given or as the address' extension tells. */
+export const mediaTypeOf = (media: Media, otherwise: string): string => {
+  if (media.mediaType !== undefined) return media.mediaType
+  const extension = 'url' in media ? /\.([a-z0-9]{2,4})(?:[?#]|$)/i.exec(media.url)?.[1] : undefined
+  return byExtension[extension?.toLowerCase() ?? ''] ?? otherwise
+}

@@ -1,0 +1,200 @@
+/** Messages, request → neutral form. Source of the format: Anthropic API reference, "Create a Message". */
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import {
+  flagOf,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  present,
+  textOf,
+  textsOf,
+  unknownMembers,
+} from '../json-members.ts'
+import {
+  type Conversation,
+  type Document,
+  type Effort,
+  efforts,
+  type Format,
+  type Image,
+  type Media,
+  type Part,
+  type Reasoning,
+  type Strange,
+  type Text,
+  type ToolChoice,
+  type ToolResult,
+  type Turn,
+} from '../neutral.ts'
+import { splitId } from '../signatures.ts'
+import { strangeIn, strangeParts } from '../strange.ts'
+import { saidOf } from './reply.ts'
+
+const known = new Set([
+  'model',
+  'messages',
+  'system',
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stream',
+  'stop_sequences',
+  'metadata',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'output_format',
+  // These change nothing about what is asked.
+  'service_tier',
+  'cache_control',
+  'context_management',
+  'betas',
+])
+
+/** Reads a body that `decodeMessagesCall` has checked. */
+export const readMessages = (body: JsonObject): Conversation => {
+  const choice = objectOf(body.tool_choice)
+  return present({
+    turns: [...systemOf(body.system), ...objectsOf(body.messages).map(turnOf)],
+    tools: objectsOf(body.tools).map((tool) =>
+      present({
+        name: textOf(tool.name) ?? '',
+        description: textOf(tool.description),
+        parameters: tool.input_schema ?? { type: 'object' },
+        strict: flagOf(tool.strict),
+        cache: tool.cache_control ?? undefined,
+      }),
+    ),
+    toolChoice: choiceOf(choice),
+    parallelTools: choice.disable_parallel_tool_use === true ? false : undefined,
+    format: formatOf(body),
+    reasoning: reasoningOf(body),
+    stop: textsOf(body.stop_sequences),
+    choices: 1,
+    maxOutput: numberOf(body.max_tokens),
+    temperature: numberOf(body.temperature),
+    topP: numberOf(body.top_p),
+    topK: numberOf(body.top_k),
+    user: textOf(objectOf(body.metadata).user_id),
+    unread: [...unknownMembers(body, known), ...(asksCitations(body) ? ['citations'] : [])],
+    strange: strangeOf(body),
+  })
+}
+
+const asksCitations = (body: JsonObject): boolean =>
+  objectsOf(body.messages).some((message) =>
+    objectsOf(message.content).some((block) => objectOf(block.citations).enabled === true),
+  )
+
+/** What the vendor runs or has stored itself. */
+const strangeOf = (body: JsonObject): readonly Strange[] => [
+  ...strangeParts(
+    body.tools,
+    'tools',
+    ({ type }) => type === undefined || type === null || type === 'custom',
+  ),
+  ...strangeParts(body.system, 'system', isKnown),
+  ...strangeIn(body.messages, 'messages', 'content', isKnown),
+]
+
+const isKnown = (block: JsonObject): boolean =>
+  block.type === 'tool_result'
+    ? typeof block.content === 'string' || objectsOf(block.content).every(isKnown)
+    : partOf(block).length > 0 && objectOf(block.source).type !== 'file'
+
+const systemOf = (system: Json | undefined): readonly Turn[] => {
+  const parts = partsOf(system)
+  return parts.length === 0 ? [] : [{ role: 'system', parts }]
+}
+
+const turnOf = (message: JsonObject): Turn => ({
+  role: message.role === 'assistant' ? 'assistant' : message.role === 'system' ? 'system' : 'user',
+  parts: partsOf(message.content),
+})
+
+const choiceOf = (choice: JsonObject): ToolChoice | undefined => {
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return { type: choice.type }
+    case 'any':
+      return { type: 'required' }
+    case 'tool':
+      return { type: 'named', name: textOf(choice.name) ?? '' }
+    default:
+      return undefined
+  }
+}
+
+const formatOf = (body: JsonObject): Format | undefined => {
+  const asked = objectOf(objectOf(body.output_config).format ?? body.output_format)
+  return asked.type === 'json_schema'
+    ? { type: 'schema', name: textOf(asked.name) ?? 'answer', schema: asked.schema ?? {}, strict: true }
+    : undefined
+}
+
+const reasoningOf = (body: JsonObject): Reasoning | undefined => {
+  const thinking = objectOf(body.thinking)
+  const asked = objectOf(body.output_config).effort
+  const effort = efforts.find((one): one is Effort => one === asked)
+  if (thinking.type === 'disabled') return { effort: 'none' }
+  if (thinking.type === undefined && effort === undefined) return undefined
+  const show = thinking.display !== 'omitted'
+  return present({ effort, budget: numberOf(thinking.budget_tokens), show })
+}
+
+const partsOf = (content: Json | undefined): readonly Part[] => {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return objectsOf(content).flatMap(partOf)
+}
+
+const partOf = (block: JsonObject): Part[] => {
+  const marked = isObject(block.cache_control) ? { cache: block.cache_control } : {}
+  switch (block.type) {
+    case 'text':
+      return [{ type: 'text', text: textOf(block.text) ?? '', ...marked }]
+    case 'image':
+      return [{ type: 'image', media: mediaOf(objectOf(block.source)), ...marked }]
+    case 'document':
+      return documentOf(block, marked)
+    case 'tool_use':
+      return saidOf(block).map((part) => ({ ...part, ...marked }))
+    case 'tool_result':
+      return [resultOf(block, marked)]
+    default:
+      return saidOf(block)
+  }
+}
+
+const documentOf = (block: JsonObject, marked: { cache?: Json }): Part[] => {
+  const source = objectOf(block.source)
+  if (source.type === 'content') return [...partsOf(source.content)]
+  const name = textOf(block.title)
+  return [present({ type: 'document' as const, media: mediaOf(source), name, ...marked })]
+}
+
+const mediaOf = (source: JsonObject): Media => {
+  if (typeof source.url === 'string') return { url: source.url }
+  const data = textOf(source.data) ?? ''
+  return source.type === 'text'
+    ? { mediaType: 'text/plain', data: Buffer.from(data).toString('base64') }
+    : { mediaType: textOf(source.media_type) ?? 'application/octet-stream', data }
+}
+
+const resultOf = (block: JsonObject, marked: { cache?: Json }): ToolResult =>
+  present({
+    type: 'tool_result' as const,
+    id: splitId(textOf(block.tool_use_id) ?? '').id,
+    parts: (typeof block.content === 'string'
+      ? partsOf(block.content)
+      : listOf(block.content).filter(isObject).flatMap(partOf)
+    ).filter(
+      (part): part is Text | Image | Document =>
+        part.type === 'text' || part.type === 'image' || part.type === 'document',
+    ),
+    failed: flagOf(block.is_error),
+    ...marked,
+  })

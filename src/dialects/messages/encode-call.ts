@@ -1,0 +1,242 @@
+/** Messages, neutral form → request for a vendor. Source of the format: Anthropic API reference, "Create a Message". */
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { Refusal } from '../../core/refusal.ts'
+import { present } from '../json-members.ts'
+import { mediaTypeOf } from '../media.ts'
+import type { Conversation, Media, Part, Tool, ToolCall, ToolChoice } from '../neutral.ts'
+import { budgetOf, effortOf } from '../reasoning.ts'
+import { arrange } from '../turns.ts'
+import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
+import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
+import { closedSchema } from './schema.ts'
+
+/** The smallest budget the vendor takes. */
+const BUDGET_MIN = 1_024
+/** Models that choose their own budget within an effort, and take no sampling members. Source: Anthropic, "Adaptive thinking". */
+const ADAPTIVE = /claude-[a-z]+-(?:4[-.][6-9]|[5-9])/
+/** Models without structured outputs of their own are given the schema as a tool; see schema-by-tool.ts. */
+export const lacksSchemas = (upstreamName: string): boolean =>
+  /claude-(?:3|v?2|instant|[a-z]+-4(?:[-.]0|-20\d{6}|$))/.test(upstreamName)
+
+/** Writes the conversation for a vendor of this dialect. */
+export const writeMessagesCall = (it: Conversation, to: Target): Encoded | Refusal => {
+  if (it.makes !== undefined) return meaningLost('modalities', 'answers in anything but text')
+  if (it.choices > 1) return meaningLost('n', 'more than one answer to a call')
+  const { system, turns, moved } = arrange(it)
+  const dropped = [
+    ...it.unread,
+    ...uncarried(it),
+    ...(moved ? ['system message position'] : []),
+    ...namesIn(it),
+    ...particularsIn(it, 'detail'),
+    ...thoughtsIn(turns, (part) => thoughtOf(part) !== undefined),
+    ...ownImagesIn(turns),
+  ]
+  const strange = system.find(({ type }) => type !== 'text')
+  if (strange !== undefined) return meaningLost('messages', `a system message of type '${strange.type}'`)
+  const messages: Json[] = []
+  for (const turn of turns) {
+    const said = turn.role === 'user' ? turn.parts : turn.parts.filter(({ type }) => type !== 'image')
+    const content = blocksOf(said, dropped)
+    if (content instanceof Refusal) return content
+    if (content.length > 0) messages.push({ role: turn.role, content })
+  }
+  const bound = to.outputBound ?? it.maxOutput ?? to.model.maxOutputTokens
+  const thinking = thinkingOf(it, to, bound, dropped)
+  const format = it.format
+  const body: JsonObject = present({
+    model: to.model.upstreamName,
+    max_tokens: bound,
+    system: systemOf(system, it),
+    messages,
+    ...toolMembers(it, dropped),
+    ...sampling(it, to, thinking !== undefined, dropped),
+    ...thinking,
+    output_config:
+      format?.type === 'schema'
+        ? { ...thinking?.output_config, format: { type: 'json_schema', schema: closedSchema(format.schema) } }
+        : thinking?.output_config,
+    stop_sequences: it.stop.length === 0 ? undefined : it.stop,
+    metadata: it.user === undefined ? undefined : { user_id: it.user },
+    stream: to.stream ? true : undefined,
+  })
+  return { body, dropped }
+}
+
+const uncarried = (it: Conversation): readonly string[] =>
+  (['seed', 'presencePenalty', 'frequencyPenalty', 'logprobs'] as const)
+    .filter((name) => it[name] !== undefined && it[name] !== 0)
+    .map((name) => name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`))
+
+const systemOf = (parts: readonly Part[], it: Conversation): Json | undefined => {
+  const texts = parts.filter((part) => part.type === 'text').filter(({ text }) => text.trim() !== '')
+  const asJson =
+    it.format?.type === 'json'
+      ? [{ type: 'text', text: 'Answer with one JSON object and nothing else.' }]
+      : []
+  const blocks: Json[] = [...texts.map(({ text, cache }) => marked({ type: 'text', text }, cache)), ...asJson]
+  return blocks.length === 0 ? undefined : blocks
+}
+
+const marked = (block: JsonObject, cache: Json | undefined): JsonObject =>
+  cache === undefined ? block : { ...block, cache_control: cache }
+
+type Thinking = { readonly thinking: JsonObject; readonly output_config?: JsonObject }
+
+/** Reasoning as this model wants it; undefined leaves it off. */
+const thinkingOf = (it: Conversation, to: Target, bound: number, dropped: string[]): Thinking | undefined => {
+  const asked = it.reasoning
+  if (asked === undefined || asked.effort === 'none') return undefined
+  if (!to.model.capabilities.includes('reasoning')) {
+    dropped.push('reasoning')
+    return undefined
+  }
+  const forced = it.toolChoice?.type === 'required' || it.toolChoice?.type === 'named'
+  if (forced) {
+    // The vendor does not think when a tool is forced.
+    dropped.push('reasoning')
+    return undefined
+  }
+  if (ADAPTIVE.test(to.model.upstreamName)) {
+    const effort = effortOf(asked)
+    const known = effort === 'minimal' ? 'low' : effort === 'xhigh' ? 'max' : effort
+    return {
+      // Newer models leave the text out unless it is asked for.
+      thinking: { type: 'adaptive', display: asked.show === false ? 'omitted' : 'summarized' },
+      ...(known === undefined ? {} : { output_config: { effort: known } }),
+    }
+  }
+  const budget = Math.min(budgetOf(asked) ?? BUDGET_MIN, bound - 1)
+  // The vendor refuses to think within too small a bound, or after tool calls whose thoughts are gone.
+  if (budget < BUDGET_MIN || toolLoopWithoutThoughts(it)) {
+    dropped.push('reasoning')
+    return undefined
+  }
+  return { thinking: { type: 'enabled', budget_tokens: budget } }
+}
+
+const toolLoopWithoutThoughts = (it: Conversation): boolean => {
+  const last = it.turns.findLast(({ role }) => role === 'assistant')
+  const loops = it.turns.at(-1)?.parts.some(({ type }) => type === 'tool_result') === true
+  return (
+    loops &&
+    last?.parts.some(({ type }) => type === 'tool_call') === true &&
+    !last.parts.some((part) => part.type === 'thinking' && part.signature?.origin === 'messages')
+  )
+}
+
+const sampling = (it: Conversation, to: Target, thinks: boolean, dropped: string[]): JsonObject => {
+  const { temperature, topP, topK } = it
+  if (thinks || ADAPTIVE.test(to.model.upstreamName)) {
+    if (temperature !== undefined && temperature !== 1) dropped.push('temperature')
+    if (topP !== undefined && topP !== 1) dropped.push('top_p')
+    if (topK !== undefined) dropped.push('top_k')
+    return {}
+  }
+  // The scale ends at 1 here and at 2 elsewhere.
+  if (temperature !== undefined && temperature > 1) dropped.push('temperature above 1')
+  // This vendor takes one of the two.
+  if (temperature !== undefined && topP !== undefined && topP !== 1) dropped.push('top_p')
+  return present({
+    temperature: temperature === undefined ? undefined : Math.min(temperature, 1),
+    top_p: temperature === undefined ? topP : undefined,
+    top_k: topK,
+  })
+}
+
+const toolMembers = (it: Conversation, dropped: string[]): JsonObject => {
+  if (it.tools.length === 0) return {}
+  const choice = choiceOf(it.toolChoice, it.parallelTools)
+  if (it.tools.some(({ strict }) => strict === true)) dropped.push('strict')
+  return present({ tools: it.tools.map(toolOf), tool_choice: choice })
+}
+
+const toolOf = ({ name, description, parameters, cache }: Tool): JsonObject =>
+  marked(present({ name, description, input_schema: schemaOf(parameters) }), cache)
+
+/** The vendor wants an object schema, also for a tool without arguments. */
+const schemaOf = (parameters: Json | undefined): Json =>
+  isObject(parameters)
+    ? parameters.type === undefined
+      ? { type: 'object', ...parameters }
+      : parameters
+    : { type: 'object' }
+
+const choiceOf = (choice: ToolChoice | undefined, parallel: boolean | undefined): JsonObject | undefined => {
+  const single = parallel === false ? { disable_parallel_tool_use: true } : {}
+  if (choice?.type === 'none') return { type: 'none' }
+  if (choice?.type === 'required') return { type: 'any', ...single }
+  if (choice?.type === 'named') return { type: 'tool', name: choice.name, ...single }
+  return choice === undefined && parallel !== false ? undefined : { type: 'auto', ...single }
+}
+
+const blocksOf = (parts: readonly Part[], dropped: string[]): Json[] | Refusal => {
+  const blocks: Json[] = []
+  for (const part of parts) {
+    const block = blockOf(part, dropped)
+    if (block instanceof Refusal) return block
+    if (block !== undefined) blocks.push(block)
+  }
+  return blocks
+}
+
+const blockOf = (part: Part, dropped: string[]): JsonObject | undefined | Refusal => {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text.trim() === ''
+        ? undefined
+        : marked({ type: 'text', text: part.text }, part.type === 'text' ? part.cache : undefined)
+    case 'image':
+      return marked({ type: 'image', source: sourceOf(part.media, 'image/png') }, part.cache)
+    case 'document':
+      if (!/^(?:application\/pdf|text\/.*)$/.test(mediaTypeOf(part.media, 'application/pdf')))
+        return meaningLost('document', `documents of type ${mediaTypeOf(part.media, '')}`)
+      return marked(
+        present({ type: 'document', source: sourceOf(part.media, 'application/pdf'), title: part.name }),
+        part.cache,
+      )
+    case 'audio':
+      return meaningLost('input_audio', 'audio')
+    case 'tool_call':
+      return marked(toolUse(part), part.cache)
+    case 'tool_result': {
+      const content = blocksOf(part.parts, dropped)
+      if (content instanceof Refusal) return content
+      return marked(
+        present({ type: 'tool_result', tool_use_id: safeId(part.id), content, is_error: part.failed }),
+        part.cache,
+      )
+    }
+    case 'thinking':
+      return thoughtOf(part)
+  }
+}
+
+/** Only this vendor's own thoughts, signed, may go back to it. */
+const thoughtOf = (part: Part): JsonObject | undefined => {
+  if (part.type !== 'thinking' || part.signature?.origin !== 'messages') return undefined
+  const { signature } = part
+  return part.redacted === true
+    ? { type: 'redacted_thinking', data: signature.value }
+    : { type: 'thinking', thinking: part.text, signature: signature.value }
+}
+
+const toolUse = (call: ToolCall): JsonObject => {
+  const input = parseJson(call.arguments)
+  return { type: 'tool_use', id: safeId(call.id), name: call.name, input: isObject(input) ? input : {} }
+}
+
+/** Ids here are letters, digits, `_` and `-`. */
+const safeId = (id: string): string => id.replaceAll(/[^A-Za-z0-9_-]/g, '_') || 'call'
+
+const sourceOf = (media: Media, otherwise: string): JsonObject => {
+  if ('url' in media) return { type: 'url', url: media.url }
+  if (media.mediaType.startsWith('text/'))
+    return {
+      type: 'text',
+      media_type: 'text/plain',
+      data: Buffer.from(media.data, 'base64').toString('utf8'),
+    }
+  return { type: 'base64', media_type: mediaTypeOf(media, otherwise), data: media.data }
+}

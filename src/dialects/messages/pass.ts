@@ -1,0 +1,125 @@
+/**
+ * Messages to messages: bytes pass through with a few members spliced in, and the meter reads along.
+ * Source of the format: Anthropic API reference, "Create a Message" and "Streaming Messages".
+ */
+import type { Call } from '../../core/call.ts'
+import { isObject, type JsonBody, type JsonObject, parseJson, splice } from '../../core/json-body.ts'
+import type { Model } from '../../core/model.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
+import { newProgress, type StreamRelay } from '../relay.ts'
+import { costComment, membersSlot, noBalance, type Told, withBill } from '../told.ts'
+import { errorTypeOf } from './error.ts'
+import { merged } from './read-stream.ts'
+import { messagesUsage, readMessagesUsage } from './reply.ts'
+import { messagesEvent } from './write-stream.ts'
+
+/**
+ * The body to send. `context_management` is taken only with a header that is not the caller's to set; without it the
+ * vendor keeps the whole context, which changes nothing about what is asked.
+ */
+export const passMessagesCall = (call: Call, model: Model, outputBound: number | undefined): Uint8Array =>
+  splice(call.body, {
+    model: JSON.stringify(model.upstreamName),
+    context_management: undefined,
+    ...(outputBound === undefined ? {} : { max_tokens: String(outputBound) }),
+  })
+
+/**
+ * The vendor's answer with the cost in its usage and the model by the caller's name for it: a client that asked another
+ * model than the one that answered does not send its thoughts back, and the vendor refuses a loop of tools without them.
+ */
+export const tellMessagesReply = (reply: JsonBody, told: Told, modelName: string): Uint8Array =>
+  splice(reply, {
+    model: JSON.stringify(modelName),
+    usage: withBill(isObject(reply.value.usage) ? reply.value.usage : messagesUsage(told.usage), told.bill),
+    ...noBalance,
+  })
+
+/** Characters of the answer's content. */
+export const messagesCharacters = (reply: JsonObject): number =>
+  objectsOf(reply.content).reduce((sum, block) => sum + blockCharacters(block), 0)
+
+const blockCharacters = (block: JsonObject): number => {
+  const text = textOf(block.text) ?? textOf(block.thinking) ?? textOf(block.partial_json) ?? ''
+  const called = block.input === undefined ? 0 : JSON.stringify(block.input).length
+  return text.length + called + (textOf(block.name)?.length ?? 0)
+}
+
+/** The stream: all passes but the first event, which names the model, and the two that end it, which wait for the charge. */
+export const messagesRelay = (modelName: string): StreamRelay => {
+  const progress = newProgress()
+  let usage: JsonObject | undefined
+  let ending: JsonObject | undefined
+  let open: number | undefined
+  const note = (raw: unknown) => {
+    if (isObject(raw)) usage = merged(usage ?? {}, raw)
+  }
+  const count = (characters: number) => {
+    if (characters > 0) progress.contentEvents++
+    progress.characters += characters
+  }
+  /** False when the event waits for the end. */
+  const passes = (event: JsonObject): boolean => {
+    switch (event.type) {
+      case 'message_start':
+        note(objectOf(event.message).usage)
+        return true
+      case 'content_block_start':
+        progress.begun = true
+        open = numberOf(event.index)
+        if (/^(?:redacted_)?thinking$/.test(textOf(objectOf(event.content_block).type) ?? ''))
+          progress.thought = true
+        count(blockCharacters({ ...objectOf(event.content_block), input: undefined }))
+        return true
+      case 'content_block_delta':
+        count(blockCharacters(objectOf(event.delta)))
+        return true
+      case 'content_block_stop':
+        open = undefined
+        return true
+      case 'message_delta':
+        progress.begun = true
+        progress.finished = true
+        note(event.usage)
+        ending = event
+        return false
+      case 'message_stop':
+        progress.done = true
+        return false
+      case 'error':
+        progress.error = objectOf(event.error)
+        return false
+      default:
+        return true
+    }
+  }
+  return {
+    progress,
+    follow: ({ bytes, data }) => {
+      const event = data === '' ? undefined : parseJson(data)
+      if (!isObject(event)) return bytes
+      if (!passes(event)) return undefined
+      return event.type === 'message_start' ? named(event, modelName) : bytes
+    },
+    usage: () => (usage === undefined ? undefined : readMessagesUsage(usage)),
+    end: (told) => {
+      const cut: JsonObject = { delta: { stop_reason: 'max_tokens', stop_sequence: null } }
+      const { type: _type, usage: last, ...rest } = told.cut || ending === undefined ? cut : ending
+      const counts = isObject(last) ? last : messagesUsage(told.usage)
+      const bill = `,"usage":${withBill(counts, told.bill)}${membersSlot}`
+      return (
+        (open === undefined ? '' : messagesEvent('content_block_stop', { index: open })) +
+        messagesEvent('message_delta', rest, bill) +
+        costComment(told.bill) +
+        messagesEvent('message_stop', {})
+      )
+    },
+    fail: (error) => messagesEvent('error', { error: { ...error, type: errorTypeOf(error) } }),
+  }
+}
+
+/** The first event with the model by the caller's name for it. */
+const named = ({ type: _type, ...event }: JsonObject, modelName: string): Uint8Array => {
+  const message = { ...objectOf(event.message), model: modelName }
+  return new TextEncoder().encode(messagesEvent('message_start', { ...event, message }))
+}

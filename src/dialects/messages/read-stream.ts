@@ -1,0 +1,132 @@
+/** Messages, a vendor's events → steps in the neutral form. Source of the format: Anthropic API reference, "Streaming Messages". */
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { numberOf, objectOf, textOf } from '../json-members.ts'
+import type { Piece } from '../neutral.ts'
+import { readSignature, signed, splitId } from '../signatures.ts'
+import { finishOf, readMessagesUsage } from './reply.ts'
+
+type Reading = {
+  usage: JsonObject
+  tools: number
+  /** The tool of each open block, and what to say of its arguments if nothing is streamed of them. */
+  readonly toolOf: Map<number, { readonly index: number; rest: string }>
+  /** The id of the message that has begun. */
+  message: string | undefined
+}
+
+/** Makes a reader for one stream. Usage grows over the stream: the last counts replace those before. */
+export const messagesStreamReader = (): ((data: string) => readonly Piece[]) => {
+  const reading: Reading = { usage: {}, tools: 0, toolOf: new Map(), message: undefined }
+  return (data) => {
+    const event = data === '' ? undefined : parseJson(data)
+    return isObject(event) ? eventPieces(reading, event, numberOf(event.index) ?? 0) : []
+  }
+}
+
+const eventPieces = (reading: Reading, event: JsonObject, at: number): Piece[] => {
+  switch (event.type) {
+    case 'message_start':
+      return startPieces(reading, objectOf(event.message))
+    case 'content_block_start':
+      return blockPieces(reading, at, objectOf(event.content_block))
+    case 'content_block_delta': {
+      const tool = reading.toolOf.get(at)
+      const pieces = deltaPieces(objectOf(event.delta), tool?.index)
+      if (tool !== undefined && pieces.length > 0) tool.rest = ''
+      return pieces
+    }
+    case 'content_block_stop': {
+      const tool = reading.toolOf.get(at)
+      reading.toolOf.delete(at)
+      return tool === undefined || tool.rest === ''
+        ? []
+        : [{ type: 'arguments', choice: 0, index: tool.index, text: tool.rest }]
+    }
+    case 'message_delta':
+      return [...finishPieces(objectOf(event.delta)), ...usagePieces(reading, event.usage)]
+    case 'message_stop':
+      return [{ type: 'end' }]
+    case 'ping':
+      return [{ type: 'ping' }]
+    case 'error':
+      return [{ type: 'error', error: objectOf(event.error) }]
+    default:
+      return []
+  }
+}
+
+const startPieces = (reading: Reading, message: JsonObject): Piece[] => {
+  const id = textOf(message.id) ?? ''
+  if (reading.message === undefined) {
+    reading.message = id
+    const start: Piece = { type: 'start', id, model: textOf(message.model) ?? '' }
+    return [start, ...usagePieces(reading, message.usage)]
+  }
+  // What has been told of the answer before cannot be taken back.
+  return reading.message === id
+    ? []
+    : [{ type: 'error', error: { message: 'A second answer in one stream.' } }]
+}
+
+const usagePieces = (reading: Reading, raw: Json | undefined): Piece[] => {
+  if (!isObject(raw)) return []
+  reading.usage = merged(reading.usage, raw)
+  const usage = readMessagesUsage(reading.usage)
+  return usage === undefined ? [] : [{ type: 'usage', usage }]
+}
+
+const finishPieces = (delta: JsonObject): Piece[] => {
+  if (typeof delta.stop_reason !== 'string') return []
+  const stopSequence = textOf(delta.stop_sequence)
+  const finish = finishOf(delta.stop_reason)
+  return [{ type: 'finish', choice: 0, finish, ...(stopSequence === undefined ? {} : { stopSequence }) }]
+}
+
+const blockPieces = (reading: Reading, at: number, block: JsonObject): Piece[] => {
+  switch (block.type) {
+    case 'text':
+      return said('text', textOf(block.text))
+    case 'thinking':
+      return said('thinking', textOf(block.thinking))
+    case 'redacted_thinking': {
+      const signature = readSignature(textOf(block.data) ?? '', 'messages')
+      return [{ type: 'signature', choice: 0, redacted: true, signature }]
+    }
+    case 'tool_use': {
+      const index = reading.tools++
+      reading.toolOf.set(at, { index, rest: JSON.stringify(block.input ?? {}) })
+      const id = splitId(textOf(block.id) ?? '')
+      return [{ type: 'tool', choice: 0, index, ...id, name: textOf(block.name) ?? '' }]
+    }
+    default:
+      return []
+  }
+}
+
+/** The later counts over the earlier ones; an absent or null count leaves the one before. */
+export const merged = (before: JsonObject, after: JsonObject): JsonObject => ({
+  ...before,
+  ...Object.fromEntries(Object.entries(after).filter(([, count]) => count !== null && count !== undefined)),
+})
+
+const said = (type: 'text' | 'thinking', text: string | undefined): Piece[] =>
+  text ? [{ type, choice: 0, text }] : []
+
+const deltaPieces = (delta: JsonObject, tool: number | undefined): Piece[] => {
+  switch (delta.type) {
+    case 'text_delta':
+      return said('text', textOf(delta.text))
+    case 'thinking_delta':
+      return said('thinking', textOf(delta.thinking))
+    case 'signature_delta': {
+      const { signature } = signed(textOf(delta.signature), 'messages')
+      return signature === undefined ? [] : [{ type: 'signature', choice: 0, signature }]
+    }
+    case 'input_json_delta': {
+      const text = textOf(delta.partial_json)
+      return tool === undefined || !text ? [] : [{ type: 'arguments', choice: 0, index: tool, text }]
+    }
+    default:
+      return []
+  }
+}

@@ -1,0 +1,167 @@
+/** Messages, whole answers ⇄ neutral form, and their usage. Source of the format: Anthropic API reference, "The Message object". */
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import type { Usage } from '../../core/usage.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
+import type { Finish, Image, Part, Reply } from '../neutral.ts'
+import { idWith, readSignature, signed, splitId, unsigned, writeSignature } from '../signatures.ts'
+
+const finishes: Readonly<Record<string, Finish>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop_sequence',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+}
+export const finishOf = (reason: Json | undefined): Finish => finishes[textOf(reason) ?? ''] ?? 'stop'
+
+const reasons: Readonly<Record<Finish, string>> = {
+  stop: 'end_turn',
+  stop_sequence: 'stop_sequence',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
+export const reasonOf = (finish: Finish): string => reasons[finish]
+
+/** Reads a vendor's answer; undefined when it is none. */
+export const readMessagesReply = (value: JsonObject): Omit<Reply, 'usage'> | undefined => {
+  if (!Array.isArray(value.content)) return undefined
+  const stopSequence = textOf(value.stop_sequence)
+  return {
+    id: textOf(value.id) ?? '',
+    model: textOf(value.model) ?? '',
+    choices: [
+      present({
+        parts: objectsOf(value.content).flatMap(saidOf),
+        finish: finishOf(value.stop_reason),
+        stopSequence,
+      }),
+    ],
+  }
+}
+
+/** A block that a model writes. */
+export const saidOf = (block: JsonObject): Part[] => {
+  switch (block.type) {
+    case 'text':
+      return [{ type: 'text', text: textOf(block.text) ?? '' }]
+    case 'thinking':
+      return [
+        {
+          type: 'thinking',
+          text: textOf(block.thinking) ?? '',
+          ...signed(textOf(block.signature), 'messages'),
+        },
+      ]
+    case 'redacted_thinking':
+      return [
+        {
+          type: 'thinking',
+          text: '',
+          redacted: true,
+          signature: readSignature(textOf(block.data) ?? '', 'messages'),
+        },
+      ]
+    case 'tool_use':
+      return [
+        {
+          type: 'tool_call',
+          ...splitId(textOf(block.id) ?? ''),
+          name: textOf(block.name) ?? '',
+          arguments: JSON.stringify(block.input ?? {}),
+        },
+      ]
+    default:
+      return []
+  }
+}
+
+/** Writes an answer in this dialect. */
+export const writeMessagesReply = (reply: Reply): JsonObject => {
+  const [choice] = reply.choices
+  return {
+    id: reply.id,
+    type: 'message',
+    role: 'assistant',
+    model: reply.model,
+    content: (choice?.parts ?? []).flatMap(blockOf),
+    stop_reason: reasonOf(choice?.finish ?? 'stop'),
+    stop_sequence: choice?.stopSequence ?? null,
+    usage: messagesUsage(reply.usage ?? {}),
+  }
+}
+
+const blockOf = (part: Part): JsonObject[] => {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return [{ type: 'text', text: part.text, citations: null }]
+    case 'thinking':
+      return [thoughtBlock(part)]
+    case 'image':
+      return [imageBlock(part)]
+    case 'tool_call': {
+      const input = parseJson(part.arguments)
+      return [
+        {
+          type: 'tool_use',
+          id: idWith(part.id, part.signature),
+          name: part.name,
+          input: isObject(input) ? input : {},
+        },
+      ]
+    }
+    default:
+      return []
+  }
+}
+
+/** This dialect's models make no pictures; one of another vendor stands as the block that a user would send. */
+export const imageBlock = ({ media }: Image): JsonObject => ({
+  type: 'image',
+  source:
+    'url' in media
+      ? { type: 'url', url: media.url }
+      : { type: 'base64', media_type: media.mediaType, data: media.data },
+})
+
+const thoughtBlock = (part: Part & { type: 'thinking' }): JsonObject => {
+  const signature = writeSignature(part.signature ?? unsigned, 'messages')
+  return part.redacted === true
+    ? { type: 'redacted_thinking', data: signature }
+    : { type: 'thinking', thinking: part.text, signature }
+}
+
+/** Usage in this dialect's disjoint counts. */
+export const messagesUsage = (usage: Usage): JsonObject => ({
+  input_tokens: (usage.input ?? 0) + (usage.input_audio ?? 0) + (usage.input_image ?? 0),
+  cache_creation_input_tokens: (usage.cache_write ?? 0) + (usage.cache_write_1h ?? 0),
+  cache_read_input_tokens: (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0),
+  output_tokens:
+    (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.output_audio ?? 0) + (usage.output_image ?? 0),
+})
+
+const COUNT_MAX = 1_000_000_000
+
+/** Reads a vendor's usage; undefined when it is absent or absurd. Reasoning is within the output here. */
+export const readMessagesUsage = (raw: JsonObject): Usage | undefined => {
+  const creation = objectOf(raw.cache_creation)
+  const hour = numberOf(creation.ephemeral_1h_input_tokens) ?? 0
+  const written =
+    numberOf(raw.cache_creation_input_tokens) ?? hour + (numberOf(creation.ephemeral_5m_input_tokens) ?? 0)
+  const counts = {
+    input: numberOf(raw.input_tokens),
+    cache_read: numberOf(raw.cache_read_input_tokens) ?? 0,
+    cache_write: written - hour,
+    cache_write_1h: hour,
+    output: numberOf(raw.output_tokens) ?? 0,
+  }
+  const { input } = counts
+  if (input === undefined) return undefined
+  const all = Object.values({ ...counts, input })
+  if (all.some((count) => !Number.isSafeInteger(count) || count < 0 || count > COUNT_MAX)) return undefined
+  return Object.fromEntries(
+    Object.entries(counts).filter(([name, count]) => name === 'input' || (count ?? 0) > 0),
+  )
+}

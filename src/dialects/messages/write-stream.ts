@@ -1,0 +1,123 @@
+/** Messages, steps in the neutral form → events for the caller. Source of the format: Anthropic API reference, "Streaming Messages". */
+import type { Json, JsonObject } from '../../core/json-body.ts'
+import type { Finish, Piece } from '../neutral.ts'
+import { idWith, unsigned, writeSignature } from '../signatures.ts'
+import type { StreamWriter, WriterContext } from '../stream-writer.ts'
+import { costComment, membersSlot, withBill } from '../told.ts'
+import { errorTypeOf } from './error.ts'
+import { imageBlock, messagesUsage, reasonOf } from './reply.ts'
+
+export const messagesEvent = (type: string, members: JsonObject, more = ''): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...members }).slice(0, -1)}${more}}\n\n`
+
+type Block = { readonly kind: 'text' | 'thinking' | 'tool' | 'image' | 'hidden'; readonly tool?: number }
+
+export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
+  let index = -1
+  let open: Block | undefined
+  let finish: Finish = 'stop'
+  let stopSequence: string | undefined
+  let begun = false
+
+  const begin = (id: string): string => {
+    if (begun) return ''
+    begun = true
+    const message = {
+      id: id || `msg_${context.requestId}`,
+      type: 'message',
+      role: 'assistant',
+      model: context.modelName,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: {
+        input_tokens: 0,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 0,
+        output_tokens: 0,
+      },
+    }
+    return messagesEvent('message_start', { message }) + messagesEvent('ping', {})
+  }
+  const close = (): string => {
+    if (open === undefined) return ''
+    const signature = writeSignature(unsigned, 'messages')
+    // A thought that its vendor did not sign is marked as such: sent back, it is known as another vendor's.
+    const sign = open.kind === 'thinking' ? delta({ type: 'signature_delta', signature }) : ''
+    open = undefined
+    return sign + messagesEvent('content_block_stop', { index })
+  }
+  const start = (block: Block, content_block: JsonObject): string => {
+    if (open?.kind === block.kind && open.tool === block.tool) return ''
+    const before = begin('') + close()
+    open = block
+    return before + messagesEvent('content_block_start', { index: ++index, content_block })
+  }
+  const delta = (content: JsonObject): string =>
+    messagesEvent('content_block_delta', { index, delta: content })
+
+  const write = (piece: Piece): string => {
+    // There is one answer here; others were not asked for.
+    if ('choice' in piece && piece.choice > 0) return ''
+    switch (piece.type) {
+      case 'start':
+        return begin(piece.id)
+      case 'text':
+      case 'refusal':
+        return (
+          start({ kind: 'text' }, { type: 'text', text: '' }) +
+          delta({ type: 'text_delta', text: piece.text })
+        )
+      case 'thinking':
+        return start({ kind: 'thinking' }, THINKING) + delta({ type: 'thinking_delta', thinking: piece.text })
+      case 'signature': {
+        const signature = writeSignature(piece.signature, 'messages')
+        if (piece.redacted === true)
+          return start({ kind: 'hidden' }, { type: 'redacted_thinking', data: signature }) + close()
+        const before = start({ kind: 'thinking' }, THINKING)
+        open = { kind: 'hidden' }
+        return before + delta({ type: 'signature_delta', signature }) + close()
+      }
+      case 'tool': {
+        const id = idWith(piece.id, piece.signature)
+        return start(
+          { kind: 'tool', tool: piece.index },
+          { type: 'tool_use', id, name: piece.name, input: {} },
+        )
+      }
+      case 'image':
+        return begin('') + close() + start({ kind: 'image' }, imageBlock(piece.image)) + close()
+      case 'arguments':
+        return delta({ type: 'input_json_delta', partial_json: piece.text })
+      case 'finish':
+        finish = piece.finish
+        stopSequence = piece.stopSequence
+        return ''
+      case 'ping':
+        return messagesEvent('ping', {})
+      default:
+        return ''
+    }
+  }
+  return {
+    write,
+    end: ({ usage, bill, cut }) => {
+      const stop_reason: Json = reasonOf(cut ? 'length' : finish)
+      const told = `,"usage":${withBill(messagesUsage(usage), bill)}${membersSlot}`
+      return (
+        begin('') +
+        close() +
+        messagesEvent(
+          'message_delta',
+          { delta: { stop_reason, stop_sequence: stopSequence ?? null } },
+          told,
+        ) +
+        costComment(bill) +
+        messagesEvent('message_stop', {})
+      )
+    },
+    fail: (error) => messagesEvent('error', { error: { ...error, type: errorTypeOf(error) } }),
+  }
+}
+
+const THINKING = { type: 'thinking', thinking: '', signature: '' }

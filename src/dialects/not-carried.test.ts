@@ -1,0 +1,255 @@
+/** What a request asks for and a vendor's dialect cannot say: it is named to the caller, or the call is refused; never left out in silence. */
+import { expect, test } from 'bun:test'
+import type { CallerId } from '../../test/dialects/clients.ts'
+import { context, type SpokenId } from '../../test/dialects/steps.ts'
+import { testModel } from '../../test/server/harness.ts'
+import type { Call } from '../core/call.ts'
+import { bodyOf } from '../core/json-body.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Speaker } from './dialect.ts'
+import { formFor } from './form.ts'
+
+const formOf = (caller: CallerId, vendor: SpokenId, request: object) => {
+  const body = bodyOf(JSON.parse(JSON.stringify(request)))
+  const call: Call = {
+    kind: 'chat',
+    dialect: caller,
+    modelName: 'a/b',
+    body,
+    stream: false,
+    showUsage: true,
+    choices: 1,
+    size: { textBytes: 1, images: 0, audioBytes: 0 },
+  }
+  const speaker: Speaker = {
+    outputBound: 'max_tokens',
+    takesStreamOptions: true,
+    ...(vendor === 'chat' ? {} : { speaks: vendor }),
+  }
+  const model = testModel('m', {
+    upstreamName: { chat: 'm', messages: 'claude-sonnet-4-5', gemini: 'gemini-2.5-pro' }[vendor],
+    capabilities: ['reasoning'],
+  })
+  const target = { model, taste: speaker, outputBound: undefined, stream: false }
+  return formFor({ call, target, speaker, context: context(request) })
+}
+
+const user = (...content: object[]) => ({ role: 'user', content })
+const hi = { type: 'text', text: 'hi' }
+const chat = (content: object[], more: object = {}) => ({
+  model: 'a/b',
+  messages: [user(...content)],
+  ...more,
+})
+const messages = (content: object[], more: object = {}) => ({ ...chat(content, more), max_tokens: 9 })
+const gemini = (parts: object[], more: object = {}) => ({ contents: [{ role: 'user', parts }], ...more })
+const responses = (input: object[], more: object = {}) => ({ model: 'a/b', input, ...more })
+const said = { role: 'user', content: 'hi' }
+
+type Row = readonly [caller: CallerId, vendors: readonly SpokenId[], what: string, request: object]
+
+const refused: readonly Row[] = [
+  ['chat', ['messages', 'gemini'], 'a stored file', chat([{ type: 'file', file: { file_id: 'f' } }])],
+  [
+    'chat',
+    ['messages', 'gemini'],
+    'a part of another kind',
+    chat([hi, { type: 'video_url', video_url: { url: 'x' } }]),
+  ],
+  [
+    'chat',
+    ['messages'],
+    'audio',
+    chat([{ type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }]),
+  ],
+  ['chat', ['messages'], 'several answers', chat([hi], { n: 2 })],
+  ['chat', ['messages'], 'an answer in sound', chat([hi], { modalities: ['text', 'audio'] })],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'a stored file',
+    messages([{ type: 'document', source: { type: 'file', file_id: 'f' } }]),
+  ],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'results of search',
+    messages([{ type: 'search_result', source: 's', content: [] }]),
+  ],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'a tool of its vendor',
+    messages([hi], { tools: [{ type: 'bash_20250124', name: 'bash' }] }),
+  ],
+  [
+    'messages',
+    ['chat'],
+    'a document by address',
+    messages([{ type: 'document', source: { type: 'url', url: 'https://x/y.pdf' } }]),
+  ],
+  ['gemini', ['chat', 'messages'], 'video', gemini([{ inlineData: { mimeType: 'video/mp4', data: 'AA' } }])],
+  [
+    'gemini',
+    ['chat', 'messages'],
+    'an answer in sound',
+    gemini([{ text: 'hi' }], { generationConfig: { responseModalities: ['AUDIO'] } }),
+  ],
+  ['gemini', ['chat', 'messages'], 'a part of another kind', gemini([{ newKind: {} }])],
+  [
+    'responses',
+    ['chat', 'messages', 'gemini'],
+    'a call of a hosted tool',
+    responses([said, { type: 'web_search_call', id: 'w' }]),
+  ],
+  [
+    'responses',
+    ['chat', 'messages', 'gemini'],
+    'a stored picture',
+    responses([{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }]),
+  ],
+]
+
+for (const [caller, vendors, what, request] of refused)
+  test.each(vendors)(`${caller} to %s: ${what} is refused by name`, (vendor) => {
+    const form = formOf(caller, vendor, request)
+    if (!(form instanceof Refusal)) throw new Error('accepted')
+    expect([form.status, form.code, typeof form.members.param]).toEqual([400, 'invalid_parameter', 'string'])
+  })
+
+const told: readonly (readonly [...Row, readonly string[]])[] = [
+  [
+    'chat',
+    ['messages'],
+    'sampling',
+    chat([hi], { seed: 1, presence_penalty: 1, temperature: 1.5 }),
+    ['seed', 'presence_penalty', 'temperature above 1'],
+  ],
+  [
+    'chat',
+    ['gemini'],
+    'members',
+    chat([hi], { user: 'u', parallel_tool_calls: false, logit_bias: { 1: 1 } }),
+    ['user', 'parallel_tool_calls', 'logit_bias'],
+  ],
+  [
+    'chat',
+    ['messages', 'gemini'],
+    'tools of other kinds',
+    chat([hi], { tools: [{ type: 'custom', custom: { name: 'x' } }] }),
+    ['tools custom'],
+  ],
+  [
+    'chat',
+    ['messages', 'gemini'],
+    'a choice of other kinds',
+    chat([hi], { tool_choice: { type: 'allowed_tools' } }),
+    ['tool_choice'],
+  ],
+  [
+    'chat',
+    ['messages', 'gemini'],
+    'names of speakers',
+    { messages: [{ role: 'user', name: 'n', content: 'hi' }] },
+    ['name'],
+  ],
+  [
+    'chat',
+    ['messages', 'gemini'],
+    'a system message in the middle',
+    { messages: [user(hi), { role: 'system', content: 's' }, user(hi)] },
+    ['system message position'],
+  ],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'marks for the cache',
+    messages([{ ...hi, cache_control: { type: 'ephemeral' } }]),
+    ['cache_control'],
+  ],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'marks for the cache on tools',
+    messages([hi], {
+      tools: [{ name: 'f', input_schema: { type: 'object' }, cache_control: { type: 'ephemeral' } }],
+    }),
+    ['cache_control'],
+  ],
+  ['messages', ['chat'], 'top_k', messages([hi], { top_k: 5 }), ['top_k']],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'thoughts of another vendor',
+    {
+      max_tokens: 9,
+      messages: [
+        user(hi),
+        { role: 'assistant', content: [{ type: 'thinking', thinking: 't', signature: 's' }, hi] },
+        user(hi),
+      ],
+    },
+    ['thinking'],
+  ],
+  [
+    'gemini',
+    ['chat', 'messages'],
+    'settings',
+    gemini([{ text: 'hi' }], { safetySettings: [{}], generationConfig: { mediaResolution: 'LOW' } }),
+    ['safetySettings', 'mediaResolution'],
+  ],
+  [
+    'gemini',
+    ['chat', 'messages'],
+    'tools that run at the vendor',
+    gemini([{ text: 'hi' }], { tools: [{ codeExecution: {} }] }),
+    ['tools codeExecution'],
+  ],
+  [
+    'responses',
+    ['chat', 'messages', 'gemini'],
+    'hosted tools and storing',
+    responses([said], { tools: [{ type: 'web_search' }], store: true }),
+    ['tools web_search', 'store'],
+  ],
+]
+
+for (const [caller, vendors, what, request, names] of told)
+  test.each(vendors)(`${caller} to %s: ${what} left out, and told`, (vendor) => {
+    const form = formOf(caller, vendor, request)
+    if (form instanceof Refusal) throw new Error(form.message)
+    for (const name of names) expect(form.dropped).toContain(name)
+    expect(form.dropped.length).toBe(names.length)
+  })
+
+const bodyFor = (caller: CallerId, vendor: SpokenId, request: object): any => {
+  const form = formOf(caller, vendor, request)
+  if (form instanceof Refusal) throw new Error(form.message)
+  return JSON.parse(new TextDecoder().decode(form.body))
+}
+
+test('results of tools keep the order of their calls, and stand together', () => {
+  const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' })
+  const picture = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' }
+  const input = [
+    said,
+    call('a'),
+    call('b'),
+    { type: 'function_call_output', call_id: 'b', output: [{ type: 'input_text', text: 'rb' }, picture] },
+    { type: 'function_call_output', call_id: 'a', output: 'ra' },
+  ]
+  const { contents } = bodyFor('responses', 'gemini', responses(input))
+  const given = contents.at(-1).parts.flatMap((part: any) => part.functionResponse?.response.output ?? [])
+  expect(given).toEqual(['ra', 'rb'])
+  const roles = bodyFor('responses', 'chat', responses(input)).messages.map(({ role }: any) => role)
+  expect(roles).toEqual(['user', 'assistant', 'tool', 'tool', 'user'])
+})
+
+test('thinking gives way to a tool that is forced, and stays within what the model takes', () => {
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+  const forced = chat([hi], { tools, tool_choice: 'required', reasoning_effort: 'high', max_tokens: 20_000 })
+  const body = bodyFor('chat', 'messages', forced)
+  expect([body.tool_choice, body.thinking]).toEqual([{ type: 'any' }, undefined])
+  const off = messages([hi], { thinking: { type: 'disabled' } })
+  expect(bodyFor('messages', 'gemini', off).generationConfig.thinkingConfig).toEqual({ thinkingBudget: 128 })
+})

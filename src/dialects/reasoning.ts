@@ -1,0 +1,23 @@
+/** Effort and budget of reasoning, for dialects that know only one of them. */
+import type { Effort, Reasoning } from './neutral.ts'
+
+const budgets: Readonly<Record<Effort, number>> = {
+  none: 0,
+  minimal: 1_024,
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 65_536,
+}
+
+/** The budget in tokens: as asked, or what stands for the effort; undefined when neither was named. */
+export const budgetOf = ({ budget, effort }: Reasoning): number | undefined =>
+  budget ?? (effort === undefined ? undefined : budgets[effort])
+
+/** The effort: as asked, or the smallest whose budget is as large as the one asked for. */
+export const effortOf = ({ budget, effort }: Reasoning): Effort | undefined => {
+  if (effort !== undefined || budget === undefined) return effort
+  const order = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+  return order.find((one) => budget <= budgets[one]) ?? 'max'
+}

@@ -1,0 +1,55 @@
+/** A stream on its way from a vendor to the caller: what passes, what is held back for the end, and what the meter reads. */
+import type { JsonObject } from '../core/json-body.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Ending } from './stream-writer.ts'
+
+/** One event of the vendor: its bytes with the blank line that ends it, and the text of its `data` lines. */
+export type VendorEvent = { readonly bytes: Uint8Array; readonly data: string }
+
+export type Progress = {
+  /** Something was said: from here on the vendor is the one that answers. */
+  begun: boolean
+  /** Events with content, at least one token each, and characters of it. */
+  contentEvents: number
+  characters: number
+  /** What of both was read but waits in a writer, such as a call that is told whole: the caller has not got it. */
+  unsaid: { readonly events: number; readonly characters: number }
+  /** It thinks, and what it thinks may be billed without being told. */
+  thought: boolean
+  /** The vendor said how its answer ends, and that the stream is over. */
+  finished: boolean
+  done: boolean
+  /** The vendor's error inside the stream. */
+  error: JsonObject | undefined
+  /** The prompt was blocked and there is no answer. */
+  blocked: boolean
+}
+
+export const newProgress = (): Progress => ({
+  begun: false,
+  contentEvents: 0,
+  characters: 0,
+  unsaid: { events: 0, characters: 0 },
+  thought: false,
+  finished: false,
+  done: false,
+  error: undefined,
+  blocked: false,
+})
+
+export type StreamRelay = {
+  readonly progress: Progress
+  /** Takes one event and returns what goes to the caller: the event's own bytes, others, or nothing. */
+  follow(event: VendorEvent): Uint8Array | undefined
+  /**
+   * Takes an event that begins at `start` and passes as it is, without its data being read; returns its end, or -1 for
+   * one that must be followed. A shortcut: where there is none, every event is followed.
+   */
+  readonly skip?: (bytes: Uint8Array, start: number) => number
+  /** The usage the vendor reported so far. */
+  usage(): Usage | undefined
+  /** What ends the stream, with slots for what is known once it is paid. */
+  end(ending: Ending): string
+  /** The event of an error; `error` is the error object of the specification. */
+  fail(error: JsonObject): string
+}

@@ -1,0 +1,260 @@
+/** Responses, request → neutral form. Source of the format: OpenAI API reference, "Create a model response". */
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { flagOf, numberOf, objectOf, objectsOf, present, textOf, unknownMembers } from '../json-members.ts'
+import { mediaAt } from '../media.ts'
+import {
+  type Conversation,
+  type Document,
+  type Effort,
+  efforts,
+  type Format,
+  type Image,
+  type Part,
+  type Strange,
+  type Text,
+  type Tool,
+  type ToolChoice,
+  type Turn,
+} from '../neutral.ts'
+import { splitId } from '../signatures.ts'
+import { strangeIn, strangeParts } from '../strange.ts'
+import { unsealThoughts } from './thoughts.ts'
+
+const known = new Set([
+  'model',
+  'input',
+  'instructions',
+  'temperature',
+  'top_p',
+  'max_output_tokens',
+  'stream',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'text',
+  'reasoning',
+  'user',
+  'top_logprobs',
+  // These change nothing about what is asked.
+  'include',
+  'metadata',
+  'service_tier',
+  'truncation',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'stream_options',
+  'client_metadata',
+  'background',
+])
+
+/** Reads a body that `decodeResponsesCall` has checked. */
+export const readResponses = (body: JsonObject): Conversation => {
+  const instructions = textOf(body.instructions)
+  const system: Turn[] =
+    instructions === undefined || instructions === ''
+      ? []
+      : [{ role: 'system', parts: [{ type: 'text', text: instructions }] }]
+  const tools = objectsOf(body.tools)
+  const hosted = tools.filter((tool) => toolOf(tool) === undefined).map(({ type }) => `tools ${String(type)}`)
+  const notStored = body.store === true ? ['store'] : []
+  const noLogprobs = (numberOf(body.top_logprobs) ?? 0) > 0 ? ['top_logprobs'] : []
+  const choice = body.tool_choice ?? undefined
+  const noChoice = choice !== undefined && choiceOf(choice) === undefined ? ['tool_choice'] : []
+  return present({
+    turns: [...system, ...turnsOf(body.input)],
+    tools: tools.flatMap((tool) => toolOf(tool) ?? []),
+    toolChoice: choiceOf(body.tool_choice),
+    parallelTools: flagOf(body.parallel_tool_calls),
+    format: formatOf(objectOf(objectOf(body.text).format)),
+    reasoning: reasoningOf(body.reasoning),
+    stop: [],
+    choices: 1,
+    maxOutput: numberOf(body.max_output_tokens),
+    temperature: numberOf(body.temperature),
+    topP: numberOf(body.top_p),
+    user: textOf(body.user),
+    unread: [
+      ...unknownMembers(body, known).filter((name) => name !== 'store'),
+      ...[hosted, notStored, noLogprobs, noChoice].flat(),
+    ],
+    strange: strangeOf(body.input),
+  })
+}
+
+const itemTypes = new Set<Json | undefined>([
+  undefined,
+  'message',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'reasoning',
+  'image_generation_call',
+])
+
+/** Items of tools that run at another vendor, and content that was stored there. */
+const strangeOf = (input: Json | undefined): readonly Strange[] => [
+  ...strangeParts(input, 'input', ({ type }) => itemTypes.has(type)),
+  ...strangeIn(input, 'input', 'output', (part) => partOf(part).length > 0),
+  ...objectsOf(input).flatMap((item, index) =>
+    item.type === 'reasoning'
+      ? []
+      : strangeParts(item.content, `input[${index}].content`, (part) => partOf(part).length > 0),
+  ),
+]
+
+/** A tool of free text becomes a function with one text; the answer turns its calls back. */
+const toolOf = (tool: JsonObject): Tool | undefined => {
+  const name = textOf(tool.name)
+  if (name === undefined) return undefined
+  const description = textOf(tool.description)
+  if (tool.type === 'function')
+    return present({
+      name,
+      description,
+      parameters: tool.parameters ?? undefined,
+      strict: flagOf(tool.strict),
+    })
+  if (tool.type !== 'custom') return undefined
+  const definition = textOf(objectOf(tool.format).definition)
+  const grammar = definition === undefined ? '' : `\nThe input must follow this grammar:\n${definition}`
+  return {
+    name,
+    description: `${description ?? ''}${grammar}`,
+    parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+  }
+}
+
+/** Names of the tools of free text in a request. */
+export const customTools = (body: JsonObject): ReadonlySet<string> =>
+  new Set(objectsOf(body.tools).flatMap(({ type, name }) => (type === 'custom' ? [textOf(name) ?? ''] : [])))
+
+const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
+  const name = isObject(choice) ? textOf(choice.name) : undefined
+  return name === undefined ? undefined : { type: 'named', name }
+}
+
+const formatOf = (format: JsonObject): Format | undefined => {
+  if (format.type === 'json_object') return { type: 'json' }
+  if (format.type !== 'json_schema') return undefined
+  return present({
+    type: 'schema' as const,
+    name: textOf(format.name) ?? 'answer',
+    schema: format.schema ?? {},
+    strict: flagOf(format.strict),
+    description: textOf(format.description),
+  })
+}
+
+const reasoningOf = (value: Json | undefined) => {
+  if (!isObject(value)) return undefined
+  const effort = efforts.find((one): one is Effort => one === value.effort)
+  const show = typeof value.summary === 'string'
+  return effort === undefined && !show ? undefined : present({ effort, show })
+}
+
+const turnsOf = (input: Json | undefined): readonly Turn[] => {
+  if (typeof input === 'string') return [{ role: 'user', parts: [{ type: 'text', text: input }] }]
+  const turns: Turn[] = []
+  for (const item of objectsOf(input)) {
+    const turn = turnOf(item)
+    const last = turns.at(-1)
+    // One answer of the model comes back as several items: thoughts, text, calls.
+    if (turn.role === 'assistant' && last?.role === 'assistant')
+      turns[turns.length - 1] = { role: 'assistant', parts: [...last.parts, ...turn.parts] }
+    else if (turn.parts.length > 0) turns.push(turn)
+  }
+  return turns
+}
+
+const turnOf = (item: JsonObject): Turn => {
+  const callId = splitId(textOf(item.call_id) ?? '')
+  const name = textOf(item.name) ?? ''
+  switch (item.type) {
+    case 'function_call':
+      return assistant({ type: 'tool_call', ...callId, name, arguments: textOf(item.arguments) || '{}' })
+    case 'custom_tool_call':
+      return assistant({
+        type: 'tool_call',
+        ...callId,
+        name,
+        arguments: JSON.stringify({ input: textOf(item.input) ?? '' }),
+      })
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return {
+        role: 'user',
+        parts: [
+          {
+            type: 'tool_result',
+            id: callId.id,
+            parts: partsOf(item.output).filter(
+              (part): part is Text | Image | Document =>
+                part.type === 'text' || part.type === 'image' || part.type === 'document',
+            ),
+          },
+        ],
+      }
+    case 'image_generation_call': {
+      const result = textOf(item.result) ?? ''
+      const media = /^https?:/.test(result)
+        ? { url: result }
+        : { mediaType: `image/${textOf(item.output_format) ?? 'png'}`, data: result }
+      return assistant({ type: 'image', media })
+    }
+    case 'reasoning':
+      return { role: 'assistant', parts: thoughtsOf(item) }
+    default: {
+      const role = item.role
+      return {
+        role:
+          role === 'assistant' ? 'assistant' : role === 'system' || role === 'developer' ? 'system' : 'user',
+        parts: partsOf(item.content),
+      }
+    }
+  }
+}
+
+/** Thoughts as they were sealed here; of others only the summary can be read. */
+const thoughtsOf = (item: JsonObject): readonly Part[] => {
+  const sealed = unsealThoughts(textOf(item.encrypted_content) ?? '')
+  if (sealed.length > 0) return sealed
+  const text = objectsOf(item.summary)
+    .map((part) => textOf(part.text) ?? '')
+    .join('')
+  return text === '' ? [] : [{ type: 'thinking', text }]
+}
+
+const assistant = (part: Part): Turn => ({ role: 'assistant', parts: [part] })
+
+const partsOf = (content: Json | undefined): readonly Part[] => {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return objectsOf(content).flatMap(partOf)
+}
+
+const partOf = (part: JsonObject): Part[] => {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return [{ type: 'text', text: textOf(part.text) ?? '' }]
+    case 'refusal':
+      return [{ type: 'refusal', text: textOf(part.refusal) ?? '' }]
+    case 'input_image': {
+      const url = textOf(part.image_url) ?? textOf(objectOf(part.image_url).url)
+      return url
+        ? [present({ type: 'image' as const, media: mediaAt(url), detail: textOf(part.detail) })]
+        : []
+    }
+    case 'input_file': {
+      const url = textOf(part.file_data) ?? textOf(part.file_url)
+      return url
+        ? [present({ type: 'document' as const, media: mediaAt(url), name: textOf(part.filename) })]
+        : []
+    }
+    default:
+      return []
+  }
+}

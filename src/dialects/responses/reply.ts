@@ -1,0 +1,158 @@
+/** Responses, neutral form → answer. Source of the format: OpenAI API reference, "The response object". */
+import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { objectOf, present, textOf } from '../json-members.ts'
+import { mediaTypeOf } from '../media.ts'
+import type { Finish, Image, Part, Reply, Thinking, ToolCall } from '../neutral.ts'
+import { idWith } from '../signatures.ts'
+import type { WriterContext } from '../stream-writer.ts'
+import { customTools } from './decode-call.ts'
+import { sealThoughts } from './thoughts.ts'
+
+export type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed'
+
+export const statusOf = (finish: Finish): Status =>
+  finish === 'length' || finish === 'content_filter' ? 'incomplete' : 'completed'
+
+/** The response object around its items. */
+export const responseObject = (
+  context: WriterContext,
+  state: { readonly id: string; readonly model: string; readonly status: Status; readonly finish?: Finish },
+  output: readonly JsonObject[],
+): JsonObject => {
+  const { request } = context
+  return {
+    id: state.id,
+    object: 'response',
+    created_at: context.created,
+    status: state.status,
+    background: false,
+    error: null,
+    incomplete_details:
+      state.status === 'incomplete'
+        ? { reason: state.finish === 'length' ? 'max_output_tokens' : 'content_filter' }
+        : null,
+    instructions: textOf(request.instructions) ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    model: state.model,
+    output,
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    reasoning: { effort: objectOf(request.reasoning).effort ?? null, summary: null },
+    store: false,
+    temperature: request.temperature ?? null,
+    text: request.text ?? { format: { type: 'text' } },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: request.tools ?? [],
+    top_p: request.top_p ?? null,
+    truncation: 'disabled',
+    usage: null,
+    user: request.user ?? null,
+    metadata: request.metadata ?? {},
+  }
+}
+
+export const responseId = (id: string): string =>
+  id.startsWith('resp_') ? id : `resp_${id.replaceAll(/[^\w]/g, '')}`
+
+/** Writes an answer in this dialect. */
+export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonObject => {
+  const [choice] = reply.choices
+  const finish = choice?.finish ?? 'stop'
+  const id = responseId(reply.id)
+  const items = itemsOf(choice?.parts ?? [], id, customTools(context.request))
+  return {
+    ...responseObject(context, { id, model: reply.model, status: statusOf(finish), finish }, items),
+    usage: responsesUsage(reply.usage ?? {}),
+  }
+}
+
+/** The items of an answer: neighbours of one kind are one item. */
+const itemsOf = (parts: readonly Part[], id: string, custom: ReadonlySet<string>): readonly JsonObject[] => {
+  const items: JsonObject[] = []
+  let thoughts: Thinking[] = []
+  let texts: Part[] = []
+  const close = () => {
+    const itemId = `${id.slice('resp_'.length)}_${items.length}`
+    if (thoughts.length > 0) items.push(reasoningItem(`rs_${itemId}`, thoughts))
+    if (texts.length > 0) items.push(messageItem(`msg_${itemId}`, texts.map(contentOf), 'completed'))
+    thoughts = []
+    texts = []
+  }
+  for (const part of parts) {
+    if (part.type === 'thinking') {
+      if (texts.length > 0) close()
+      thoughts.push(part)
+    } else if (part.type === 'text' || part.type === 'refusal') {
+      if (thoughts.length > 0) close()
+      texts.push(part)
+    } else if (part.type === 'image') {
+      close()
+      items.push(imageItem(`ig_${id.slice('resp_'.length)}_${items.length}`, part))
+    } else if (part.type === 'tool_call') {
+      close()
+      items.push(callItem(`fc_${id.slice('resp_'.length)}_${items.length}`, part, custom, 'completed'))
+    }
+  }
+  close()
+  return items
+}
+
+const contentOf = (part: Part): JsonObject =>
+  part.type === 'refusal'
+    ? { type: 'refusal', refusal: part.text }
+    : { type: 'output_text', text: part.type === 'text' ? part.text : '', annotations: [], logprobs: [] }
+
+type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
+
+export const messageItem = (id: string, content: readonly JsonObject[], status: ItemStatus): JsonObject => ({
+  id,
+  type: 'message',
+  status,
+  role: 'assistant',
+  content,
+})
+
+export const reasoningItem = (id: string, thoughts: readonly Thinking[]): JsonObject => {
+  const text = thoughts.map((thought) => thought.text).join('')
+  // Also thoughts without a signature are sealed: some clients send nothing else back.
+  const sealed = thoughts.length === 0 ? undefined : sealThoughts(thoughts)
+  return present({
+    id,
+    type: 'reasoning',
+    summary: text === '' ? [] : [{ type: 'summary_text', text }],
+    encrypted_content: sealed,
+  })
+}
+
+/** A picture stands where this dialect has those of its own image tool. */
+export const imageItem = (id: string, { media }: Image): JsonObject => ({
+  id,
+  type: 'image_generation_call',
+  status: 'completed',
+  output_format: mediaTypeOf(media, 'image/png').slice('image/'.length),
+  result: 'url' in media ? media.url : media.data,
+})
+
+export const callItem = (
+  id: string,
+  call: ToolCall,
+  custom: ReadonlySet<string>,
+  status: ItemStatus,
+): JsonObject => {
+  const call_id = idWith(call.id, call.signature)
+  if (!custom.has(call.name))
+    return { id, type: 'function_call', status, call_id, name: call.name, arguments: call.arguments }
+  const value = parseJson(call.arguments)
+  const input = isObject(value) ? (textOf(value.input) ?? '') : ''
+  return { id, type: 'custom_tool_call', status, call_id, name: call.name, input }
+}
+
+/** Usage with this dialect's inclusive totals. */
+export const responsesUsage = (usage: Usage): JsonObject => ({
+  input_tokens: inputTokens(usage),
+  input_tokens_details: { cached_tokens: (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0) },
+  output_tokens: outputTokens(usage),
+  output_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
+  total_tokens: inputTokens(usage) + outputTokens(usage),
+})

@@ -1,0 +1,32 @@
+/** How a dialect writes a stream to its caller, step by step. */
+import type { JsonObject } from '../core/json-body.ts'
+import type { Piece } from './neutral.ts'
+import type { Told } from './told.ts'
+
+export type Ending = Told & {
+  /** The stream ends at a bound of money: the caller sees a stop for length. */
+  readonly cut: boolean
+  /** The caller asked for the usage of the stream. */
+  readonly showUsage: boolean
+}
+
+export type StreamWriter = {
+  /** The text of one step; empty for what is said at the end. */
+  write(piece: Piece): string
+  /** What ends the stream, with slots for what is known once it is paid. */
+  end(ending: Ending): string
+  /** The event of an error in mid-stream; `error` is the error object of the specification. */
+  fail(error: JsonObject): string
+}
+
+/** What a writer of any dialect is told at the start. */
+export type WriterContext = {
+  /** The name of the answer when the vendor gave none. */
+  readonly requestId: string
+  /** Seconds since 1970. */
+  readonly created: number
+  /** The model as the caller named it. */
+  readonly modelName: string
+  /** The caller's request, for answers that repeat parts of it. */
+  readonly request: JsonObject
+}

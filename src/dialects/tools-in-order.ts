@@ -1,0 +1,58 @@
+/**
+ * Steps of a stream in an order every dialect can write: one tool call after another, each with its arguments whole
+ * before anything else is said. Vendors may tell the arguments of several calls by turns; most dialects cannot.
+ */
+import { isObject, parseJson } from '../core/json-body.ts'
+import type { Piece } from './neutral.ts'
+
+type Spoken = Extract<Piece, { readonly choice: number }>
+type Choice = { current: { readonly index: number; text: string } | undefined; waiting: Spoken[] }
+
+const isWhole = (text: string): boolean => isObject(parseJson(text))
+
+/** The same steps with calls in order. Those that must wait come out when the call before them is whole, or at the finish. */
+export const toolsInOrder = (
+  read: (data: string) => readonly Piece[],
+): ((data: string) => readonly Piece[]) => {
+  const choices = new Map<number, Choice>()
+  const ordered = (piece: Piece): readonly Piece[] => {
+    if (!('choice' in piece)) return [piece]
+    const choice = choices.get(piece.choice) ?? { current: undefined, waiting: [] }
+    choices.set(piece.choice, choice)
+    return piece.type === 'finish' ? [...settled(choice, piece.choice), piece] : taken(choice, piece)
+  }
+  return (data) => read(data).flatMap(ordered)
+}
+
+const taken = (choice: Choice, piece: Spoken): readonly Piece[] => {
+  const { current } = choice
+  if (current !== undefined && piece.type === 'arguments' && piece.index === current.index) {
+    current.text += piece.text
+    return choice.waiting.length > 0 && isWhole(current.text) ? [piece, ...woken(choice)] : [piece]
+  }
+  if (current !== undefined && !isWhole(current.text)) {
+    choice.waiting.push(piece)
+    return []
+  }
+  choice.current = piece.type === 'tool' ? { index: piece.index, text: '' } : undefined
+  return piece.type === 'arguments' ? [] : [piece]
+}
+
+const woken = (choice: Choice): readonly Piece[] => {
+  const { waiting } = choice
+  choice.waiting = []
+  return waiting.flatMap((piece) => taken(choice, piece))
+}
+
+/** Everything that waits; a call without arguments has an empty object of them. */
+const settled = (choice: Choice, number: number): readonly Piece[] => {
+  const pieces: Piece[] = []
+  do {
+    const { current } = choice
+    if (current?.text === '')
+      pieces.push({ type: 'arguments', choice: number, index: current.index, text: '{}' })
+    choice.current = undefined
+    pieces.push(...woken(choice))
+  } while (choice.current !== undefined || choice.waiting.length > 0)
+  return pieces
+}

@@ -1,0 +1,83 @@
+/** A stream from a vendor of one dialect to a caller of another: read into steps, written as the caller's events. */
+import type { Usage } from '../core/usage.ts'
+import type { Piece } from './neutral.ts'
+import { newProgress, type Progress, type StreamRelay } from './relay.ts'
+import type { StreamWriter } from './stream-writer.ts'
+
+const encoder = new TextEncoder()
+
+export const translatedRelay = (
+  read: (data: string) => readonly Piece[],
+  writer: StreamWriter,
+): StreamRelay => {
+  const progress = newProgress()
+  let usage: Usage | undefined
+  const take = (piece: Piece): string => {
+    const { contentEvents, characters, unsaid } = progress
+    note(progress, piece)
+    if (piece.type === 'usage') usage = piece.usage
+    const text = writer.write(piece)
+    progress.unsaid =
+      text !== '' || piece.type === 'finish'
+        ? { events: 0, characters: 0 }
+        : {
+            events: unsaid.events + progress.contentEvents - contentEvents,
+            characters: unsaid.characters + progress.characters - characters,
+          }
+    return text
+  }
+  return {
+    progress,
+    follow: ({ data, bytes }) => {
+      let text = ''
+      if (data === '') text = bytes.length > 0 ? writer.write({ type: 'ping' }) : ''
+      else for (const piece of read(data)) text += take(piece)
+      return text === '' ? undefined : encoder.encode(text)
+    },
+    usage: () => usage,
+    end: writer.end,
+    fail: writer.fail,
+  }
+}
+
+/** Notes what a step brings. The vendor has begun when it says more than its name. */
+const note = (progress: Progress, piece: Piece): void => {
+  switch (piece.type) {
+    case 'start':
+    case 'usage':
+    case 'ping':
+      return
+    case 'text':
+    case 'thinking':
+    case 'refusal':
+    case 'arguments':
+      progress.characters += piece.text.length
+      progress.thought ||= piece.type === 'thinking'
+      progress.contentEvents++
+      break
+    case 'tool':
+      progress.characters += piece.name.length
+      progress.contentEvents++
+      break
+    case 'signature':
+      progress.thought = true
+      break
+    case 'image':
+      progress.contentEvents++
+      break
+    case 'finish':
+      progress.finished = true
+      break
+    case 'blocked':
+      progress.blocked = true
+      break
+    case 'error':
+      progress.error = piece.error
+      break
+    case 'end':
+      progress.done = true
+      break
+    default:
+  }
+  progress.begun = true
+}

@@ -1,0 +1,42 @@
+/** Arranging turns for dialects that want the system's words apart and the speakers in alternation. */
+import type { Conversation, Part, Turn } from './neutral.ts'
+
+type Arranged = {
+  /** What the system says, in order. */
+  readonly system: readonly Part[]
+  /** User and assistant in alternation; neighbours of one role are one turn, results of tools before anything else. */
+  readonly turns: readonly Turn[]
+  /** A system message stood between others and was moved to the front. */
+  readonly moved: boolean
+}
+
+export const arrange = (it: Conversation): Arranged => {
+  const system: Part[] = []
+  const turns: { role: 'user' | 'assistant'; parts: Part[] }[] = []
+  let moved = false
+  for (const turn of it.turns) {
+    if (turn.role === 'system') {
+      if (turns.length > 0) moved = true
+      system.push(...turn.parts)
+      continue
+    }
+    const last = turns.at(-1)
+    if (last?.role === turn.role) last.parts.push(...turn.parts)
+    else turns.push({ role: turn.role, parts: [...turn.parts] })
+  }
+  return { system, turns: turns.map(resultsFirst).filter(({ parts }) => parts.length > 0), moved }
+}
+
+const resultsFirst = (turn: { role: 'user' | 'assistant'; parts: Part[] }): Turn => {
+  if (turn.role === 'assistant') return turn
+  const results = turn.parts.filter((part) => part.type === 'tool_result')
+  return { role: 'user', parts: [...results, ...turn.parts.filter((part) => part.type !== 'tool_result')] }
+}
+
+/** Names of tool calls by id, for dialects whose results name the tool. */
+export const toolNames = (it: Conversation): ReadonlyMap<string, string> =>
+  new Map(
+    it.turns.flatMap(({ parts }) =>
+      parts.flatMap((part): [string, string][] => (part.type === 'tool_call' ? [[part.id, part.name]] : [])),
+    ),
+  )

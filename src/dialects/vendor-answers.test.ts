@@ -1,0 +1,257 @@
+/** What vendors send that the references do not lead one to expect, told to callers of every dialect. */
+import { expect, test } from 'bun:test'
+import { callerIds, clients, type Seen } from '../../test/dialects/clients.ts'
+import { closing, context, type SpokenId, told } from '../../test/dialects/steps.ts'
+import type { JsonObject } from '../core/json-body.ts'
+import type { Speaker } from './dialect.ts'
+import { callerDialects, vendorDialects } from './index.ts'
+import { toolsInOrder } from './tools-in-order.ts'
+import { translatedRelay } from './translate-stream.ts'
+
+const speaker: Speaker = { outputBound: 'max_tokens', takesStreamOptions: true }
+let ids = 0
+
+/** Seen by each dialect's client, whole. */
+const wholeSeen = (vendor: SpokenId, answer: object): readonly (readonly [string, Seen])[] =>
+  callerIds.map((caller) => {
+    const value: JsonObject = JSON.parse(JSON.stringify(answer))
+    const read = vendorDialects[vendor].readReply(value, () => `new_${++ids}`)
+    if (read === undefined) throw new Error('not read')
+    const written = callerDialects[caller].writeReply(
+      { ...read, id: 'id', model: 'm', usage: told.usage },
+      context(),
+    )
+    return [caller, clients[caller].whole(JSON.parse(JSON.stringify(written)))]
+  })
+
+const streamSeen = (vendor: SpokenId, events: readonly object[]): readonly (readonly [string, Seen])[] =>
+  callerIds.map((caller) => {
+    const read = toolsInOrder(vendorDialects[vendor].streamReader(() => `new_${++ids}`, speaker))
+    const relay = translatedRelay(read, callerDialects[caller].streamWriter(context(), false))
+    const out = events.map((event) => {
+      const data = JSON.stringify(event)
+      return relay.follow({ data, bytes: new TextEncoder().encode(data) }) ?? new Uint8Array()
+    })
+    const end =
+      relay.progress.error === undefined
+        ? relay.end(told)
+        : relay.fail({ code: 'upstream_error', message: '' })
+    return [caller, clients[caller].stream(Buffer.concat([...out, closing(end)]))]
+  })
+
+const chatAnswer = (message: object, finish_reason = 'stop') => ({
+  id: 'c',
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }],
+})
+const chatDelta = (delta: object, finish_reason: string | null = null) => ({
+  id: 'c',
+  model: 'm',
+  choices: [{ index: 0, delta, finish_reason }],
+})
+const toolDelta = (...calls: object[]) => chatDelta({ tool_calls: calls })
+const called = (seen: Seen) => seen.tools.map(({ name, args }) => [name, args])
+
+test('content as a list with thoughts in it', () => {
+  const content = [
+    { type: 'thinking', thinking: [{ type: 'text', text: 'hm ' }] },
+    { type: 'text', text: 'yes' },
+  ]
+  for (const [, seen] of wholeSeen('chat', chatAnswer({ content })))
+    expect([seen.thinking, seen.text]).toEqual(['hm ', 'yes'])
+  const events = [
+    chatDelta({ role: 'assistant', content: '' }),
+    chatDelta({ content }),
+    chatDelta({ content: '!' }, 'stop'),
+  ]
+  for (const [, seen] of streamSeen('chat', events))
+    expect([seen.thinking, seen.text]).toEqual(['hm ', 'yes!'])
+})
+
+test('arguments of several calls told by turns', () => {
+  const events = [
+    toolDelta({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":' } }),
+    toolDelta({ index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '' } }),
+    toolDelta(
+      { index: 1, function: { arguments: '{"y":' } },
+      { index: 2, id: 'c', type: 'function', function: { name: 'h', arguments: '' } },
+    ),
+    toolDelta({ index: 0, function: { arguments: '1}' } }),
+    toolDelta({ index: 1, function: { arguments: '2}' } }),
+    chatDelta({}, 'tool_calls'),
+  ]
+  for (const [, seen] of streamSeen('chat', events)) {
+    expect(called(seen)).toEqual([
+      ['f', { x: 1 }],
+      ['g', { y: 2 }],
+      ['h', {}],
+    ])
+    expect(new Set(seen.tools.map(({ id }) => id)).size).toBe(3)
+  }
+})
+
+test('calls that are all numbered 0, that have no id, that start at 1, and that come whole', () => {
+  const call = (index: number, id: string, name: string, text: string) => ({
+    index,
+    ...(id === '' ? { id } : { id }),
+    type: 'function',
+    function: { name, arguments: text },
+  })
+  const shapes = [
+    [toolDelta(call(0, 'a', 'f', '{"x":1}')), toolDelta(call(0, 'b', 'g', '{"y":2}'))],
+    [toolDelta(call(0, '', 'f', '{"x":1}')), toolDelta(call(0, '', 'g', '{"y":2}'))],
+    [toolDelta(call(1, 'a', 'f', '{"x":1}')), toolDelta(call(2, 'b', 'g', '{"y":2}'))],
+    [toolDelta(call(0, 'a', 'f', '{"x":1}'), call(1, 'b', 'g', '{"y":2}'))],
+    [
+      toolDelta(call(0, 'a', 'f', '{"x"')),
+      toolDelta({ index: 0, function: { name: '', arguments: ':1}' } }),
+      toolDelta(call(1, 'b', 'g', '{"y"')),
+      toolDelta({ index: 1, id: '', function: { name: '', arguments: ':2}' } }),
+    ],
+  ]
+  for (const events of shapes)
+    for (const [, seen] of streamSeen('chat', [...events, chatDelta({}, 'stop')]))
+      expect(called(seen)).toEqual([
+        ['f', { x: 1 }],
+        ['g', { y: 2 }],
+      ])
+})
+
+test('an answer that calls a tool ends for it, whatever the vendor says', () => {
+  const tool_calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: '' } }]
+  const finishes = { chat: 'tool_calls', messages: 'tool_use', gemini: 'STOP', responses: 'completed' }
+  for (const [caller, seen] of wholeSeen('chat', chatAnswer({ content: null, tool_calls }))) {
+    expect([caller, seen.finish]).toEqual([caller, finishes[caller as 'chat']])
+    expect(called(seen)).toEqual([['f', {}]])
+  }
+  const older = chatAnswer(
+    { content: null, function_call: { name: 'f', arguments: '{"x":1}' } },
+    'function_call',
+  )
+  for (const [, seen] of wholeSeen('chat', older)) expect(called(seen)).toEqual([['f', { x: 1 }]])
+})
+
+test('a tool without arguments is an empty object to everyone', () => {
+  const block = { type: 'tool_use', id: 't', name: 'f', input: {} }
+  const events = [
+    { type: 'message_start', message: { id: 'm', model: 'm', usage: { input_tokens: 1, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 2 } },
+    { type: 'message_stop' },
+  ]
+  for (const [, seen] of streamSeen('messages', events)) expect(called(seen)).toEqual([['f', {}]])
+  const whole = events.with(1, {
+    type: 'content_block_start',
+    index: 0,
+    content_block: { ...block, input: { x: 1 } },
+  })
+  for (const [, seen] of streamSeen('messages', whole)) expect(called(seen)).toEqual([['f', { x: 1 }]])
+})
+
+test('a message that starts twice is one; another message within the stream is a fault', () => {
+  const start = (id: string) => ({
+    type: 'message_start',
+    message: { id, model: 'm', usage: { input_tokens: 1 } },
+  })
+  const rest = [
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hi' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+    { type: 'message_stop' },
+  ]
+  for (const [, seen] of streamSeen('messages', [start('a'), start('a'), ...rest]))
+    expect(seen.text).toBe('hi')
+  for (const [, seen] of streamSeen('messages', [start('a'), ...rest.slice(0, 2), start('b')]))
+    expect(seen.error).toBeDefined()
+})
+
+test('blocks of kinds that are not known are passed over', () => {
+  const answer = {
+    content: [
+      { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+      { type: 'a_new_kind', text: 1 },
+      { type: 'text', text: 'hi' },
+    ],
+    stop_reason: 'pause_turn',
+  }
+  for (const [, seen] of wholeSeen('messages', answer)) expect(seen.text).toBe('hi')
+})
+
+test('pictures reach every caller', () => {
+  const inlineData = { mimeType: 'image/png', data: 'AAAA' }
+  const answer = {
+    candidates: [{ content: { parts: [{ text: 'see' }, { inlineData }] }, finishReason: 'STOP' }],
+  }
+  for (const [, seen] of [...wholeSeen('gemini', answer), ...streamSeen('gemini', [answer])])
+    expect([seen.text, seen.images]).toEqual(['see', ['data:image/png;base64,AAAA']])
+  const images = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }]
+  for (const [, seen] of [
+    ...wholeSeen('chat', chatAnswer({ content: 'see', images })),
+    ...streamSeen('chat', [chatDelta({ content: 'see' }), chatDelta({ images }, 'stop')]),
+  ])
+    expect([seen.text, seen.images]).toEqual(['see', ['data:image/png;base64,AAAA']])
+})
+
+test.each([
+  ['MAX_TOKENS', 'length', 'max_tokens', 'MAX_TOKENS', 'max_output_tokens'],
+  ['SAFETY', 'content_filter', 'refusal', 'SAFETY', 'content_filter'],
+  ['PROHIBITED_CONTENT', 'content_filter', 'refusal', 'SAFETY', 'content_filter'],
+  ['MODEL_ARMOR', 'content_filter', 'refusal', 'SAFETY', 'content_filter'],
+  ['OTHER', 'stop', 'end_turn', 'STOP', 'completed'],
+])('a candidate that ends with %s and has no parts', (finishReason, chat, messages, gemini, responses) => {
+  const expected = [chat, messages, gemini, responses]
+  const answer = { candidates: [{ content: { role: 'model' }, finishReason }] }
+  expect(wholeSeen('gemini', answer).map(([, seen]) => seen.finish)).toEqual(expected)
+  expect(streamSeen('gemini', [answer]).map(([, seen]) => seen.finish)).toEqual(expected)
+})
+
+test('two answers to one call, in the dialects that can say so', () => {
+  const chunk = (index: number, content: string, finish_reason: string | null = null) => ({
+    id: 'c',
+    model: 'm',
+    choices: [{ index, delta: { content }, finish_reason }],
+  })
+  const events = [chunk(0, 'a'), chunk(1, 'x'), chunk(0, 'b', 'stop'), chunk(1, 'y', 'length')]
+  const read = vendorDialects.chat.streamReader(() => 'new', speaker)
+  const relay = translatedRelay(read, callerDialects.gemini.streamWriter(context(), true))
+  const out = events.map((event) => relay.follow({ data: JSON.stringify(event), bytes: new Uint8Array() }))
+  const text = Buffer.concat([
+    ...out.map((one) => one ?? new Uint8Array()),
+    closing(relay.end(told)),
+  ]).toString()
+  const candidates = JSON.parse(text).flatMap((one: any) => one.candidates)
+  const said = (index: number) =>
+    candidates
+      .filter((one: any) => one.index === index)
+      .flatMap((one: any) => one.content.parts.map((part: any) => part.text))
+      .join('')
+  expect([said(0), said(1)]).toEqual(['ab', 'xy'])
+  expect(candidates.slice(-2).map((one: any) => one.finishReason)).toEqual(['STOP', 'MAX_TOKENS'])
+  for (const [caller, seen] of streamSeen('chat', events)) expect([caller, seen.text]).toEqual([caller, 'ab'])
+})
+
+test('probabilities of tokens go both ways', () => {
+  const logprobs = {
+    content: [
+      { token: 'a', logprob: -0.5, bytes: null, top_logprobs: [{ token: 'b', logprob: -1, bytes: null }] },
+    ],
+  }
+  const reply = {
+    id: 'i',
+    model: 'm',
+    choices: [{ parts: [{ type: 'text' as const, text: 'a' }], finish: 'stop' as const, logprobs }],
+    usage: told.usage,
+  }
+  const value = JSON.parse(JSON.stringify(callerDialects.gemini.writeReply(reply, context())))
+  expect(vendorDialects.gemini.readReply(value, () => 'new')?.choices[0]?.logprobs).toEqual(logprobs)
+  const [step] = vendorDialects.gemini
+    .streamReader(
+      () => 'new',
+      speaker,
+    )(JSON.stringify(value))
+    .filter(({ type }) => type === 'logprobs')
+  expect(step).toEqual({ type: 'logprobs', choice: 0, logprobs })
+})

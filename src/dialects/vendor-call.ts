@@ -1,0 +1,34 @@
+/** A call on its way to a vendor of another dialect: what the translation must know, and what it gives. */
+import type { JsonObject } from '../core/json-body.ts'
+import type { Model } from '../core/model.ts'
+import { invalid, type Refusal } from '../core/refusal.ts'
+
+/** How one vendor wants its requests, where vendors of a dialect differ. */
+export type Taste = {
+  /** Chat completions: the member that bounds the output. */
+  readonly outputBound: 'max_tokens' | 'max_completion_tokens'
+  /** Chat completions: whether `stream_options.include_usage` may be sent. */
+  readonly takesStreamOptions: boolean
+  /** Value of `service_tier` for the discounted family. */
+  readonly cheaperTier?: string
+  /** Chat completions: the vendor wants its reasoning back between the calls of a tool loop. */
+  readonly takesReasoningBack?: boolean
+}
+
+export type Target = {
+  readonly model: Model
+  readonly taste: Taste
+  /** The bound that was priced; undefined leaves the caller's own, or none. */
+  readonly outputBound: number | undefined
+  readonly stream: boolean
+}
+
+export type Encoded = {
+  readonly body: JsonObject
+  /** What could not be carried and does not change the meaning; the caller is told. */
+  readonly dropped: readonly string[]
+}
+
+/** The 400 for what the vendor's dialect cannot say: to leave it out would answer another question. */
+export const meaningLost = (param: string, what: string): Refusal =>
+  invalid(param, `The model's vendor cannot take ${what}; leave it out or choose another model.`)

@@ -1,0 +1,20 @@
+/**
+ * Azure OpenAI: speaks chat completions below the operator's own resource, whose address must be set
+ * (`AZURE_BASE_URL=https://<resource>.openai.azure.com/openai/v1`); models are named by deployment.
+ * Source: Azure OpenAI in Microsoft Foundry Models, "v1 API".
+ */
+import type { Vendor } from './vendor.ts'
+
+export const azure = {
+  id: 'azure',
+  name: 'Azure OpenAI',
+  keyVariable: 'AZURE_API_KEY',
+  alsoNeeds: 'AZURE_BASE_URL',
+  baseUrl: '',
+  surfaces: ['chat', 'embeddings'],
+  auth: 'api-key',
+  outputBound: 'max_completion_tokens',
+  takesStreamOptions: true,
+  cancel: 'stop',
+  catalogue: { prices: 'azure', limits: 'azure' },
+} satisfies Vendor
