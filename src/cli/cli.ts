@@ -1,8 +1,11 @@
 /** The command line: `turnpike serve` and what an operator does to keys, wallets and the ledger. */
 import { Command } from 'commander'
+import { messageOf } from '../core/message-of.ts'
 import { readConfig } from './config.ts'
+import { creditCommands } from './credit-commands.ts'
 import { firstStart } from './first-start.ts'
 import { keyCommands } from './key-commands.ts'
+import { receiptCommands } from './receipt-commands.ts'
 import { auditCommand, chargeCommand, modelsCommand, usageCommand } from './report-commands.ts'
 import { Failed, say, withDatabase } from './run-command.ts'
 import { serve } from './serve.ts'
@@ -34,6 +37,8 @@ export const run = async (args: readonly string[]): Promise<void> => {
     })
   keyCommands(program)
   walletCommands(program)
+  creditCommands(program)
+  receiptCommands(program)
   usageCommand(program)
   auditCommand(program)
   chargeCommand(program)
@@ -41,16 +46,14 @@ export const run = async (args: readonly string[]): Promise<void> => {
   try {
     await program.parseAsync([...args], { from: 'user' })
   } catch (error) {
-    process.stderr.write(`turnpike: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`turnpike: ${messageOf(error)}\n`)
     if (
       !(error instanceof BadSetting) &&
       !(error instanceof Failed) &&
       error instanceof Error &&
       error.cause !== undefined
     )
-      process.stderr.write(
-        `  because: ${error.cause instanceof Error ? error.cause.message : String(error.cause)}\n`,
-      )
+      process.stderr.write(`  because: ${messageOf(error.cause)}\n`)
     process.exit(error instanceof BadSetting ? 2 : 1)
   }
 }

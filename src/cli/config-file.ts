@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { BadSetting, type Environment, settingOf } from './settings.ts'
+import { x402Shape } from './x402-config.ts'
 
 const usd = z.union([z.string(), z.number()]).transform(String)
 const rates = {
@@ -36,15 +37,32 @@ const model = z.strictObject({
     .optional(),
 })
 const vendor = z.strictObject({
-  keys: z.union([z.string().min(1), z.array(z.string().min(1))]).optional(),
+  keys: z
+    .union([
+      z.string().min(1),
+      z.array(
+        z.union([
+          z.string().min(1),
+          z.strictObject({
+            key: z.string().min(1),
+            weight: z.number().positive().max(1_000).optional(),
+            priority: z.int().nonnegative().max(999).optional(),
+          }),
+        ]),
+      ),
+    ])
+    .optional(),
   base_url: z.string().optional(),
+  speaks: z.enum(['chat', 'messages', 'gemini']).optional(),
   models: z.record(z.string().min(1), model).optional(),
 })
 const file = z.strictObject({
   vendors: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,30}$/), vendor).optional(),
   prices: z.record(z.string().min(1), z.strictObject(rates)).optional(),
+  failover: z.record(z.string().min(1), z.array(z.string().min(1)).min(1)).optional(),
   markup: usd.optional(),
   discount: usd.optional(),
+  x402: x402Shape.optional(),
 })
 
 export type ConfigFile = z.infer<typeof file>
@@ -79,7 +97,12 @@ export const parseConfigFile = (text: string, path: string, environment: Environ
   throw new BadSetting(`${path}: ${where}: ${issue?.message ?? 'invalid'}${hint(issue)}`)
 }
 
-const known = [...Object.keys(file.shape), ...Object.keys(vendor.shape), ...Object.keys(model.shape)]
+const known = [
+  ...Object.keys(file.shape),
+  ...Object.keys(vendor.shape),
+  ...Object.keys(model.shape),
+  ...Object.keys(x402Shape.shape),
+]
 
 /** The known name that is nearest to an unknown one. */
 const hint = (issue: z.core.$ZodIssue | undefined): string => {

@@ -1,18 +1,9 @@
 /** Every bad setting is one line that names it; good ones are read exactly. */
+
 import { expect, test } from 'bun:test'
+import { messageOf } from '../../test/cli/bad-setting.ts'
 import { readConfig } from './config.ts'
 import { parseConfigFile } from './config-file.ts'
-import { BadSetting } from './settings.ts'
-
-const messageOf = (work: () => unknown): string => {
-  try {
-    work()
-    return 'accepted'
-  } catch (error) {
-    if (!(error instanceof BadSetting)) throw error
-    return error.message
-  }
-}
 
 test.each([
   [{ PORT: '70000' }, "PORT must be a number from 0 to 65535, not '70000'"],
@@ -38,6 +29,18 @@ test.each([
   [
     { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'https://a:b@x/v1' },
     'OPENAI_BASE_URL must not hold credentials or a query',
+  ],
+  [
+    { STRIPE_WEBHOOK_SECRET: 'whsec_a_secret' },
+    'STRIPE_WEBHOOK_SECRET is of no use without STRIPE_SECRET_KEY',
+  ],
+  [
+    { STRIPE_SECRET_KEY: 'secret', STRIPE_WEBHOOK_SECRET: 'whsec_a_secret' },
+    'STRIPE_SECRET_KEY must be a key such as sk_live_… or rk_test_…',
+  ],
+  [
+    { STRIPE_SECRET_KEY: 'sk_test_a', STRIPE_WEBHOOK_SECRET: 'whsec_a_secret,' },
+    'STRIPE_WEBHOOK_SECRET must be a secret such as whsec_…, or several with commas between',
   ],
   [{ TURNPIKE_CONFIG: 'nowhere.yaml' }, "TURNPIKE_CONFIG names 'nowhere.yaml', which does not exist"],
 ])('%j → %s', (environment, message) => {
@@ -69,4 +72,47 @@ test('keys and addresses come from the environment, several keys by commas, and 
   expect(config.vendors.map(({ vendor }) => vendor.id)).toEqual(['openai', 'groq'])
   for (const text of [JSON.stringify(config.vendors), Bun.inspect(config.vendors), String(openai?.secrets)])
     expect(text).not.toContain('key-a')
+})
+
+test('Stripe is off without the secret of its webhook, and its secrets are not shown', () => {
+  expect(readConfig({ STRIPE_SECRET_KEY: 'sk_test_a' }).stripe).toBeUndefined()
+  const { stripe } = readConfig({
+    STRIPE_SECRET_KEY: 'sk_test_a',
+    STRIPE_WEBHOOK_SECRET: 'whsec_aaa,whsec_bbb',
+  })
+  expect(stripe?.webhookSecrets.map((secret) => secret.reveal())).toEqual(['whsec_aaa', 'whsec_bbb'])
+  expect([stripe?.baseUrl, stripe?.returnUrl]).toEqual(['https://api.stripe.com', undefined])
+  expect(`${JSON.stringify(stripe)}${Bun.inspect(stripe)}`).not.toMatch(/sk_test|whsec/)
+})
+
+const cloud = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'secret' }
+
+test('cloud vendors are on when all they need is set', () => {
+  const ids = (environment: Record<string, string>) =>
+    readConfig(environment).vendors.map(({ vendor }) => vendor.id)
+  expect(ids(cloud)).toEqual(['bedrock'])
+  expect(ids({ AWS_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: 'token' })).toEqual(['bedrock'])
+  // Access keys and service accounts alone are there for other ends.
+  expect(ids({ ...cloud, AWS_REGION: '' })).toEqual([])
+  expect(ids({ GOOGLE_APPLICATION_CREDENTIALS: '/nowhere' })).toEqual([])
+  expect(readConfig(cloud).vendors[0]?.baseUrl).toBe('https://bedrock-runtime.eu-west-1.amazonaws.com')
+})
+
+test.each([
+  [{ AWS_BEARER_TOKEN_BEDROCK: 'token' }, 'AWS_REGION is missing: Amazon Bedrock has an address a region'],
+  [
+    { AWS_REGION: 'x', AWS_ACCESS_KEY_ID: 'AKID' },
+    'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set together',
+  ],
+  [
+    { VERTEX_PROJECT: 'p' },
+    "GOOGLE_APPLICATION_CREDENTIALS is missing: VERTEX_PROJECT needs a service account's file",
+  ],
+  [
+    { VERTEX_PROJECT: 'p', GOOGLE_APPLICATION_CREDENTIALS: '/nowhere' },
+    "GOOGLE_APPLICATION_CREDENTIALS names '/nowhere', which cannot be read",
+  ],
+  [{ AZURE_API_KEY: 'k' }, 'AZURE_BASE_URL is missing: Azure OpenAI has no common address'],
+] as const)('cloud settings %j', (environment, message) => {
+  expect(messageOf(() => readConfig(environment))).toBe(message)
 })

@@ -1,35 +1,48 @@
 /** Environment and turnpike.yaml → one checked configuration. Any bad setting is one line that names it. */
-
+import { type Block, readBlock } from '../core/address.ts'
 import type { LogLevel } from '../core/log.ts'
 import type { Capability, Model, Rates } from '../core/model.ts'
 import { type Nano, nanoFromDecimal, picoFromPerMillion } from '../core/money.ts'
 import { Secret } from '../core/secret.ts'
+import { DAY_MS } from '../core/time.ts'
 import type { GatewayOptions } from '../gateway/gateway.ts'
+import type { StripeSettings } from '../payment/stripe.ts'
+import type { X402Options } from '../payment/x402/offer.ts'
 import { vendors } from '../vendors/index.ts'
 import { ownAddress } from '../vendors/own-address.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 import type { Vendor } from '../vendors/vendor.ts'
+import { cloudVendors } from './cloud-vendors.ts'
 import { type ConfigFile, type FileModel, type FileRates, readConfigFile } from './config-file.ts'
 import { BadSetting, type Environment, numberOf, settingOf } from './settings.ts'
+import { x402OptionsOf } from './x402-config.ts'
 
 export type Config = {
   readonly host: string
   readonly port: number
   readonly databaseUrl: string
+  /** The journal's folder; undefined when it is off or the ledger is local. */
+  readonly journal: string | undefined
   readonly workers: number
   readonly secret: string | undefined
   readonly firstFund: Nano
   readonly drainMs: number
   readonly discover: boolean
   readonly logLevel: LogLevel
+  readonly receipts: { readonly mode: 'header' | 'on-demand' | 'off'; readonly issuer: string }
   readonly gateway: GatewayOptions
+  readonly stripe: StripeSettings | undefined
   readonly vendors: readonly VendorSetup[]
   /** Vendors that are off, with the variable that turns each on. */
   readonly off: readonly { readonly id: string; readonly variable: string }[]
   readonly models: readonly Model[]
   readonly overrides: Readonly<Record<string, Rates>>
+  /** Equals of a model at other vendors, by its id, in order. */
+  readonly failover: Readonly<Record<string, readonly string[]>>
   readonly markup: string
   readonly discount: string
+  /** Payments call by call, if they are set up. */
+  readonly x402: X402Options | undefined
 }
 
 /** Reads and checks everything. Throws BadSetting. */
@@ -43,50 +56,118 @@ export const readConfig = (environment: Environment): Config => {
     host: settingOf(environment, 'HOST'),
     port: numberOf(environment, 'PORT'),
     databaseUrl: settingOf(environment, 'DATABASE_URL'),
+    journal: journalOf(environment),
     workers: numberOf(environment, 'WORKERS'),
     secret: settingOf(environment, 'TURNPIKE_SECRET') || undefined,
     firstFund: amountOf(environment, 'FIRST_FUND_USD'),
     drainMs: seconds('DRAIN_SECONDS'),
     discover: settingOf(environment, 'DISCOVER') === 'on',
     logLevel: levelOf(settingOf(environment, 'LOG')),
+    receipts: {
+      mode: receiptModeOf(settingOf(environment, 'RECEIPTS')),
+      issuer: settingOf(environment, 'RECEIPT_ISSUER'),
+    },
     gateway: {
       creditNano: amountOf(environment, 'CREDIT_USD') || bad('CREDIT_USD must be a decimal amount above 0'),
       planRpm: numberOf(environment, 'PLAN_RPM'),
       bodyBytesMax: numberOf(environment, 'BODY_BYTES_MAX'),
       openCallsMax: numberOf(environment, 'OPEN_CALLS_MAX'),
+      discountOpenMax: numberOf(environment, 'DISCOUNT_OPEN_MAX'),
       timeouts: {
         firstByteMs: seconds('FIRST_BYTE_SECONDS'),
         idleMs: seconds('IDLE_SECONDS'),
         totalMs: seconds('TOTAL_SECONDS'),
       },
+      trustedProxies: blocksOf(settingOf(environment, 'TRUSTED_PROXIES')),
+      trial: trialOf(environment),
+      referral: referralOf(environment),
     },
+    stripe: stripeOf(environment),
     vendors: setups,
     off: vendors
       .filter(({ id }) => !on.has(id))
-      .map(({ id, keyVariable }) => ({ id, variable: keyVariable })),
+      .map(({ id, keyVariable, alsoNeeds }) => ({
+        id,
+        variable: alsoNeeds === undefined ? keyVariable : `${keyVariable} with ${alsoNeeds}`,
+      })),
     models: Object.entries(file.vendors ?? {}).flatMap(([id, entry]) =>
       Object.entries(entry.models ?? {}).map(([name, model]) => modelOf(id, name, model)),
     ),
     overrides: Object.fromEntries(
       Object.entries(file.prices ?? {}).map(([id, rates]) => [id, ratesOf(rates, `prices.${id}`)]),
     ),
+    failover: file.failover ?? {},
     markup: factorOf('markup', file.markup ?? '1'),
     discount: factorOf('discount', file.discount ?? '0.5'),
+    x402: file.x402 === undefined ? undefined : x402OptionsOf(file.x402),
   }
   if (config.workers > 1 && config.databaseUrl.startsWith('sqlite:'))
     bad('WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite')
   return config
 }
 
+const journalOf = (environment: Environment): string | undefined => {
+  const folder = settingOf(environment, 'JOURNAL')
+  return folder === 'off' || settingOf(environment, 'DATABASE_URL').startsWith('sqlite:') ? undefined : folder
+}
+
 const bad = (message: string): never => {
   throw new BadSetting(message)
+}
+
+/** Off without the secret of the webhook: what was paid could not be heard of. */
+const stripeOf = (environment: Environment): StripeSettings | undefined => {
+  const key = settingOf(environment, 'STRIPE_SECRET_KEY')
+  const secrets = settingOf(environment, 'STRIPE_WEBHOOK_SECRET')
+  if (secrets === '') return undefined
+  if (key === '') bad('STRIPE_WEBHOOK_SECRET is of no use without STRIPE_SECRET_KEY')
+  return {
+    key: new Secret(key),
+    webhookSecrets: secrets.split(',').map((secret) => new Secret(secret)),
+    baseUrl: settingOf(environment, 'STRIPE_BASE_URL'),
+    returnUrl: settingOf(environment, 'STRIPE_RETURN_URL') || undefined,
+  }
 }
 
 const levelOf = (text: string): LogLevel =>
   (['call', 'info', 'warn', 'error', 'off'] as const).find((level) => level === text) ?? 'call'
 
-const amountOf = (environment: Environment, name: 'CREDIT_USD' | 'FIRST_FUND_USD'): Nano =>
-  nanoFromDecimal(settingOf(environment, name)) ?? bad(`${name} must be a decimal amount`)
+const receiptModeOf = (text: string): Config['receipts']['mode'] =>
+  (['header', 'on-demand', 'off'] as const).find((mode) => mode === text) ?? 'header'
+
+const trialOf = (environment: Environment): GatewayOptions['trial'] => {
+  const lifeMs = numberOf(environment, 'TRIAL_DAYS') * DAY_MS
+  return {
+    amount: amountOf(environment, 'TRIAL_USD'),
+    dailyAmount: amountOf(environment, 'TRIAL_DAILY_USD'),
+    lifeMs,
+    // What is left of a trial goes back to the house when it ends, so the next one cannot begin before.
+    againMs: Math.max(lifeMs, numberOf(environment, 'TRIAL_AGAIN_DAYS') * DAY_MS),
+  }
+}
+
+const referralOf = (environment: Environment): GatewayOptions['referral'] => ({
+  referrerAmount: amountOf(environment, 'REFERRER_USD'),
+  claimantAmount: amountOf(environment, 'REFERRED_USD'),
+})
+
+const blocksOf = (list: string): readonly Block[] =>
+  list
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .map(
+      (text) =>
+        readBlock(text) ??
+        bad(
+          `TRUSTED_PROXIES must hold addresses or blocks such as 10.0.0.0/8, no IPv4-mapped ones and not the whole Internet; '${text}' is none`,
+        ),
+    )
+
+const amountOf = (
+  environment: Environment,
+  name: 'CREDIT_USD' | 'FIRST_FUND_USD' | 'TRIAL_USD' | 'TRIAL_DAILY_USD' | 'REFERRER_USD' | 'REFERRED_USD',
+): Nano => nanoFromDecimal(settingOf(environment, name)) ?? bad(`${name} must be a decimal amount`)
 
 /** `1.15` or `15%`: a factor as a decimal text. */
 const factorOf = (name: string, text: string): string => {
@@ -103,35 +184,52 @@ const factorOf = (name: string, text: string): string => {
 const vendorSetups = (file: ConfigFile, environment: Environment): readonly VendorSetup[] => {
   const entries = file.vendors ?? {}
   const builtIn = vendors.flatMap((vendor): VendorSetup[] => {
+    if (vendor.id === 'bedrock' || vendor.id === 'vertex') return []
     const entry = entries[vendor.id]
     const baseUrl = addressOf(vendor, entry?.base_url, environment)
-    const secrets = secretsOf(entry?.keys, environment[vendor.keyVariable])
-    return secrets.length === 0 ? [] : [{ vendor, baseUrl, secrets }]
+    const keys = keysOf(entry?.keys, environment[vendor.keyVariable])
+    if (keys.secrets.length === 0) return []
+    if (baseUrl === '')
+      return bad(`${vendor.id.toUpperCase()}_BASE_URL is missing: ${vendor.name} has no common address`)
+    return [{ vendor, baseUrl, ...keys }]
   })
   const own = Object.entries(entries).flatMap(([id, entry]): VendorSetup[] => {
     if (vendors.some((vendor) => vendor.id === id) || id === 'local') return []
     if (entry.base_url === undefined)
       return bad(`vendors.${id}.base_url is missing: '${id}' is not a known vendor, so its address is needed`)
-    const vendor = ownAddress(id, checkedUrl(`vendors.${id}.base_url`, entry.base_url))
+    const vendor = ownAddress(id, checkedUrl(`vendors.${id}.base_url`, entry.base_url), entry.speaks)
     return [
       {
         vendor,
         baseUrl: addressOf(vendor, entry.base_url, environment),
-        secrets: secretsOf(entry.keys, environment[vendor.keyVariable]),
+        ...keysOf(entry.keys, environment[vendor.keyVariable]),
       },
     ]
   })
-  return [...builtIn, ...own]
+  const cloud = cloudVendors(environment, (vendor) =>
+    addressOf(vendor, entries[vendor.id]?.base_url, environment),
+  )
+  return [...builtIn, ...cloud, ...own]
 }
 
-const secretsOf = (
-  listed: string | string[] | undefined,
+type Keys = Pick<VendorSetup, 'secrets' | 'weights' | 'priorities'>
+
+/** The keys of a vendor, listed in the file and in the variable, each once. */
+const keysOf = (
+  listed: NonNullable<ConfigFile['vendors']>[string]['keys'],
   variable: string | undefined,
-): readonly Secret[] => {
-  const texts = [...(listed === undefined ? [] : [listed].flat()), ...(variable ?? '').split(',')]
-  return [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))].map(
-    (text) => new Secret(text),
+): Keys => {
+  const entries = [...(listed === undefined ? [] : [listed].flat()), ...(variable ?? '').split(',')].map(
+    (entry) => (typeof entry === 'string' ? { key: entry.trim() } : { ...entry, key: entry.key.trim() }),
   )
+  const keys = [
+    ...new Map(entries.filter(({ key }) => key !== '').map((entry) => [entry.key, entry])).values(),
+  ]
+  return {
+    secrets: keys.map(({ key }) => new Secret(key)),
+    weights: keys.map((entry) => ('weight' in entry ? (entry.weight ?? 1) : 1)),
+    priorities: keys.map((entry) => ('priority' in entry ? (entry.priority ?? 0) : 0)),
+  }
 }
 
 const addressOf = (vendor: Vendor, listed: string | undefined, environment: Environment): string => {

@@ -3,7 +3,7 @@ import type { Store } from '../store/port.ts'
 import type { Config } from './config.ts'
 import { type Hash, newToken, prefixOf } from './parts.ts'
 
-export const OPERATOR_ORG = 'operator'
+const OPERATOR_ORG = 'operator'
 export const OPERATOR_WALLET = 'wal_operator'
 const FIRST_KEY = 'key_first'
 

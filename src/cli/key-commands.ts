@@ -4,7 +4,7 @@ import { untilKnown } from '../book/heartbeat.ts'
 import { openNudge } from '../book/nudge.ts'
 import { type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
 import { type Instant, systemClock } from '../core/time.ts'
-import type { KeyChange } from '../store/port.ts'
+import type { KeyChange } from '../store/tenancy-port.ts'
 import type { Key, Limits } from '../tenancy/key.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { newId, newToken, prefixOf } from './parts.ts'
@@ -17,13 +17,15 @@ export const keyCommands = (program: Command): void => {
   limitOptions(key.command('create').description('make a key for a wallet'))
     .requiredOption('--label <text>', 'who uses it')
     .option('--wallet <id>', 'the wallet that pays', OPERATOR_WALLET)
-    .action((options: LimitOptions & { label: string; wallet: string }) =>
+    .option('--sub-wallet <id>', 'bind the key to a sub-wallet of that wallet')
+    .action((options: LimitOptions & { label: string; wallet: string; subWallet?: string }) =>
       withDatabase((database) => create(database, options)),
     )
   limitOptions(key.command('child').description('make a key under a reseller’s key, billed to its wallet'))
     .requiredOption('--label <text>', 'who uses it')
     .requiredOption('--parent <key>', 'the reseller’s key: id, prefix or token')
-    .action((options: LimitOptions & { label: string; parent: string }) =>
+    .option('--sub-wallet <id>', 'bind the key to a sub-wallet of the reseller’s wallet')
+    .action((options: LimitOptions & { label: string; parent: string; subWallet?: string }) =>
       withDatabase(async (database) => {
         const parent = await find(database, options.parent)
         return create(database, { ...options, wallet: parent.walletId, parentId: parent.id })
@@ -68,11 +70,13 @@ const limitOptions = (command: Command): Command =>
     .option('--stop-at <usd>', 'amount to leave in the wallet')
     .option('--json', 'for programs')
 
-type NewKeyOptions = LimitOptions & { label: string; wallet: string; parentId?: string }
+type NewKeyOptions = LimitOptions & { label: string; wallet: string; parentId?: string; subWallet?: string }
 
 const create = async ({ store, hash }: Database, options: NewKeyOptions): Promise<void> => {
   if ((await store.wallet(options.wallet)) === undefined)
     throw new Failed(`there is no wallet '${options.wallet}'; 'turnpike wallet list' shows them`)
+  if (options.subWallet !== undefined && !(await hasSub(store, options.wallet, options.subWallet)))
+    throw new Failed(`the wallet '${options.wallet}' has no sub-wallet '${options.subWallet}'`)
   const token = newToken()
   const { spendCap, monthlyCap, rpm, stopAt } = changeOf(options)
   const limits: Limits = {
@@ -88,6 +92,7 @@ const create = async ({ store, hash }: Database, options: NewKeyOptions): Promis
     orgId: wallet?.orgId ?? '',
     walletId: options.wallet,
     ...(options.parentId === undefined ? {} : { parentId: options.parentId }),
+    ...(options.subWallet === undefined ? {} : { subBudget: options.subWallet }),
     label: options.label,
     prefix: prefixOf(token),
     limits,
@@ -98,6 +103,10 @@ const create = async ({ store, hash }: Database, options: NewKeyOptions): Promis
     `${token}\n\nThis key is shown only now. Its id is ${made.id}.\n`,
   )
 }
+
+/** Seen as a key without a maker sees it: all of the wallet's. */
+const hasSub = async (store: Database['store'], walletId: string, id: string): Promise<boolean> =>
+  (await store.subWallet({ id: '', walletId, ancestors: [] }, id)) !== undefined
 
 const list = async ({ store }: Database, json: boolean | undefined): Promise<void> => {
   const keys = await store.keys()
@@ -199,6 +208,7 @@ const shown = (key: Key) => ({
   prefix: key.prefix,
   wallet: key.walletId,
   parent: key.ancestors[0] ?? null,
+  sub_wallet: key.subBudget ?? null,
   spend_cap_usd: usd(key.limits.spendCap),
   monthly_cap_usd: usd(key.limits.monthlyCap),
   rpm_limit: key.limits.rpm ?? null,

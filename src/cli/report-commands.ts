@@ -1,13 +1,13 @@
-/** `turnpike usage`, `audit` and `models`: what was used, whether the books hold, what is sold. */
+/** `turnpike usage`, `audit`, `models` and `charge`: what was used, whether the books hold, what is sold, what a call cost. */
 import type { Command } from 'commander'
 import { usdNumber } from '../core/money.ts'
+import { DAY_MS } from '../core/time.ts'
 import { modelListing } from '../pricing/model-listing.ts'
 import { readConfig } from './config.ts'
 import { Failed, say, tableOf, withDatabase } from './run-command.ts'
 import { soldBy } from './sold.ts'
 
 const groups = ['day', 'model', 'key'] as const
-const DAY_MS = 86_400_000
 
 type UsageOptions = { from?: string; to?: string; by: string; key?: string; json?: boolean }
 

@@ -1,4 +1,5 @@
 /** What the commands share: a database for as long as one runs, and answers for people or, with --json, for programs. */
+import { messageOf } from '../core/message-of.ts'
 import type { Store } from '../store/port.ts'
 import { type Config, readConfig } from './config.ts'
 import { type Hash, openHash, openStoreOf } from './parts.ts'
@@ -12,9 +13,7 @@ export type Database = { readonly store: Store; readonly hash: Hash; readonly co
 export const withDatabase = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
   const config = readConfig(process.env)
   const store = await openStoreOf(config).catch((cause: unknown) => {
-    throw new Failed(
-      `the database of DATABASE_URL cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`,
-    )
+    throw new Failed(`the database of DATABASE_URL cannot be opened: ${messageOf(cause)}`)
   })
   try {
     return await work({ store, hash: await openHash(store, config), config })

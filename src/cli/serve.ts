@@ -3,11 +3,15 @@ import { createBook } from '../book/book.ts'
 import { openNudge } from '../book/nudge.ts'
 import { createLog } from '../core/log.ts'
 import { systemClock } from '../core/time.ts'
-import { createGateway } from '../gateway/gateway.ts'
-import { createApp } from '../http/app.ts'
+import { createGateway, type Parts } from '../gateway/gateway.ts'
+import { openReceiptKeys } from '../gateway/receipt-keys.ts'
+import { keepAlerting } from '../gateway/wallet-alerts.ts'
+import { listen } from '../http/listen.ts'
+import { keepMonthsClosed } from '../payment/close-months.ts'
+import { systemWebhooks } from '../transport/webhook.ts'
 import type { Config } from './config.ts'
 import { firstStart } from './first-start.ts'
-import { awaitStore, openHash } from './parts.ts'
+import { awaitStore, openHash, openJournal, stripeFor, x402For } from './parts.ts'
 import { type Sold, soldBy } from './sold.ts'
 
 /** A second signal ends the process after this long, whatever is open. */
@@ -30,39 +34,40 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
     random: Math.random,
     log,
     nudge,
+    journal: await openJournal(store, config, { instance, log }),
     longestCallMs,
   })
   await book.start()
+  const x402 = await x402For(config, { store, log, hash })
   const gateway = createGateway({
     store,
     book,
     catalogue: sold.catalogue,
     vendors: sold.vendors,
+    failover: sold.failover,
+    stripe: await stripeFor(config, store, log),
+    x402,
     options: config.gateway,
     clock: systemClock,
     log,
     instance,
     hash,
+    ...(await receiptsOf(config, { store, hash, clock: systemClock, log })),
     newCallId: () => Bun.randomUUIDv7(),
     random: Math.random,
   })
-  const server = Bun.serve({
-    hostname: config.host,
-    port: config.port,
-    reusePort: shared,
-    // Streams may be silent for long; the deadlines of a call are its own.
-    idleTimeout: 0,
-    maxRequestBodySize: config.gateway.bodyBytesMax + 1024,
-    fetch: createApp(gateway).fetch,
-    error: () =>
-      Response.json(
-        { error: { message: 'The server failed.', type: 'server_error', code: 'internal_error' } },
-        { status: 500 },
-      ),
-  })
+  const stopClosing = keepMonthsClosed({ store, clock: systemClock, log })
+  const stopAlerts = keepAlerting(
+    { store, clock: systemClock, log, hash, webhooks: systemWebhooks },
+    Math.random,
+  )
+  const server = listen(gateway, { hostname: config.host, port: config.port, shared })
   log.info('listening', { instance })
   onFirstSignal(() => {
     log.info('draining', { instance })
+    stopClosing()
+    stopAlerts()
+    x402?.stop()
     // New calls are refused from here on; those that run end well, and their leases go back.
     return book
       .drain(config.drainMs)
@@ -73,6 +78,15 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
   process.stdout.write(greeting(config, sold, `http://${config.host}:${server.port}`, token))
   await new Promise<never>(() => undefined)
 }
+
+/** The gateway's part that issues receipts, or nothing when they are off. */
+const receiptsOf = async (
+  { receipts: { mode, issuer } }: Config,
+  parts: Parameters<typeof openReceiptKeys>[0],
+): Promise<Pick<Parts, 'receipts'>> =>
+  mode === 'off'
+    ? {}
+    : { receipts: { keys: await openReceiptKeys(parts), issuer, inAnswers: mode === 'header' } }
 
 /** The first signal drains and ends the process; a second one shortens the wait. */
 const onFirstSignal = (drain: () => Promise<unknown>): void => {
@@ -101,6 +115,11 @@ const greeting = (config: Config, sold: Sold, address: string, token: string | u
     `    -d '{"model":"local/echo-1","messages":[{"role":"user","content":"Hello"}]}'`,
     '',
     `Vendors on: ${[...sold.vendors.keys()].join(', ')}  (${sold.catalogue.list().length} models; local/ is a deterministic built-in, not an AI)`,
+    ...(config.x402 === undefined
+      ? []
+      : [
+          `x402 payments: ${config.x402.offers.map(({ name, network }) => `${name} on ${network}`).join(', ')}`,
+        ]),
     `To turn on more, set: ${config.off.map(({ variable }) => variable).join(', ') || 'all are on'}`,
     '',
   ]

@@ -1,14 +1,17 @@
 /** The settings table: every environment variable, its default and what it means. docs/settings.md is generated from it. */
 
-export type Setting = {
+type Setting = {
   readonly name: string
   readonly fallback: string
   readonly meaning: string
   readonly check: RegExp
   readonly allowed: string
+  /** Never shown, not even when it is wrong. */
+  readonly secret?: boolean
 }
 
 const whole = /^\d{1,9}$/
+const days = /^[1-9]\d{0,3}$/
 const amount = /^\d{1,10}(\.\d{1,9})?$/
 
 export const settings = {
@@ -32,6 +35,15 @@ export const settings = {
     meaning: 'Where the ledger lives.',
     check: /^(sqlite:.+|postgres(ql)?:\/\/.+)$/,
     allowed: 'sqlite:<path> or postgres://…',
+    secret: true,
+  },
+  JOURNAL: {
+    name: 'JOURNAL',
+    fallback: './data/journal',
+    meaning:
+      'Folder for charges while PostgreSQL cannot be reached, on a disk that outlives the process; `off` lets answers wait for the database. Not used with SQLite.',
+    check: /^.+$/,
+    allowed: 'a path or off',
   },
   WORKERS: {
     name: 'WORKERS',
@@ -54,6 +66,7 @@ export const settings = {
       'Secret under which keys are hashed; made once and kept in the database when absent. Changing it makes every key unknown.',
     check: /^(|.{16,})$/,
     allowed: 'at least 16 characters',
+    secret: true,
   },
   CREDIT_USD: {
     name: 'CREDIT_USD',
@@ -80,6 +93,14 @@ export const settings = {
     name: 'OPEN_CALLS_MAX',
     fallback: '5000',
     meaning: 'Calls a process has open at once; more are refused with 503.',
+    check: /^[1-9]\d{0,6}$/,
+    allowed: 'a number of at least 1',
+  },
+  DISCOUNT_OPEN_MAX: {
+    name: 'DISCOUNT_OPEN_MAX',
+    fallback: '256',
+    meaning:
+      'Discounted calls (models with a trailing l) start while fewer calls than this are open in a process; they wait up to 10 s for it.',
     check: /^[1-9]\d{0,6}$/,
     allowed: 'a number of at least 1',
   },
@@ -118,6 +139,90 @@ export const settings = {
     check: amount,
     allowed: 'a decimal amount',
   },
+  TRUSTED_PROXIES: {
+    name: 'TRUSTED_PROXIES',
+    fallback: '',
+    meaning:
+      "Addresses or blocks, separated by commas, of proxies in front of this server; only their X-Forwarded-For tells a caller's address.",
+    check: /^[0-9A-Fa-f.:/, ]*$/,
+    allowed:
+      'addresses or blocks such as 10.0.0.0/8, separated by commas; not 0.0.0.0/0, ::/0 or IPv4-mapped blocks',
+  },
+  TRIAL_USD: {
+    name: 'TRIAL_USD',
+    fallback: '0.1',
+    meaning: 'What an anonymous trial wallet is given, once for each network address; 0 turns trials off.',
+    check: amount,
+    allowed: 'a decimal amount',
+  },
+  TRIAL_DAILY_USD: {
+    name: 'TRIAL_DAILY_USD',
+    fallback: '1',
+    meaning: 'What all anonymous trials of a UTC day are given together.',
+    check: amount,
+    allowed: 'a decimal amount',
+  },
+  TRIAL_DAYS: {
+    name: 'TRIAL_DAYS',
+    fallback: '7',
+    meaning: 'How long an anonymous trial lasts.',
+    check: days,
+    allowed: 'a number of days of at least 1',
+  },
+  TRIAL_AGAIN_DAYS: {
+    name: 'TRIAL_AGAIN_DAYS',
+    fallback: '30',
+    meaning: 'How long a network address waits for another trial; at least as long as one lasts.',
+    check: days,
+    allowed: 'a number of days of at least 1',
+  },
+  REFERRER_USD: {
+    name: 'REFERRER_USD',
+    fallback: '1',
+    meaning: 'What an account is credited when another one claims its referral code.',
+    check: amount,
+    allowed: 'a decimal amount',
+  },
+  REFERRED_USD: {
+    name: 'REFERRED_USD',
+    fallback: '1',
+    meaning: 'What the account that claims a referral code is credited.',
+    check: amount,
+    allowed: 'a decimal amount',
+  },
+  STRIPE_SECRET_KEY: {
+    name: 'STRIPE_SECRET_KEY',
+    fallback: '',
+    meaning:
+      'Key of your Stripe account; with STRIPE_WEBHOOK_SECRET it lets wallets and invoices be paid by Stripe.',
+    check: /^(|[a-z]+_(test|live)_\S+)$/,
+    allowed: 'a key such as sk_live_… or rk_test_…',
+    secret: true,
+  },
+  STRIPE_WEBHOOK_SECRET: {
+    name: 'STRIPE_WEBHOOK_SECRET',
+    fallback: '',
+    meaning:
+      'Signing secret of the webhook that points to /api/webhooks/stripe; several, with commas, while it changes. Empty turns Stripe off.',
+    check: /^(|[^\s,]{8,}(,[^\s,]{8,})*)$/,
+    allowed: 'a secret such as whsec_…, or several with commas between',
+    secret: true,
+  },
+  STRIPE_BASE_URL: {
+    name: 'STRIPE_BASE_URL',
+    fallback: 'https://api.stripe.com',
+    meaning: "Address of Stripe's API; another one is for tests.",
+    check: /^https?:\/\/[^\s/@?#]+$/,
+    allowed: 'an address without a path',
+  },
+  STRIPE_RETURN_URL: {
+    name: 'STRIPE_RETURN_URL',
+    fallback: '',
+    meaning:
+      'Page of yours that payers come back to, with `checkout=<id>` in its query; without it they see the state of their checkout.',
+    check: /^(|https?:\/\/[^\s@#]+)$/,
+    allowed: 'an address',
+  },
   DISCOVER: {
     name: 'DISCOVER',
     fallback: 'on',
@@ -125,6 +230,21 @@ export const settings = {
       'Whether models on localhost (Ollama, llama-server, LM Studio) are looked for and offered, free of charge.',
     check: /^(on|off)$/,
     allowed: 'on or off',
+  },
+  RECEIPTS: {
+    name: 'RECEIPTS',
+    fallback: 'header',
+    meaning:
+      'Signed receipts: in every answer (`header`), only when asked for by GET /v1/receipts/{id} (`on-demand`), or not at all (`off`).',
+    check: /^(header|on-demand|off)$/,
+    allowed: 'header, on-demand or off',
+  },
+  RECEIPT_ISSUER: {
+    name: 'RECEIPT_ISSUER',
+    fallback: 'turnpike',
+    meaning: 'Who issues receipts, the claim `iss`: best the public address of the server.',
+    check: /^[\x21-\x7e]{1,200}$/,
+    allowed: 'at most 200 characters without blanks',
   },
   LOG: {
     name: 'LOG',
@@ -135,7 +255,7 @@ export const settings = {
   },
 } as const satisfies Record<string, Setting>
 
-export type SettingName = keyof typeof settings
+type SettingName = keyof typeof settings
 
 /** A setting that cannot be used; the message is one line that names it and never shows a secret. */
 export class BadSetting extends Error {}
@@ -144,13 +264,11 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The value of a setting, checked. Throws BadSetting. */
 export const settingOf = (environment: Environment, name: SettingName): string => {
-  const { check, fallback, allowed } = settings[name]
+  const { check, fallback, allowed, secret }: Setting = settings[name]
   const value = environment[name]
   if (value === undefined || value === '') return fallback
   if (!check.test(value))
-    throw new BadSetting(
-      `${name} must be ${allowed}${name === 'TURNPIKE_SECRET' || name === 'DATABASE_URL' ? '' : `, not '${value}'`}`,
-    )
+    throw new BadSetting(`${name} must be ${allowed}${secret === true ? '' : `, not '${value}'`}`)
   return value
 }
 

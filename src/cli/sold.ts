@@ -1,4 +1,5 @@
 /** What is sold: the vendors that are on with the built-in one and those found on localhost, and the catalogue over them. */
+import { messageOf } from '../core/message-of.ts'
 import { buildCatalogue, type Catalogue } from '../pricing/catalogue.ts'
 import { discover } from '../transport/discover.ts'
 import { localFetch } from '../transport/local.ts'
@@ -7,7 +8,11 @@ import type { VendorSetup } from '../vendors/setup.ts'
 import type { Config } from './config.ts'
 import { BadSetting } from './settings.ts'
 
-export type Sold = { readonly vendors: ReadonlyMap<string, VendorSetup>; readonly catalogue: Catalogue }
+export type Sold = {
+  readonly vendors: ReadonlyMap<string, VendorSetup>
+  readonly catalogue: Catalogue
+  readonly failover: ReadonlyMap<string, readonly string[]>
+}
 
 export const soldBy = async (config: Config): Promise<Sold> => {
   const found = config.discover ? await discover(new Set(config.vendors.map(({ vendor }) => vendor.id))) : []
@@ -30,8 +35,25 @@ export const soldBy = async (config: Config): Promise<Sold> => {
       markup: config.markup,
       discount: config.discount,
     })
-    return { vendors: new Map(setups.map((setup) => [setup.vendor.id, setup])), catalogue }
+    return {
+      vendors: new Map(setups.map((setup) => [setup.vendor.id, setup])),
+      catalogue,
+      failover: failoverOf(config, catalogue),
+    }
   } catch (error) {
-    throw new BadSetting(error instanceof Error ? error.message : String(error))
+    throw new BadSetting(messageOf(error))
   }
+}
+
+/** The operator's lists of equals. Throws an Error that names the setting when one is no model of the same kind. */
+const failoverOf = (config: Config, catalogue: Catalogue): ReadonlyMap<string, readonly string[]> => {
+  const lists = Object.entries(config.failover).map(([id, equals]): [string, readonly string[]] => {
+    const model = catalogue.find(id)
+    if (model === undefined) throw new Error(`failover: there is no model '${id}'; its vendor may be off`)
+    for (const equal of equals)
+      if (catalogue.find(equal)?.kind !== model.kind)
+        throw new Error(`failover.${id}: there is no ${model.kind} model '${equal}'; its vendor may be off`)
+    return [model.id, equals]
+  })
+  return new Map(lists)
 }

@@ -1,7 +1,7 @@
 /** `turnpike wallet …`: wallets made, funded and shown. */
 import type { Command } from 'commander'
 import { nanoFromDecimal, usdNumber } from '../core/money.ts'
-import type { Wallet } from '../store/port.ts'
+import type { Wallet } from '../store/tenancy-port.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { newId } from './parts.ts'
 import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
@@ -72,7 +72,8 @@ const fund = async (database: Database, options: FundOptions): Promise<void> => 
   )
 }
 
-const walletOf = async ({ store }: Database, id: string): Promise<Wallet> => {
+/** The wallet, or the reason that there is none. */
+export const walletOf = async ({ store }: Database, id: string): Promise<Wallet> => {
   const found = await store.wallet(id)
   if (found === undefined) throw new Failed(`there is no wallet '${id}'; 'turnpike wallet list' shows them`)
   return found

@@ -2,46 +2,51 @@
  * An answer as a stream. Gate 1: no byte goes out before the hold is durable. Gate 2: the stream's last bytes wait for
  * the charge. Whatever ends it, the charge is what was delivered and never more than the hold.
  */
-import { concat, type JsonObject } from '../core/json-body.ts'
+import { concat, parseJson } from '../core/json-body.ts'
 import { refusalBody } from '../core/refusal.ts'
-import {
-  type ChatStreamState,
-  errorEvent,
-  followChatEvent,
-  lengthStopEvent,
-  newChatStream,
-  tailEvents,
-  type UsageFinder,
-} from '../dialects/chat-stream.ts'
-import { usageFinder } from '../metering/find-usage.ts'
+import type { Form } from '../dialects/form.ts'
+import type { Progress, StreamRelay } from '../dialects/relay.ts'
+import { filled, type Told } from '../dialects/told.ts'
+import type { Delivered } from '../metering/estimate.ts'
+import { type BodyHasher, newBodyHasher } from '../receipts/body-hash.ts'
 import { vendorDown } from '../routing/vendor-errors.ts'
+import { awsEventSplitter } from '../transport/aws-event-stream.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { type Exchange, VendorFault } from '../transport/exchange.ts'
+import type { CancelPolicy, Vendor } from '../vendors/vendor.ts'
 import type { Answer, ByteStream } from './answer.ts'
-import { ledgerUnavailable } from './answer-whole.ts'
+import { ledgerUnavailable, promptBlocked } from './answer-whole.ts'
 import { askVendor } from './ask-vendor.ts'
-import { balanceOf, billOf, chargedOf, detailOf, meter, totalsOf } from './bill.ts'
-import { drainVendor } from './drain-vendor.ts'
+import { balanceOf, billOf, chargedOf, detailOf, meter } from './bill.ts'
+import { drainVendor, endReadingOn, readsOn } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
-import { type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
+import { giveUp } from './give-up.ts'
+import { coverCost, type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
+import { receiptFor } from './receipt.ts'
 import type { Task } from './task.ts'
 
 /** A stream under way: the vendor's side, what the meter has read, and what is still to be sent. */
 type Relay = {
   readonly exchange: Exchange
   readonly splitter: ReturnType<typeof eventSplitter>
-  readonly state: ChatStreamState
-  readonly findUsage: UsageFinder
+  readonly stream: StreamRelay
+  readonly cancel: CancelPolicy
   readonly keeper: HoldKeeper
+  /** Reads along what goes to the caller, for the receipt. */
+  readonly sent: BodyHasher | undefined
 }
 
-const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
+const headersOf = ({ call }: Task) => ({
+  'content-type': call.listed === true ? 'application/json' : 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+})
 
 export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer> => {
-  const vendor = gateway.vendors.get(task.model.vendor)?.vendor
   let relaying = false
   try {
-    const { opened } = await askVendor(gateway, task, (exchange) => openRelay(gateway, task, exchange))
+    const { opened } = await askVendor(gateway, task, (exchange, form, deployment) =>
+      openRelay(gateway, task, { exchange, form, vendor: deployment.setup.vendor }),
+    )
     task.trace.firstByteMs = gateway.clock.monotonicMs() - task.trace.startedMs
     if (!(await task.hold.opened)) {
       opened.relay.exchange.abort()
@@ -52,18 +57,21 @@ export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer
     // A generator that was never started would skip its `finally` and leave the money held: take its first piece here.
     const begun = await stream.next()
     onCallerGone(task.signal, () => {
-      if (vendor?.cancel !== 'drain') opened.relay.exchange.abort()
+      if (goesOn(task, opened.relay)) void endReadingOn(gateway, opened.relay.exchange)
+      else opened.relay.exchange.abort()
       void stream.return(undefined)
     })
     return {
       status: 200,
-      headers: streamHeaders,
+      headers: headersOf(task),
       body: begun.done === true ? new Uint8Array() : startedWith(begun.value, stream),
     }
   } finally {
-    if (!relaying) task.hold.void()
+    if (!relaying) await giveUp(gateway, task)
   }
 }
+
+const goesOn = ({ model }: Task, { cancel, stream }: Relay): boolean => readsOn(model, cancel, stream)
 
 const onCallerGone = (signal: AbortSignal, stop: () => void): void => {
   if (signal.aborted) stop()
@@ -90,21 +98,26 @@ const startedWith = (first: Uint8Array, rest: AsyncGenerator<Uint8Array>): ByteS
 const openRelay = async (
   gateway: Gateway,
   task: Task,
-  exchange: Exchange,
+  from: { readonly exchange: Exchange; readonly form: Form; readonly vendor: Vendor },
 ): Promise<{ relay: Relay; first: Uint8Array }> => {
+  const { exchange, form, vendor } = from
+  const stream = form.relay()
+  const { progress } = stream
   const relay: Relay = {
     exchange,
-    splitter: eventSplitter(),
-    state: newChatStream(),
-    findUsage: usageFinder(gateway.vendors.get(task.model.vendor)?.vendor),
-    keeper: holdKeeper(task),
+    cancel: vendor.cancel,
+    stream,
+    splitter: vendor.framing === 'aws' ? awsEventSplitter() : eventSplitter(stream.skip),
+    keeper: holdKeeper(gateway, task),
+    sent: gateway.receipts === undefined ? undefined : newBodyHasher(),
   }
   const pieces: Uint8Array[] = []
-  while (relay.state.head.id === null && relay.state.contentEvents === 0 && !relay.state.done) {
+  while (!progress.begun && !progress.done) {
     const piece = await exchange.next()
     if (piece === undefined) throw new VendorFault('body', 'the vendor ended its stream before it began')
     const out = forward(relay, piece)
-    if (relay.state.error !== undefined) throw new VendorFault('body', 'the vendor began with an error')
+    if (progress.error !== undefined) throw new VendorFault('body', 'the vendor began with an error')
+    if (progress.blocked) throw promptBlocked()
     if (out !== undefined) pieces.push(out)
   }
   return { relay, first: pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : concat(pieces) }
@@ -116,39 +129,47 @@ async function* relayStream(
   relay: Relay,
   first: Uint8Array,
 ): AsyncGenerator<Uint8Array> {
-  const { state, exchange } = relay
+  const { exchange } = relay
+  const { progress } = relay.stream
   let ended = 'client_gone'
   let settled = false
   try {
-    if (first.length > 0) yield first
+    if (first.length > 0) {
+      relay.sent?.update(first)
+      yield first
+    }
     let cut = false
-    while (!state.done && state.error === undefined && !cut) {
-      const covered = relay.keeper.covers(state)
+    while (!progress.done && progress.error === undefined && !cut) {
+      const covered = relay.keeper.covers(progress)
       if (covered !== true && !(await covered)) {
         cut = true
         break
       }
-      const piece = await exchange.next().catch(brokenOff)
+      const piece = await nextPiece(exchange)
+      const out = piece === undefined ? forwardRest(relay) : forward(relay, piece)
+      if (out !== undefined) {
+        relay.sent?.update(out)
+        yield out
+      }
       if (piece === undefined) break
-      const out = forward(relay, piece)
-      if (out !== undefined) yield out
     }
     if (task.signal.aborted) return
     exchange.abort()
-    const whole = cut || (state.error === undefined && (state.done || state.finished))
+    const whole = cut || (progress.error === undefined && (progress.done || progress.finished))
     ended = cut ? 'cost_ceiling' : whole ? 'ok' : 'vendor_failed'
     settled = true
-    const stop = cut ? lengthStopEvent(state) : new Uint8Array()
-    const tail = await settleStream(gateway, task, state, { ended, stop })
-    yield whole ? concat([stop, tail]) : errorEvent(streamError(task))
+    yield await settleStream(gateway, task, relay, { ended, cut })
   } finally {
     if (!settled) {
-      await drainVendor(gateway, task, {
-        exchange,
-        read: (piece) => forward(relay, piece),
-        done: () => state.done || state.error !== undefined,
-      })
-      await settleStream(gateway, task, state, { ended, stop: new Uint8Array() })
+      await drainVendor(
+        gateway,
+        { exchange, goesOn: goesOn(task, relay) },
+        {
+          read: (piece) => forward(relay, piece),
+          done: () => progress.done || progress.error !== undefined,
+        },
+      )
+      await settleStream(gateway, task, relay, { ended, cut: false })
     }
     task.trace.onEnded?.()
   }
@@ -159,12 +180,20 @@ const brokenOff = (fault: unknown): undefined => {
   if (!(fault instanceof VendorFault)) throw fault
 }
 
+const nextPiece = async (exchange: Exchange): Promise<Uint8Array | undefined> => {
+  try {
+    return await exchange.next()
+  } catch (fault) {
+    return brokenOff(fault)
+  }
+}
+
 /** Passes a piece on: its own bytes where nothing in it is held back or rewritten. */
 const forward = (relay: Relay, piece: Uint8Array): Uint8Array | undefined => {
   const out: Uint8Array[] = []
   let end = -1
-  for (const event of relay.splitter.feed(piece)) {
-    const bytes = followChatEvent(relay.state, event, relay.findUsage)
+  for (const event of eventsOf(relay, piece)) {
+    const bytes = relay.stream.follow(event)
     if (bytes === undefined) continue
     const last = out.at(-1)
     // Neighbours in one buffer go out as one slice of it, without a copy.
@@ -181,45 +210,85 @@ const forward = (relay: Relay, piece: Uint8Array): Uint8Array | undefined => {
   return out.length < 2 ? out[0] : concat(out)
 }
 
-type Ending = { readonly ended: string /** What goes out before the tail. */; readonly stop: Uint8Array }
+/** The events a piece completes; damaged framing ends the stream like any other fault of the vendor. */
+const eventsOf = (relay: Relay, piece: Uint8Array) => {
+  try {
+    return relay.splitter.feed(piece)
+  } catch (fault) {
+    brokenOff(fault)
+    relay.stream.progress.error = { message: 'the vendor sent a damaged stream' }
+    return []
+  }
+}
 
-/** Settles the stream and returns its tail. The tail of a kept answer leaves the balance out, so that repeats are the same. */
+/** A vendor that left out the last blank line still said what it said; half an event is dropped. */
+const forwardRest = (relay: Relay): Uint8Array | undefined => {
+  const rest = relay.splitter.remainder()
+  return rest !== undefined && (rest.data === '[DONE]' || parseJson(rest.data) !== undefined)
+    ? forward(relay, BLANK_LINE)
+    : undefined
+}
+
+const BLANK_LINE = new TextEncoder().encode('\n\n')
+
+/** What the caller has got of the content. */
+const deliveredBy = ({ characters, contentEvents, unsaid }: Progress): Delivered => ({
+  characters: characters - unsaid.characters,
+  events: contentEvents - unsaid.events,
+})
+
+type Ended = { readonly ended: string; readonly cut: boolean }
+
+/**
+ * Settles the stream and returns its last bytes. They leave the balance out while the ledger cannot be asked, and always
+ * in a kept answer, so that repeats are the same.
+ */
 const settleStream = async (
   gateway: Gateway,
   task: Task,
-  state: ChatStreamState,
-  ending: Ending,
+  { stream, sent }: Relay,
+  { ended, cut }: Ended,
 ): Promise<Uint8Array> => {
-  const { ended, stop } = ending
-  const metered = meter(gateway, task, state.usage, {
-    characters: state.characters,
-    events: state.contentEvents,
-  })
+  const { progress } = stream
+  const delivered = deliveredBy(progress)
+  const metered = meter(task, { reported: stream.usage(), whole: progress.finished, delivered })
+  await coverCost(gateway, task, metered.cost)
   const bill = billOf(task, metered)
-  task.trace.charged = chargedOf(task, metered)
+  const charged = chargedOf(task, metered)
+  task.trace.charged = charged
   task.trace.ended = ended
-  const detail = detailOf(gateway, task, metered, ended)
-  const tail = (extra: string) =>
-    tailEvents(state, task.call.showUsage ? { totals: totalsOf(metered), bill, extra } : undefined, bill.cost)
-  if (task.keep !== undefined && ended === 'vendor_failed') {
-    // The key's next attempt runs under the same id and is charged then: one key, one charge.
+  const ending = lastWords(task, stream, { ended, cut, usage: metered.usage, bill })
+  sent?.update(encoder.encode(filled(ending, undefined, undefined)))
+  const detail = detailOf(gateway, task, metered, ended, () => sent?.digest() ?? '')
+  if (ended === 'vendor_failed' && (task.keep !== undefined || delivered.events === 0)) {
+    // Nothing delivered is nothing charged; and a key's next attempt runs under the same id and is charged then.
     task.trace.charged = 0n
-    task.hold.void()
-    return stop
+    await giveUp(gateway, task)
+    return encoder.encode(ending)
   }
+  const receipt = hasSlots(ended) ? receiptFor(gateway, task, detail, charged) : undefined
   if (task.keep !== undefined) {
-    const last = tail('')
+    const bytes = encoder.encode(filled(ending, undefined, receipt))
     const answer = {
       ref: task.keep.ref,
-      answer: { status: 200, headers: streamHeaders, body: task.keep.textWith([stop, last]) },
+      answer: { status: 200, headers: headersOf(task), body: task.keep.textWith([bytes]) },
     }
     await task.hold.settle(metered.cost, detail, answer)
-    return last
+    return bytes
   }
   const { remaining } = await task.hold.settle(metered.cost, detail)
-  const balance = balanceOf(gateway, remaining)
-  return tail(`,"_balance_warning":${balance.warning},"_remaining_credits":${balance.remainingCredits}`)
+  return encoder.encode(filled(ending, balanceOf(gateway, remaining), receipt))
 }
 
-const streamError = (task: Task): JsonObject =>
-  refusalBody(vendorDown(task.model.vendor, undefined), task.trace.callId).error
+const encoder = new TextEncoder()
+
+/** Whether the caller reads an ending in which a receipt has its place. */
+const hasSlots = (ended: string): boolean => ended === 'ok' || ended === 'cost_ceiling'
+
+/** What ends the stream for its caller; nothing for one that has gone. */
+const lastWords = (task: Task, stream: StreamRelay, told: Told & Ended): string => {
+  if (told.ended === 'client_gone') return ''
+  if (told.ended !== 'vendor_failed') return stream.end({ ...told, showUsage: task.call.showUsage })
+  const refusal = vendorDown(task.trace.vendor ?? task.model.vendor, undefined)
+  return stream.fail(refusalBody(refusal, task.trace.callId).error)
+}

@@ -1,59 +1,70 @@
 /** An answer in one piece: nothing reaches the caller before the charge is durable. */
-
 import type { Settled } from '../book/words.ts'
-import type { JsonBody } from '../core/json-body.ts'
-import { type Refusal, unavailable } from '../core/refusal.ts'
-import { deliveredCharacters, readReply, writeReply } from '../dialects/chat-reply.ts'
-import { usageFinder } from '../metering/find-usage.ts'
+import { type Refusal, refuse, unavailable } from '../core/refusal.ts'
+import type { Form, WholeReply } from '../dialects/form.ts'
+import { withBalance } from '../dialects/told.ts'
+import { bodyHash } from '../receipts/body-hash.ts'
 import { type Exchange, VendorFault } from '../transport/exchange.ts'
 import type { Answer } from './answer.ts'
 import { askVendor } from './ask-vendor.ts'
-import { balanceOf, billOf, chargedOf, detailOf, meter, totalsOf } from './bill.ts'
+import { balanceOf, billOf, chargedOf, detailOf, meter } from './bill.ts'
 import type { Gateway } from './gateway.ts'
+import { giveUp } from './give-up.ts'
+import { receiptFor } from './receipt.ts'
 import type { Task } from './task.ts'
 
 export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer> => {
   let settling = false
   try {
-    const { opened: reply } = await askVendor(gateway, task, (exchange) => readWhole(exchange, task))
+    const { opened: reply } = await askVendor(gateway, task, readWhole)
     task.trace.firstByteMs = gateway.clock.monotonicMs() - task.trace.startedMs
     // Nothing goes out before the charge is durable, and the charge follows the intent in the writer's queue: a vendor
     // that is faster than a commit shares one with its intent.
     settling = true
     return await settleWhole(gateway, task, reply)
   } finally {
-    if (!settling) task.hold.void()
+    if (!settling) await giveUp(gateway, task)
   }
 }
 
 /** The 503 of a call whose intent could not be made durable. */
 export const ledgerUnavailable = (): Refusal => unavailable('The ledger cannot be reached.')
 
-const readWhole = async (exchange: Exchange, task: Task): Promise<JsonBody> => {
-  const reply = readReply(await exchange.all(), task.call.kind === 'chat' ? 'choices' : 'data')
+const readWhole = async (exchange: Exchange, form: Form): Promise<WholeReply> => {
+  const reply = form.readWhole(await exchange.all())
   if (reply === undefined) throw new VendorFault('body', 'the vendor answered with something else')
+  if (reply.blocked) throw promptBlocked()
   return reply
 }
 
-const settleWhole = async (gateway: Gateway, task: Task, reply: JsonBody): Promise<Answer> => {
+/** The 400 of a prompt that the vendor's filters blocked before there was an answer. */
+export const promptBlocked = (): Refusal =>
+  refuse('content_policy_violation', "The prompt was blocked by the vendor's safety filters.")
+
+const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Promise<Answer> => {
   const { trace, keep } = task
-  const found = usageFinder(gateway.vendors.get(task.model.vendor)?.vendor)(reply.value)
-  const metered = meter(gateway, task, found, { characters: deliveredCharacters(reply.value), events: 0 })
+  const metered = meter(task, {
+    reported: reply.usage,
+    whole: true,
+    delivered: { characters: reply.characters, events: 0 },
+  })
   const bill = billOf(task, metered)
-  const headers = { 'content-type': 'application/json', 'x-cost-usd': bill.cost }
-  const detail = detailOf(gateway, task, metered, 'ok')
-  trace.charged = chargedOf(task, metered)
+  const charged = chargedOf(task, metered)
+  const body = reply.tell({ usage: metered.usage, bill })
+  const detail = detailOf(gateway, task, metered, 'ok', () => bodyHash(body))
+  const receipt = receiptFor(gateway, task, detail, charged)
+  const headers = {
+    'content-type': 'application/json',
+    'x-cost-usd': bill.cost,
+    ...(receipt === undefined ? {} : { 'x-receipt': receipt }),
+  }
+  trace.charged = charged
   trace.ended = 'ok'
   if (keep === undefined) {
     const { remaining } = await settled(task, task.hold.settle(metered.cost, detail))
-    return {
-      status: 200,
-      headers,
-      body: writeReply(reply, totalsOf(metered), bill, balanceOf(gateway, remaining)),
-    }
+    return { status: 200, headers, body: withBalance(body, balanceOf(gateway, remaining)) }
   }
-  // A kept answer is written before the balance is known, so that repeats are the same to the byte.
-  const body = writeReply(reply, totalsOf(metered), bill, undefined)
+  // A kept answer leaves the balance out, so that repeats are the same to the byte.
   const answer = { status: 200, headers, body: new TextDecoder().decode(body) }
   await settled(task, task.hold.settle(metered.cost, detail, { ref: keep.ref, answer }))
   return { status: 200, headers, body }

@@ -1,13 +1,10 @@
 /** From what the vendor reported to what is charged and told. */
-
-import type { JsonObject } from '../core/json-body.ts'
 import { decimalFromNano, least, type Nano } from '../core/money.ts'
-import { inputTokens, type MeteredUsage, outputTokens, type Usage } from '../core/usage.ts'
-import type { Balance, Bill, Totals } from '../dialects/chat-reply.ts'
-import type { UsageDetail } from '../ledger/words.ts'
+import { type MeteredUsage, outputTokens, type Usage } from '../core/usage.ts'
+import type { Balance, Bill } from '../dialects/told.ts'
+import type { ReceiptFacts, UsageDetail } from '../ledger/words.ts'
 import { type Delivered, estimateUsage } from '../metering/estimate.ts'
-import { readUsage } from '../metering/read-usage.ts'
-import { chargeFor, costDetails } from '../pricing/charge.ts'
+import { chargeFor, costDetails, unitPrices } from '../pricing/charge.ts'
 import { inputBound } from '../pricing/quote.ts'
 import { creditsOf } from './credits.ts'
 import type { Gateway } from './gateway.ts'
@@ -16,22 +13,34 @@ import type { Task } from './task.ts'
 /** Credits below which an answer warns. */
 const WARNING_CREDITS = 10
 
-export type Metered = MeteredUsage & { readonly cost: Nano }
+type Metered = MeteredUsage & { readonly cost: Nano }
 
-/** The vendor's usage if it is there and sane, else a bounded estimate that is marked as one. */
-export const meter = (
-  gateway: Gateway,
-  task: Task,
-  reported: JsonObject | undefined,
-  delivered: Delivered,
-): Metered => {
-  const vendor = gateway.vendors.get(task.model.vendor)?.vendor
-  const read = reported === undefined || vendor === undefined ? undefined : readUsage(reported, vendor)
+/** What is known of an answer: the vendor's usage, whether it is of the whole answer, and what was delivered. */
+type Known = {
+  readonly reported: Usage | undefined
+  readonly whole: boolean
+  readonly delivered: Delivered
+}
+
+/**
+ * The vendor's usage if it is there and sane, else a bounded estimate that is marked as one. A usage from the middle of
+ * a stream may count less output than was delivered by then: the caller pays for what it got.
+ */
+export const meter = (task: Task, { reported, whole, delivered }: Known): Metered => {
   const metered: MeteredUsage =
-    read === undefined
+    reported === undefined
       ? { usage: estimateFor(task, delivered), estimated: true }
-      : { usage: read, estimated: false }
+      : whole
+        ? { usage: reported, estimated: false }
+        : atLeast(reported, estimateFor(task, delivered).output ?? 0)
   return { ...metered, cost: chargeFor(task.model.price, metered.usage) }
+}
+
+const atLeast = (reported: Usage, output: number): MeteredUsage => {
+  const missing = output - outputTokens(reported)
+  return missing > 0
+    ? { usage: { ...reported, output: (reported.output ?? 0) + missing }, estimated: true }
+    : { usage: reported, estimated: false }
 }
 
 /** The usage of what was delivered, when nobody else counted. */
@@ -47,22 +56,26 @@ export const billOf = (task: Task, metered: Metered): Bill => ({
   estimated: metered.estimated,
 })
 
-export const totalsOf = (metered: Metered): Totals => ({
-  input: inputTokens(metered.usage),
-  output: outputTokens(metered.usage),
-})
-
-export const balanceOf = (gateway: Gateway, remaining: Nano): Balance => {
+/** What an answer tells of the money left; nothing while the ledger cannot be asked. */
+export const balanceOf = (gateway: Gateway, remaining: Nano | undefined): Balance | undefined => {
+  if (remaining === undefined) return undefined
   const credits = creditsOf(gateway)(remaining)
   return { remainingCredits: String(credits), warning: credits < WARNING_CREDITS }
 }
 
-export const detailOf = (gateway: Gateway, task: Task, metered: Metered, ended: string): UsageDetail => {
+/** What is kept of the call. `responseHash` is asked for only when a receipt may be. */
+export const detailOf = (
+  gateway: Gateway,
+  task: Task,
+  metered: Metered,
+  ended: string,
+  responseHash: () => string,
+): UsageDetail => {
   const tookMs = Math.round(gateway.clock.monotonicMs() - task.trace.startedMs)
   return {
     keyId: task.key.id,
     model: task.model.id,
-    vendor: task.model.vendor,
+    vendor: task.trace.vendor ?? task.model.vendor,
     usage: metered.usage,
     estimated: metered.estimated,
     priceVersion: task.model.price.version,
@@ -70,5 +83,15 @@ export const detailOf = (gateway: Gateway, task: Task, metered: Metered, ended: 
     tookMs,
     firstByteMs: Math.round(task.trace.firstByteMs ?? tookMs),
     ended,
+    ...(gateway.receipts === undefined ? {} : { receipt: factsOf(task, metered, responseHash()) }),
   }
 }
+
+/** What is kept with the charge for the receipt. */
+const factsOf = (task: Task, metered: Metered, responseHash: string): ReceiptFacts => ({
+  prices: unitPrices(task.model.price, metered.usage),
+  authorized: task.hold.amount(),
+  payment: task.payment,
+  requestHash: task.requestHash(),
+  responseHash,
+})

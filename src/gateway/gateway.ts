@@ -1,13 +1,17 @@
 /** The parts a call passes through, in one record; made once by the wiring. */
 import type { Book } from '../book/words.ts'
+import type { Block } from '../core/address.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
+import type { StripePayments } from '../payment/stripe.ts'
+import type { X402 } from '../payment/x402.ts'
 import type { Catalogue } from '../pricing/catalogue.ts'
-import { newTraffic, type Traffic } from '../routing/deployments.ts'
+import { type Deployment, newTraffic, type Traffic } from '../routing/deployments.ts'
 import type { Store } from '../store/port.ts'
 import type { Timeouts } from '../transport/exchange.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
+import type { ReceiptKeys } from './receipt-keys.ts'
 import { newRepeats, type Repeats } from './repeats.ts'
 
 export type GatewayOptions = {
@@ -18,6 +22,27 @@ export type GatewayOptions = {
   readonly bodyBytesMax: number
   readonly timeouts: Timeouts
   readonly openCallsMax: number
+  /** Proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly Block[]
+  /** What an anonymous trial is given (0 for none), what all of a day are, and for how long. */
+  readonly trial: {
+    readonly amount: Nano
+    readonly dailyAmount: Nano
+    readonly lifeMs: number
+    readonly againMs: number
+  }
+  /** What either side of a referral is credited. */
+  readonly referral: { readonly referrerAmount: Nano; readonly claimantAmount: Nano }
+  /** Discounted calls start while fewer calls than this are open. */
+  readonly discountOpenMax: number
+}
+
+export type Receipts = {
+  readonly keys: ReceiptKeys
+  /** Who issues them: the claim `iss`. */
+  readonly issuer: string
+  /** Whether every answer carries its receipt; otherwise they are issued when asked for. */
+  readonly inAnswers: boolean
 }
 
 export type Parts = {
@@ -25,6 +50,10 @@ export type Parts = {
   readonly book: Book
   readonly catalogue: Catalogue
   readonly vendors: ReadonlyMap<string, VendorSetup>
+  /** Equals of a model at other vendors, by its id: asked in order when its own vendor fails. */
+  readonly failover: ReadonlyMap<string, readonly string[]>
+  /** Payments by Stripe, where they are set up. */
+  readonly stripe?: StripePayments | undefined
   readonly options: GatewayOptions
   readonly clock: Clock
   readonly log: Log
@@ -32,17 +61,24 @@ export type Parts = {
   readonly instance: string
   /** HMAC-SHA-256 under the server's secret, in hex: for keys and fingerprints. */
   readonly hash: (text: string | Uint8Array) => string
+  /** Absent when receipts are off. */
+  readonly receipts?: Receipts
   readonly newCallId: () => string
   readonly random: () => number
+  /** Payments call by call; absent where the operator has not set them up. */
+  readonly x402?: X402 | undefined
 }
 
 export type Gateway = Parts & {
   readonly traffic: Traffic
   readonly repeats: Repeats
+  /** Deployments by model id. */
+  readonly deployments: Map<string, readonly Deployment[]>
 }
 
 export const createGateway = (parts: Parts): Gateway => ({
   ...parts,
   traffic: newTraffic(),
   repeats: newRepeats(),
+  deployments: new Map(),
 })

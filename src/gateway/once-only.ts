@@ -5,7 +5,7 @@
  */
 import { canonicalJson } from '../core/canonical.ts'
 import type { JsonBody } from '../core/json-body.ts'
-import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
+import { invalid, must, type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import type { IdempotencyRef, StoredAnswer } from '../ledger/words.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Answer, ByteStream } from './answer.ts'
@@ -26,7 +26,7 @@ type Asked = {
   readonly trace: Trace
 }
 
-type Run = (keep: Keep | undefined, signal: AbortSignal) => Promise<Answer>
+export type Run = (keep: Keep | undefined, signal: AbortSignal) => Promise<Answer>
 
 const REPLAYED = { 'idempotent-replayed': 'true' }
 const POLL_MS = 250
@@ -41,13 +41,27 @@ export const onceOnly = async (gateway: Gateway, asked: Asked, run: Run): Promis
     key: must(readIdempotencyKey(incoming.idempotencyKey)),
   }
   const fingerprint = gateway.hash(canonicalJson([body.value, incoming.maxCostUsd ?? null]))
+  return onceUnder(gateway, { ref, fingerprint, trace }, run)
+}
+
+type Once = {
+  readonly ref: IdempotencyRef
+  readonly fingerprint: string
+  readonly trace: Trace
+  /** Whether what was thrown means that nothing was done, so that the claim need not be remembered. */
+  readonly idle?: (thrown: unknown) => boolean
+}
+
+/** Runs what is asked under a reference once; the answer is kept, joined and replayed. */
+export const onceUnder = async (gateway: Gateway, it: Once, run: Run): Promise<Answer> => {
+  const { ref, fingerprint, trace, idle } = it
   const name = JSON.stringify([ref.keyId, ref.endpoint, ref.key])
   const running = gateway.repeats.get(name)
   if (running !== undefined) return join(running, fingerprint, trace)
   // Entered before anything is awaited, so that two copies arriving together make one call.
   const recording = newRecording()
-  const answer = first(gateway, { ref, fingerprint, recording, trace }, run)
-  gateway.repeats.set(name, { fingerprint, recording, answer })
+  const answer = first(gateway, { ref, fingerprint, recording, trace, idle }, run)
+  gateway.repeats.set(name, { fingerprint, recording, trace, answer })
   const forget = () => gateway.repeats.delete(name)
   try {
     const begun = await answer
@@ -72,6 +86,7 @@ export const readIdempotencyKey = (header: string): string | Refusal =>
 const join = async (running: Running, fingerprint: string, trace: Trace): Promise<Answer> => {
   if (running.fingerprint !== fingerprint) throw keyReused()
   const answer = await running.answer
+  trace.callId = running.trace.callId
   trace.ended = 'joined'
   return {
     ...answer,
@@ -85,6 +100,7 @@ type First = {
   readonly fingerprint: string
   readonly recording: Recording
   readonly trace: Trace
+  readonly idle: Once['idle']
 }
 
 /** Claims the key and runs the call to its end, whether or not its caller stays: a retry will ask for the answer. */
@@ -105,7 +121,9 @@ const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => 
     return answer
   } catch (refusal) {
     // Nothing was charged: the next attempt runs again. If the release is lost, the claim ends with this process.
-    await gateway.store.release(it.ref).catch(() => undefined)
+    const undone = it.idle?.(refusal) === true
+    const letGo = undone ? gateway.store.forget(it.ref, claimed) : gateway.store.release(it.ref)
+    await letGo.catch(() => undefined)
     throw refusal
   }
 }
@@ -157,8 +175,5 @@ const stillRunning = (): Refusal =>
   refuse(
     'idempotency_in_progress',
     "A call with this 'Idempotency-Key' is still running; try again in 5 s.",
-    {
-      members: { retry_after: 5 },
-      headers: { 'retry-after': '5' },
-    },
+    retryIn(5),
   )

@@ -3,13 +3,23 @@ import type { Ceiling } from '../admission/ceiling.ts'
 import type { Hold } from '../book/words.ts'
 import type { Call } from '../core/call.ts'
 import type { Model } from '../core/model.ts'
+import type { AccountId } from '../ledger/words.ts'
+import type { PaymentMode } from '../payment/funding.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Keep } from './recording.ts'
 import type { Trace } from './trace.ts'
 
+/** How a call is paid for, as its receipt tells it. */
+export type PaymentFacts = { readonly mode: PaymentMode } & Readonly<Record<string, string>>
+
 export type Task = {
   readonly key: Key
   readonly call: Call
+  /** Fingerprint of the body as the caller sent it. */
+  readonly requestHash: () => string
+  readonly payment: PaymentFacts
+  /** What pays when it is not the key's wallet. */
+  readonly account: AccountId | undefined
   readonly model: Model
   readonly trace: Trace
   readonly hold: Hold

@@ -2,7 +2,8 @@
  * The server as a function: a Request in, a Response out. No port is needed to test it.
  * Everything an answer carries beside its body is added here: request id, rate-limit headers, the error body, the log line.
  */
-import { Refusal, refusalBody, refuse } from '../core/refusal.ts'
+import { Refusal, refuse } from '../core/refusal.ts'
+import { callerDialects } from '../dialects/index.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { ledgerUnavailable } from '../gateway/answer-whole.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
@@ -12,26 +13,35 @@ import { StoreFault } from '../store/port.ts'
 import { checkHeaders } from './headers.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { checkPath, splitUrl } from './path.ts'
+import type { Route } from './route.ts'
 import { createRouter } from './router.ts'
 import { routes } from './routes.ts'
 
-export type App = { readonly fetch: (request: Request) => Promise<Response> }
+type App = {
+  /** `peer` tells the address at the other end of the connection, for those who need it. */
+  readonly fetch: (request: Request, peer?: () => string | undefined) => Promise<Response>
+}
+
+const nobody = (): undefined => undefined
 
 export const createApp = (gateway: Gateway): App => {
   const match = createRouter(routes)
   return {
-    fetch: async (request) => {
+    fetch: async (request, peer = nobody) => {
       const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
       const { path, query } = splitUrl(request.url)
+      let dialect: Route['dialect']
       try {
         const refusal = checkPath(path) ?? checkHeaders(request.headers)
         if (refusal) throw refusal
         const matched = match(request.method, path)
         if (matched instanceof Refusal) throw matched
-        const answer = await matched.route.handler(gateway, { request, params: matched.params, query, trace })
+        dialect = matched.route.dialect
+        const call = { request, params: matched.params, query, peer, trace }
+        const answer = await matched.route.handler(gateway, call)
         return respond(gateway, trace, answer)
       } catch (thrown) {
-        return respondRefusal(gateway, trace, thrown)
+        return respondRefusal(gateway, trace, thrown, dialect)
       }
     },
   }
@@ -51,18 +61,22 @@ const respond = (gateway: Gateway, trace: Trace, answer: Answer): Response => {
   return new Response(body, { status, headers })
 }
 
-const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown): Response => {
+const respondRefusal = (
+  gateway: Gateway,
+  trace: Trace,
+  thrown: unknown,
+  dialect: Route['dialect'],
+): Response => {
   if (thrown instanceof CallerGone) {
     trace.ended = 'client_gone'
     logCall(gateway, trace, 499)
     return new Response(null, { status: 499 })
   }
-  if (thrown instanceof HelperRefusal)
-    return Response.json(thrown.body, { status: thrown.status, headers: { 'x-request-id': trace.callId } })
+  if (thrown instanceof HelperRefusal) return respondHelperRefusal(trace, thrown)
   const refusal = refusalFor(gateway, trace, thrown)
   trace.ended = refusal.code
   logCall(gateway, trace, refusal.status)
-  return new Response(JSON.stringify(refusalBody(refusal, trace.callId)), {
+  return new Response(JSON.stringify(callerDialects[dialect ?? 'chat'].refusal(refusal, trace.callId)), {
     status: refusal.status,
     headers: {
       'content-type': 'application/json',
@@ -74,7 +88,17 @@ const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown): Respon
   })
 }
 
-const refusalFor = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
+const respondHelperRefusal = (trace: Trace, { status, body }: HelperRefusal): Response => {
+  const wait = body.retry_after_seconds
+  const headers = {
+    'x-request-id': trace.callId,
+    ...(wait === undefined ? {} : { 'retry-after': String(wait) }),
+  }
+  return Response.json(body, { status, headers })
+}
+
+/** The refusal that stands for whatever was thrown; a fault of our own is logged. */
+export const refusalFor = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
   if (thrown instanceof Refusal) return thrown
   if (thrown instanceof StoreFault) {
     gateway.log.warn('the store failed', { call: trace.callId, error: thrown.message })
@@ -97,7 +121,8 @@ const internalError = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal
 const rateHeadersOf = (trace: Trace): Record<string, string> =>
   trace.rate === undefined ? {} : rateHeaders(trace.rate)
 
-const logCall = (gateway: Gateway, trace: Trace, status: number): void => {
+/** The one line of log a call gets. */
+export const logCall = (gateway: Gateway, trace: Trace, status: number): void => {
   gateway.log.call({
     call: trace.callId,
     key: trace.keyId,

@@ -5,10 +5,15 @@ import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 const single = [
   'host',
   'authorization',
+  'x-api-key',
+  'x-goog-api-key',
   'idempotency-key',
   'x-max-cost-usd',
   'x-payment-protocol',
+  'x-sub-wallet',
   'content-type',
+  'payment-signature',
+  'x-payment',
 ] as const
 
 const HEADERS_MAX = 100

@@ -1,28 +1,24 @@
 /** A key's own limits and usage, and those of a reseller's children. */
-import { readJsonBody } from '../core/json-body.ts'
 import { usdNumber } from '../core/money.ts'
 import { must, refuse } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { ownerOf } from '../gateway/run-call.ts'
-import type { KeyChange, KeySpend } from '../store/port.ts'
+import type { KeyChange, KeySpend } from '../store/tenancy-port.ts'
 import { checkSelfChange, type LimitsBody, readLimitsBody } from '../tenancy/change-limits.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
-import { readBody } from './read-body.ts'
+import { anyCallerOf } from './caller.ts'
+import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
-import type { HttpCall } from './routes.ts'
-
-const LIMITS_BYTES_MAX = 16 * 1024
+import type { HttpCall } from './route.ts'
 
 /** Resolves when no process can admit a call on the older limits any more. */
 export const putKeyLimits = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  const caller = await ownerOf(gateway, call.request.headers.get('authorization'), call.trace)
+  const caller = await anyCallerOf(gateway, call)
   const target = await targetOf(gateway, caller, call)
-  const bytes = await readBody(call.request, LIMITS_BYTES_MAX)
-  const body = must(readLimitsBody(must(readJsonBody(bytes)).value))
+  const body = must(readLimitsBody(await readSmallBody(call.request)))
   const byCreator = target.id !== caller.id
-  const refusal = byCreator ? undefined : checkSelfChange(target, body)
+  const refusal = byCreator ? undefined : checkSelfChange(target, body, gateway.options.planRpm)
   if (refusal) throw refusal
   const changed = await gateway.book.changeKey(target.id, changeOf(target, body, byCreator))
   if (changed === undefined) throw notYours()
@@ -30,7 +26,7 @@ export const putKeyLimits = async (gateway: Gateway, call: HttpCall): Promise<An
 }
 
 export const getKeyUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  const caller = await ownerOf(gateway, call.request.headers.get('authorization'), call.trace)
+  const caller = await anyCallerOf(gateway, call)
   const target = await targetOf(gateway, caller, call)
   const spend = await gateway.store.spend(target.id)
   const wallet = await gateway.store.wallet(target.walletId)

@@ -2,34 +2,49 @@
 import type { Call } from '../core/call.ts'
 import { bodyOf, isObject, type JsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
-import { invalid, Refusal, refuse, unavailable } from '../core/refusal.ts'
-import { decodeChatCall } from '../dialects/chat-call.ts'
+import { invalid, must, Refusal, refuse, unavailable } from '../core/refusal.ts'
+import { decodeChatCall } from '../dialects/chat/call.ts'
 import { decodeEmbeddingsCall } from '../dialects/embeddings.ts'
 import { modelNameOf } from '../dialects/field-checks.ts'
+import { decodeMessagesCall } from '../dialects/messages/call.ts'
+import { decodeResponsesCall } from '../dialects/responses/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { type Incoming, runCall } from '../gateway/run-call.ts'
+import type { Incoming } from '../gateway/incoming.ts'
+import { runCall } from '../gateway/run-call.ts'
+import { type CredentialStyle, credentialOf } from './credential.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { readBody } from './read-body.ts'
-import type { Handler, HttpCall } from './routes.ts'
+import type { Handler, HttpCall } from './route.ts'
 
-const answerCall = async (
-  gateway: Gateway,
-  call: HttpCall,
-  endpoint: string,
-  decode: Incoming['decode'],
-): Promise<Answer> => {
+type Endpoint = {
+  /** Part of the scope of an Idempotency-Key. */
+  readonly name: string
+  readonly decode: Incoming['decode']
+  readonly credential?: CredentialStyle
+}
+
+/** The 503 of a server that has as many calls open as it takes. */
+export const tooBusy = (): Refusal => unavailable('The server has as many calls open as it takes.')
+
+/** Runs one call to a model. */
+export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
   const { headers } = call.request
-  if (gateway.book.health().openCalls >= gateway.options.openCallsMax)
-    throw unavailable('The server has as many calls open as it takes.')
+  if (gateway.book.health().openCalls >= gateway.options.openCallsMax) throw tooBusy()
   return runCall(
     gateway,
     {
-      endpoint,
-      decode,
-      authorization: headers.get('authorization'),
+      endpoint: endpoint.name,
+      decode: endpoint.decode,
+      authorization: must(credentialOf(headers, call.query, endpoint.credential ?? 'bearer')),
       maxCostUsd: headers.get('x-max-cost-usd') ?? undefined,
+      subWallet: headers.get('x-sub-wallet') ?? undefined,
       paymentProtocol: headers.get('x-payment-protocol') ?? undefined,
+      payment: {
+        url: call.request.url,
+        v2: headers.get('payment-signature') ?? undefined,
+        v1: headers.get('x-payment') ?? undefined,
+      },
       idempotencyKey: headers.get('idempotency-key') ?? undefined,
       readBody: () => readBody(call.request, gateway.options.bodyBytesMax),
       signal: call.request.signal,
@@ -38,23 +53,22 @@ const answerCall = async (
   )
 }
 
-export const chatCompletions: Handler = (gateway, call) => answerCall(gateway, call, 'chat', decodeChatCall)
+const endpoint =
+  (it: Endpoint): Handler =>
+  (gateway, call) =>
+    answerCall(gateway, call, it)
 
-export const embeddings: Handler = (gateway, call) =>
-  answerCall(gateway, call, 'embeddings', decodeEmbeddingsCall)
+export const chatCompletions = endpoint({ name: 'chat', decode: decodeChatCall })
 
-export const run: Handler = (gateway, call) => answerCall(gateway, call, 'run', decodeRun)
+export const messages = endpoint({
+  name: 'messages',
+  decode: (body) => decodeMessagesCall(body),
+  credential: 'messages',
+})
 
-export const idempotentRun: Handler = async (gateway, call) => {
-  const key = call.request.headers.get('idempotency-key')
-  if (key === null || key === '')
-    throw new HelperRefusal(
-      400,
-      'missing_idempotency_key',
-      "Send an 'Idempotency-Key' header, such as a UUID; a retry with the same key is charged once.",
-    )
-  return answerCall(gateway, call, 'run', decodeRun)
-}
+export const responses = endpoint({ name: 'responses', decode: decodeResponsesCall })
+
+export const embeddings = endpoint({ name: 'embeddings', decode: decodeEmbeddingsCall })
 
 /** `{model, inputs}`: the inputs are the body of the model's own kind. */
 const decodeRun = (body: JsonBody, modelNamed: (name: string) => Model | undefined): Call | Refusal => {
@@ -75,4 +89,17 @@ const decodeRun = (body: JsonBody, modelNamed: (name: string) => Model | undefin
     )
   const inner = bodyOf({ ...inputs, model: name })
   return model.kind === 'chat' ? decodeChatCall(inner) : decodeEmbeddingsCall(inner)
+}
+
+export const run = endpoint({ name: 'run', decode: decodeRun })
+
+export const idempotentRun: Handler = async (gateway, call) => {
+  const key = call.request.headers.get('idempotency-key')
+  if (key === null || key === '')
+    throw new HelperRefusal(
+      400,
+      'missing_idempotency_key',
+      "Send an 'Idempotency-Key' header, such as a UUID; a retry with the same key is charged once.",
+    )
+  return run(gateway, call)
 }

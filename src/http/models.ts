@@ -1,25 +1,38 @@
-/** GET /v1/models: what is sold, and for how much. */
-import { refuse } from '../core/refusal.ts'
-import type { Answer } from '../gateway/answer.ts'
-import type { Gateway } from '../gateway/gateway.ts'
-import { whoCalls } from '../gateway/run-call.ts'
+/** GET /v1/models: what is sold, and for how much. Clients of the generate-content style get that style's list. */
+import { must, refuse } from '../core/refusal.ts'
+import { modelsFor, rulesFor } from '../gateway/rules.ts'
 import { modelListing } from '../pricing/model-listing.ts'
+import { callerOf } from './caller.ts'
+import { getGeminiModel, listGeminiModels } from './gemini-calls.ts'
 import { json } from './reply.ts'
-import type { HttpCall } from './routes.ts'
+import type { Handler, HttpCall } from './route.ts'
 
-export const listModels = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  await whoCalls(gateway, call.request.headers.get('authorization'), call.trace)
-  const data = gateway.catalogue.list().map((model) => modelListing(model, gateway.options.creditNano))
-  return json({ object: 'list', data })
+/** Newer libraries of the generate-content style ask under /v1 too; only they send this header. */
+const wantsGemini = ({ request }: HttpCall): boolean => request.headers.has('x-goog-api-key')
+
+export const listModels: Handler = async (gateway, call) => {
+  if (wantsGemini(call)) return listGeminiModels(gateway, call)
+  const key = await callerOf(gateway, call, 'messages')
+  const data = (await modelsFor(gateway, key)).map((model) => modelListing(model, gateway.options.creditNano))
+  // The messages style reads its pages from the members behind the list.
+  return json({
+    object: 'list',
+    data,
+    has_more: false,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  })
 }
 
-export const getModel = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  await whoCalls(gateway, call.request.headers.get('authorization'), call.trace)
-  const model = gateway.catalogue.find(call.params.id ?? '')
+export const getModel: Handler = async (gateway, call) => {
+  if (wantsGemini(call)) return getGeminiModel(gateway, call)
+  const key = await callerOf(gateway, call, 'messages')
+  const model = gateway.catalogue.find(call.params.rest ?? '')
   if (model === undefined)
     throw refuse(
       'model_not_found',
-      `There is no model '${call.params.id}'; GET /v1/models lists those your key can use.`,
+      `There is no model '${call.params.rest}'; GET /v1/models lists those your key can use.`,
     )
+  must(await rulesFor(gateway, key, model))
   return json(modelListing(model, gateway.options.creditNano))
 }

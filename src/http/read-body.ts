@@ -1,5 +1,12 @@
 /** Request bodies: bounded, uncompressed JSON, read only once the caller is known. */
-import { invalid, refuse } from '../core/refusal.ts'
+import { type JsonObject, readJsonBody } from '../core/json-body.ts'
+import { invalid, must, refuse } from '../core/refusal.ts'
+
+const SMALL_BYTES_MAX = 64 * 1024
+
+/** Reads the small JSON object that endpoints take which call no model. */
+export const readSmallBody = async (request: Request): Promise<JsonObject> =>
+  must(readJsonBody(await readBody(request, SMALL_BYTES_MAX))).value
 
 /** Reads the body's bytes. Throws the Refusal that names what is wrong with it. */
 export const readBody = async (request: Request, bytesMax: number): Promise<Uint8Array> => {

@@ -1,8 +1,8 @@
 /** From method and path to a route of the table. */
 import { type Refusal, refuse } from '../core/refusal.ts'
-import type { Route } from './routes.ts'
+import type { Route } from './route.ts'
 
-export type Matched = { readonly route: Route; readonly params: Readonly<Record<string, string>> }
+type Matched = { readonly route: Route; readonly params: Readonly<Record<string, string>> }
 
 const NO_PARAMS: Readonly<Record<string, string>> = {}
 

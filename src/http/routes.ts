@@ -1,40 +1,24 @@
 /** The route table: every address this server answers, on one page. The API reference is generated from it. */
-
-import type { Answer } from '../gateway/answer.ts'
-import type { Gateway } from '../gateway/gateway.ts'
-import type { Trace } from '../gateway/trace.ts'
+import { accountRoutes } from './account-routes.ts'
+import { countMessagesTokens } from './count-tokens.ts'
+import { fundingRoutes } from './funding-routes.ts'
+import { geminiCall, getGeminiModel, listGeminiModels } from './gemini-calls.ts'
 import { getKeyUsage, putKeyLimits } from './key-limits.ts'
-import { chatCompletions, embeddings, idempotentRun, run } from './model-calls.ts'
+import { chatCompletions, embeddings, idempotentRun, messages, responses, run } from './model-calls.ts'
 import { getModel, listModels } from './models.ts'
+import { getJwks, getReceipt, verifyReceipt } from './receipts.ts'
+import type { Route } from './route.ts'
 import { getStatus } from './status.ts'
 import { getUsage } from './usage.ts'
 
-/** One request on its way through a handler. */
-export type HttpCall = {
-  readonly request: Request
-  readonly params: Readonly<Record<string, string>>
-  readonly query: string
-  readonly trace: Trace
-}
-
-export type Handler = (gateway: Gateway, call: HttpCall) => Promise<Answer>
-
-export type Route = {
-  readonly method: 'GET' | 'POST' | 'PUT'
-  /** Segments that begin with a colon are parameters; a last segment `*name` takes the rest of the path. */
-  readonly path: string
-  readonly summary: string
-  readonly auth: 'bearer' | 'none'
-  /** Names of the schemas in docs of the request body and the answer. */
-  readonly body?: string
-  readonly answer: string
-  /** Headers the request may carry beside the credential. */
-  readonly headers?: readonly string[]
-  readonly query?: readonly string[]
-  readonly handler: Handler
-}
-
-const callHeaders = ['X-Max-Cost-Usd', 'Idempotency-Key', 'X-Payment-Protocol'] as const
+const callHeaders = [
+  'X-Max-Cost-Usd',
+  'Idempotency-Key',
+  'X-Sub-Wallet',
+  'X-Payment-Protocol',
+  'PAYMENT-SIGNATURE',
+  'X-PAYMENT',
+] as const
 
 export const routes: readonly Route[] = [
   {
@@ -46,6 +30,75 @@ export const routes: readonly Route[] = [
     answer: 'ChatCompletion',
     headers: callHeaders,
     handler: chatCompletions,
+  },
+  {
+    method: 'POST',
+    path: '/v1/messages',
+    summary: 'A message in the messages style, whole or as a stream.',
+    auth: 'bearer',
+    dialect: 'messages',
+    body: 'MessagesRequest',
+    answer: 'Message',
+    headers: [...callHeaders, 'x-api-key'],
+    handler: messages,
+  },
+  {
+    method: 'POST',
+    path: '/v1/messages/count_tokens',
+    summary: 'How many tokens an input has; free.',
+    auth: 'bearer',
+    dialect: 'messages',
+    body: 'MessagesRequest',
+    answer: 'TokenCount',
+    headers: ['x-api-key'],
+    handler: countMessagesTokens,
+  },
+  {
+    method: 'POST',
+    path: '/v1/responses',
+    summary: 'A response in the responses style, whole or as a stream; stateless.',
+    auth: 'bearer',
+    body: 'ResponsesRequest',
+    answer: 'Response',
+    headers: callHeaders,
+    handler: responses,
+  },
+  ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
+    (path): Route => ({
+      method: 'POST',
+      path,
+      summary:
+        'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`.',
+      auth: 'bearer',
+      dialect: 'gemini',
+      body: 'GenerateContentRequest',
+      answer: 'GenerateContentResponse',
+      headers: [...callHeaders, 'x-goog-api-key'],
+      query: ['alt', 'key'],
+      handler: geminiCall,
+    }),
+  ),
+  {
+    method: 'GET',
+    path: '/v1beta/models',
+    summary: 'The chat models this key can use, in the generate-content style.',
+    auth: 'bearer',
+    dialect: 'gemini',
+    answer: 'GenerateContentModels',
+    headers: ['x-goog-api-key'],
+    query: ['key'],
+    handler: listGeminiModels,
+  },
+  {
+    method: 'GET',
+    path: '/v1beta/models/*rest',
+    summary: 'One model, in the generate-content style.',
+    auth: 'bearer',
+    dialect: 'gemini',
+    answer: 'GenerateContentModel',
+    headers: ['x-goog-api-key'],
+    query: ['key'],
+    handler: getGeminiModel,
   },
   {
     method: 'POST',
@@ -87,7 +140,7 @@ export const routes: readonly Route[] = [
   },
   {
     method: 'GET',
-    path: '/v1/models/*id',
+    path: '/v1/models/*rest',
     summary: 'One model.',
     auth: 'bearer',
     answer: 'Model',
@@ -119,6 +172,32 @@ export const routes: readonly Route[] = [
     answer: 'KeyUsage',
     handler: getKeyUsage,
   },
+  ...fundingRoutes,
+  {
+    method: 'GET',
+    path: '/v1/receipts/:id',
+    summary: 'The receipt of a call by its request id, for its key or one above it; kept 90 days.',
+    auth: 'bearer',
+    answer: 'Receipt',
+    handler: getReceipt,
+  },
+  {
+    method: 'POST',
+    path: '/api/receipts/verify',
+    summary: 'Whether a receipt is good; 200 whatever is wrong with it.',
+    auth: 'bearer',
+    body: 'ReceiptToVerify',
+    answer: 'ReceiptVerdict',
+    handler: verifyReceipt,
+  },
+  {
+    method: 'GET',
+    path: '/.well-known/jwks.json',
+    summary: 'The public keys of receipts.',
+    auth: 'none',
+    answer: 'KeySet',
+    handler: getJwks,
+  },
   {
     method: 'GET',
     path: '/api/status',
@@ -127,4 +206,5 @@ export const routes: readonly Route[] = [
     answer: 'Status',
     handler: getStatus,
   },
+  ...accountRoutes,
 ]

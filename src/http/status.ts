@@ -1,7 +1,7 @@
 /** GET /api/status: whether the service and its parts work; 200 whatever the answer. */
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { vendorRests } from '../routing/deployments.ts'
+import { restingOf } from '../routing/deployments.ts'
 import { json } from './reply.ts'
 
 type Check = { readonly status: 'ok' | 'degraded'; readonly latency_ms?: number; readonly error?: string }
@@ -17,11 +17,29 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
       ? { status: 'ok' }
       : { status: 'degraded', error: 'not in touch with the ledger; new calls are refused' },
   }
+  if (gateway.receipts !== undefined)
+    services.receipts =
+      gateway.receipts.keys.signer() === undefined
+        ? {
+            status: 'degraded',
+            error: 'no key to sign with; restart, or run `turnpike receipt rotate --now`',
+          }
+        : { status: 'ok' }
   const now = gateway.clock.monotonicMs()
-  for (const [id, setup] of gateway.vendors)
-    services[`vendors.${id}`] = vendorRests(setup, gateway.traffic, now)
-      ? { status: 'degraded', error: 'recent calls failed; it is tried again shortly' }
-      : { status: 'ok' }
+  for (const [id, setup] of gateway.vendors) {
+    const { resting, of } = restingOf(setup, gateway.traffic, now)
+    services[`vendors.${id}`] =
+      resting > 0
+        ? {
+            status: 'degraded',
+            error: `recent calls failed on ${resting} of ${of} deployments; they rest and are tried again`,
+          }
+        : { status: 'ok' }
+  }
+  if (gateway.x402 !== undefined) {
+    const error = gateway.x402.trouble()
+    services.payments = error === undefined ? { status: 'ok' } : { status: 'degraded', error }
+  }
   const degraded = Object.values(services).some((check) => check.status === 'degraded')
   return json({ status: degraded ? 'degraded' : 'ok', services })
 }

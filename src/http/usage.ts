@@ -1,21 +1,19 @@
 /** GET /v1/usage: what the calling key used; a reseller's key sees its children with `group_by=key`. */
 import { usdNumber } from '../core/money.ts'
 import { invalid, must, type Refusal } from '../core/refusal.ts'
-import type { Instant } from '../core/time.ts'
+import { DAY_MS, type Instant } from '../core/time.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { ownerOf } from '../gateway/run-call.ts'
-import type { UsageQuery, UsageRow } from '../store/port.ts'
+import type { UsageQuery, UsageRow } from '../store/tenancy-port.ts'
+import { anyCallerOf } from './caller.ts'
 import { json } from './reply.ts'
-import type { HttpCall } from './routes.ts'
+import type { HttpCall } from './route.ts'
 
 const groups = ['day', 'model', 'key'] as const
 type Group = (typeof groups)[number]
 
-const DAY_MS = 86_400_000
-
 export const getUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  const caller = await ownerOf(gateway, call.request.headers.get('authorization'), call.trace)
+  const caller = await anyCallerOf(gateway, call)
   const query = new URLSearchParams(call.query)
   const now = gateway.clock.now()
   const groupBy = must(readGroups(query.get('group_by')))

@@ -1,10 +1,40 @@
-/** Payment modes: which account funds the hold of a call. Today there is one, the wallet of the key's organisation. */
-import { invalid, type Refusal } from '../core/refusal.ts'
+/**
+ * Payment modes: which account funds the hold of a call. The wallet of the key's organisation, the credit line beside it,
+ * or a payment made for this one call.
+ */
+import { invalid, type Refusal, refuse } from '../core/refusal.ts'
+import { type AccountId, creditAccountOf } from '../ledger/words.ts'
+import type { Key } from '../tenancy/key.ts'
+import type { PaymentHeaders } from './x402/presented.ts'
 
-export type PaymentMode = 'wallet'
+export type PaymentMode = 'wallet' | 'mpp' | 'x402'
 
-/** The mode a call asks for in `X-Payment-Protocol`; absent means the wallet. */
-export const paymentMode = (header: string | undefined): PaymentMode | Refusal =>
-  header === undefined || header === 'wallet'
-    ? 'wallet'
-    : invalid('X-Payment-Protocol', 'This server takes payment from the wallet only; leave the header out.')
+/** The mode a call asks for in `X-Payment-Protocol`, or by bringing a payment; absent means the wallet. */
+export const paymentMode = (
+  header: string | undefined,
+  payment: PaymentHeaders | undefined,
+): PaymentMode | Refusal => {
+  if (header === 'wallet' || header === 'mpp' || header === 'x402') return header
+  if (header === undefined) return bringsPayment(payment) ? 'x402' : 'wallet'
+  return invalid(
+    'X-Payment-Protocol',
+    "'X-Payment-Protocol' must be wallet, mpp or x402; leave it out to pay from the wallet.",
+  )
+}
+
+/** Whether a request brings a payment, of either version. */
+export const bringsPayment = (payment: PaymentHeaders | undefined): boolean =>
+  payment?.v1 !== undefined || payment?.v2 !== undefined
+
+/** The 402 of a server that does not take payments call by call. */
+export const x402Unavailable = (): Refusal =>
+  refuse(
+    'payment_mode_unavailable',
+    'This server takes no x402 payments. Pay from a wallet instead: send your key as `Authorization: Bearer sk-…`, ' +
+      'without X-Payment-Protocol and without a payment header; the operator of the server funds wallets.',
+    { members: { payment_modes: 'wallet, mpp' } },
+  )
+
+/** The account that pays for a call of the key in this mode; undefined is the key's own wallet. */
+export const payingAccount = (mode: PaymentMode, key: Key): AccountId | undefined =>
+  mode === 'mpp' ? creditAccountOf(key.walletId) : undefined

@@ -15,6 +15,36 @@ const judge = (status: number, body: unknown, retryAfter: string | null = null) 
   )
 
 const table: readonly (readonly [number, unknown, string, number, boolean])[] = [
+  // This server's own account is at fault, whatever the status.
+  [
+    400,
+    { error: { message: 'Your credit balance is too low to use the API.' } },
+    'upstream_error',
+    503,
+    true,
+  ],
+  [
+    400,
+    { error: { code: 400, message: 'API key not valid.', details: [{ reason: 'API_KEY_INVALID' }] } },
+    'upstream_error',
+    503,
+    true,
+  ],
+  [
+    400,
+    { error: { message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).' } },
+    'context_length_exceeded',
+    400,
+    false,
+  ],
+  [
+    400,
+    { error: { message: 'prompt too long; exceeded max context length' } },
+    'context_length_exceeded',
+    400,
+    false,
+  ],
+  [429, [{ error: { message: 'slow down' } }], 'upstream_error', 503, true],
   [429, { error: { message: 'slow down' } }, 'upstream_error', 503, true],
   [500, 'oops', 'upstream_error', 503, true],
   [529, { error: { message: 'overloaded' } }, 'upstream_error', 503, true],
@@ -68,4 +98,10 @@ test('keys, bearer values and links in a vendor text do not reach the caller', (
   for (const leak of [secret, 'abc.def', 'AbCdEf123456', 'vendor.example', '\n'])
     expect(refusal.message).not.toContain(leak)
   expect(refusal.message).toContain('bad request')
+})
+
+test('a vendor that says in its body how long to wait is left alone that long', () => {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.07s' }]
+  const verdict = judge(429, { error: { code: 429, message: 'quota', details } })
+  expect(verdict.retry && verdict.restMs).toBe(35_000)
 })

@@ -5,13 +5,19 @@
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 
-export type VendorVerdict =
+type VendorVerdict =
   /** The request itself is at fault: every deployment would say the same. */
   | { readonly retry: false; readonly refusal: Refusal }
   /** Another deployment may answer; `restMs` is how long this one asked to be left alone. */
   | { readonly retry: true; readonly refusal: Refusal; readonly restMs: number | undefined }
 
-type VendorError = { readonly status: number; readonly code: string; readonly message: string }
+type VendorError = {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  /** How long the body asks to be left alone. */
+  readonly restMs?: number | undefined
+}
 
 const decoder = new TextDecoder()
 const MESSAGE_MAX = 300
@@ -35,6 +41,8 @@ export const judgeVendorError = (
     )
   if (answer.status === 413)
     return final(refuse('request_too_large', `The vendor ${vendor} refuses a request of this size.`))
+  // Some vendors answer 400 when it is this server's own account that is at fault.
+  if (isAccountFault(error)) return { retry: true, refusal: vendorDown(vendor, 401), restMs: undefined }
   if (answer.status === 400 || answer.status === 422) {
     const text = withoutSecrets(error.message, secret)
     return final(
@@ -46,7 +54,8 @@ export const judgeVendorError = (
       ),
     )
   }
-  return { retry: true, refusal: vendorDown(vendor, answer.status), restMs: restOf(answer.retryAfter) }
+  const restMs = restOf(answer.retryAfter) ?? error.restMs
+  return { retry: true, refusal: vendorDown(vendor, answer.status), restMs }
 }
 
 /** The 503 for a vendor that failed, with what the status tells without its text. */
@@ -70,15 +79,30 @@ export const vendorDown = (vendor: string, status: number | undefined): Refusal 
   )
 }
 
-/** Reads the error objects vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`. */
-export const readVendorError = (status: number, body: Uint8Array): VendorError => {
-  const value = parseJson(decoder.decode(body.subarray(0, 65_536)))
+/** Reads the error objects vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`, or a list of one. */
+const readVendorError = (status: number, body: Uint8Array): VendorError => {
+  const parsed = parseJson(decoder.decode(body.subarray(0, 65_536)))
+  const value = Array.isArray(parsed) ? parsed[0] : parsed
   const nothing = { status, code: '', message: '' }
   if (!isObject(value)) return nothing
   const inner: JsonObject = isObject(value.error) ? value.error : value
   const message = [inner.message, value.error, value.detail].find((part) => typeof part === 'string')
-  const codes = [inner.code, inner.type].filter((part) => typeof part === 'string')
-  return { status, code: codes.join(' '), message: typeof message === 'string' ? message : '' }
+  const details = Array.isArray(inner.details) ? inner.details.filter(isObject) : []
+  const codes = [inner.code, inner.type, ...details.map(({ reason }) => reason)].filter(
+    (part) => typeof part === 'string',
+  )
+  return {
+    status,
+    code: codes.join(' '),
+    message: typeof message === 'string' ? message : '',
+    restMs: details.map(({ retryDelay }) => delayOf(retryDelay)).find((delay) => delay !== undefined),
+  }
+}
+
+/** A delay as Google writes it: seconds with an `s`. Source: Google AIP-193, RetryInfo. */
+const delayOf = (delay: unknown): number | undefined => {
+  const seconds = typeof delay === 'string' ? /^(\d{1,5})(?:\.\d+)?s$/.exec(delay)?.[1] : undefined
+  return seconds === undefined ? undefined : (Number.parseInt(seconds, 10) + 1) * 1000
 }
 
 const final = (refusal: Refusal): VendorVerdict => ({ retry: false, refusal })
@@ -87,13 +111,21 @@ const isContentFilter = (error: VendorError): boolean =>
   error.status < 500 &&
   /content_filter|content_policy|content_management|data_inspection|responsibleai/i.test(error.code)
 
+/** The vendor does not take this server's key, or its bill is not paid. */
+const isAccountFault = (error: VendorError): boolean =>
+  error.status === 400 &&
+  (/API_KEY_INVALID|billing/i.test(error.code) ||
+    /credit balance is too low|API key not valid/i.test(error.message))
+
 const isContextLength = (error: VendorError): boolean =>
   (error.status === 400 || error.status === 413 || error.status === 422) &&
   (/context_length|string_above_max_length|request_too_long/i.test(error.code) ||
-    /maximum context length|context window|too many tokens|prompt is too long/i.test(error.message))
+    /max(?:imum)? context length|context window|too many tokens|prompt (?:is )?too long|exceeds the maximum number of tokens|length of all messages is too long/i.test(
+      error.message,
+    ))
 
 /** Removes the vendor key and anything that looks like one, links and account ids; shortens the rest. */
-export const withoutSecrets = (text: string, secret: string | undefined): string => {
+const withoutSecrets = (text: string, secret: string | undefined): string => {
   const known = secret === undefined || secret === '' ? text : text.replaceAll(secret, '[hidden]')
   return known
     .replace(/\b(?:sk|gsk|xai|pk|org|proj|key|csk|nvapi|fw|r8|pplx)[-_][\w*.-]{4,}/gi, '[hidden]')

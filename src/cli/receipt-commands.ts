@@ -1,0 +1,92 @@
+/** `turnpike receipt …`: the keys that sign receipts, and the check of one that needs no server and no database. */
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { type JsonObject, parseJson } from '../core/json-body.ts'
+import { messageOf } from '../core/message-of.ts'
+import { addReceiptKey, PUBLISHED_FIRST_MS } from '../gateway/receipt-keys.ts'
+import { readJwks } from '../receipts/keys.ts'
+import { recomputes } from '../receipts/recompute.ts'
+import { verifyReceipt } from '../receipts/token.ts'
+import type { StoredReceiptKey } from '../store/port.ts'
+import { Failed, say, tableOf, withDatabase } from './run-command.ts'
+
+const FETCH_MS = 10_000
+
+export const receiptCommands = (program: Command): void => {
+  const receipt = program.command('receipt').description('receipts and the keys that sign them')
+  receipt
+    .command('verify <jwt>')
+    .description('check a receipt against a key set; needs no server; fails when it is not valid')
+    .requiredOption('--jwks <file or url>', 'the key set: a file, or the address of /.well-known/jwks.json')
+    .option('--json', 'for programs')
+    .action(verify)
+  receipt
+    .command('keys')
+    .description('the keys, oldest first; the last one whose time has come signs')
+    .option('--json', 'for programs')
+    .action((options: { json?: boolean }) =>
+      withDatabase(async ({ store }) => {
+        const rows = (await store.receiptKeys()).map(shown)
+        say(options.json, rows, tableOf(rows))
+      }),
+    )
+  receipt
+    .command('rotate')
+    .description('add a key; it is published now and signs in ten minutes; older ones stay published')
+    .option('--now', 'sign with it at once')
+    .option('--json', 'for programs')
+    .action((options: { now?: boolean; json?: boolean }) =>
+      withDatabase(async (database) => {
+        const key = shown(await addReceiptKey(database, options.now === true ? 0 : PUBLISHED_FIRST_MS))
+        say(options.json, key, `${key.kid} signs from ${key.signs_from}\n`)
+      }),
+    )
+  receipt
+    .command('revoke <kid>')
+    .description('remove a key that others may have; what it signed is no longer valid')
+    .action((kid: string) =>
+      withDatabase(async ({ store }) => {
+        if (!(await store.removeReceiptKey(kid)))
+          throw new Failed(`there is no receipt key '${kid}'; 'turnpike receipt keys' shows them`)
+        say(false, {}, `${kid} is removed; every process stops using it within a minute\n`)
+      }),
+    )
+}
+
+const shown = (key: StoredReceiptKey) => ({
+  kid: key.kid,
+  signs_from: new Date(key.signsFrom).toISOString(),
+  made_at: new Date(key.createdAt).toISOString(),
+})
+
+const verify = async (token: string, options: { jwks: string; json?: boolean }): Promise<void> => {
+  const keys = readJwks(parseJson(await textAt(options.jwks)))
+  if (keys === undefined) throw new Failed(`${options.jwks} is not a key set`)
+  const verdict = verifyReceipt(token.trim(), keys, Date.now())
+  const claims: JsonObject | undefined = 'claims' in verdict ? verdict.claims : undefined
+  const exact = claims === undefined ? undefined : recomputes(claims)
+  const lines = [
+    verdict.valid ? `valid, signed by ${verdict.kid}` : `not valid: ${verdict.error}`,
+    ...(claims === undefined ? [] : [JSON.stringify(claims, null, 2)]),
+    ...(exact === undefined
+      ? []
+      : [`the amount ${exact ? 'follows' : 'DOES NOT FOLLOW'} from usage and prices`]),
+  ]
+  say(
+    options.json,
+    { ...verdict, ...(exact === undefined ? {} : { recomputes: exact }) },
+    `${lines.join('\n')}\n`,
+  )
+  if (!verdict.valid || exact !== true) throw new Failed('the receipt does not hold')
+}
+
+const textAt = async (place: string): Promise<string> => {
+  try {
+    if (!/^https?:\/\//.test(place)) return await readFile(place, 'utf8')
+    const response = await fetch(place, { signal: AbortSignal.timeout(FETCH_MS) })
+    if (!response.ok) throw new Error(`it answered ${response.status}`)
+    return await response.text()
+  } catch (error) {
+    throw new Failed(`the key set at ${place} cannot be read: ${messageOf(error)}`)
+  }
+}

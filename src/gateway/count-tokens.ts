@@ -1,0 +1,72 @@
+/** Counting the tokens of an input: the vendor's own count where it speaks the caller's dialect, else an estimate. Free of charge. */
+import type { Call } from '../core/call.ts'
+import { isObject, parseJson, splice } from '../core/json-body.ts'
+import { must } from '../core/refusal.ts'
+import { estimateUsage } from '../metering/estimate.ts'
+import { inputBound } from '../pricing/quote.ts'
+import type { Deployment } from '../routing/deployments.ts'
+import type { Key } from '../tenancy/key.ts'
+import { exchange, VendorFault } from '../transport/exchange.ts'
+import { authorized } from './authorize.ts'
+import { deploymentsFor } from './deployments-for.ts'
+import type { Gateway } from './gateway.ts'
+import { modelOf, takeTurn } from './incoming.ts'
+import { rulesFor } from './rules.ts'
+import type { Trace } from './trace.ts'
+
+type Count = { readonly key: Key; readonly call: Call; readonly trace: Trace }
+
+/** Counts; an answer header tells when the count is an estimate. Takes one request of the key's minute. */
+export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readonly tokens: number }> => {
+  const model = must(modelOf(gateway, it.call, it.trace))
+  must(await rulesFor(gateway, it.key, model))
+  await takeTurn(gateway, it.key, it.trace)
+  const [place] = deploymentsFor(gateway, model)
+  const speaks = place?.setup.vendor.speaks
+  if (place !== undefined && speaks === it.call.dialect && it.call.foreign !== true) {
+    const counted = await askCount(gateway, it.call, place).catch(unreachable)
+    if (counted !== undefined) return { tokens: counted }
+  }
+  it.trace.headers['x-estimated'] = 'true'
+  const bound = inputBound(model, it.call.size)
+  return { tokens: estimateUsage(model, it.call, bound, { characters: 0, events: 0 }).input ?? 0 }
+}
+
+const unreachable = (fault: unknown): undefined => {
+  if (!(fault instanceof VendorFault)) throw fault
+}
+
+const ways = {
+  messages: { path: () => '/messages/count_tokens', at: 'input_tokens' },
+  gemini: { path: (name: string) => `/models/${name}:countTokens`, at: 'totalTokens' },
+} as const
+
+const askCount = async (gateway: Gateway, call: Call, place: Deployment): Promise<number | undefined> => {
+  const { setup, secret, model } = place
+  const dialect = call.dialect === 'gemini' ? 'gemini' : 'messages'
+  const name = model.upstreamName
+  const body =
+    dialect === 'messages'
+      ? splice(call.body, {
+          model: JSON.stringify(name),
+          max_tokens: undefined,
+          stream: undefined,
+          context_management: undefined,
+        })
+      : new TextEncoder().encode(
+          JSON.stringify({ generateContentRequest: { ...call.body.value, model: `models/${name}` } }),
+        )
+  const url = setup.baseUrl + ways[dialect].path(name)
+  const answered = await exchange({
+    fetch: setup.fetch ?? fetch,
+    url,
+    headers: await authorized(setup, secret, { url, body }),
+    body,
+    timeouts: gateway.options.timeouts,
+  })
+  const value = parseJson(new TextDecoder().decode(await answered.all()))
+  const count = isObject(value) ? value[ways[dialect].at] : undefined
+  return answered.status === 200 && typeof count === 'number' && Number.isSafeInteger(count)
+    ? count
+    : undefined
+}

@@ -1,0 +1,29 @@
+/**
+ * The lane of discounted calls: they start only while fewer than a set number of calls is open, so that they use what
+ * full-price calls leave free. They wait a little for that, then they are told when to come back.
+ */
+import type { Model } from '../core/model.ts'
+import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
+import type { Gateway } from './gateway.ts'
+
+const WAIT_MS = 10_000
+const LOOK_MS = 50
+
+/** Resolves when the model may be asked: at once at full price, when there is room at a discount. Throws the Refusal of a call that waited in vain. */
+export const waitForRoom = async (gateway: Gateway, model: Model, signal: AbortSignal): Promise<void> => {
+  if (!model.discounted) return
+  const { book, clock, options, random } = gateway
+  const until = clock.monotonicMs() + WAIT_MS
+  while (book.health().openCalls >= options.discountOpenMax) {
+    if (signal.aborted || clock.monotonicMs() >= until) throw laneFull()
+    // Those that wait look at different moments, so that they do not all start at once.
+    await clock.sleep(LOOK_MS * (0.5 + random()))
+  }
+}
+
+const laneFull = (): Refusal =>
+  refuse(
+    'service_unavailable',
+    'There is no free capacity for discounted calls now. Nothing was charged; try again in 30 s, or the model without the trailing l.',
+    retryIn(30),
+  )

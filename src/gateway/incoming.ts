@@ -1,0 +1,90 @@
+/** A call before it is admitted, however it is paid for: what comes in, who calls, what they ask, and the key's rate. */
+import { bearerToken, checkEnabled, unknownKey } from '../admission/caller.ts'
+import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
+import { rateLimited } from '../admission/rate.ts'
+import type { Call } from '../core/call.ts'
+import { type JsonBody, readJsonBody } from '../core/json-body.ts'
+import type { Model } from '../core/model.ts'
+import { must, type Refusal, refuse } from '../core/refusal.ts'
+import { monthOf } from '../core/time.ts'
+import type { PaymentHeaders } from '../payment/x402/presented.ts'
+import type { Key } from '../tenancy/key.ts'
+import type { Gateway } from './gateway.ts'
+import type { Trace } from './trace.ts'
+
+/** What the HTTP layer knows of a call before its body is read. */
+export type Incoming = {
+  /** Name of the endpoint, part of the scope of an Idempotency-Key. */
+  readonly endpoint: string
+  readonly authorization: string | null
+  readonly maxCostUsd: string | undefined
+  readonly subWallet: string | undefined
+  readonly paymentProtocol: string | undefined
+  /** The payment it may bring, and the address it came in under; undefined where none can be brought. */
+  readonly payment: (PaymentHeaders & { readonly url: string }) | undefined
+  readonly idempotencyKey: string | undefined
+  readonly readBody: () => Promise<Uint8Array>
+  readonly decode: (body: JsonBody, modelNamed: (name: string) => Model | undefined) => Call | Refusal
+  /** Aborted when the caller has gone. */
+  readonly signal: AbortSignal
+}
+
+/** What a request asks for, read and checked. */
+export type Asked = {
+  readonly body: JsonBody
+  readonly call: Call
+  readonly model: Model
+  readonly ceiling: Ceiling
+}
+
+/** Reads and checks what a request asks for. */
+export const readAsked = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Asked> => {
+  const ceiling = must(readCeiling(incoming.maxCostUsd))
+  const body = must(readJsonBody(await incoming.readBody()))
+  const call = must(incoming.decode(body, gateway.catalogue.find))
+  return { ceiling, body, call, model: must(modelOf(gateway, call, trace)) }
+}
+
+/** The caller behind the credential, if it may call now. */
+export const whoCalls = async (
+  gateway: Gateway,
+  authorization: string | null,
+  trace: Trace,
+): Promise<Key> => {
+  const key = await ownerOf(gateway, authorization, trace)
+  const refusal = checkEnabled(key, monthOf(gateway.clock.now()))
+  if (refusal) throw refusal
+  return key
+}
+
+/** The caller behind the credential, disabled or not: a disabled key may still see and change its own limits. */
+export const ownerOf = async (gateway: Gateway, authorization: string | null, trace: Trace): Promise<Key> => {
+  const token = must(bearerToken(authorization))
+  const key = must(await gateway.book.caller(gateway.hash(token)))
+  if (key === undefined) throw unknownKey()
+  trace.keyId = key.id
+  return key
+}
+
+/** The model a call names, of its kind. */
+export const modelOf = (gateway: Gateway, call: Call, trace: Trace): Model | Refusal => {
+  const model = gateway.catalogue.find(call.modelName)
+  if (model === undefined || model.kind !== call.kind)
+    return refuse(
+      'model_not_found',
+      `There is no ${call.kind} model '${call.modelName}'; GET /v1/models lists those your key can use.`,
+      {
+        members: { param: 'model' },
+      },
+    )
+  trace.model = model.id
+  trace.vendor = model.vendor
+  return model
+}
+
+/** One request of the key's minute. */
+export const takeTurn = async (gateway: Gateway, key: Key, trace: Trace): Promise<void> => {
+  const rate = must(await gateway.book.takeRate(key.id, key.limits.rpm ?? gateway.options.planRpm))
+  trace.rate = rate
+  if (!rate.admitted) throw rateLimited(rate.limit, rate.retryAfterMs)
+}

@@ -1,0 +1,91 @@
+/** The price of a paid call, and the 402 that quotes it. */
+import { type Ceiling, ceilingExceeded } from '../admission/ceiling.ts'
+import { greatest, type Nano } from '../core/money.ts'
+import { Refusal } from '../core/refusal.ts'
+import { nanoOfUnits, type Offer, unitsFor } from '../payment/x402/offer.ts'
+import type { Presented } from '../payment/x402/presented.ts'
+import { makeQuote } from '../payment/x402/quote.ts'
+import { paymentRequired, type Resource, requirementsV1, requirementsV2 } from '../payment/x402/required.ts'
+import type { X402 } from '../payment/x402.ts'
+import type { Answer } from './answer.ts'
+import { creditsOf } from './credits.ts'
+import type { Gateway } from './gateway.ts'
+import type { Asked } from './incoming.ts'
+import { type Plan, planCall } from './reserve.ts'
+
+/** Leads out of a call to the 402 that quotes it; the reason is a code. */
+export class PaymentDue extends Error {
+  readonly reason: string
+
+  constructor(reason: string) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+type Offers = readonly [Offer, ...Offer[]]
+
+const withinUnit = (ceiling: Ceiling, unit: Nano): Ceiling =>
+  ceiling && { ...ceiling, amount: ceiling.amount - (ceiling.amount % unit) }
+
+/** The bound of a paid call and the most it can cost: what is paid for it never exceeds the caller's ceiling. */
+export const planPaid = (
+  gateway: Gateway,
+  asked: Asked,
+  offers: Offers,
+  outputTokens: number,
+): Plan | Refusal => {
+  const unit = offers.reduce((largest, offer) => greatest(largest, offer.nanoPerUnit), 1n)
+  const plan = planCall(gateway, { ...asked, ceiling: withinUnit(asked.ceiling, unit) }, outputTokens)
+  if (plan instanceof Refusal || asked.ceiling === undefined) return plan
+  const price = offers.reduce(
+    (highest, offer) => greatest(highest, nanoOfUnits(offer, unitsFor(offer, plan.amount))),
+    0n,
+  )
+  return price > asked.ceiling.amount ? ceilingExceeded(price, asked.ceiling, creditsOf(gateway)) : plan
+}
+
+export type Quotable = {
+  readonly x402: X402
+  readonly offers: Offers
+  readonly plan: Plan
+  readonly asked: Asked
+  readonly fingerprint: string
+  readonly resource: Resource
+  readonly bearer: boolean
+}
+
+/** The 402 with a fresh quote; nothing is stored for it. */
+export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answer => {
+  const { x402, plan, asked, fingerprint, resource, bearer } = it
+  const { timeoutSeconds } = x402.options
+  const quotedIn = (offer: Offer) => ({
+    offer,
+    quote: makeQuote(
+      x402.hash,
+      offer,
+      { fingerprint, bound: plan.amount },
+      { now: gateway.clock.now(), timeoutSeconds },
+    ),
+  })
+  const [first, ...more] = it.offers
+  const chat = asked.call.maxOutput === undefined && asked.call.kind === 'chat'
+  const { headers, body } = paymentRequired({
+    quoted: [quotedIn(first), ...more.map(quotedIn)],
+    resource,
+    timeoutSeconds,
+    error,
+    outputTokens: chat ? plan.output : undefined,
+    bearer,
+  })
+  return { status: 402, headers, body: new TextEncoder().encode(JSON.stringify(body)) }
+}
+
+/** What the facilitator is told that this server asked for: its own words, never the payer's. */
+export const requirementsOf = ({ x402, resource }: Quotable, presented: Presented) => {
+  const { offer, units, quoteId } = presented
+  const { timeoutSeconds } = x402.options
+  return presented.version === 1
+    ? requirementsV1(offer, units, resource, timeoutSeconds)
+    : requirementsV2(offer, units, quoteId, timeoutSeconds)
+}

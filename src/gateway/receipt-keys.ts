@@ -1,0 +1,117 @@
+/**
+ * The keys that sign receipts, as this process knows them: made at the first start, read again now and then, so that a
+ * key added or removed by the operator is known to every process before it matters.
+ */
+import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import type { Log } from '../core/log.ts'
+import type { Clock, Instant } from '../core/time.ts'
+import { type PublicKey, publicKeyOf, seal, unseal } from '../receipts/keys.ts'
+import { type SigningKey, signingKey } from '../receipts/token.ts'
+import type { ReceiptStore, StoredReceiptKey } from '../store/port.ts'
+
+export type ReceiptKeys = {
+  /** The key that signs now; undefined when there is none, or none that this process can open. */
+  signer(): SigningKey | undefined
+  /** The public keys, old ones too, as of at most five seconds ago; the last known ones while the database is away. */
+  published(): Promise<readonly PublicKey[]>
+}
+
+type ReceiptKeyParts = {
+  readonly store: ReceiptStore
+  /** HMAC under the server's secret; a key is sealed under one value of it. */
+  readonly hash: (text: string) => string
+}
+
+/** A new key is published for this long before it signs: twice the time a copy of the key set may be kept. */
+export const PUBLISHED_FIRST_MS = 10 * 60 * 1000
+
+const SIGNER_AGE_MS = 60_000
+const PUBLISHED_AGE_MS = 5_000
+
+type Known = {
+  readonly signsFrom: Instant
+  readonly public: PublicKey
+  readonly signing: SigningKey | undefined
+}
+
+/** Reads the keys; the first one is made if there is none that this process can open. */
+export const openReceiptKeys = async (
+  parts: ReceiptKeyParts & { readonly clock: Clock; readonly log: Log },
+): Promise<ReceiptKeys> => {
+  const { store, clock, log } = parts
+  const load = async () => (await store.receiptKeys()).flatMap((key) => knownOf(parts, key))
+  const stored = await store.receiptKeys()
+  let known = stored.flatMap((key) => knownOf(parts, key))
+  if (!known.some(({ signing }) => signing !== undefined)) {
+    // It follows what was read, so that processes which start together make one key between them.
+    await makeKey(parts, { after: stored, waitMs: 0 })
+    known = await load()
+  }
+  let askedMs = clock.monotonicMs()
+  let asking: Promise<void> | undefined
+  /** Reads again if the last reading is older; a failure leaves what is known. */
+  const refresh = (ageMs: number): Promise<void> => {
+    if (asking === undefined && clock.monotonicMs() - askedMs > ageMs) {
+      askedMs = clock.monotonicMs()
+      asking = load()
+        .then((read) => {
+          known = read
+        })
+        .catch((error: unknown) => log.warn('the receipt keys could not be read', { error: String(error) }))
+        .finally(() => {
+          asking = undefined
+        })
+    }
+    return asking ?? Promise.resolve()
+  }
+  return {
+    signer: () => {
+      void refresh(SIGNER_AGE_MS)
+      const now = clock.now()
+      const able = known.filter(({ signing }) => signing !== undefined)
+      // The first one signs also where this clock is behind the database's, by which keys are dated.
+      return (able.findLast(({ signsFrom }) => signsFrom <= now) ?? able[0])?.signing
+    },
+    published: async () => {
+      await refresh(PUBLISHED_AGE_MS)
+      return known.map((key) => key.public)
+    },
+  }
+}
+
+const sealingSecret = (hash: ReceiptKeyParts['hash']): Uint8Array =>
+  Buffer.from(hash('turnpike: the secret that seals receipt keys'), 'hex')
+
+const knownOf = ({ hash }: ReceiptKeyParts, key: StoredReceiptKey): readonly Known[] => {
+  const read = publicKeyOf(key.publicKey)
+  if (read === undefined || read.kid !== key.kid) return []
+  const opened = unseal(key.sealed, key.kid, sealingSecret(hash))
+  return [
+    {
+      signsFrom: key.signsFrom,
+      public: read,
+      signing: opened === undefined ? undefined : signingKey(key.kid, opened),
+    },
+  ]
+}
+
+/** Makes a key that signs from `waitMs` on. When another process adds one at the same moment, that one is returned. */
+export const addReceiptKey = async (parts: ReceiptKeyParts, waitMs: number): Promise<StoredReceiptKey> =>
+  makeKey(parts, { after: await parts.store.receiptKeys(), waitMs })
+
+const makeKey = async (
+  { store, hash }: ReceiptKeyParts,
+  it: { readonly after: readonly StoredReceiptKey[]; readonly waitMs: number },
+): Promise<StoredReceiptKey> => {
+  const last = it.after.at(-1)?.number ?? 0
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const read = publicKeyOf(rawOf(publicKey))
+  if (read === undefined) throw new Error('a new receipt key could not be read back')
+  const sealed = seal(privateKey, read.kid, sealingSecret(hash), randomBytes(12))
+  return store.addReceiptKey({ number: last + 1, kid: read.kid, publicKey: read.x, sealed }, it.waitMs)
+}
+
+const rawOf = (key: KeyObject): string => {
+  const { x } = key.export({ format: 'jwk' })
+  return typeof x === 'string' ? x : ''
+}

@@ -1,0 +1,56 @@
+/**
+ * Receipts of calls. What a receipt states is kept with the charge, so it can be issued at any time; signing takes some
+ * 20 µs, and who does not want to spend them on every call has receipts signed when they are asked for.
+ */
+import type { KeyObject } from 'node:crypto'
+import type { Nano } from '../core/money.ts'
+import type { ChargedCall, UsageDetail } from '../ledger/words.ts'
+import { bodyHash } from '../receipts/body-hash.ts'
+import { claimsOf } from '../receipts/claims.ts'
+import { signReceipt } from '../receipts/token.ts'
+import type { Gateway, Receipts } from './gateway.ts'
+import type { Task } from './task.ts'
+
+/** Bodies from this size on take long enough to hash that it is done while the vendor works, not before its answer goes out. */
+const LARGE_BYTES = 16 * 1024
+
+/** The request's fingerprint, made when it is asked for, or for a large body once the vendor has been asked. */
+export const requestHasher = (gateway: Gateway, sent: Uint8Array): (() => string) => {
+  let hash: string | undefined
+  const make = () => {
+    hash ??= bodyHash(sent)
+    return hash
+  }
+  if (gateway.receipts !== undefined && sent.length >= LARGE_BYTES) void gateway.clock.turn().then(make)
+  return make
+}
+
+/** The receipt that goes out with the answer, if answers carry one. Sent only once the charge is durable. */
+export const receiptFor = (
+  gateway: Gateway,
+  task: Task,
+  detail: UsageDetail,
+  charged: Nano,
+): string | undefined => {
+  if (gateway.receipts?.inAnswers !== true || detail.receipt === undefined) return undefined
+  const { callId } = task.trace
+  return issueReceipt(gateway.receipts, {
+    callId,
+    keyId: detail.keyId,
+    charged,
+    account: task.account ?? task.key.walletId,
+    at: detail.startedAt + detail.tookMs,
+    posted: 'as settled',
+    detail,
+  })
+}
+
+/** The keys by which receipts are checked, by name; none where receipts are off. */
+export const receiptKeysOf = async ({ receipts }: Gateway): Promise<ReadonlyMap<string, KeyObject>> =>
+  new Map(((await receipts?.keys.published()) ?? []).map(({ kid, key }) => [kid, key]))
+
+/** The receipt of a charged call; undefined when there is no key to sign with. */
+export const issueReceipt = (receipts: Receipts, call: ChargedCall): string | undefined => {
+  const signer = receipts.keys.signer()
+  return signer === undefined ? undefined : signReceipt(claimsOf(receipts.issuer, call), signer)
+}

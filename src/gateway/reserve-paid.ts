@@ -1,0 +1,80 @@
+/** The hold of a call that was paid for: on its payment's own account, under the caps of whoever calls. */
+import { least, type Nano } from '../core/money.ts'
+import { must, Refusal, unavailable } from '../core/refusal.ts'
+import type { BindingLimit } from '../ledger/words.ts'
+import { usedUpBelow } from '../pricing/quote.ts'
+import type { Key } from '../tenancy/key.ts'
+import { creditsOf } from './credits.ts'
+import type { Gateway } from './gateway.ts'
+import { type Ask, doesNotFit, type Plan, type Reserved } from './reserve.ts'
+
+const TRIES = 20
+const WAIT_MS = 50
+
+type Paid = {
+  readonly plan: Plan
+  readonly account: string
+  /** What the payment brought. */
+  readonly paid: Nano
+}
+
+/** Holds what was paid, or less where the price fell since; `spent` when the payment was charged before. */
+export const reservePaid = async (
+  gateway: Gateway,
+  ask: Pick<Ask, 'key' | 'call' | 'model' | 'callId'>,
+  { plan, account, paid }: Paid,
+): Promise<Reserved | Refusal | 'spent'> => {
+  const { call, model, key, callId } = ask
+  const amount = least(plan.amount, paid)
+  const useful = least(usedUpBelow(model, call.size), amount)
+  const take = () => gateway.book.hold({ callId, key, account, amount, useful })
+  let hold = await take()
+  for (let tries = 0; !(hold instanceof Refusal) && 'outcome' in hold; tries++) {
+    if (hold.limit !== 'payment') return doesNotFit(hold, amount, creditsOf(gateway))
+    if ((await gateway.store.transfersOf(callId)).length > 0) return 'spent'
+    // An earlier attempt still holds the money: it is about to let go, or its process has died. Never a 402: it is paid.
+    if (tries === TRIES) return unavailable('An earlier attempt under this payment has not ended.')
+    await gateway.store.freeAccount(account)
+    await gateway.clock.sleep(WAIT_MS)
+    hold = await take()
+  }
+  if (hold instanceof Refusal) return hold
+  const lowered =
+    call.maxOutput === undefined && plan.output < model.maxOutputTokens ? plan.output : undefined
+  const tokens = plan.output * call.choices
+  return { hold, outputBound: lowered, lowered, heldOutput: tokens, fullOutput: tokens }
+}
+
+/**
+ * Throws the refusal of a call that the caller's caps have no room for, before it is paid for. The caps are checked again,
+ * and for good, when the money is held.
+ */
+export const checkCaps = async (gateway: Gateway, key: Key, amount: Nano): Promise<void> => {
+  for (const id of [key.id, ...key.ancestors]) {
+    const owner = id === key.id ? key : await gateway.store.key(id)
+    const { spendCap, monthlyCap } = owner?.limits ?? {}
+    if (spendCap === undefined && monthlyCap === undefined) continue
+    const { spent, spentThisMonth, held } = await gateway.store.spend(id)
+    const check = (limit: BindingLimit, cap: Nano | undefined, used: Nano) => {
+      if (cap !== undefined && cap - used - held < amount)
+        throw doesNotFit({ limit, available: cap - used - held, held }, amount, creditsOf(gateway))
+    }
+    check('spend_cap_usd', spendCap, spent)
+    check('monthly_cap_usd', monthlyCap, spentThisMonth)
+  }
+  await checkWallet(gateway, key, amount)
+}
+
+/** The limits that a key shares with others: its wallet's day and the sub-wallet it is bound to. */
+const checkWallet = async (gateway: Gateway, key: Key, amount: Nano): Promise<void> => {
+  const check = (limit: BindingLimit, cap: Nano, { spent, held }: { spent: Nano; held: Nano }) => {
+    if (cap - spent - held < amount)
+      throw doesNotFit({ limit, available: cap - spent - held, held }, amount, creditsOf(gateway))
+  }
+  const { dailyLimit } = must(await gateway.book.rules(key.walletId))
+  if (dailyLimit !== undefined)
+    check('daily_limit_usd', dailyLimit, await gateway.store.spentToday(key.walletId))
+  if (key.subBudget === undefined) return
+  const sub = await gateway.store.subWallet(key, key.subBudget)
+  check('sub_wallet', sub?.budget ?? 0n, sub ?? { spent: 0n, held: 0n })
+}

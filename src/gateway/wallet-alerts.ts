@@ -1,0 +1,80 @@
+/** Alerts of wallets that run low: due ones are taken from the store and sent as signed webhooks (standardwebhooks.com). */
+import type { Log } from '../core/log.ts'
+import { usdNumber } from '../core/money.ts'
+import type { Clock } from '../core/time.ts'
+import type { WalletAlert, WalletRulesStore } from '../store/wallet-rules-port.ts'
+import { sendWebhook, type WebhookParts } from '../transport/webhook.ts'
+import type { Gateway } from './gateway.ts'
+
+type AlertParts = {
+  readonly store: Pick<WalletRulesStore, 'takeAlerts' | 'alertSent'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly hash: Gateway['hash']
+  readonly webhooks: WebhookParts
+}
+
+const EVERY_MS = 5_000
+
+/** The secret under which webhooks of a wallet are signed; derived, so that there is nothing to keep. */
+export const webhookSecret = ({ hash }: Pick<Gateway, 'hash'>, walletId: string): string =>
+  `whsec_${Buffer.from(hash(`webhook ${walletId}`), 'hex').toString('base64')}`
+
+/** Sends what is due; what fails is tried again later. Tells how many were taken by their receivers. */
+export const sendAlerts = async (parts: AlertParts): Promise<number> => {
+  const { store, log } = parts
+  let sent = 0
+  for (const alert of await store.takeAlerts())
+    try {
+      await send(parts, alert)
+      await store.alertSent(alert)
+      sent++
+    } catch (error) {
+      log.warn('an alert was not taken', { kind: 'wallet.below', error: String(error) })
+    }
+  return sent
+}
+
+const send = ({ clock, hash, webhooks }: AlertParts, alert: WalletAlert): Promise<void> => {
+  const timestamp = String(Math.floor(clock.now() / 1000))
+  const body = JSON.stringify({
+    type: 'wallet.below',
+    timestamp: new Date(clock.now()).toISOString(),
+    data: {
+      wallet_id: alert.walletId,
+      balance_usd: usdNumber(alert.balance),
+      alert_below_usd: usdNumber(alert.below),
+    },
+  })
+  const key = Buffer.from(webhookSecret({ hash }, alert.walletId).slice('whsec_'.length), 'base64')
+  const signature = new Bun.CryptoHasher('sha256', key)
+    .update(`${alert.id}.${timestamp}.${body}`)
+    .digest('base64')
+  return sendWebhook(webhooks, {
+    url: alert.url,
+    headers: {
+      'webhook-id': alert.id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+    },
+    body,
+  })
+}
+
+/** Looks for due alerts until it is stopped. */
+export const keepAlerting = (parts: AlertParts, random: () => number): (() => void) => {
+  let stopped = false
+  const look = async (): Promise<void> => {
+    while (!stopped) {
+      await parts.clock.sleep(EVERY_MS * (0.5 + random()))
+      if (stopped) return
+      await sendAlerts(parts).catch((error: unknown) =>
+        parts.log.warn('alerts could not be looked for', { error: String(error) }),
+      )
+    }
+  }
+  void look()
+  return () => {
+    stopped = true
+  }
+}

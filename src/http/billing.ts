@@ -1,0 +1,86 @@
+/** The credit line of the caller's wallet: what is owed, statements by month, invoices and their payment. */
+import { refuse } from '../core/refusal.ts'
+import type { Answer } from '../gateway/answer.ts'
+import { creditsOf } from '../gateway/credits.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { takeTurn } from '../gateway/incoming.ts'
+import { payFromWallet } from '../payment/pay-invoice.ts'
+import { shownInvoice, shownLine, shownStatement } from '../payment/show-credit.ts'
+import type { Invoice } from '../store/funding-port.ts'
+import type { Key } from '../tenancy/key.ts'
+import { callerOf } from './caller.ts'
+import { payByStripe } from './funding.ts'
+import { readSmallBody } from './read-body.ts'
+import { json } from './reply.ts'
+import type { HttpCall } from './route.ts'
+
+/** The bill is the organisation's: keys that another key made do not see it. */
+const billedKey = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
+  const key = await callerOf(gateway, call)
+  if (key.ancestors.length > 0)
+    throw refuse('forbidden', "The bill is the reseller's; a child key sees its own use under /v1/usage.")
+  return key
+}
+
+export const getBilling = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const { walletId } = await billedKey(gateway, call)
+  const line = await gateway.store.creditLine(walletId)
+  const invoices = line === undefined ? [] : await gateway.store.invoices(walletId)
+  return json({
+    data: {
+      ...(line === undefined ? { wallet: walletId, status: 'none' } : shownLine(line)),
+      invoices: invoices.map(shownInvoice),
+    },
+  })
+}
+
+export const getStatement = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const { walletId } = await billedKey(gateway, call)
+  const statement = await gateway.store.statement(walletId, call.params.month ?? '')
+  if (statement === undefined)
+    throw refuse(
+      'not_found',
+      'There is no statement of that month; it is written as 2026-11 and begins with the credit line.',
+    )
+  return json({ data: shownStatement(statement) })
+}
+
+export const payInvoice = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const { method, invoice, key } = await readPayment(gateway, call)
+  await takeTurn(gateway, key, call.trace)
+  if (method === 'stripe') return payByStripe(gateway, call, invoice)
+  const outcome = await payFromWallet(gateway.store, gateway.clock, invoice.id)
+  if (outcome === 'short' || outcome === 'leased') throw await tooLittle(gateway, invoice)
+  const paid = await gateway.store.invoice(invoice.id)
+  return json({ data: shownInvoice(paid ?? invoice) })
+}
+
+const readPayment = async (gateway: Gateway, call: HttpCall) => {
+  const key = await billedKey(gateway, call)
+  const value = await readSmallBody(call.request)
+  const { method } = value
+  if (method !== 'wallet' && method !== 'stripe')
+    throw refuse('invalid_parameter', "'method' must be wallet or stripe.", { members: { param: 'method' } })
+  const invoice = await gateway.store.invoice(call.params.id ?? '')
+  if (invoice === undefined || invoice.walletId !== key.walletId)
+    throw refuse('not_found', 'There is no such invoice, or it is not yours; GET /api/billing lists them.')
+  return { method, invoice, key } as const
+}
+
+const tooLittle = async (gateway: Gateway, { total, walletId }: Invoice) => {
+  const credits = creditsOf(gateway)
+  const wallet = await gateway.store.wallet(walletId)
+  const available = wallet === undefined ? 0n : wallet.balance - wallet.held
+  return refuse(
+    'insufficient_balance',
+    'The wallet has less than the invoice; add credits or pay by stripe.',
+    {
+      members: {
+        required_credits: credits(total),
+        available_credits: credits(available > 0n ? available : 0n),
+        held_credits: credits(wallet?.held ?? 0n),
+        limit: 'wallet',
+      },
+    },
+  )
+}

@@ -1,0 +1,37 @@
+/** Who sent a request: the key behind its credential, and whether it speaks for the whole account. */
+import { must, refuse } from '../core/refusal.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { ownerOf, whoCalls } from '../gateway/incoming.ts'
+import type { Key } from '../tenancy/key.ts'
+import { type CredentialStyle, credentialOf } from './credential.ts'
+import type { HttpCall } from './route.ts'
+
+/** The caller, if it may call now. */
+export const callerOf = async (
+  gateway: Gateway,
+  { request, query, trace }: HttpCall,
+  style: CredentialStyle = 'bearer',
+): Promise<Key> => whoCalls(gateway, must(credentialOf(request.headers, query, style)), trace)
+
+/** The caller, disabled or not. */
+export const anyCallerOf = (gateway: Gateway, { request, trace }: HttpCall): Promise<Key> =>
+  ownerOf(gateway, request.headers.get('authorization'), trace)
+
+/** PostgreSQL can keep neither U+0000 nor half a surrogate pair. */
+export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
+
+/**
+ * A caller that speaks for the whole account: not a reseller's child, which shares the wallet with others, not a key
+ * that is bound to a part of it, and not an anonymous trial.
+ */
+export const accountOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
+  const key = await callerOf(gateway, call)
+  if (key.trialUntil !== undefined)
+    throw refuse('forbidden', 'Anonymous trials cannot use this endpoint; sign up for a key of your own.')
+  if (key.ancestors.length > 0 || key.subBudget !== undefined)
+    throw refuse(
+      'forbidden',
+      "This concerns the whole wallet: a child key, or one that is bound to a sub-wallet, cannot do it; use the account's own key.",
+    )
+  return key
+}

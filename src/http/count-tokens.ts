@@ -1,0 +1,17 @@
+/** POST /v1/messages/count_tokens: how long an input is, without asking for an answer. Free. */
+import { readJsonBody } from '../core/json-body.ts'
+import { must } from '../core/refusal.ts'
+import { decodeMessagesCall } from '../dialects/messages/call.ts'
+import { countTokens } from '../gateway/count-tokens.ts'
+import { callerOf } from './caller.ts'
+import { readBody } from './read-body.ts'
+import { json } from './reply.ts'
+import type { Handler } from './route.ts'
+
+export const countMessagesTokens: Handler = async (gateway, call) => {
+  const key = await callerOf(gateway, call, 'messages')
+  const body = must(readJsonBody(await readBody(call.request, gateway.options.bodyBytesMax)))
+  const read = must(decodeMessagesCall(body, true))
+  const { tokens } = await countTokens(gateway, { key, call: read, trace: call.trace })
+  return json({ input_tokens: tokens })
+}

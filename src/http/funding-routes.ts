@@ -1,0 +1,70 @@
+/** The part of the route table about money: checkouts, change of payments, Stripe's events, post-paid billing. */
+import { getBilling, getStatement, payInvoice } from './billing.ts'
+import { getCheckout, postCheckout, stripeWebhook } from './funding.ts'
+import type { Route } from './route.ts'
+import { claimChange } from './wallet-claim.ts'
+
+export const fundingRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/api/wallet/checkout',
+    summary:
+      "Opens a checkout of Stripe that funds the key's wallet; 404 where the operator has not set up Stripe.",
+    auth: 'bearer',
+    body: 'CheckoutRequest',
+    answer: 'Checkout',
+    handler: postCheckout,
+  },
+  {
+    method: 'GET',
+    path: '/api/wallet/checkout/:id',
+    summary: 'Whether a checkout is paid.',
+    auth: 'none',
+    answer: 'CheckoutState',
+    handler: getCheckout,
+  },
+  {
+    method: 'POST',
+    path: '/api/wallet/claim',
+    summary:
+      'Credits the change of an x402 payment that was made without a key to the wallet of the calling key, once.',
+    auth: 'bearer',
+    body: 'Claim',
+    answer: 'ClaimAnswer',
+    handler: claimChange,
+  },
+  {
+    method: 'POST',
+    path: '/api/webhooks/stripe',
+    summary: 'Where Stripe sends its signed events; 404 without STRIPE_WEBHOOK_SECRET.',
+    auth: 'none',
+    answer: 'Received',
+    headers: ['Stripe-Signature'],
+    handler: stripeWebhook,
+  },
+  {
+    method: 'GET',
+    path: '/api/billing',
+    summary: 'Post-paid billing (mpp): the credit line beside the wallet, what is owed, and the invoices.',
+    auth: 'bearer',
+    answer: 'Billing',
+    handler: getBilling,
+  },
+  {
+    method: 'GET',
+    path: '/api/billing/statements/:month',
+    summary: 'The statement of one UTC month, such as 2026-11.',
+    auth: 'bearer',
+    answer: 'Statement',
+    handler: getStatement,
+  },
+  {
+    method: 'POST',
+    path: '/api/billing/invoices/:id/pay',
+    summary: 'Pays an invoice from the wallet, or opens a checkout of Stripe for it.',
+    auth: 'bearer',
+    body: 'PaymentRequest',
+    answer: 'PaymentAnswer',
+    handler: payInvoice,
+  },
+]

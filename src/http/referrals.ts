@@ -1,0 +1,60 @@
+/** /api/referrals: an account's own code, and the one claim of somebody else's, which credits both sides. */
+import { creditsOf } from '../gateway/credits.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { accountOf } from './caller.ts'
+import { HelperRefusal } from './helper-refusal.ts'
+import { readSmallBody } from './read-body.ts'
+import { json } from './reply.ts'
+import type { Handler } from './route.ts'
+
+/** Letters that people do not take for one another. */
+const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+const LENGTH = 10
+const CODE = new RegExp(`^[${LETTERS}]{${LENGTH}}$`)
+
+export const getReferral: Handler = async (gateway, call) => {
+  const key = await accountOf(gateway, call)
+  const { referrerAmount, claimantAmount } = gateway.options.referral
+  const credits = creditsOf(gateway)
+  const { claims, earned } = await gateway.store.referralsOf(key.walletId)
+  return json({
+    code: await gateway.store.referralCode(key.walletId, codeOf(gateway, key.walletId)),
+    claims,
+    earned_credits: credits(earned),
+    credits_for_you: credits(referrerAmount),
+    credits_for_them: credits(claimantAmount),
+  })
+}
+
+export const claimReferral: Handler = async (gateway, call) => {
+  const key = await accountOf(gateway, call)
+  const body = await readSmallBody(call.request)
+  const code = typeof body.code === 'string' ? body.code.trim().toUpperCase() : ''
+  const { referrerAmount, claimantAmount } = gateway.options.referral
+  const outcome = CODE.test(code)
+    ? await gateway.store.claimReferral({
+        code,
+        orgId: key.orgId,
+        walletId: key.walletId,
+        referrerAmount,
+        claimantAmount,
+      })
+    : 'invalid_code'
+  if (outcome === 'invalid_code')
+    throw new HelperRefusal(400, 'invalid_code', "'code' must be the referral code of another account.")
+  if (outcome === 'own_code')
+    throw new HelperRefusal(400, 'self_referral_forbidden', 'This is the code of your own account.')
+  if (outcome === 'claimed_before')
+    throw new HelperRefusal(
+      409,
+      'already_claimed',
+      'The account has claimed a code before; one is all it may.',
+    )
+  return json({ code, claimed: true, credits: creditsOf(gateway)(claimantAmount) })
+}
+
+/** Derived from the account, so that two requests at once propose the same; 50 bits, so that none can be guessed. */
+const codeOf = (gateway: Gateway, walletId: string): string =>
+  [...Buffer.from(gateway.hash(`referral code of ${walletId}`), 'hex').subarray(0, LENGTH)]
+    .map((byte) => LETTERS[byte % LETTERS.length])
+    .join('')

@@ -1,0 +1,197 @@
+/**
+ * WebSocket /v1/stream: chat requests as messages, answers as frames, several at once on one socket. Each request is an
+ * ordinary call: admitted, held, metered and settled like one over HTTP.
+ */
+import { unknownSubWallet } from '../admission/caller.ts'
+import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
+import { type Refusal, refusalBody, refuse } from '../core/refusal.ts'
+import { decodeChatCall } from '../dialects/chat/call.ts'
+import type { Answer } from '../gateway/answer.ts'
+import { CallerGone } from '../gateway/ask-vendor.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { whoCalls } from '../gateway/incoming.ts'
+import { runCall } from '../gateway/run-call.ts'
+import { newTrace } from '../gateway/trace.ts'
+import { eventSplitter } from '../transport/event-stream.ts'
+import { logCall, refusalFor } from './app.ts'
+import { tooBusy } from './model-calls.ts'
+
+/** What the runtime's socket must be able to do. */
+export type Socket = {
+  readonly data: SocketData
+  /** Bytes taken, 0 when dropped, -1 when they wait for the client to read. */
+  send(text: string): number
+  close(code: number, reason: string): void
+}
+
+export type SocketData = {
+  readonly authorization: string | null
+  /** Running requests by the id the client gave. */
+  readonly running: Map<string, AbortController>
+  /** Resolves when the client has read what waits. */
+  drained: PromiseWithResolvers<void> | undefined
+}
+
+const REQUESTS_MAX = 32
+const PATH = '/v1/stream'
+const PROTOCOL = 'turnpike.key.'
+
+/** Whether a request asks to become a socket. */
+export const asksForSocket = (request: Request): boolean =>
+  request.url.includes(PATH) && request.headers.get('upgrade')?.toLowerCase() === 'websocket'
+
+/**
+ * Checks the key before the protocol changes. The key stands in `Authorization`, or, for browsers, in
+ * `Sec-WebSocket-Protocol: turnpike.key.<key>`. Throws the Refusal.
+ */
+export const admitSocket = async (gateway: Gateway, request: Request): Promise<SocketData> => {
+  const offered = (request.headers.get('sec-websocket-protocol') ?? '').split(',').map((one) => one.trim())
+  const key = offered.find((one) => one.startsWith(PROTOCOL))?.slice(PROTOCOL.length)
+  const authorization = request.headers.get('authorization') ?? (key === undefined ? null : `Bearer ${key}`)
+  await whoCalls(gateway, authorization, newTrace(gateway.newCallId(), gateway.clock.monotonicMs()))
+  return { authorization, running: new Map(), drained: undefined }
+}
+
+/** The answer to a refused upgrade. */
+export const refusedSocket = (gateway: Gateway, thrown: unknown): Response => {
+  const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
+  const refusal = refusalFor(gateway, trace, thrown)
+  return Response.json(refusalBody(refusal, trace.callId), {
+    status: refusal.status,
+    headers: refusal.headers,
+  })
+}
+
+/** The handlers of the runtime's socket server. */
+export const socketHandlers = (gateway: Gateway) => ({
+  message: (socket: Socket, message: string | Uint8Array) => {
+    void take(gateway, socket, typeof message === 'string' ? message : new TextDecoder().decode(message))
+  },
+  drain: (socket: Socket) => {
+    socket.data.drained?.resolve()
+    socket.data.drained = undefined
+  },
+  close: (socket: Socket) => {
+    for (const controller of socket.data.running.values()) controller.abort()
+    socket.data.drained?.resolve()
+  },
+})
+
+const take = async (gateway: Gateway, socket: Socket, text: string): Promise<void> => {
+  const { running } = socket.data
+  const value = parseJson(text)
+  const given = isObject(value) ? value.id : undefined
+  const id: SocketId = typeof given === 'string' || typeof given === 'number' ? given : null
+  const name = JSON.stringify(id)
+  if (isObject(value) && value.type === 'cancel') {
+    running.get(name)?.abort()
+    return
+  }
+  const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
+  const refused = async (refusal: Refusal): Promise<void> => {
+    trace.ended = refusal.code
+    logCall(gateway, trace, refusal.status)
+    await send(socket, { id, type: 'error', ...refusalBody(refusal, trace.callId) })
+  }
+  if (!isObject(value)) return refused(refuse('invalid_json', 'A message must be a JSON object.'))
+  if (running.has(name))
+    return refused(
+      refuse('invalid_parameter', "A request with this 'id' is running on this socket.", {
+        members: { param: 'id' },
+      }),
+    )
+  if (running.size >= REQUESTS_MAX)
+    return refused(
+      refuse('rate_limit_exceeded', `A socket may run ${REQUESTS_MAX} requests at once.`, {
+        members: { retry_after: 1 },
+      }),
+    )
+  const controller = new AbortController()
+  running.set(name, controller)
+  try {
+    const answer = await answerMessage(gateway, socket, value, { trace, signal: controller.signal })
+    await relay(socket, id, answer, controller)
+    trace.ended ??= 'ok'
+    logCall(gateway, trace, answer.status)
+  } catch (thrown) {
+    if (thrown instanceof CallerGone) await send(socket, { id, type: 'done', canceled: true })
+    else await refused(refusalFor(gateway, trace, thrown))
+  } finally {
+    running.delete(name)
+  }
+}
+
+type Run = { readonly trace: ReturnType<typeof newTrace>; readonly signal: AbortSignal }
+
+/** Runs the message as a streamed call that shows its usage; members of the frame itself are taken off. */
+const answerMessage = async (
+  gateway: Gateway,
+  socket: Socket,
+  message: JsonObject,
+  { trace, signal }: Run,
+): Promise<Answer> => {
+  const { id: _id, type: _type, max_cost_usd, sub_wallet, idempotency_key, ...request } = message
+  const body = { ...request, stream: true, stream_options: { include_usage: true } }
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  if (gateway.book.health().openCalls >= gateway.options.openCallsMax) throw tooBusy()
+  if (typeof sub_wallet === 'string' && !/^[\x21-\x7e]{1,255}$/.test(sub_wallet)) throw unknownSubWallet()
+  return runCall(
+    gateway,
+    {
+      endpoint: 'stream',
+      decode: decodeChatCall,
+      authorization: socket.data.authorization,
+      maxCostUsd: text(max_cost_usd),
+      subWallet: text(sub_wallet),
+      paymentProtocol: undefined,
+      payment: undefined,
+      idempotencyKey: text(idempotency_key),
+      readBody: async () => new TextEncoder().encode(JSON.stringify(body)),
+      signal,
+    },
+    trace,
+  )
+}
+
+/** Turns the events of an answer into frames; a client that does not read holds the vendor back. */
+const relay = async (
+  socket: Socket,
+  id: SocketId,
+  answer: Answer,
+  controller: AbortController,
+): Promise<void> => {
+  const splitter = eventSplitter()
+  const pieces = answer.body instanceof Uint8Array ? [answer.body] : answer.body
+  let ended = false
+  for await (const piece of pieces)
+    for (const { data } of splitter.feed(piece)) {
+      const frame = frameOf(id, data)
+      if (frame === undefined) continue
+      ended ||= frame.type !== 'chunk'
+      if (!(await send(socket, frame))) controller.abort()
+    }
+  if (!ended)
+    await send(socket, { id, type: 'done', ...(controller.signal.aborted ? { canceled: true } : {}) })
+}
+
+type SocketId = string | number | null
+
+const frameOf = (id: SocketId, data: string) => {
+  if (data === '') return undefined
+  if (data === '[DONE]') return { id, type: 'done' as const }
+  const value = parseJson(data)
+  return isObject(value) && isObject(value.error)
+    ? { id, type: 'error' as const, error: value.error }
+    : { id, type: 'chunk' as const, chunk: value ?? null }
+}
+
+/** Sends one frame and waits while the client is behind; false when the socket is gone. */
+const send = async (socket: Socket, frame: object): Promise<boolean> => {
+  const taken = socket.send(JSON.stringify(frame))
+  if (taken === 0) return false
+  if (taken < 0) {
+    socket.data.drained ??= Promise.withResolvers<void>()
+    await socket.data.drained.promise
+  }
+  return true
+}

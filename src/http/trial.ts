@@ -1,0 +1,101 @@
+/** POST /api/try/anonymous-wallet: a small wallet and a key without signing up, once for each network address. */
+import { callerAddress, originOf } from '../core/address.ts'
+import { must } from '../core/refusal.ts'
+import { creditsOf } from '../gateway/credits.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { readIdempotencyKey } from '../gateway/once-only.ts'
+import type { TrialOutcome } from '../store/community-port.ts'
+import { Violation } from '../store/engine.ts'
+import { HelperRefusal } from './helper-refusal.ts'
+import { json } from './reply.ts'
+import type { Handler, HttpCall } from './route.ts'
+
+/** Requests per minute of a trial's key. */
+const TRIAL_RPM = 10
+
+export const claimTrial: Handler = async (gateway, call) => {
+  if (gateway.options.trial.amount === 0n)
+    throw new HelperRefusal(404, 'not_found', 'There are no anonymous trials here; sign up for a key.')
+  const token = tokenOf(gateway, call)
+  const outcome = await claim(gateway, call, token)
+  if (outcome.outcome !== 'granted') throw tooSoon(outcome)
+  return json(
+    {
+      api_key: token,
+      wallet_id: outcome.walletId,
+      credits: creditsOf(gateway)(outcome.amount),
+      expires_at: new Date(outcome.expiresAt).toISOString(),
+    },
+    201,
+  )
+}
+
+/** Callers whose address cannot be known share one claim. */
+const originOfCall = (gateway: Gateway, call: HttpCall): string => {
+  const forwardedFor = call.request.headers.get('x-forwarded-for')
+  const address = callerAddress(call.peer(), forwardedFor, gateway.options.trustedProxies)
+  return gateway.hash(`trial of ${address === undefined ? 'nobody' : originOf(address)}`)
+}
+
+/** Derived under the server's secret: who repeats a claim with its Idempotency-Key is given the same key again. */
+const tokenOf = (gateway: Gateway, call: HttpCall): string => {
+  const attempt = call.request.headers.get('idempotency-key')
+  const name =
+    attempt === null ? `once ${gateway.newCallId()}` : `attempt ${must(readIdempotencyKey(attempt))}`
+  return `sk-trial${gateway.hash(`trial key of ${originOfCall(gateway, call)} ${name}`)}`
+}
+
+const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<TrialOutcome> => {
+  const id = gateway.newCallId().replaceAll('-', '')
+  const attempt = call.request.headers.get('idempotency-key')
+  const { amount, dailyAmount, lifeMs, againMs } = gateway.options.trial
+  try {
+    return await gateway.store.claimTrial({
+      origin: originOfCall(gateway, call),
+      ...(attempt === null ? {} : { attempt: gateway.hash(`trial attempt ${attempt}`) }),
+      key: {
+        id: `key_${id}`,
+        hash: gateway.hash(token),
+        orgId: `trial_${id}`,
+        walletId: `wal_${id}`,
+        label: 'anonymous trial',
+        prefix: token.slice(0, 12),
+        limits: { rpm: TRIAL_RPM },
+      },
+      amount,
+      dailyAmount,
+      lifeMs,
+      againMs,
+    })
+  } catch (fault) {
+    gateway.log.error('a trial failed', { call: call.trace.callId, error: String(fault) })
+    throw fault instanceof Violation && fault.constraint.includes('api_key')
+      ? new HelperRefusal(
+          500,
+          'mint_key_failed',
+          'The key could not be made; try again with another Idempotency-Key.',
+        )
+      : new HelperRefusal(
+          500,
+          'wallet_grant_failed',
+          'The wallet could not be made; try again with an Idempotency-Key, and see /api/status.',
+        )
+  }
+}
+
+const tooSoon = ({ outcome, retryAfterMs }: Exclude<TrialOutcome, { outcome: 'granted' }>): HelperRefusal => {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  return outcome === 'claimed'
+    ? new HelperRefusal(
+        429,
+        'trial_already_claimed',
+        'From this network address a trial was claimed before; sign up for a key.',
+        { retry_after_seconds: seconds },
+      )
+    : new HelperRefusal(
+        429,
+        'trial_budget_exhausted',
+        'All trials of today are given away; try again tomorrow (UTC), or sign up for a key.',
+        { retry_after_seconds: seconds },
+      )
+}

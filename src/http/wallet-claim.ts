@@ -1,0 +1,51 @@
+/** POST /api/wallet/claim: the change of an x402 payment that was made without a key, to the wallet of the calling key, once. */
+import { isObject, type JsonObject } from '../core/json-body.ts'
+import { usdNumber } from '../core/money.ts'
+import { unavailable } from '../core/refusal.ts'
+import type { Answer } from '../gateway/answer.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { receiptKeysOf } from '../gateway/receipt.ts'
+import { verifyReceipt } from '../receipts/token.ts'
+import { callerOf } from './caller.ts'
+import { HelperRefusal } from './helper-refusal.ts'
+import { readSmallBody } from './read-body.ts'
+import { json } from './reply.ts'
+import type { HttpCall } from './route.ts'
+
+export const claimChange = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const caller = await callerOf(gateway, call)
+  const body = await readSmallBody(call.request)
+  const payment = await paymentOf(gateway, body)
+  const known = payment === undefined ? undefined : await gateway.store.payment(payment)
+  // The change of a bearer's payment is that bearer's.
+  if (payment === undefined || known === undefined || known.creditTo !== undefined)
+    throw new HelperRefusal(
+      404,
+      'not_found',
+      'That is not the claim or the receipt of a payment without a key.',
+    )
+  const change = await gateway.x402?.payChange(payment, caller.walletId)
+  if (change === undefined) throw unavailable('The change cannot be paid now.')
+  if (change.outcome === 'paid') return json({ data: { credited_usd: usdNumber(change.amount) } })
+  if (change.outcome === 'paid_before')
+    throw new HelperRefusal(409, 'already_claimed', 'The change of that payment was claimed before.')
+  throw new HelperRefusal(
+    409,
+    'not_served_yet',
+    'The payment still buys its answer; its change is not known yet.',
+  )
+}
+
+/** The payment whose claim, or whose good receipt, this is. */
+const paymentOf = async (gateway: Gateway, body: JsonObject): Promise<string | undefined> => {
+  if (typeof body.claim === 'string') return gateway.x402?.paymentOfClaim(body.claim)
+  if (typeof body.receipt !== 'string')
+    throw new HelperRefusal(
+      400,
+      'claim_required',
+      'Send {"claim": …} with the X-Change-Claim of the answer, or {"receipt": …} with its receipt.',
+    )
+  const verdict = verifyReceipt(body.receipt, await receiptKeysOf(gateway), gateway.clock.now())
+  const told = verdict.valid ? verdict.claims.payment : undefined
+  return isObject(told) && told.mode === 'x402' && typeof told.id === 'string' ? told.id : undefined
+}

@@ -1,0 +1,32 @@
+/** Writes invoices as months end, for as long as a server runs. */
+
+import type { Log } from '../core/log.ts'
+import { messageOf } from '../core/message-of.ts'
+import type { Clock } from '../core/time.ts'
+import type { CreditStore } from '../store/funding-port.ts'
+
+const EVERY_MS = 60_000
+
+type Parts = { readonly store: CreditStore; readonly clock: Clock; readonly log: Log }
+
+/** Runs until the returned function is called. Several servers may do it at the same time. */
+export const keepMonthsClosed = ({ store, clock, log }: Parts): (() => void) => {
+  let stopped = false
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      try {
+        const issued = await store.closeMonths()
+        if (issued > 0) log.info('invoices were written', { ops: issued })
+      } catch (error) {
+        log.warn('invoices could not be written', {
+          error: messageOf(error),
+        })
+      }
+      await clock.sleep(EVERY_MS)
+    }
+  }
+  void run()
+  return () => {
+    stopped = true
+  }
+}

@@ -1,0 +1,77 @@
+/** What an event of Stripe means for the ledger. The money an event tells of is whole cents of USD, or not ours. */
+import type Stripe from 'stripe'
+import type { Nano } from '../core/money.ts'
+import { CENT } from '../ledger/invoice.ts'
+
+export type Meaning =
+  | { readonly does: 'credit'; readonly checkoutId: string; readonly payment: string; readonly amount: Nano }
+  /** `ended`: the money came back to us, by a refund that failed or a dispute that was won. */
+  | {
+      readonly does: 'take'
+      readonly id: string
+      readonly payment: string
+      readonly amount: Nano
+      readonly ended: boolean
+    }
+  | { readonly does: 'nothing'; readonly why: string }
+
+/** The name under which a session and its payment carry our checkout's id. */
+export const CHECKOUT = 'turnpike_checkout'
+
+const nothing = (why: string): Meaning => ({ does: 'nothing', why })
+
+const idOf = (reference: string | { readonly id: string } | null | undefined): string | undefined =>
+  typeof reference === 'string' ? reference : reference?.id
+
+const amountOf = (cents: number | null, currency: string | null): Nano | undefined =>
+  currency === 'usd' && cents !== null && Number.isSafeInteger(cents) && cents > 0
+    ? BigInt(cents) * CENT
+    : undefined
+
+/** Reads an event whose signature was good. Kinds that do not move money mean nothing here. */
+export const meaningOf = (event: Stripe.Event): Meaning => {
+  switch (event.type) {
+    case 'checkout.session.completed':
+    case 'checkout.session.async_payment_succeeded':
+      return ofSession(event.data.object)
+    case 'refund.created':
+    case 'refund.updated':
+    case 'refund.failed':
+      return ofRefund(event.data.object)
+    case 'charge.dispute.created':
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.dispute.funds_reinstated':
+    case 'charge.dispute.closed':
+      return ofDispute(event.data.object, event.type === 'charge.dispute.funds_reinstated')
+    default:
+      return nothing('the kind moves no money')
+  }
+}
+
+const ofSession = (session: Stripe.Checkout.Session): Meaning => {
+  const checkoutId = session.metadata?.[CHECKOUT]
+  if (checkoutId === undefined) return nothing('the session is not ours')
+  // A bank debit completes before it is paid; its money comes with another event.
+  if (session.payment_status !== 'paid') return nothing('the session is not paid yet')
+  const payment = idOf(session.payment_intent)
+  const amount = amountOf(session.amount_total, session.currency)
+  if (payment === undefined || amount === undefined) return nothing('the session has no payment in USD')
+  return { does: 'credit', checkoutId, payment, amount }
+}
+
+const ofRefund = (refund: Stripe.Refund): Meaning => {
+  const payment = idOf(refund.payment_intent)
+  const amount = amountOf(refund.amount, refund.currency)
+  if (payment === undefined || amount === undefined) return nothing('the refund is of no payment in USD')
+  const ended = refund.status === 'failed' || refund.status === 'canceled'
+  return { does: 'take', id: refund.id, payment, amount, ended }
+}
+
+const ofDispute = (dispute: Stripe.Dispute, reinstated: boolean): Meaning => {
+  const payment = idOf(dispute.payment_intent)
+  const amount = amountOf(dispute.amount, dispute.currency)
+  if (payment === undefined || amount === undefined) return nothing('the dispute is of no payment in USD')
+  // An inquiry withdraws nothing.
+  if (dispute.status.startsWith('warning_')) return nothing('an inquiry moves no money')
+  return { does: 'take', id: dispute.id, payment, amount, ended: reinstated || dispute.status === 'won' }
+}

@@ -1,0 +1,182 @@
+/**
+ * The x402 mode: the caller pays for one request in a token on a chain; no key is needed. The money comes in before the
+ * model runs, lies in an account of its own, is charged like any other, and what is left goes back as change.
+ */
+import { timingSafeEqual } from 'node:crypto'
+import type { JsonObject } from '../core/json-body.ts'
+import type { Log } from '../core/log.ts'
+import type { Clock } from '../core/time.ts'
+import { PAYMENTS_ORG, paymentAccountOf } from '../ledger/words.ts'
+import type { ChangePaid } from '../store/payment-port.ts'
+import type { Store } from '../store/port.ts'
+import { type Chain, chain } from './x402/chain.ts'
+import { type Facilitator, openFacilitator } from './x402/facilitator.ts'
+import type { Offer, X402Options } from './x402/offer.ts'
+import type { Presented } from './x402/presented.ts'
+import type { Hash } from './x402/quote.ts'
+import { type Collected, collect, isIn, resolve, type SettlementParts } from './x402/settlement.ts'
+
+/** The key that stands for callers without one: the operator may limit or disable it as any other. */
+export const GUESTS_KEY = 'key_x402_guests'
+const GUESTS_WALLET = 'wal_x402_guests'
+
+type Collection = {
+  readonly presented: Presented
+  readonly requirements: JsonObject
+  readonly callId: string
+  readonly fingerprint: string
+  readonly creditTo: string | undefined
+}
+
+export type X402 = {
+  readonly options: X402Options
+  /** Under which the key of guests is looked up. */
+  readonly guestsHash: string
+  /** What can be paid with now. */
+  offers(): readonly Offer[]
+  /** What keeps payments from being taken; undefined when nothing does. */
+  trouble(): string | undefined
+  /** Under the server's secret: proves quotes. */
+  readonly hash: Hash
+  /** The account that holds what a payment brought. */
+  accountOf(paymentId: string): string
+  collect(it: Collection): Promise<Collected>
+  /** Pays the change of a call that has ended; what fails now is done by the next round. */
+  payChange(paymentId: string, to: string): Promise<ChangePaid | undefined>
+  /** A text that lets its holder claim the change of a payment. */
+  claimFor(paymentId: string): string
+  paymentOfClaim(claim: string): string | undefined
+  /** One round over payments whose outcome is open and change that is due. */
+  round(): Promise<void>
+  stop(): void
+}
+
+export type X402Parts = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly hash: Hash
+  readonly options: X402Options
+}
+
+const ROUND_MS = 5_000
+const ROUND_SIZE = 20
+/** Payments one process takes at the same time; whoever sends junk waits for the facilitator like everyone. */
+const COLLECTING_MAX = 256
+
+/** What settles payments, and the chain where it can be seen. */
+export type Rail = { readonly facilitator: Facilitator; readonly chain: Chain }
+
+/** Makes the mode ready over the operator's facilitator and nodes. */
+export const openX402 = async (parts: X402Parts): Promise<X402> =>
+  startX402(parts, { facilitator: await openFacilitator(parts.options), chain })
+
+/** Makes the mode ready over a rail: the guests' key, the rounds. */
+export const startX402 = async (parts: X402Parts, rail: Rail): Promise<X402> => {
+  const { store, hash } = parts
+  const guestsHash = hash('x402 guests')
+  await makeGuests(store, guestsHash)
+  const x402 = createX402(parts, rail, guestsHash)
+  void roundsOf(parts.clock, x402)
+  return x402.mode
+}
+
+const makeGuests = async (store: Store, guestsHash: string): Promise<void> => {
+  if ((await store.key(GUESTS_KEY)) !== undefined) return
+  await store.createWallet({ id: GUESTS_WALLET, orgId: PAYMENTS_ORG, name: 'callers without a key' })
+  try {
+    await store.createKey({
+      id: GUESTS_KEY,
+      hash: guestsHash,
+      orgId: PAYMENTS_ORG,
+      walletId: GUESTS_WALLET,
+      label: 'x402 without a key',
+      prefix: 'x402',
+      limits: {},
+    })
+  } catch (error) {
+    // Another process was first.
+    if ((await store.key(GUESTS_KEY)) === undefined) throw error
+  }
+}
+
+type Running = { readonly mode: X402; readonly stopped: () => boolean }
+
+const roundsOf = async (clock: Clock, { mode, stopped }: Running): Promise<void> => {
+  while (!stopped()) {
+    await mode.round()
+    await clock.sleep(ROUND_MS)
+  }
+}
+
+const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: string): Running => {
+  const { store, log, hash, options } = parts
+  const settlement: SettlementParts = {
+    store,
+    facilitator,
+    chain,
+    log,
+    firstTryMs: options.settleMs * 2 + 1_000,
+  }
+  let kinds: ReadonlySet<string> | undefined
+  let stopped = false
+  let collecting = 0
+  const accountOf = (paymentId: string): string =>
+    paymentAccountOf(hash(`x402 account ${paymentId}`).slice(0, 32))
+  const proofOf = (paymentId: string): string => hash(`x402 change ${paymentId}`).slice(0, 32)
+
+  const payChange = (paymentId: string, to: string): Promise<ChangePaid | undefined> =>
+    store.payChange(paymentId, to).catch((error: unknown) => {
+      log.warn('change waits', { payment: paymentId, error: String(error) })
+      return undefined
+    })
+
+  const round = async (): Promise<void> => {
+    kinds ??= await facilitator.supported()
+    for (const payment of await store.unsettledPayments(ROUND_SIZE)) {
+      const offer = options.offers.find((one) => isIn(payment, one))
+      if (offer !== undefined) await resolve(settlement, payment, offer)
+    }
+    for (const { id, creditTo } of await store.dueChange(ROUND_SIZE))
+      if (creditTo !== undefined) await payChange(id, creditTo)
+  }
+
+  const mode: X402 = {
+    options,
+    guestsHash,
+    hash,
+    // A facilitator that has not answered yet is given the benefit of the doubt: no payment is taken without it.
+    offers: () =>
+      options.offers.filter(({ network }) => kinds === undefined || kinds.has(`2 exact ${network}`)),
+    trouble: () => {
+      if (kinds === undefined) return 'the facilitator has not answered yet'
+      return mode.offers().length === 0
+        ? 'the facilitator takes none of the tokens that are set up'
+        : undefined
+    },
+    accountOf,
+    collect: async (it) => {
+      if (collecting >= COLLECTING_MAX) return { outcome: 'unreachable' }
+      collecting++
+      try {
+        return await collect(settlement, { ...it, account: accountOf(it.presented.id) })
+      } finally {
+        collecting--
+      }
+    },
+    payChange,
+    claimFor: (paymentId) => `${Buffer.from(paymentId).toString('base64url')}.${proofOf(paymentId)}`,
+    paymentOfClaim: (claim) => {
+      const [, name, proof] = /^([A-Za-z0-9_-]{1,400})\.([0-9a-f]{32})$/.exec(claim) ?? []
+      if (name === undefined || proof === undefined) return undefined
+      const paymentId = Buffer.from(name, 'base64url').toString('utf8')
+      return timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(paymentId))) ? paymentId : undefined
+    },
+    round: () =>
+      round().catch((error: unknown) => log.warn('a round over payments failed', { error: String(error) })),
+    stop: () => {
+      stopped = true
+    },
+  }
+  return { mode, stopped: () => stopped }
+}

@@ -1,0 +1,95 @@
+/** The facilitator: checks payments and puts them on the chain. What it did not clearly answer stays unknown. */
+import type { HTTPFacilitatorClient } from '@x402/core/http'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import type { X402Options } from './offer.ts'
+
+/** What it is given: the payer's payment, and what this server asked for it. */
+export type Sent = { readonly payload: object; readonly requirements: object }
+
+type Verified =
+  | { readonly outcome: 'valid' }
+  | { readonly outcome: 'invalid'; readonly reason: string }
+  | { readonly outcome: 'unknown' }
+
+export type Settled =
+  | { readonly outcome: 'settled'; readonly transaction: string }
+  | { readonly outcome: 'refused'; readonly reason: string }
+  /** On its way to the chain, or nobody knows. */
+  | { readonly outcome: 'unknown'; readonly reason: string }
+
+export type Facilitator = {
+  verify(sent: Sent): Promise<Verified>
+  settle(sent: Sent): Promise<Settled>
+  /** `<version> <scheme> <network>` of all it takes; undefined when it does not answer. */
+  supported(): Promise<ReadonlySet<string> | undefined>
+}
+
+const PENDING = 'settlement_pending'
+/** Reasons are passed on to callers: codes only, since a facilitator's messages hold the texts of its node. */
+const CODE = /^[a-z0-9_]{1,100}$/
+
+const codeOf = (reason: unknown): string =>
+  typeof reason === 'string' && CODE.test(reason) ? reason : 'payment_refused'
+
+/** Loads the client on first use: a server without x402 need not read it. */
+export const openFacilitator = async (options: X402Options): Promise<Facilitator> => {
+  const { HTTPFacilitatorClient: Client } = await import('@x402/core/http')
+  const { facilitatorToken: token } = options
+  const headers = { authorization: `Bearer ${token}` }
+  const client = new Client({
+    url: options.facilitatorUrl,
+    timeoutMs: options.settleMs,
+    ...(token === undefined
+      ? {}
+      : { createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }) }),
+  })
+  return facilitatorOn(client)
+}
+
+const facilitatorOn = (client: HTTPFacilitatorClient): Facilitator => ({
+  verify: async ({ payload, requirements }) => {
+    try {
+      const answer = await client.verify(payload as PaymentPayload, requirements as PaymentRequirements)
+      return answer.isValid
+        ? { outcome: 'valid' }
+        : { outcome: 'invalid', reason: codeOf(answer.invalidReason) }
+    } catch (error) {
+      return isAnswer(error)
+        ? { outcome: 'invalid', reason: codeOf(error.invalidReason) }
+        : { outcome: 'unknown' }
+    }
+  },
+  settle: async ({ payload, requirements }) => {
+    try {
+      const answer = await client.settle(payload as PaymentPayload, requirements as PaymentRequirements)
+      if (answer.success) return { outcome: 'settled', transaction: answer.transaction }
+      return failed(answer.errorReason)
+    } catch (error) {
+      return isAnswer(error) ? failed(error.errorReason) : { outcome: 'unknown', reason: 'no_answer' }
+    }
+  },
+  supported: async () => {
+    try {
+      const { kinds } = await client.getSupported()
+      return new Set(kinds.map(({ x402Version, scheme, network }) => `${x402Version} ${scheme} ${network}`))
+    } catch {
+      return undefined
+    }
+  },
+})
+
+const failed = (reason: unknown): Settled =>
+  reason === PENDING
+    ? { outcome: 'unknown', reason: PENDING }
+    : { outcome: 'refused', reason: codeOf(reason) }
+
+type Answered = Error & { readonly invalidReason?: unknown; readonly errorReason?: unknown }
+
+/** A clear no that came with a 4xx; after a 5xx, a time-out or a rate limit anything may have happened. */
+const isAnswer = (error: unknown): error is Answered =>
+  error instanceof Error &&
+  'statusCode' in error &&
+  typeof error.statusCode === 'number' &&
+  error.statusCode < 500 &&
+  error.statusCode !== 408 &&
+  error.statusCode !== 429

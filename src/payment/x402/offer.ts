@@ -1,0 +1,65 @@
+/** What this server takes by x402: tokens on chains, each with the address that receives it. */
+import type { Nano } from '../../core/money.ts'
+
+export type Offer = {
+  /** The chain by its CAIP-2 name, such as `eip155:8453`. */
+  readonly network: string
+  /** The chain's name in version 1 of the protocol; without one the token is offered to version 2 only. */
+  readonly v1Network?: string
+  /** The token's contract. */
+  readonly asset: string
+  /** The token's EIP-712 domain, which payers sign under. */
+  readonly name: string
+  readonly version: string
+  /** Nano-USD in the smallest unit of the token; a token stands for the dollar. */
+  readonly nanoPerUnit: Nano
+  readonly payTo: string
+  /** A node of the chain, asked only when the facilitator cannot say whether a payment went through. */
+  readonly rpcUrl?: string
+}
+
+export type X402Options = {
+  readonly facilitatorUrl: string
+  /** Sent to the facilitator as a bearer. */
+  readonly facilitatorToken?: string
+  readonly offers: readonly Offer[]
+  /** How long a payer has to sign and send. */
+  readonly timeoutSeconds: number
+  /** How long the facilitator has to settle. */
+  readonly settleMs: number
+  /** Output tokens that are quoted when the caller gives no bound. */
+  readonly outputTokens: number
+  /** The address callers know this server by, when it is not the one requests come in under. */
+  readonly publicUrl?: string
+}
+
+/** USDC on the chains most payers have it on, by their version 1 names, with the public nodes of those chains. */
+export const knownTokens: Readonly<Record<string, Omit<Offer, 'payTo'>>> = {
+  base: {
+    network: 'eip155:8453',
+    v1Network: 'base',
+    asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+    name: 'USD Coin',
+    version: '2',
+    nanoPerUnit: 1_000n,
+    rpcUrl: 'https://mainnet.base.org',
+  },
+  'base-sepolia': {
+    network: 'eip155:84532',
+    v1Network: 'base-sepolia',
+    asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+    name: 'USDC',
+    version: '2',
+    nanoPerUnit: 1_000n,
+    rpcUrl: 'https://sepolia.base.org',
+  },
+}
+
+/** The token's units that cover an amount, as the decimal text the protocol wants: rounded up once, never none. */
+export const unitsFor = (offer: Offer, amount: Nano): string => {
+  const units = (amount + offer.nanoPerUnit - 1n) / offer.nanoPerUnit
+  return (units > 0n ? units : 1n).toString()
+}
+
+/** What units of a token are worth. */
+export const nanoOfUnits = (offer: Offer, units: string): Nano => BigInt(units) * offer.nanoPerUnit

@@ -1,0 +1,69 @@
+/**
+ * Quotes: the price of one request, bound to it. A quote is not stored: its id carries when it ends and proves, under the
+ * server's secret, which request, amount, token and receiver it was made for. So asking for quotes costs no disk.
+ */
+import { timingSafeEqual } from 'node:crypto'
+import type { Nano } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
+import { type Offer, unitsFor } from './offer.ts'
+
+export type Hash = (text: string) => string
+
+/** What is asked for one request, before a token is chosen. */
+type Price = {
+  /** Tells the request from any other. */
+  readonly fingerprint: string
+  /** The most it can cost. */
+  readonly bound: Nano
+}
+
+export type Quote = { readonly id: string; readonly units: string; readonly expiresAt: Instant }
+
+/** A quote is honoured this long after the payer's own time is over. */
+const GRACE_MS = 30_000
+
+const proof = (
+  hash: Hash,
+  offer: Offer,
+  it: { fingerprint: string; units: string; expires: string },
+): string =>
+  hash(
+    `x402 quote ${it.fingerprint} ${it.units} ${offer.network} ${offer.asset} ${offer.payTo} ${it.expires}`.toLowerCase(),
+  ).slice(0, 32)
+
+export const makeQuote = (
+  hash: Hash,
+  offer: Offer,
+  price: Price,
+  it: { now: Instant; timeoutSeconds: number },
+): Quote => {
+  const units = unitsFor(offer, price.bound)
+  const expiresAt = it.now + it.timeoutSeconds * 1000 + GRACE_MS
+  const expires = expiresAt.toString(36)
+  return {
+    id: `q_${expires}_${proof(hash, offer, { fingerprint: price.fingerprint, units, expires })}`,
+    units,
+    expiresAt,
+  }
+}
+
+type QuoteVerdict = 'good' | 'quote_mismatch' | 'quote_expired'
+
+/**
+ * Whether `units` pay for this request. With the id of a quote they are what was quoted, whatever the price is by now;
+ * version 1 has no place for an id, so there they must be today's price.
+ */
+export const checkQuote = (
+  hash: Hash,
+  offer: Offer,
+  price: Price,
+  paid: { units: string; quoteId: string | undefined; now: Instant },
+): QuoteVerdict => {
+  if (paid.quoteId === undefined)
+    return paid.units === unitsFor(offer, price.bound) ? 'good' : 'quote_mismatch'
+  const [, expires, given] = /^q_([0-9a-z]{1,12})_([0-9a-f]{32})$/.exec(paid.quoteId) ?? []
+  if (expires === undefined || given === undefined) return 'quote_mismatch'
+  const right = proof(hash, offer, { fingerprint: price.fingerprint, units: paid.units, expires })
+  if (!timingSafeEqual(Buffer.from(given), Buffer.from(right))) return 'quote_mismatch'
+  return Number.parseInt(expires, 36) < paid.now ? 'quote_expired' : 'good'
+}

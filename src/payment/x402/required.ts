@@ -1,0 +1,129 @@
+/**
+ * The 402 of a quote, for both versions of the protocol in one answer: version 2 reads the header, version 1 the body.
+ * Source: the x402 specifications, HTTP transport, versions 1 and 2.
+ */
+import { decimalFromNano } from '../../core/money.ts'
+import { nanoOfUnits, type Offer } from './offer.ts'
+import type { Quote } from './quote.ts'
+
+type Quoted = { readonly offer: Offer; readonly quote: Quote }
+
+export type Resource = { readonly url: string; readonly description: string }
+
+type Required = {
+  readonly quoted: readonly [Quoted, ...Quoted[]]
+  readonly resource: Resource
+  readonly timeoutSeconds: number
+  /** Why there is a 402: `payment_required`, or what was wrong with the payment. */
+  readonly error: string
+  /** The output bound that was quoted in place of the model's own. */
+  readonly outputTokens: number | undefined
+  readonly bearer: boolean
+}
+
+type Message = { readonly headers: Readonly<Record<string, string>>; readonly body: object }
+
+const MIME = 'application/json'
+
+const CHANGE_POLICY = {
+  bearer: "What the call does not use is credited to the key's wallet.",
+  none: 'What the call does not use is credited once to the wallet of whoever sends the X-Change-Claim of the answer, or its receipt, to POST /api/wallet/claim.',
+}
+
+const encodeHeader = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64')
+
+const extraOf = ({ name, version }: Offer) => ({ name, version })
+
+/** What version 2 asks for; `upfront` tells that the payment is settled before the model runs. */
+export const requirementsV2 = (
+  offer: Offer,
+  units: string,
+  quoteId: string | undefined,
+  seconds: number,
+) => ({
+  scheme: 'exact',
+  network: offer.network,
+  amount: units,
+  asset: offer.asset,
+  payTo: offer.payTo,
+  maxTimeoutSeconds: seconds,
+  extra: { ...extraOf(offer), paymentFlow: 'upfront', ...(quoteId === undefined ? {} : { quoteId }) },
+})
+
+/** What version 1 asks for. Its strict clients know these members only, and no null. */
+export const requirementsV1 = (offer: Offer, units: string, resource: Resource, seconds: number) => ({
+  scheme: 'exact',
+  network: offer.v1Network ?? offer.network,
+  maxAmountRequired: units,
+  resource: resource.url,
+  description: resource.description,
+  mimeType: MIME,
+  payTo: offer.payTo,
+  maxTimeoutSeconds: seconds,
+  asset: offer.asset,
+  extra: extraOf(offer),
+})
+
+export const paymentRequired = (it: Required): Message => {
+  const { resource, timeoutSeconds, error } = it
+  const [first] = it.quoted
+  const v2 = {
+    x402Version: 2,
+    error,
+    resource: { ...resource, mimeType: MIME },
+    accepts: it.quoted.map(({ offer, quote }) =>
+      requirementsV2(offer, quote.units, quote.id, timeoutSeconds),
+    ),
+    extensions: {},
+  }
+  const v1 = it.quoted
+    .filter(({ offer }) => offer.v1Network !== undefined)
+    .map(({ offer, quote }) => requirementsV1(offer, quote.units, resource, timeoutSeconds))
+  return {
+    headers: {
+      'content-type': MIME,
+      'cache-control': 'private, no-store',
+      'payment-required': encodeHeader(v2),
+      'access-control-expose-headers':
+        'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Change-Claim',
+    },
+    body: {
+      ...(v1.length === 0 ? {} : { x402Version: 1 }),
+      error,
+      ...(v1.length === 0 ? {} : { accepts: v1 }),
+      quote: {
+        protocol: 'x402',
+        quote_id: first.quote.id,
+        amount_usd: decimalFromNano(nanoOfUnits(first.offer, first.quote.units)),
+        currency: first.offer.name,
+        upper_bound: true,
+        ...(it.outputTokens === undefined ? {} : { max_output_tokens: it.outputTokens }),
+        expires_at: new Date(first.quote.expiresAt).toISOString(),
+        change_policy: it.bearer ? CHANGE_POLICY.bearer : CHANGE_POLICY.none,
+      },
+    },
+  }
+}
+
+type Outcome = {
+  readonly version: 1 | 2
+  readonly offer: Offer
+  readonly payer: string
+} & (
+  | { readonly success: true; readonly transaction: string }
+  | { readonly success: false; readonly errorReason: string }
+)
+
+/** The headers that tell how a payment went, under both versions' names. */
+export const outcomeHeaders = (outcome: Outcome): Record<string, string> => {
+  const { version, offer, payer } = outcome
+  const value = encodeHeader({
+    success: outcome.success,
+    ...(outcome.success
+      ? { transaction: outcome.transaction }
+      : { errorReason: outcome.errorReason, transaction: '' }),
+    network: version === 1 ? (offer.v1Network ?? offer.network) : offer.network,
+    payer,
+  })
+  return { 'payment-response': value, 'x-payment-response': value }
+}

@@ -1,0 +1,159 @@
+/**
+ * Settling a payment: noted before it is sent, posted when the money is ours. An outcome that is not known stays open
+ * until the facilitator or the chain tells it; it is never taken for a no, since a payer who is told no pays again.
+ */
+import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import type { Log } from '../../core/log.ts'
+import type { Payment, PaymentStore } from '../../store/payment-port.ts'
+import type { Chain, ChainState } from './chain.ts'
+import type { Facilitator, Settled } from './facilitator.ts'
+import { nanoOfUnits, type Offer } from './offer.ts'
+import type { Presented } from './presented.ts'
+
+export type SettlementParts = {
+  readonly store: PaymentStore
+  readonly facilitator: Facilitator
+  readonly chain: Chain
+  readonly log: Log
+  readonly firstTryMs: number
+}
+
+export type Collected =
+  | { readonly outcome: 'settled'; readonly transaction: string }
+  /** No money moved; the reason is a code. */
+  | { readonly outcome: 'refused'; readonly reason: string }
+  /** It pays for another request. */
+  | { readonly outcome: 'used' }
+  /** The facilitator cannot be asked; nothing was sent to be settled. */
+  | { readonly outcome: 'unreachable' }
+  | { readonly outcome: 'unknown' }
+
+type Collecting = {
+  readonly presented: Presented
+  readonly requirements: JsonObject
+  readonly callId: string
+  readonly fingerprint: string
+  readonly account: string
+  readonly creditTo: string | undefined
+}
+
+/** What is kept of a payment while its outcome is open. */
+type Sent = {
+  readonly payload: JsonObject
+  readonly requirements: JsonObject
+  readonly network: string
+  readonly asset: string
+  readonly payer: string
+  readonly nonce: string
+  readonly units: string
+  readonly validBefore: number
+}
+
+/** Reasons of a facilitator that may mean that the authorization is on the chain already. */
+const MAY_BE_PAID = /nonce_already_used$|simulation_failed$/
+/** After a good verification this one says so: the nonce was taken since. */
+const WAS_TAKEN = /nonce_already_used$/
+
+/** Takes the payment for one call: once, however often and from however many processes it is asked for. */
+export const collect = async (parts: SettlementParts, it: Collecting): Promise<Collected> => {
+  const { store, facilitator } = parts
+  const { presented, requirements } = it
+  const known = await store.payment(presented.id)
+  if (known !== undefined && known.state !== 'failed') {
+    if (known.callId !== it.callId) return { outcome: 'used' }
+    return resolve(parts, known, presented.offer)
+  }
+  const verified = await facilitator.verify({ payload: presented.payload, requirements })
+  if (verified.outcome === 'unknown') return { outcome: 'unreachable' }
+  if (verified.outcome === 'invalid') {
+    // Anyone can put a signed authorization on the chain: then the money is here without our doing.
+    const seen = MAY_BE_PAID.test(verified.reason) ? await parts.chain.look(presented) : undefined
+    if (seen?.state !== 'paid') return { outcome: 'refused', reason: verified.reason }
+  }
+  const payment = await store.beginPayment({
+    id: presented.id,
+    callId: it.callId,
+    fingerprint: it.fingerprint,
+    account: it.account,
+    amount: nanoOfUnits(presented.offer, presented.units),
+    payer: presented.payer,
+    ...(it.creditTo === undefined ? {} : { creditTo: it.creditTo }),
+    sent: JSON.stringify(sentOf(presented, requirements)),
+    firstTryMs: parts.firstTryMs,
+  })
+  if (payment.callId !== it.callId) return { outcome: 'used' }
+  return resolve(parts, payment, presented.offer, 'first')
+}
+
+/** Brings an open payment to its end if it can be told by now; one that has ended tells how. */
+export const resolve = async (
+  parts: SettlementParts,
+  payment: Payment,
+  offer: Offer,
+  attempt: 'first' | 'again' = 'again',
+): Promise<Collected> => {
+  if (payment.state === 'settled') return { outcome: 'settled', transaction: payment.transaction ?? '' }
+  const sent = payment.sent === undefined ? undefined : readSent(payment.sent)
+  if (sent === undefined) return { outcome: 'unknown' }
+  const { payload, requirements } = sent
+  let answer = await parts.facilitator.settle({ payload, requirements })
+  const pending = answer.outcome === 'unknown' && answer.reason === 'settlement_pending'
+  // On its way: asked once more, the facilitator waits for the same transaction, or says no since that was taken.
+  if (pending) answer = await parts.facilitator.settle({ payload, requirements })
+  const verdict = await judge(parts.chain, answer, { sent, offer, first: attempt === 'first' && !pending })
+  const line = { payment: payment.id, outcome: verdict.outcome }
+  if (verdict.outcome === 'unknown') parts.log.warn('the outcome of a payment is not known', line)
+  else parts.log.info('payment', line)
+  if (verdict.outcome === 'settled') await parts.store.settlePayment(payment.id, verdict.transaction)
+  if (verdict.outcome === 'refused') await parts.store.failPayment(payment.id, verdict.reason)
+  if (verdict.outcome !== 'unknown') return verdict
+  // Another attempt may have learnt it meanwhile.
+  const now = await parts.store.payment(payment.id)
+  return now?.state === 'settled' ? { outcome: 'settled', transaction: now.transaction ?? '' } : verdict
+}
+
+type Case = { readonly sent: Sent; readonly offer: Offer; readonly first: boolean }
+
+const judge = async (
+  chain: Chain,
+  answer: Settled,
+  { sent, offer, first }: Case,
+): Promise<Exclude<Collected, { outcome: 'used' | 'unreachable' }>> => {
+  if (answer.outcome === 'settled') return answer
+  const seen: ChainState = await chain.look({ ...sent, offer })
+  if (seen.state === 'paid') return { outcome: 'settled', transaction: seen.transaction }
+  const reason = answer.reason
+  if (seen.state === 'spent') return { outcome: 'refused', reason }
+  // The first clear no is one, unless it says that the nonce was taken and nobody can tell by whom. After an unknown
+  // outcome an earlier transaction may still be under way, so a no counts only when the chain will not take the
+  // authorization any more.
+  const taken = WAS_TAKEN.test(reason) && seen.state === 'unknown'
+  if (answer.outcome === 'refused' && first && !taken) return { outcome: 'refused', reason }
+  const over = seen.state === 'unused' && seen.blockTime >= sent.validBefore
+  return over ? { outcome: 'refused', reason: 'payment_expired' } : { outcome: 'unknown' }
+}
+
+const sentOf = (presented: Presented, requirements: JsonObject): Sent => ({
+  payload: presented.payload,
+  requirements,
+  network: presented.offer.network,
+  asset: presented.offer.asset,
+  payer: presented.payer,
+  nonce: presented.nonce,
+  units: presented.units,
+  validBefore: presented.validBefore,
+})
+
+const readSent = (text: string): Sent | undefined => {
+  const value = parseJson(text)
+  if (!isObject(value) || !isObject(value.payload) || !isObject(value.requirements)) return undefined
+  const { payload, requirements, network, asset, payer, nonce, units, validBefore } = value
+  if (typeof network !== 'string' || typeof asset !== 'string' || typeof payer !== 'string') return undefined
+  if (typeof nonce !== 'string' || typeof units !== 'string' || typeof validBefore !== 'number')
+    return undefined
+  return { payload, requirements, network, asset, payer, nonce, units, validBefore }
+}
+
+/** Whether an open payment was made in this token. */
+export const isIn = (payment: Payment, offer: Offer): boolean =>
+  payment.id.startsWith(`${offer.network}:${offer.asset}:`.toLowerCase())

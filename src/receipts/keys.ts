@@ -1,0 +1,76 @@
+/**
+ * Receipt keys: Ed25519, named by their RFC 7638 thumbprint, published as a JWKS, and kept sealed.
+ * Source of the formats: RFC 8037 (Ed25519 in JOSE), RFC 7517 (JWKS), RFC 7638 (thumbprint).
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+} from 'node:crypto'
+import { isObject, type Json } from '../core/json-body.ts'
+import { bytesOf } from './base64url.ts'
+
+/** A public key as it is published: `x` is its 32 bytes in base64url. */
+export type PublicKey = { readonly kid: string; readonly x: string; readonly key: KeyObject }
+
+/** The public key of those 32 bytes; undefined when they are no key. */
+export const publicKeyOf = (x: string): PublicKey | undefined => {
+  if (bytesOf(x)?.length !== 32) return undefined
+  try {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+    return { kid: thumbprintOf(x), x, key }
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 7638: SHA-256 over the required members in alphabetical order. */
+export const thumbprintOf = (x: string): string =>
+  new Bun.CryptoHasher('sha256').update(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`).digest('base64url')
+
+/** The key set as published at /.well-known/jwks.json. */
+export const jwksOf = (keys: readonly PublicKey[]) => ({
+  keys: keys.map(({ kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', x, kid, use: 'sig', alg: 'EdDSA' })),
+})
+
+/** The Ed25519 keys of a key set, by the names it gives them; undefined when it is no key set. Others are left out. */
+export const readJwks = (value: Json | undefined): ReadonlyMap<string, KeyObject> | undefined => {
+  if (!isObject(value) || !Array.isArray(value.keys)) return undefined
+  const keys = new Map<string, KeyObject>()
+  for (const jwk of value.keys) {
+    if (!isObject(jwk) || jwk.kty !== 'OKP' || jwk.crv !== 'Ed25519' || typeof jwk.x !== 'string') continue
+    const read = publicKeyOf(jwk.x)
+    if (read !== undefined) keys.set(typeof jwk.kid === 'string' ? jwk.kid : read.kid, read.key)
+  }
+  return keys
+}
+
+const CIPHER = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** Encrypts a private key under a secret of 32 bytes, bound to its name; `iv` is twelve fresh random bytes. */
+export const seal = (key: KeyObject, kid: string, secret: Uint8Array, iv: Uint8Array): string => {
+  const cipher = createCipheriv(CIPHER, secret, iv)
+  cipher.setAAD(Buffer.from(kid))
+  const hidden = Buffer.concat([cipher.update(key.export({ format: 'der', type: 'pkcs8' })), cipher.final()])
+  return Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString('base64url')
+}
+
+/** The private key again; undefined under another secret. */
+export const unseal = (sealed: string, kid: string, secret: Uint8Array): KeyObject | undefined => {
+  const bytes = Buffer.from(sealed, 'base64url')
+  try {
+    const decipher = createDecipheriv(CIPHER, secret, bytes.subarray(0, IV_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+    decipher.setAAD(Buffer.from(kid))
+    decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+    const der = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
+    return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Receipts as tokens: a compact JWS (RFC 7515) of type `receipt+jwt` with EdDSA, and nothing else.
+ *
+ * The algorithm is fixed in code and never read from the token; its name must merely be right. The header has three
+ * members, the key is one of ours by name, and nothing is fetched.
+ */
+import { type KeyObject, sign, verify } from 'node:crypto'
+import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
+import type { Instant } from '../core/time.ts'
+import { base64url, bytesOf } from './base64url.ts'
+import type { Claims } from './claims.ts'
+
+/** A key that signs, with its header written once. */
+export type SigningKey = { readonly kid: string; readonly key: KeyObject; readonly header: string }
+
+type Verdict =
+  | { readonly valid: true; readonly kid: string; readonly claims: JsonObject }
+  | { readonly valid: false; readonly error: 'malformed_jwt' | 'signature_mismatch' }
+  | { readonly valid: false; readonly error: 'expired'; readonly claims: JsonObject }
+
+const TYPE = 'receipt+jwt'
+const LENGTH_MAX = 8 * 1024
+/** Clocks of signer and verifier may differ by this much. */
+const TOLERANCE_MS = 5_000
+
+const malformed: Verdict = { valid: false, error: 'malformed_jwt' }
+const mismatch: Verdict = { valid: false, error: 'signature_mismatch' }
+
+export const signingKey = (kid: string, key: KeyObject): SigningKey => ({
+  kid,
+  key,
+  header: base64url(JSON.stringify({ alg: 'EdDSA', kid, typ: TYPE })),
+})
+
+/** Signs. Ed25519 has no randomness: the same claims under the same key are the same token. */
+export const signReceipt = (claims: Claims, { key, header }: SigningKey): string => {
+  const signed = `${header}.${base64url(JSON.stringify(claims))}`
+  return `${signed}.${base64url(sign(null, Buffer.from(signed), key))}`
+}
+
+/** Judges a token at `now` by the public keys. The order is: form, header, signature, claims, age. */
+export const verifyReceipt = (token: string, keys: ReadonlyMap<string, KeyObject>, now: Instant): Verdict => {
+  const parts = token.length > LENGTH_MAX ? [] : token.split('.')
+  const [header, payload, signature] = parts.map(bytesOf)
+  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined)
+    return malformed
+  const head = objectOf(header)
+  if (head === undefined) return malformed
+  const { alg, kid, typ, ...others } = head
+  if (alg !== 'EdDSA' || typ !== TYPE || typeof kid !== 'string' || Object.keys(others).length > 0)
+    return mismatch
+  const key = keys.get(kid)
+  if (key === undefined || key.asymmetricKeyType !== 'ed25519') return mismatch
+  const signed = Buffer.from(token.slice(0, token.lastIndexOf('.')))
+  if (signature.length !== 64 || !verify(null, signed, key, signature)) return mismatch
+  const claims = objectOf(payload)
+  if (claims === undefined) return malformed
+  if (claims.aud !== 'receipt' || typeof claims.jti !== 'string' || typeof claims.iat !== 'number')
+    return mismatch
+  if (typeof claims.exp !== 'number') return mismatch
+  return now > claims.exp * 1000 + TOLERANCE_MS
+    ? { valid: false, error: 'expired', claims }
+    : { valid: true, kid, claims }
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+const objectOf = (bytes: Uint8Array): JsonObject | undefined => {
+  try {
+    const value = parseJson(strictUtf8.decode(bytes))
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

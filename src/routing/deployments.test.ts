@@ -1,0 +1,97 @@
+/** The order of attempts, and what failures and successes change in it. */
+import { expect, test } from 'bun:test'
+import type { Model } from '../core/model.ts'
+import { Secret } from '../core/secret.ts'
+import type { VendorSetup } from '../vendors/setup.ts'
+import {
+  deploymentsOf,
+  isResting,
+  newTraffic,
+  noteAttempt,
+  noteFailure,
+  noteNothing,
+  noteSuccess,
+  planAttempts,
+  takeRetry,
+} from './deployments.ts'
+
+const model = { id: 'v/m' } as Model
+const setupOf = (keys: number, more: Partial<VendorSetup> = {}): VendorSetup => ({
+  vendor: { id: 'v' } as VendorSetup['vendor'],
+  baseUrl: 'http://v.invalid',
+  secrets: Array.from({ length: keys }, (_, index) => new Secret(`k${index}`)),
+  ...more,
+})
+
+/** A generator of numbers from 0 to 1 (mulberry32), so that the draws are the same each time. */
+const randomFrom = (seed: number) => () => {
+  seed = (seed + 0x6d2b79f5) | 0
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+}
+const random = randomFrom(7)
+const at = (nowMs: number) => ({ nowMs, random })
+
+test('the first attempt follows the weights', () => {
+  const places = deploymentsOf(setupOf(3, { weights: [1, 2, 7] }), model)
+  const firsts = [0, 0, 0]
+  for (let call = 0; call < 10_000; call++) {
+    const index = places.indexOf(planAttempts(places, newTraffic(), at(0))[0]!)
+    firsts[index] = (firsts[index] ?? 0) + 1
+  }
+  for (const [index, share] of [0.1, 0.2, 0.7].entries())
+    expect(firsts[index]! / 10_000).toBeCloseTo(share, 1)
+})
+
+test('a lower priority goes first, whatever the weights; another vendor comes after all', () => {
+  const own = deploymentsOf(setupOf(2, { weights: [1000, 1], priorities: [1, 0] }), model)
+  const other = deploymentsOf({ ...setupOf(1), vendor: { id: 'w' } as VendorSetup['vendor'] }, model, 1_000)
+  for (let call = 0; call < 100; call++)
+    expect(planAttempts([...own, ...other], newTraffic(), at(0)).map(({ id }) => id)).toEqual([
+      'v#1',
+      'v#0',
+      'w#0',
+    ])
+})
+
+test('one deployment is tried three times; two share three attempts', () => {
+  expect(planAttempts(deploymentsOf(setupOf(1), model), newTraffic(), at(0)).length).toBe(3)
+  const two = planAttempts(deploymentsOf(setupOf(2), model), newTraffic(), at(0))
+  expect([two.length, new Set(two.slice(0, 2)).size]).toEqual([3, 2])
+})
+
+test('a failure rests a deployment, longer each time, and as long as the vendor asked', () => {
+  const traffic = newTraffic()
+  const [first, second] = deploymentsOf(setupOf(2), model)
+  noteFailure(traffic, first!, 0, undefined)
+  expect([isResting(traffic, first!, 999), isResting(traffic, first!, 1_000)]).toEqual([true, false])
+  noteFailure(traffic, first!, 1_000, undefined)
+  expect([isResting(traffic, first!, 2_999), isResting(traffic, first!, 3_000)]).toEqual([true, false])
+  noteFailure(traffic, second!, 0, 7_000)
+  expect([isResting(traffic, second!, 6_999), isResting(traffic, second!, 7_000)]).toEqual([true, false])
+  expect(planAttempts([first!, second!], traffic, at(3_500))[0]).toBe(first!)
+})
+
+test('after its rest one call probes a deployment; its success closes the circuit, a lost probe frees it', () => {
+  const traffic = newTraffic()
+  const [one] = deploymentsOf(setupOf(2), model)
+  noteFailure(traffic, one!, 0, undefined)
+  noteAttempt(traffic, one!, true)
+  expect(isResting(traffic, one!, 5_000)).toBe(true)
+  noteNothing(traffic, one!)
+  expect(isResting(traffic, one!, 5_000)).toBe(false)
+  noteAttempt(traffic, one!, true)
+  noteSuccess(traffic, one!)
+  expect(isResting(traffic, one!, 0)).toBe(false)
+})
+
+test('retries have a budget that calls fill', () => {
+  const traffic = newTraffic()
+  const [one] = deploymentsOf(setupOf(1), model)
+  let taken = 0
+  while (takeRetry(traffic)) taken++
+  expect(taken).toBe(20)
+  for (let call = 0; call < 10; call++) noteAttempt(traffic, one!, true)
+  expect([takeRetry(traffic), takeRetry(traffic), takeRetry(traffic)]).toEqual([true, true, false])
+})
