@@ -12,7 +12,7 @@ export type TestDatabase = { readonly url: string; readonly stop: () => Promise<
 type Server = { readonly url: string; readonly stop: () => Promise<void> }
 
 /** A server of our own, which may be crashed. */
-export type OwnServer = Server & {
+type OwnServer = Server & {
   /** Ends it as a crash would, without a checkpoint, and starts it again. */
   readonly crash: () => Promise<void>
 }

@@ -7,7 +7,8 @@ import { postgresForTests } from './postgres.ts'
 type Part = {
   readonly name: string
   readonly command: readonly string[]
-  readonly minutes: number /** The run must fail: it runs a product broken on purpose. */
+  readonly minutes: number
+  /** The run must fail: it runs a product broken on purpose. */
   readonly mustFail?: boolean
 }
 
@@ -15,7 +16,7 @@ const bun = process.execPath
 const simulation = (from: number, seeds: number): Part => ({
   name: `simulation, seeds ${from} to ${from + seeds - 1}`,
   command: [bun, 'test/simulation/run.ts', '--from', String(from), '--seeds', String(seeds)],
-  minutes: 10,
+  minutes: 30,
 })
 
 /** Groups run one after the other, the parts of a group side by side. */
@@ -30,8 +31,9 @@ const groups: readonly (readonly Part[])[] = [
     },
   ],
   [{ name: 'store', command: [bun, 'test', 'test/store'], minutes: 5 }],
+  [{ name: 'payments', command: [bun, 'test', 'test/payments'], minutes: 5 }],
   [simulation(1, 1_000), simulation(1_001, 1_000)],
-  [{ name: 'mutations', command: [bun, 'test/simulation/mutations.ts'], minutes: 10 }],
+  [{ name: 'mutations', command: [bun, 'test/simulation/mutations.ts'], minutes: 40 }],
   [{ name: 'chaos', command: [bun, 'test/chaos/run.ts', '--seconds', '60'], minutes: 5 }],
   [
     {

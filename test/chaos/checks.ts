@@ -1,7 +1,9 @@
 /** The books against what the callers saw. */
 import { SQL } from 'bun'
-import { TOTAL_SECONDS } from './gateways.ts'
+import { type Paid, UNIT } from './facilitator.ts'
+import { type JournalWatch, TOTAL_SECONDS } from './gateways.ts'
 import type { Load } from './load.ts'
+import type { Payers } from './payers.ts'
 import type { Revocations } from './revocation.ts'
 
 type Sampler = {
@@ -50,30 +52,43 @@ export const auditSampler = (url: string): Sampler => {
 /** A lease, the longest call after it, and some rounds of the reaper: what was orphaned must be closed by then. */
 const RECOVERY_MS = (10 + TOTAL_SECONDS + 5 + 12) * 1000
 
-/** Waits until nothing is held, or until it should have been long ago; the checks then say what is left. */
+/**
+ * Waits until nothing is held and no payment is open, or until it should have been long ago; the checks then say what is
+ * left. The pauses between two rounds over a payment grow to minutes, so they are cut short here.
+ */
 export const untilRecovered = async (url: string): Promise<void> => {
   const sql = new SQL(url, { max: 1 })
   try {
     for (const until = Date.now() + RECOVERY_MS; Date.now() < until; await Bun.sleep(500)) {
+      await sql.unsafe(`update x402_payment set next_try = 0 where next_try > 0 and (${OPEN_PAYMENT})`)
       const [row] = await sql.unsafe(
-        `select (select count(*) from inflight)::int as calls, (select coalesce(sum(held), 0) from account)::text as held`,
+        `select (select count(*) from inflight)::int as calls, (select coalesce(sum(held), 0) from account)::text as held,
+           (select count(*) from x402_payment where ${OPEN_PAYMENT})::int as payments`,
       )
-      if (row.calls === 0 && row.held === '0') return
+      if (row.calls === 0 && row.held === '0' && row.payments === 0) return
     }
   } finally {
     await sql.close()
   }
 }
 
+/** Outcome unknown, or charged and its change due to a key's wallet. Who pays nothing stays open until it cannot pay any more. */
+const OPEN_PAYMENT = `(state = 'settling' and payer not like '0xdead%') or (state = 'settled' and change_to is null
+  and credit_to is not null and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = call_id))`
+
 export type Evidence = {
   readonly postgresUrl: string
   readonly load: Load
+  readonly payers: Payers
+  /** What reached the receiver on the chain, by nonce. */
+  readonly settled: ReadonlyMap<string, Paid>
   readonly revocations: Revocations
   readonly sampler: Sampler
   readonly upstreamCalls: number
   readonly kills: number
   readonly chaos: { readonly faults: number; readonly crashes: number }
   readonly memory: readonly number[]
+  readonly journals: JournalWatch
   readonly mutated: boolean
   readonly money: { readonly rpmKey: string; readonly rpm: number }
   readonly seed: number
@@ -94,6 +109,7 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
     `select (select count(*) from lease where state <> 'closed' and (granted <> 0))::int as leases, (select count(*) from inflight)::int as inflight, (select coalesce(sum(held), 0) from account)::text as held`,
   )
   const audit = await store.audit()
+  const payments = await paymentChecks(it, sql)
   await sql.close()
   await store.close()
   const answered = it.load.seen.filter(({ complete }) => complete)
@@ -110,7 +126,8 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
   const splitKeys = [...byIdempotencyKey.values()].filter(
     (list) => new Set(list.map(({ callId }) => callId)).size > 1,
   )
-  const checks: [string, boolean, string | number][] = [
+  const by = (mode: string) => answered.filter((seen) => seen.mode === mode).length
+  const checks: Check[] = [
     ['answered but unbilled', unbilled.length === 0, unbilled.length],
     ['billed twice', twice.length === 0, twice.length],
     ['billed at another amount than told', wrong.length === 0, wrong.length],
@@ -134,23 +151,30 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
       open.held === '0' && open.inflight === 0 && open.leases === 0,
       `${open.held} nano-USD, ${open.inflight} calls, ${open.leases} leases`,
     ],
+    ...payments,
     ['requests above the rate limit in a minute', overRate(it) === 0, overRate(it)],
     [
       'upstream calls that nobody accounts for',
       it.upstreamCalls >= answered.length - replays(it),
       `${it.upstreamCalls} calls`,
     ],
+    ['journals left after the end', it.journals.left() === 0, it.journals.left()],
     ['memory of a process', it.memory.every((mb) => mb < 400), `${it.memory.join(', ')} MB`],
     [
       'enough happened',
       it.mutated ||
-        (answered.length > it.seconds * 20 && it.kills > it.seconds / 3 && it.revocations.acknowledged() > 3),
-      `${answered.length} answered`,
+        (answered.length > it.seconds * 20 &&
+          it.kills > it.seconds / 3 &&
+          it.revocations.acknowledged() > 3 &&
+          by('mpp') > it.seconds &&
+          by('x402') > it.seconds / 4 &&
+          it.payers.claimed() > 3),
+      `${answered.length} answered: ${by('wallet')} from wallets, ${by('mpp')} on credit, ${by('x402')} paid by x402, ${it.payers.claimed()} changes claimed`,
     ],
   ]
   const statuses = Map.groupBy(it.load.seen, ({ status }) => status)
   console.log(
-    `answered ${answered.length} · billed ${bills.size} · kills ${it.kills} · wire faults ${it.chaos.faults} · database crashes ${it.chaos.crashes} · revocations ${it.revocations.acknowledged()} · samples ${it.sampler.samples()} · unreachable ${it.load.unreachable()} · abandoned ${it.load.abandoned()} · statuses ${[...statuses].map(([status, list]) => `${status}: ${list.length}`).join(', ')}`,
+    `answered ${answered.length} · billed ${bills.size} · kills ${it.kills} · wire faults ${it.chaos.faults} · database crashes ${it.chaos.crashes} · journals ${it.journals.seen()} · revocations ${it.revocations.acknowledged()} · samples ${it.sampler.samples()} · unreachable ${it.load.unreachable()} · abandoned ${it.load.abandoned()} · statuses ${[...statuses].map(([status, list]) => `${status}: ${list.length}`).join(', ')}`,
   )
   for (const [what, ok, value] of checks) console.log(`${ok ? 'ok    ' : 'FAILED'} ${what}: ${value}`)
   for (const seen of unbilled.slice(0, 5)) console.log('unbilled', seen)
@@ -159,6 +183,52 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
   console.log(`seed ${it.seed}`)
   console.log(`${checks.length - failed} passed, ${failed} failed`)
   return failed === 0 ? 0 : 1
+}
+
+type Check = [string, boolean, string | number]
+
+/** The chain against the ledger: what came in, what it was spent on, and where its change went. */
+const paymentChecks = async (it: Evidence, sql: SQL): Promise<Check[]> => {
+  const rows: Record<string, string | null>[] = await sql.unsafe(
+    `select p.id, p.state, p.amount::text as amount, p.change_to, p.credit_to, p.call_id,
+       (select coalesce(sum(t.amount), 0) from transfer t where t.debit = p.account_id and t.kind = 'usage' and t.ref = p.call_id)::text as spent,
+       (select coalesce(sum(t.amount), 0) from transfer t where t.debit = p.account_id)::text as gone,
+       (select coalesce(sum(t.amount), 0) from transfer t where t.debit = p.account_id and t.kind = 'adjust')::text as change
+     from x402_payment p`,
+  )
+  const [total] = await sql.unsafe(
+    `select coalesce(-sum(amount), 0)::text as taken from posting where account_id = 'x402'`,
+  )
+  const onChain = [...it.settled.values()].reduce((sum, { units }) => sum + units * UNIT, 0n)
+  const settledIds = new Set(
+    rows.filter(({ state }) => state === 'settled').map(({ id }) => id?.split(':').at(-1)),
+  )
+  const lost = [...it.settled.keys()].filter((nonce) => !settledIds.has(nonce))
+  const settled = rows.filter(({ state }) => state === 'settled')
+  const overspent = settled.filter(
+    ({ spent, gone, change, amount }) =>
+      BigInt(gone ?? 0) > BigInt(amount ?? 0) ||
+      BigInt(spent ?? 0) + BigInt(change ?? 0) !== BigInt(gone ?? 0),
+  )
+  const wrongChange = settled.filter(({ change_to: to, credit_to: own, spent, change, amount }) => {
+    const due = BigInt(amount ?? 0) - BigInt(spent ?? 0)
+    if (to === null) return BigInt(change ?? 0) !== 0n || (own !== null && BigInt(spent ?? 0) > 0n)
+    return BigInt(change ?? 0) !== due || (own !== null && to !== own)
+  })
+  return [
+    [
+      'settled on the chain and in the ledger',
+      onChain.toString() === total.taken,
+      `${onChain} and ${total.taken} nano-USD, ${settled.length} payments`,
+    ],
+    ['payments that were settled and lost', lost.length === 0, lost.length],
+    ['payments that paid for more than themselves or their call', overspent.length === 0, overspent.length],
+    [
+      'change that is wrong, or given twice',
+      wrongChange.length === 0 && it.payers.claimedTwice() === 0,
+      wrongChange.length + it.payers.claimedTwice(),
+    ],
+  ]
 }
 
 const replays = (it: Evidence): number =>

@@ -1,5 +1,5 @@
 /** The processes under test: real ones, killed with -9 and started again at once. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Subprocess } from 'bun'
@@ -18,24 +18,40 @@ export const INPUT_NANO = 1_000n
 export const OUTPUT_NANO = 10_000n
 export const TOTAL_SECONDS = 8
 
-const config = (upstreamPort: number) => `
+const config = (upstreamPort: number, more: string) => `
 vendors:
   mock:
     base_url: http://127.0.0.1:${upstreamPort}/v1
     models:
       m: { input_usd_per_1m: "1", output_usd_per_1m: "10", context_tokens: 100000, max_output_tokens: 4000 }
-`
+${more}`
 
 export type Environment = Record<string, string>
+
+export type JournalWatch = { readonly left: () => number; readonly seen: () => number }
+
+/** Counts the journals that come and go. */
+const watchJournals = (folder: string): JournalWatch => {
+  const seen = new Set<string>()
+  const look = (): string[] => {
+    const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('probe.')) : []
+    for (const name of names) seen.add(name)
+    return names
+  }
+  setInterval(look, 20).unref()
+  return { left: () => look().length, seen: () => seen.size }
+}
 
 /** Settings of all processes and commands of one run. */
 export const environmentFor = (
   databaseUrl: string,
   upstreamPort: number,
-): { environment: Environment; remove: () => void } => {
+  more: string,
+): { environment: Environment; journals: JournalWatch; remove: () => void } => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-chaos-'))
   const path = join(folder, 'turnpike.yaml')
-  writeFileSync(path, config(upstreamPort))
+  writeFileSync(path, config(upstreamPort, more))
+  const journal = join(folder, 'journal')
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name, value]) => value !== undefined && !name.endsWith('_API_KEY')),
   ) as Environment
@@ -51,7 +67,9 @@ export const environmentFor = (
       FIRST_BYTE_SECONDS: '4',
       IDLE_SECONDS: '4',
       DRAIN_SECONDS: '10',
+      JOURNAL: journal,
     },
+    journals: watchJournals(journal),
     remove: () => rmSync(folder, { recursive: true }),
   }
 }

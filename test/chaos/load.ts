@@ -5,6 +5,7 @@ import type { Order } from './upstream.ts'
 export type Seen = {
   readonly callId: string
   readonly key: string
+  readonly mode: 'wallet' | 'mpp' | 'x402'
   readonly status: number
   /** The whole answer arrived: a JSON body, or a stream up to `[DONE]`. */
   readonly complete: boolean
@@ -28,9 +29,23 @@ const nanoOf = (decimal: string): bigint => {
 
 const COST_COMMENT = /: x-cost-usd: ([\d.]+)/
 
+/** The cost an answer told. */
+export const costOf = (stream: boolean, response: Response, text: string): bigint | undefined => {
+  const cost = stream ? COST_COMMENT.exec(text)?.[1] : response.headers.get('x-cost-usd')
+  return cost == null ? undefined : nanoOf(cost)
+}
+
+/** A key of the load: whether its wallet also has a credit line, and a sub-wallet its calls may name. */
+export type LoadKey = {
+  readonly token: string
+  readonly id: string
+  readonly onCredit: boolean
+  readonly sub: string | undefined
+}
+
 export const startLoad = (
   addresses: readonly string[],
-  keys: readonly { token: string; id: string }[],
+  keys: readonly LoadKey[],
   random: () => number,
   connections: number,
 ): Load => {
@@ -42,11 +57,13 @@ export const startLoad = (
 
   const send = async (
     kind: 'json' | 'stream',
-    key: { token: string; id: string },
+    key: LoadKey,
     order: Order,
     idempotencyKey: string | undefined,
   ): Promise<boolean> => {
     const leave = kind === 'stream' && idempotencyKey === undefined && random() < 0.1
+    const mode = key.onCredit && random() < 0.4 ? 'mpp' : 'wallet'
+    const named = key.sub !== undefined && random() < 0.5 ? { 'x-sub-wallet': key.sub } : {}
     const dueNano = BigInt(order.input) * INPUT_NANO + BigInt(order.output) * OUTPUT_NANO
     try {
       const response = await fetch(`${addresses[pick(0, addresses.length - 1)]}/v1/chat/completions`, {
@@ -54,6 +71,8 @@ export const startLoad = (
         headers: {
           authorization: `Bearer ${key.token}`,
           'content-type': 'application/json',
+          'x-payment-protocol': mode,
+          ...named,
           ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
         },
         body: JSON.stringify({
@@ -75,13 +94,13 @@ export const startLoad = (
       const text = await response.text()
       const complete =
         response.ok && (kind === 'json' ? text.endsWith('}') : text.endsWith('data: [DONE]\n\n'))
-      const cost = kind === 'json' ? response.headers.get('x-cost-usd') : COST_COMMENT.exec(text)?.[1]
       seen.push({
         callId,
         key: key.id,
+        mode,
         status: response.status,
         complete,
-        costNano: cost == null ? undefined : nanoOf(cost),
+        costNano: costOf(kind === 'stream', response, text),
         dueNano,
         idempotencyKey,
         atMs: Date.now(),

@@ -7,8 +7,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { startEmbedded } from '../postgres.ts'
 import { auditSampler, checkBooks, untilRecovered } from './checks.ts'
+import { startFacilitator } from './facilitator.ts'
 import { command, environmentFor, startGateways, untilUp } from './gateways.ts'
-import { startLoad } from './load.ts'
+import { type LoadKey, startLoad } from './load.ts'
+import { startPayers } from './payers.ts'
 import { faults, startProxy } from './proxy.ts'
 import { startRevocations } from './revocation.ts'
 import { startUpstream } from './upstream.ts'
@@ -43,7 +45,8 @@ const mutant = (): string => {
   const to =
     'return new Promise((resolve, reject) => {\n      resolve({ charged: charge, remaining: 0n })\n      setTimeout(() => this.#parts.writer.settle(settle'
   const [before = '', after = ''] = pieces
-  const end = '        else resolve({ charged: charge, remaining })\n      })'
+  const end = '          else resolve({ charged: charge, remaining })\n        },\n      })'
+  if (!after.includes(end)) throw new Error('the end of the text to mutate is not there')
   writeFileSync(path, before + to + after.replace(end, `${end}, 400)`))
   return folder
 }
@@ -56,26 +59,29 @@ const main = async (): Promise<number> => {
     const postgres = await startEmbedded()
     undo.push(postgres.stop)
     const upstream = startUpstream()
-    undo.push(upstream.stop)
+    const facilitator = startFacilitator(random)
+    undo.push(upstream.stop, facilitator.stop)
     const database = new URL(postgres.url)
     const databaseProxy = await startProxy(Number(database.port))
     const upstreamProxy = await startProxy(upstream.port)
     undo.push(databaseProxy.stop, upstreamProxy.stop)
     database.port = String(databaseProxy.port)
-    const direct = environmentFor(postgres.url, upstreamProxy.port)
-    const proxied = environmentFor(database.href, upstreamProxy.port)
+    const direct = environmentFor(postgres.url, upstreamProxy.port, facilitator.section)
+    const proxied = environmentFor(database.href, upstreamProxy.port, facilitator.section)
     undo.push(direct.remove, proxied.remove)
     const base = pick(20_000, 40_000)
     const gateways = await startGateways(product, proxied.environment, [base, base + 1, base + 2])
     undo.push(gateways.stop)
-    const money = await setUpKeys(product, direct.environment)
+    const money = await setUpKeys(product, direct.environment, gateways.addresses[0]!)
     const sampler = auditSampler(postgres.url)
     undo.push(sampler.stop)
     const load = startLoad(gateways.addresses, money.keys, random, 64)
+    const payers = startPayers(gateways.addresses, money.payers, load.seen, random)
     const revocations = startRevocations(gateways.addresses, money.revocable, random)
     const chaos = await misbehave({ gateways, databaseProxy, upstreamProxy, crashDatabase: postgres.crash })
     await revocations.stop()
-    await load.stop()
+    facilitator.calm()
+    await Promise.all([load.stop(), payers.stop()])
     const memory = gateways.memory()
     await Promise.all(gateways.addresses.map((address) => untilUp(address, 30)))
     await untilRecovered(postgres.url)
@@ -84,12 +90,15 @@ const main = async (): Promise<number> => {
     return await checkBooks({
       postgresUrl: postgres.url,
       load,
+      payers,
+      settled: facilitator.settled,
       revocations,
       sampler,
       upstreamCalls: upstream.calls(),
       kills: gateways.kills(),
       chaos,
       memory,
+      journals: proxied.journals,
       mutated: mutation !== undefined,
       money,
       seed,
@@ -138,19 +147,37 @@ const misbehave = async (it: Troublemakers): Promise<{ faults: number; crashes: 
   return counts
 }
 
-/** Nine keys on three wallets: one wallet nearly empty, one key with each limit; and one key for revocations. */
-const setUpKeys = async (product: string, environment: Record<string, string>) => {
+/** Says a request of the set-up through a gateway; nothing is broken yet. */
+const say = async (url: string, method: string, token: string, body: object): Promise<any> => {
+  const answer = await fetch(url, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${await answer.text()}`)
+  return answer.json()
+}
+
+/**
+ * Nine keys on three wallets: one wallet nearly empty, one key with each limit; two of them have a credit line, a daily
+ * limit and a sub-wallet that one key is bound to and others name. One key for revocations, two for payers by x402.
+ */
+const setUpKeys = async (product: string, environment: Record<string, string>, address: string) => {
   const run = (...args: string[]) => command(product, environment, ...args)
-  const wallets: string[] = []
-  for (const [name, usd] of [
-    ['rich', '50'],
-    ['middle', '5'],
-    ['poor', '0.05'],
-  ] as const) {
-    const { id } = await run('wallet', 'create', '--name', name)
-    await run('wallet', 'fund', '--wallet', id, '--usd', usd)
-    wallets.push(id)
-  }
+  const wallets = await Promise.all(
+    (
+      [
+        ['rich', '50'],
+        ['middle', '5'],
+        ['poor', '0.05'],
+      ] as const
+    ).map(async ([name, usd]) => {
+      const { id } = await run('wallet', 'create', '--name', name)
+      await run('wallet', 'fund', '--wallet', id, '--usd', usd)
+      if (name !== 'poor') await run('credit', 'grant', '--usd', '0.5', '--wallet', id)
+      return id as string
+    }),
+  )
   const limits = [
     [],
     ['--spend-cap', '0.2'],
@@ -162,22 +189,36 @@ const setUpKeys = async (product: string, environment: Record<string, string>) =
     [],
     ['--spend-cap', '0.02'],
   ]
-  const keys: { token: string; id: string }[] = []
-  for (const [index, limit] of limits.entries()) {
-    const made = await run(
-      'key',
-      'create',
-      '--label',
-      `load ${index}`,
-      '--wallet',
-      wallets[index % 3]!,
-      ...limit,
-    )
-    keys.push({ token: made.key, id: made.id })
+  const create = async (label: string, wallet: string, ...more: string[]) => {
+    const made = await run('key', 'create', '--label', label, '--wallet', wallet, ...more)
+    return { token: made.key as string, id: made.id as string }
   }
-  const revocable = (await run('key', 'create', '--label', 'revocations', '--wallet', wallets[0]!))
-    .key as string
-  return { keys, revocable, rpmKey: keys[3]!.id, rpm: 30 }
+  const load = (index: number, ...more: string[]) =>
+    create(`load ${index}`, wallets[index % 3]!, ...(limits[index] ?? []), ...more)
+  const free = await Promise.all([0, 1, 2, 3, 4, 5].map((index) => load(index)))
+  const subs: string[] = []
+  for (const place of [0, 1]) {
+    const { token } = free[place]!
+    const sub = { label: 's', budget_usd: 0.4 }
+    subs[place] = (await say(`${address}/api/wallet/sub-wallets`, 'POST', token, sub)).id
+    // The day of the middle wallet ends before its money does.
+    const rules = { daily_limit_usd: place === 0 ? 20 : 1.5 }
+    await say(`${address}/api/wallet/rules`, 'PUT', token, rules)
+  }
+  const [payer, claimant, revocable, ...bound] = await Promise.all([
+    create('payer', wallets[0]!),
+    create('claimant', wallets[0]!),
+    create('revocations', wallets[0]!),
+    ...[6, 7].map((index) => load(index, '--sub-wallet', subs[index % 3]!)),
+    load(8),
+  ])
+  const keys: LoadKey[] = [...free, ...bound].map((key, index) => ({
+    ...key,
+    onCredit: index % 3 < 2,
+    sub: index < 6 ? subs[index % 3] : undefined,
+  }))
+  const payers = [payer!, claimant!] as const
+  return { keys, payers, revocable: revocable!.token, rpmKey: keys[3]!.id, rpm: 30 }
 }
 
 process.exit(await main())

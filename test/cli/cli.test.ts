@@ -2,10 +2,10 @@
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { postgresForTests } from '../postgres.ts'
+import { runProgram, startProgram } from '../program.ts'
 
-const root = resolve(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-cli-'))
 const database = await postgresForTests()
 
@@ -14,48 +14,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const environment = (url: string) => ({
-  PATH: process.env.PATH ?? '',
-  HOME: folder,
-  DATABASE_URL: url,
-  DISCOVER: 'off',
-  LOG: 'warn',
-  PORT: '0',
-})
-
-const run = async (url: string, ...args: string[]) => {
-  const child = Bun.spawn([join(root, 'bin', 'turnpike'), ...args], {
-    cwd: folder,
-    env: environment(url),
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [out, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
-  return { code: await child.exited, out, errors }
-}
+const settings = (url: string) => ({ DATABASE_URL: url })
+const run = (url: string, ...args: string[]) => runProgram(folder, settings(url), ...args)
+const serve = (url: string) => startProgram(folder, settings(url))
 
 const json = async (url: string, ...args: string[]) => {
   const { code, out, errors } = await run(url, ...args, '--json')
   expect([args.join(' '), code, errors]).toEqual([args.join(' '), 0, ''])
   return JSON.parse(out)
-}
-
-const serve = async (url: string) => {
-  const child = Bun.spawn([join(root, 'bin', 'turnpike'), 'serve'], {
-    cwd: folder,
-    env: environment(url),
-    stdout: 'pipe',
-    stderr: 'inherit',
-  })
-  let greeting = ''
-  for await (const piece of child.stdout) {
-    greeting += new TextDecoder().decode(piece)
-    if (greeting.includes('To turn on more')) break
-  }
-  return { child, greeting, address: /listens on (\S+)/.exec(greeting)?.[1] ?? '' }
 }
 
 for (const [engine, url] of [
@@ -93,8 +59,31 @@ for (const [engine, url] of [
     })
     const again = await json(url, 'wallet', 'fund', '--usd', '2.5', '--ref', 'invoice-1')
     expect([again.outcome, again.balance_usd]).toEqual(['replayed', before.balance_usd + 2.5])
+    const onCredit = await json(url, 'credit', 'grant', '--usd', '5', '--net-days', '30')
+    expect(onCredit).toMatchObject({ wallet: 'wal_operator', status: 'active', limit_usd: 5, net_days: 30 })
+    const later = await json(url, 'key', 'create', '--label', 'later')
+    const postPaid = await fetch(`${address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${later.key}`,
+        'content-type': 'application/json',
+        'x-payment-protocol': 'mpp',
+      },
+      body: JSON.stringify({ model: 'local/echo-1', messages: [{ role: 'user', content: 'Hello' }] }),
+    })
+    const cost = Number(postPaid.headers.get('x-cost-usd'))
+    expect([postPaid.status, cost > 0]).toEqual([200, true])
+    expect(await json(url, 'credit', 'show')).toMatchObject([{ wallet: 'wal_operator', owed_usd: cost }])
+    expect(await json(url, 'credit', 'show', 'wal_operator')).toMatchObject({ owed_usd: cost, invoices: [] })
+    expect(await json(url, 'credit', 'statement')).toMatchObject({
+      opening_usd: 0,
+      used_usd: cost,
+      closing_usd: cost,
+      lines: [{ label: 'later', model: 'local/echo-1', requests: 1 }],
+      invoice: null,
+    })
     const usage = await json(url, 'usage', '--by', 'model')
-    expect(usage).toMatchObject([{ model: 'local/echo-1', requests: 1 }])
+    expect(usage).toMatchObject([{ model: 'local/echo-1', requests: 2 }])
     expect((await json(url, 'audit')).every(({ ok }: { ok: boolean }) => ok)).toBe(true)
 
     child.kill('SIGTERM')
@@ -111,8 +100,21 @@ test('a refused command says why and ends with 1, wrong use with 2', async () =>
   expect([unknown.code, unknown.errors.split('\n').length]).toEqual([1, 2])
   expect((await run(url, 'wallet', 'fund', '--usd', '-1')).code).toBe(1)
   expect((await run(url, 'key', 'create')).code).toBe(2)
+  for (const wrong of [
+    ['grant', '--usd', '-1'],
+    ['grant', '--usd', '1', '--net-days', '400'],
+    ['grant', '--usd', '1', '--wallet', 'wal_nobody'],
+    ['show', 'wal_nobody'],
+    ['statement', '--month', '2020-01'],
+    ['pay', 'INV-nobody-000001'],
+    ['pay', 'INV-nobody-000001', '--from', 'stripe'],
+    ['pay', 'INV-nobody-000001', '--from', 'air'],
+  ]) {
+    const { code, errors } = await run(url, 'credit', ...wrong)
+    expect([wrong, code, errors.split('\n').length]).toEqual([wrong, 1, 2])
+  }
   expect((await run(url, 'nonsense')).code).toBe(2)
-})
+}, 30_000)
 
 test('several processes on SQLite are refused in one line', async () => {
   const { code, errors } = await run(`sqlite:${folder}/x.db`, 'serve', '--workers', '2')

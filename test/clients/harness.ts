@@ -1,13 +1,35 @@
-/** A server on a real port, as clients meet it, on the built-in vendor. */
+/** A server on a real port, as clients meet it: on the built-in vendor, or on three strict vendors of three dialects. */
+import { isObject, parseJson } from '../../src/core/json-body.ts'
+import type { Capability, Model } from '../../src/core/model.ts'
+import { Secret } from '../../src/core/secret.ts'
 import { localFetch } from '../../src/transport/local.ts'
 import { localModels } from '../../src/vendors/local/local.ts'
-import { startTestServer, type TestServer } from '../server/harness.ts'
+import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
+import type { Vendor } from '../../src/vendors/vendor.ts'
+import { type Asked, mockVendor, startTestServer, type TestServer, testModel } from '../server/harness.ts'
+import { chatVendor } from './vendors/chat.ts'
+import { geminiVendor } from './vendors/gemini.ts'
+import { messagesVendor } from './vendors/messages.ts'
+import { type Memory, newMemory } from './vendors/script.ts'
 
 export type ListeningServer = {
   readonly server: TestServer
   readonly baseURL: string
   readonly key: string
   stop(): Promise<void>
+}
+
+const listening = async (server: TestServer): Promise<ListeningServer> => {
+  const bound = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 0, fetch: server.fetch })
+  return {
+    server,
+    baseURL: `http://127.0.0.1:${bound.port}/v1`,
+    key: (await server.newKey()).token,
+    stop: async () => {
+      await bound.stop(true)
+      await server.stop()
+    },
+  }
 }
 
 /** The built-in models under the scripted vendor's name, so that tests may also script failures. */
@@ -20,14 +42,84 @@ export const listen = async (): Promise<ListeningServer> => {
       ...(asked.signal === undefined ? {} : { signal: asked.signal }),
     }),
   )
-  const listening = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 0, fetch: server.fetch })
-  return {
-    server,
-    baseURL: `http://127.0.0.1:${listening.port}/v1`,
-    key: (await server.newKey()).token,
-    stop: async () => {
-      await listening.stop(true)
-      await server.stop()
-    },
+  return listening(server)
+}
+
+export type VendorId = 'chat' | 'messages' | 'gemini'
+export const vendorIds: readonly VendorId[] = ['chat', 'messages', 'gemini']
+
+/** The model that stands for each dialect in the matrix, and others of the same vendors that are treated differently. */
+export const modelOf: Readonly<Record<VendorId, string>> = {
+  chat: 'open/oak-1',
+  messages: 'anthropic/claude-sonnet-4-5',
+  gemini: 'google/gemini-3-pro',
+}
+export const otherModels = {
+  withoutSchemas: 'anthropic/claude-3-5-haiku',
+  adaptive: 'anthropic/claude-opus-4-6',
+  withBudgets: 'google/gemini-2.5-flash',
+} as const
+
+const speaking: Readonly<Record<VendorId, Vendor>> = {
+  chat: {
+    ...mockVendor,
+    id: 'open',
+    speaks: 'chat',
+    outputBound: 'max_completion_tokens',
+    takesReasoningBack: true,
+  },
+  messages: {
+    ...mockVendor,
+    id: 'anthropic',
+    speaks: 'messages',
+    auth: 'x-api-key',
+    headers: { 'anthropic-version': '2023-06-01' },
+  },
+  gemini: { ...mockVendor, id: 'google', speaks: 'gemini', auth: 'x-goog-api-key' },
+}
+
+const capabilities: readonly Capability[] = [
+  'streaming',
+  'function_calling',
+  'vision',
+  'reasoning',
+  'structured_output',
+]
+
+const sold = (id: string): Model => {
+  const [vendor = '', upstreamName = ''] = id.split('/')
+  return { ...testModel(upstreamName), id, vendor, upstreamName, capabilities, maxOutputTokens: 32_000 }
+}
+
+const scripted =
+  (script: (asked: Asked) => Response): VendorFetch =>
+  async (url, init) => {
+    const text = await new Response(init.body as never).text()
+    const body = parseJson(text)
+    return script({
+      url,
+      headers: new Headers(init.headers),
+      body: isObject(body) ? body : {},
+      text,
+      signal: init.signal ?? undefined,
+    })
   }
+
+const makers = { chat: chatVendor, messages: messagesVendor, gemini: geminiVendor }
+
+export type ThreeVendors = ListeningServer & { readonly memories: Readonly<Record<VendorId, Memory>> }
+
+/** A server before three scripted vendors, one of each dialect. */
+export const listenWithVendors = async (): Promise<ThreeVendors> => {
+  const memories = { chat: newMemory(), messages: newMemory(), gemini: newMemory() }
+  const setups = vendorIds.map(
+    (id): VendorSetup => ({
+      vendor: speaking[id],
+      baseUrl: `http://${id}.invalid/v1`,
+      secrets: [new Secret('house-key')],
+      fetch: scripted(makers[id](memories[id])),
+    }),
+  )
+  const models = [...Object.values(modelOf), ...Object.values(otherModels)].map(sold)
+  return { ...(await listening(await startTestServer({ models, more: setups }))), memories }
 }

@@ -1,4 +1,4 @@
-/** Bad input gets a 4xx, costs no upstream call and no money, and never a 500. */
+/** Bad input gets a 4xx, costs no vendor's call and no money, and never a 500. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { chat, completion, startTestServer, type TestServer } from '../server/harness.ts'

@@ -1,15 +1,22 @@
 /** A whole server without a port: the HTTP function over a real store and book, with a scripted vendor behind it. */
 import { createBook } from '../../src/book/book.ts'
+import { createJournal } from '../../src/book/journal.ts'
+import { openJournalFolder } from '../../src/book/journal-folder.ts'
 import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
 import { silentLog } from '../../src/core/log.ts'
 import type { Model } from '../../src/core/model.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { createGateway, type GatewayOptions } from '../../src/gateway/gateway.ts'
+import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts'
+import { openReceiptKeys } from '../../src/gateway/receipt-keys.ts'
 import { createApp } from '../../src/http/app.ts'
+import { openStripe, type StripeSettings } from '../../src/payment/stripe.ts'
+import type { X402Options } from '../../src/payment/x402/offer.ts'
+import { openX402, type X402 } from '../../src/payment/x402.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import type { NewKey, Store } from '../../src/store/port.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { NewKey } from '../../src/store/tenancy-port.ts'
 import type { Limits } from '../../src/tenancy/key.ts'
 import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
@@ -51,18 +58,30 @@ export type Asked = {
   readonly text: string
   readonly signal: AbortSignal | undefined
 }
-export type Script = (asked: Asked) => Response | Promise<Response>
+type Script = (asked: Asked) => Response | Promise<Response>
 
 export type TestServer = {
+  readonly gateway: Gateway
   readonly store: Store
+  readonly wallet: string
   readonly fetch: (request: Request) => Promise<Response>
+  /** The same, from somewhere. */
+  readonly fetchFrom: (peer: string | undefined, request: Request) => Promise<Response>
   /** What the vendor was asked, in order. */
   readonly asked: Asked[]
   answerWith(script: Script): void
   newKey(limits?: Limits, more?: Partial<NewKey>): Promise<{ id: string; token: string }>
   post(path: string, body: unknown, headers?: Record<string, string>, token?: string): Promise<Response>
   get(path: string, token?: string): Promise<Response>
+  /** Any method, with a JSON body if there is one; an empty token sends no credential. */
+  send(method: string, path: string, body?: unknown, token?: string): Promise<Response>
+  readonly hash: (text: string | Uint8Array) => string
   balance(): Promise<Nano>
+  readonly x402: X402 | undefined
+  /** Calls whose money is held. */
+  openCalls(): number
+  /** Takes no more calls, gives back what is leased, and tells what is held then. */
+  heldAfterAll(): Promise<Nano | undefined>
   stop(): Promise<void>
 }
 
@@ -73,12 +92,25 @@ type Setup = {
   readonly vendor?: Partial<Vendor>
   readonly options?: Partial<GatewayOptions>
   readonly secrets?: readonly string[]
+  readonly failover?: Readonly<Record<string, readonly string[]>>
+  readonly stripe?: StripeSettings
+  /** Replaces the database's clock. */
+  readonly now?: () => number
+  readonly receipts?: 'header' | 'on-demand' | 'off'
+  readonly x402?: X402Options
+  /** Vendors beside the scripted one. */
+  readonly more?: readonly VendorSetup[]
+  /** Folder of a journal, for a database that can be lost. */
+  readonly journal?: string
 }
 
 let serial = 0
 
 export const startTestServer = async (setup: Setup = {}): Promise<TestServer> => {
-  const store = await openStore({ url: setup.url ?? 'sqlite::memory:' })
+  const store = await openStore({
+    url: setup.url ?? 'sqlite::memory:',
+    ...(setup.now === undefined ? {} : { now: setup.now }),
+  })
   const wallet = `wal_test_${++serial}`
   await store.createWallet({ id: wallet, orgId: 'org_test', name: 'test' })
   await store.post({
@@ -114,29 +146,78 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     testModel('embed', { kind: 'embeddings', maxOutputTokens: 0 }),
   ]
   const instance = `test-${process.pid}-${serial}`
-  const book = createBook({ store, clock: systemClock, instance, random: Math.random, log: silentLog })
+  const journal =
+    setup.journal === undefined
+      ? {}
+      : {
+          journal: createJournal({
+            folder: await openJournalFolder(setup.journal),
+            ledger: 'test',
+            instance,
+            log: silentLog,
+          }),
+        }
+  const book = createBook({
+    store,
+    clock: systemClock,
+    instance,
+    random: Math.random,
+    log: silentLog,
+    ...journal,
+  })
   await book.start()
   const hash = (text: string | Uint8Array) =>
     new Bun.CryptoHasher('sha256', 'test-secret').update(text).digest('hex')
+  const x402 =
+    setup.x402 === undefined
+      ? undefined
+      : await openX402({ store, clock: systemClock, log: silentLog, hash, options: setup.x402 })
   const gateway = createGateway({
+    stripe:
+      setup.stripe === undefined
+        ? undefined
+        : await openStripe({
+            settings: setup.stripe,
+            store,
+            log: silentLog,
+            newId: () => Bun.randomUUIDv7(),
+          }),
     store,
     book,
     catalogue: { find: (name) => models.find((model) => model.id === name), list: () => models },
-    vendors: new Map([['mock', vendorSetup]]),
+    vendors: new Map([
+      ['mock', vendorSetup],
+      ...(setup.more ?? []).map((one) => [one.vendor.id, one] as const),
+    ]),
+    failover: new Map(Object.entries(setup.failover ?? {})),
     options: {
       creditNano: 10_000_000n,
       planRpm: 100_000,
       bodyBytesMax: 1_000_000,
       timeouts: { firstByteMs: 2_000, idleMs: 2_000, totalMs: 10_000 },
       openCallsMax: 2_000,
+      trustedProxies: [],
+      trial: { amount: USD / 10n, dailyAmount: USD, lifeMs: 7 * 86_400_000, againMs: 30 * 86_400_000 },
+      referral: { referrerAmount: 2n * USD, claimantAmount: USD },
+      discountOpenMax: 64,
       ...setup.options,
     },
     clock: systemClock,
     log: silentLog,
     instance,
     hash,
+    ...(setup.receipts === 'off'
+      ? {}
+      : {
+          receipts: {
+            keys: await openReceiptKeys({ store, hash, clock: systemClock, log: silentLog }),
+            issuer: 'https://turnpike.test',
+            inAnswers: setup.receipts !== 'on-demand',
+          },
+        }),
     newCallId: () => Bun.randomUUIDv7(),
     random: () => 0,
+    ...(x402 === undefined ? {} : { x402 }),
   })
   const app = createApp(gateway)
   let token0 = ''
@@ -159,8 +240,11 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
   const bearer = (token: string | undefined) =>
     token === '' ? {} : { authorization: `Bearer ${token ?? token0}` }
   return {
+    gateway,
     store,
-    fetch: app.fetch,
+    wallet,
+    fetch: (request) => app.fetch(request),
+    fetchFrom: (peer, request) => app.fetch(request, () => peer),
     asked,
     newKey,
     answerWith: (next) => {
@@ -175,8 +259,24 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
         }),
       ),
     get: (path, token) => app.fetch(new Request(`http://turnpike.test${path}`, { headers: bearer(token) })),
+    send: (method, path, body, token) =>
+      app.fetch(
+        new Request(`http://turnpike.test${path}`, {
+          method,
+          headers: { 'content-type': 'application/json', ...bearer(token) },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+      ),
+    hash,
     balance: () => store.balance(wallet),
+    x402,
+    openCalls: () => book.health().openCalls,
+    heldAfterAll: async () => {
+      await book.drain(1_000)
+      return (await store.wallet(wallet))?.held
+    },
     stop: async () => {
+      x402?.stop()
       await book.drain(1_000)
       await store.close()
     },
@@ -224,6 +324,25 @@ export const streaming = (
       else if (then === 'break') controller.error(new Error('connection reset'))
       else return new Promise(() => undefined)
       return undefined
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+/** A stream that stops after `before` pieces until `change` is done, and then goes on. */
+export const pausedStream = (
+  pieces: readonly string[],
+  before: number,
+  change: () => Promise<unknown>,
+): Response => {
+  let next = 0
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      if (next === before) await change()
+      const piece = pieces[next++]
+      if (piece === undefined) controller.close()
+      else controller.enqueue(encoder.encode(piece))
     },
   })
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })

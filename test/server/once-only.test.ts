@@ -67,6 +67,7 @@ test('copies that arrive together join one run', async () => {
   const texts = await Promise.all(answers.map((answer) => answer.text()))
   expect(new Set(texts).size).toBe(1)
   expect(answers.filter((answer) => answer.headers.get('idempotent-replayed') === 'true').length).toBe(4)
+  expect(new Set(answers.map((answer) => answer.headers.get('x-request-id'))).size).toBe(1)
   expect(server.asked.length - asked).toBe(1)
   expect(before - (await server.balance())).toBe(60_000n)
 })

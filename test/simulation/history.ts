@@ -3,33 +3,39 @@
  * partitions, outages, changes of limits, a turning month; and the laws that must hold whatever happens.
  */
 import { createBook } from '../../src/book/book.ts'
+import { createJournal } from '../../src/book/journal.ts'
 import type { Book, Hold } from '../../src/book/words.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { monthOf } from '../../src/core/time.ts'
-import type { UsageDetail } from '../../src/ledger/words.ts'
+import { creditAccountOf, type UsageDetail } from '../../src/ledger/words.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Key } from '../../src/tenancy/key.ts'
+import { createDisk } from './disk.ts'
 import { type Link, overNetwork } from './network.ts'
+import { createPayments } from './payments.ts'
+import type { Shop } from './shop.ts'
 import { createWorld, EPOCH, type World } from './world.ts'
 
 /** What a history reached; over all seeds every counter must be above zero. */
 export type Reached = Map<string, number>
 
-type Process = { readonly book: Book; readonly link: Link; dead: boolean }
+type Process = { readonly book: Book; readonly link: Link; readonly shop: Shop | undefined; dead: boolean }
 type Answered = {
   readonly callId: string
   readonly cost: bigint
   readonly keyId: string
+  readonly payer: string
   readonly newMonth: boolean
-  readonly tookMs: number
+  readonly admittedMs: number
 }
 
 const LOAD_MS = 14_000
 const LONGEST_CALL_MS = 3_000
 const SETTLE_MS = 6_000
 const KEYS = 4
+const WALLET = 'w'
 
 export class LawBroken extends Error {}
 
@@ -53,32 +59,50 @@ export const runHistory = (seed: number, reached: Reached): void => {
   const fail = (law: string) => {
     broken ??= new LawBroken(law)
   }
-  const scene = createScene(world, hit, fail)
+  // Half of the histories run the statements PostgreSQL gets, half SQLite's own; in half of each, callers also pay by x402.
+  const paying = seed % 4 < 2
+  const scene = createScene(world, hit, fail, { shared: seed % 2 === 0, paying })
   scene.start()
   while (world.now() < LOAD_MS && broken === undefined) world.runUntil(world.now() + 500)
   scene.stopLoad()
   while (world.now() < LOAD_MS + SETTLE_MS && broken === undefined) world.runUntil(world.now() + 1_000)
   if (broken === undefined) scene.finish()
   world.runUntil(world.now() + 13_000)
+  // What is left of payments is given back after a day.
+  for (let hour = 0; paying && hour < 30 && broken === undefined; hour++)
+    world.runUntil(world.now() + 3_600_000)
   if (broken !== undefined) throw broken
   if (!scene.finished()) throw new LawBroken('the history did not come to rest')
 }
 
-const createScene = (world: World, hit: (what: string) => void, fail: (law: string) => void) => {
+const createScene = (
+  world: World,
+  hit: (what: string) => void,
+  fail: (law: string) => void,
+  { shared, paying }: { shared: boolean; paying: boolean },
+) => {
   const { pick, random, after } = world
   const outage = { down: false }
   const deposit = BigInt(pick(30, 400)) * 1_000_000n
   const answered: Answered[] = []
+  const refused: string[] = []
   const revokedAt = new Map<string, number>()
+  const closedAt = new Map<string, number>()
   const admittedAt = new Map<string, number[]>()
   const processes: Process[] = []
+  /** Slots that get no calls for a while. */
+  const quiet = new Set<number>()
   let store: Store
   const keys: Key[] = []
   let deposited = deposit
   let loading = true
   let finished = false
+  let closed = false
   let generation = 0
   let lastAudit = -1_000
+  const disk = createDisk(world, hit)
+  /** When the ledger first learnt of a settlement. */
+  const settledMs = new Map<string, number>()
 
   const guard = (work: Promise<unknown>) =>
     void work.catch((error: unknown) => fail(error instanceof Error ? `${error.message}` : String(error)))
@@ -90,33 +114,67 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
       if (!ok) fail(`audit: ${check} (${why ?? ''})`)
   }
 
+  const payments = createPayments({
+    world,
+    store: () => store,
+    shop: () => {
+      const process = closed ? undefined : processes[pick(0, 2)]
+      return { shop: process?.shop, alive: () => process?.dead === false }
+    },
+    hit,
+    fail,
+    guard,
+    longestCallMs: LONGEST_CALL_MS,
+  })
+
   const startProcess = (slot: number) => {
     const link = { partitioned: false, alive: () => !process.dead }
-    const process: Process = { dead: false, link, book: undefined as never }
+    const process: Process = { dead: false, link, book: undefined as never, shop: undefined }
     const clock = world.clock(link.alive)
     const seen = overNetwork(store, world, {
       link,
       outage,
       arrived: () => guard(auditNow(false)),
+      settled: (calls) => {
+        for (const callId of calls) if (!settledMs.has(callId)) settledMs.set(callId, world.now())
+      },
       refused: fail,
     })
+    const instance = `p${slot}.${generation++}`
     const book = createBook({
       store: seen,
       clock,
-      instance: `p${slot}.${generation++}`,
+      instance,
       random,
       log: silentLog,
+      journal: createJournal({ folder: disk.folder(link.alive), ledger: 'l', instance, log: silentLog }),
       longestCallMs: LONGEST_CALL_MS,
     })
-    processes[slot] = Object.assign(process, { book })
     void book.start()
+    const shop = paying
+      ? payments.open({
+          store: seen,
+          clock,
+          book,
+          instance,
+          alive: link.alive,
+          longestCallMs: LONGEST_CALL_MS,
+        })
+      : undefined
+    processes[slot] = Object.assign(process, { book, shop })
   }
 
   const setUp = async () => {
-    store = await openStore({ url: 'sqlite::memory:', now: () => EPOCH + Math.floor(world.now()) })
+    store = await openStore({ url: 'sqlite::memory:', now: () => EPOCH + Math.floor(world.now()), shared })
     await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
     await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: deposit })
-    await store.setSubBudget('shared', 'w', BigInt(pick(10, 200)) * 1_000_000n)
+    for (const id of ['shared', 'named'])
+      await store.createSubWallet({
+        id,
+        walletId: 'w',
+        label: id,
+        budget: BigInt(pick(10, 200)) * 1_000_000n,
+      })
     const cap = () => BigInt(pick(5, 80)) * 1_000_000n
     const limits = [{}, { spendCap: cap() }, { monthlyCap: cap(), rpm: pick(8, 40) }, { stopAt: 5_000_000n }]
     for (let index = 0; index < KEYS; index++)
@@ -133,16 +191,26 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
           ...(index === 3 ? { parentId: 'k1' } : {}),
         }),
       )
+    await store.grantCredit({ walletId: WALLET, limit: BigInt(pick(5, 60)) * 1_000_000n, netDays: 14 })
+    if (paying) await payments.setUp()
     for (let slot = 0; slot < 3; slot++) startProcess(slot)
+    if (paying) after(500, buyers)
     after(300, load)
     after(400, chaos)
   }
 
   const load = () => {
     if (!loading) return
-    const process = processes[pick(0, 2)]
-    if (process !== undefined) guard(call(process, pick(0, KEYS - 1)))
+    const slot = pick(0, 2)
+    const process = processes[slot]
+    if (process !== undefined && !quiet.has(slot)) guard(call(process, pick(0, KEYS - 1)))
     after(random() < 0.03 ? pick(100, 1_500) : pick(0, 80), load)
+  }
+
+  const buyers = () => {
+    if (!loading) return
+    guard(payments.buy())
+    after(pick(50, 900), buyers)
   }
 
   const call = async (process: Process, index: number): Promise<void> => {
@@ -157,14 +225,29 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     }
     const amount = BigInt(pick(100, 3_000)) * 1_000n
     const callId = `c${generation}-${answered.length}-${Math.floor(random() * 1e12)}`
-    const held = await process.book.hold({ callId, key, amount, useful: amount / 8n + 1n })
+    // Keys that are bound to no sub-wallet name one now and then.
+    const named =
+      key.subBudget === undefined && random() < 0.3 ? (pick(0, 1) ? 'shared' : 'named') : undefined
+    const account = random() < 0.25 ? creditAccountOf(WALLET) : undefined
+    const useful = amount / 8n + 1n
+    const held = await process.book.hold({ callId, key, sub: named, account, amount, useful })
     if (held instanceof Refusal) return hit(`hold: ${held.code}`)
     if ('outcome' in held) return hit(`hold: ${held.limit}`)
+    if (named !== undefined) hit('admitted under a named sub-wallet')
+    checkClosed(named ?? key.subBudget)
     const revoked = revokedAt.get(key.id)
     if (revoked !== undefined && world.now() > revoked) fail('admitted after a revocation was acknowledged')
     const newMonth = monthOf(EPOCH + world.now()) !== monthOf(EPOCH)
     if (newMonth) hit('admitted in the new month')
-    await runCall(process, held, { amount, keyId: key.id, newMonth })
+    if (account !== undefined) hit('admitted on credit')
+    await runCall(process, held, { amount, keyId: key.id, payer: account ?? WALLET, newMonth })
+  }
+
+  /** A limit that was lowered to nothing admits nothing more once that is acknowledged. */
+  const checkClosed = (sub: string | undefined) => {
+    for (const limit of ['day', sub ?? ''])
+      if (world.now() > (closedAt.get(limit) ?? Number.POSITIVE_INFINITY))
+        fail(`admitted under a limit (${limit}) that was lowered to nothing`)
   }
 
   const noteRate = (key: Key) => {
@@ -179,10 +262,10 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
   const runCall = async (
     process: Process,
     hold: Hold,
-    it: { amount: bigint; keyId: string; newMonth: boolean },
+    it: { amount: bigint } & Pick<Answered, 'keyId' | 'payer' | 'newMonth'>,
   ): Promise<void> => {
-    const { amount, keyId, newMonth } = it
-    const admitted = world.now()
+    const { amount, keyId, payer, newMonth } = it
+    const admittedMs = world.now()
     const clockSleep = (ms: number) =>
       new Promise<void>((resolve) => after(ms, () => !process.dead && resolve()))
     // A stream waits for its intent before its first byte; a whole answer lets its charge follow it.
@@ -205,9 +288,12 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     const due = cost < hold.amount() ? cost : hold.amount()
     if (cost > due) hit('cost above the hold')
     const settled = await hold.settle(cost, { ...detail, keyId: 'k' }).catch(() => undefined)
-    if (settled === undefined) return hit('settle refused')
-    answered.push({ callId: hold.callId, cost: due, keyId, newMonth, tookMs: world.now() - admitted })
-    hit('answered')
+    if (settled === undefined) {
+      refused.push(hold.callId)
+      return hit('settle refused')
+    }
+    answered.push({ callId: hold.callId, cost: due, keyId, payer, newMonth, admittedMs })
+    hit(settled.remaining === undefined ? 'answered from the journal' : 'answered')
   }
 
   const chaos = () => {
@@ -216,9 +302,7 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     const process = processes[slot]
     const roll = random()
     if (roll < 0.25 && process !== undefined) {
-      process.dead = true
-      hit('killed')
-      startProcess(slot)
+      kill(slot)
     } else if (roll < 0.35) {
       outage.down = true
       hit('outage')
@@ -226,11 +310,10 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
         outage.down = false
       })
     } else if (roll < 0.55 && process !== undefined) {
-      process.link.partitioned = true
-      hit('partition')
-      after(pick(50, 12_000), () => {
-        process.link.partitioned = false
-      })
+      const how = random()
+      if (how < 0.3) fallBehind(slot)
+      else partition(process)
+      if (how > 0.7) takeOver(slot)
     } else if (roll < 0.65) {
       deposited += 20_000_000n
       guard(
@@ -242,9 +325,56 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
           amount: 20_000_000n,
         }),
       )
-    } else if (roll < 0.8 && process !== undefined) guard(changeCap(process))
+    } else if (roll < 0.73 && process !== undefined) guard(changeCap(process))
+    else if (roll < 0.85 && process !== undefined)
+      guard(closeLimit(process, (['shared', 'named', 'day'] as const)[pick(0, 2)] ?? 'day'))
     else if (process !== undefined) guard(revoke(process, pick(0, KEYS - 1)))
     after(pick(150, 2_200), chaos)
+  }
+
+  /** Kills a process and starts its successor, which may be killed while it still recovers. */
+  const kill = (slot: number) => {
+    const process = processes[slot]
+    if (process !== undefined) process.dead = true
+    disk.loseUnsynced()
+    hit('killed')
+    startProcess(slot)
+    if (random() < 0.4) after(pick(1, 200), () => loading && kill(slot))
+  }
+
+  /** While a process cannot reach the ledger another one starts and takes its journal; then it is killed itself. */
+  const takeOver = (slot: number) => {
+    after(pick(900, 2_200), () => loading && kill((slot + 1) % 3))
+    after(pick(2_300, 4_000), () => loading && kill(slot))
+  }
+
+  /**
+   * A process out of touch has no call, so that no stuck commit stops it, until a revocation elsewhere is acknowledged;
+   * then it is asked for calls of that key.
+   */
+  const fallBehind = (slot: number) => {
+    quiet.add(slot)
+    after(600, () => {
+      const [process, other] = [processes[slot], processes[(slot + 1) % 3]]
+      if (!loading || process === undefined || other === undefined) return
+      partition(process)
+      const index = pick(0, KEYS - 1)
+      const stale = async () => {
+        await revoke(other, index)
+        quiet.delete(slot)
+        await Promise.all([call(process, index), call(process, index)])
+      }
+      guard(stale())
+    })
+    after(6_000, () => quiet.delete(slot))
+  }
+
+  const partition = ({ link }: Process) => {
+    link.partitioned = true
+    hit('partition')
+    after(pick(50, 12_000), () => {
+      link.partitioned = false
+    })
   }
 
   /** A new cap, which also lifts a block; never while a revocation of that key is being watched. */
@@ -258,6 +388,30 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
       .catch(() => undefined)
     revokedAt.delete('k1')
     hit('cap changed')
+  }
+
+  /** Lowers a limit to nothing through one process, and opens it again a while after the change was acknowledged. */
+  const closeLimit = async (process: Process, limit: 'shared' | 'named' | 'day'): Promise<void> => {
+    if (closedAt.has(limit)) return
+    const owner = { id: 'k0', walletId: WALLET, ancestors: [] }
+    const set = async (amount: bigint) =>
+      limit === 'day'
+        ? store.changeWalletRules(WALLET, { dailyLimit: amount })
+        : store.changeSubWallet(owner, limit, { budget: amount })
+    closedAt.set(limit, Number.POSITIVE_INFINITY)
+    const changed = await set(1n)
+    const acknowledged = await process.book.untilKnown(changed?.at ?? 0).then(
+      () => true,
+      () => false,
+    )
+    if (acknowledged) {
+      closedAt.set(limit, world.now())
+      hit('closed limit acknowledged')
+    }
+    after(pick(200, 2_000), () => {
+      closedAt.delete(limit)
+      guard(set(BigInt(pick(10, 200)) * 1_000_000n))
+    })
   }
 
   /** Disables a key through one process, and enables it again a while after the change was acknowledged. */
@@ -277,15 +431,27 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     })
   }
 
+  const killAll = () => {
+    for (const process of processes) process.dead = true
+    disk.loseUnsynced()
+  }
+
   const checkMoney = async (): Promise<void> => {
     await auditNow(true)
     const wallet = await store.wallet('w')
     if (wallet === undefined || wallet.held !== 0n) fail(`held after everything ended: ${wallet?.held}`)
-    const [left, revenue, loss] = await Promise.all(
-      ['w', 'revenue', 'loss'].map((account) => store.balance(account)),
+    const line = await store.creditLine(WALLET)
+    if (line === undefined || line.held !== 0n || line.owed > line.limit)
+      fail(`the credit line: ${line?.owed} owed and ${line?.held} held of ${line?.limit}`)
+    const balances = await Promise.all(
+      [WALLET, creditAccountOf(WALLET), 'revenue', 'loss', ...(paying ? payments.accounts() : [])].map(
+        (account) => store.balance(account),
+      ),
     )
-    if (left! + revenue! + loss! !== deposited) fail('money was made or lost')
+    if (balances.reduce((sum, one) => sum + one, 0n) !== deposited) fail('money was made or lost')
+    if (disk.names().length > 0) fail(`a journal is left after everything ended: ${disk.names()}`)
     await checkBills()
+    if (paying) await payments.finish()
     finished = true
   }
 
@@ -299,13 +465,16 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
     }
   }
 
-  /** Every answered call is in the ledger once, at its price. */
+  /** Every answered call is in the ledger once, at its price; what was refused is not in it. */
   const checkBills = async (): Promise<void> => {
+    for (const callId of refused)
+      if ((await store.transfersOf(callId)).length > 0) fail('refused, and charged all the same')
     const exact: Answered[] = []
     for (const call of answered) {
       const outcome = await standing(store, call)
-      // Who answers in time is charged in full: the reaper waits as long as a call may last.
-      const inTime = call.tookMs < LONGEST_CALL_MS
+      // What the ledger learns in time is charged in full: the reaper waits as long as a call may last.
+      const inTime =
+        (settledMs.get(call.callId) ?? Number.POSITIVE_INFINITY) - call.admittedMs < LONGEST_CALL_MS
       if (!fine.includes(outcome) || (inTime && outcome !== 'exact')) fail(`answered, ${outcome}`)
       hit(`bill: ${outcome}`)
       if (outcome === 'exact') exact.push(call)
@@ -321,9 +490,16 @@ const createScene = (world: World, hit: (what: string) => void, fail: (law: stri
       for (const process of processes) process.link.partitioned = false
     },
     finish: () => {
-      for (const process of processes) process.dead = true
+      // Nobody asks the process that brings in what others left.
+      closed = true
+      killAll()
+      // What they left in their journals is brought in by the next start.
+      startProcess(0)
       // The longest lease ends ten seconds after it was granted.
-      after(12_000, () => guard(recover(store).then(checkMoney)))
+      after(12_000, () => {
+        killAll()
+        guard(recover(store).then(checkMoney))
+      })
     },
     finished: () => finished,
   }
@@ -337,7 +513,7 @@ const recover = async (store: Store): Promise<void> => {
 /** How a call stands in the ledger. A recovered or late charge may be smaller, or the house's: the customer never pays more. */
 const standing = async (
   store: Store,
-  { callId, cost }: Answered,
+  { callId, cost, payer }: Answered,
 ): Promise<'exact' | 'recovered' | 'written off' | string> => {
   const posted = await store.transfersOf(callId)
   const [only] = posted
@@ -345,6 +521,7 @@ const standing = async (
   if (posted.length > 1) return 'billed twice'
   if (only.amount > cost) return `billed ${only.amount} instead of ${cost}`
   if (only.kind === 'writeoff') return 'written off'
+  if (only.debit !== payer) return `billed to ${only.debit} instead of ${payer}`
   if (only.amount === cost) return only.note === 'late' ? 'charged late' : 'exact'
   return only.note === 'recovered' ? 'recovered' : `billed ${only.amount} instead of ${cost}`
 }

@@ -1,4 +1,5 @@
 /** The way from a process to the database: slow, and it loses requests or answers, so that outcomes are unknown. */
+import type { FlushBatch } from '../../src/ledger/words.ts'
 import { Violation } from '../../src/store/engine.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { World } from './world.ts'
@@ -11,6 +12,8 @@ export type Outage = { down: boolean }
 const GIVE_UP_MS = 1_500
 const LOST_REQUEST = 0.01
 const LOST_ANSWER = 0.015
+/** Some answers take long, so that much happens between a decision and the news of it. */
+const SLOW_ANSWER = 0.03
 
 type Method = (...args: never[]) => Promise<unknown>
 
@@ -19,21 +22,24 @@ export type Way = {
   readonly outage: Outage
   /** Runs after each call that arrived. */
   readonly arrived: () => void
+  /** Settlements of a flush that arrived. */
+  readonly settled: (calls: readonly string[]) => void
   /** The schema's constraints had to stop something: they are the last line, and the protocol must never need them. */
   readonly refused: (law: string) => void
 }
 
 /** The store as one process sees it: every method goes over the network. */
 export const overNetwork = (store: Store, world: World, way: Way): Store => {
-  const { link, outage, arrived, refused } = way
+  const { link, outage, arrived, settled, refused } = way
   const send = (method: Method, args: never[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
+      if (!link.alive()) return
       const lost = () => world.after(GIVE_UP_MS, () => link.alive() && reject(new Error('no answer')))
       if (link.partitioned || outage.down || world.random() < LOST_REQUEST) return lost()
       world.after(world.pick(1, 8), () => {
         if (outage.down) return lost()
         const loseAnswer = world.random() < LOST_ANSWER
-        const back = world.pick(1, 8)
+        const back = world.random() < SLOW_ANSWER ? world.pick(50, 600) : world.pick(1, 8)
         method(...args).then(
           (answer) => {
             arrived()
@@ -47,7 +53,15 @@ export const overNetwork = (store: Store, world: World, way: Way): Store => {
         )
       })
     })
-  return new Proxy(store, {
+  const watched: Store = {
+    ...store,
+    flush: async (batch: FlushBatch) => {
+      const result = await store.flush(batch)
+      settled([...result.settled.keys()])
+      return result
+    },
+  }
+  return new Proxy(watched, {
     get: (target, name) => {
       const member = Reflect.get(target, name)
       return typeof member === 'function' ? (...args: never[]) => send(member.bind(target), args) : member

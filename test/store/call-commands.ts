@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { Nano } from '../../src/core/money.ts'
 import { compare, type ModelCall } from './model.ts'
-import { batchOf, CENT, type Command, flush, mine, most, pick, running, saw } from './world.ts'
+import { batchOf, CENT, type Command, detailFor, flush, mine, most, pick, running, saw } from './world.ts'
 
 export const open: Command = async (world, { a, b }) => {
   const { model, n } = world
@@ -56,18 +56,7 @@ const settleOf = (call: ModelCall, charge: Nano) => ({
   walletId: call.lease.key.wallet,
   charge,
   excess: charge % 3n,
-  detail: {
-    keyId: call.lease.key.id,
-    model: 'local/echo',
-    vendor: 'local',
-    usage: { input: 3, output: 4 },
-    estimated: false,
-    priceVersion: 'test',
-    startedAt: 0,
-    tookMs: 1,
-    firstByteMs: 1,
-    ended: 'ok',
-  },
+  detail: detailFor(call.lease.key.id, { usage: { input: 3, output: 4 } }),
 })
 
 export const settle: Command = async (world, { a, b }) => {
@@ -82,7 +71,7 @@ export const settle: Command = async (world, { a, b }) => {
   call.open = false
   call.charged = charge
   call.lease.left -= charge
-  model.charge(call.lease.key, call.lease.month, charge)
+  model.charge(call.lease, charge)
   const { settled } = await flush(world, batchOf(call.lease.instance, { settles: [call.settle] }))
   deepEqual([...settled], [[call.id, model.posted.get(call.lease.key.wallet)]])
 }
@@ -110,13 +99,15 @@ export const settleLate: Command = async (world, { a, b }) => {
   )
   if (call === undefined) return
   const charge = BigInt(b % 40) * CENT
-  const caps = model.meters(call.lease.key).filter(({ limit }) => limit !== 'stop_at_remaining_usd')
-  // The model's meters are those of this month; a late call counts in its own.
-  if (call.lease.month !== model.month) return
+  const caps = model
+    .meters(call.lease.key, call.lease.sub)
+    .filter(({ limit }) => limit !== 'stop_at_remaining_usd')
+  // The model's meters are those of this day; a late call counts in its own.
+  if (call.lease.day !== model.day) return
   const fits = !call.lease.pruned && caps.every(({ room }) => room >= charge)
   saw(world, fits ? 'late settlement charged' : 'late settlement written off')
   const { settled } = await flush(world, batchOf(call.lease.instance, { settles: [settleOf(call, charge)] }))
-  if (fits) model.charge(call.lease.key, call.lease.month, charge)
+  if (fits) model.charge(call.lease, charge)
   call.charged = fits ? charge : 0n
   deepEqual([...settled], [[call.id, model.posted.get(call.lease.key.wallet)]])
 }
@@ -165,7 +156,7 @@ export const several: Command = async (world, { a, b }) => {
   charged.charged = charge
   lease.left -= charge
   model.calls.push(kept, charged, dropped)
-  model.charge(lease.key, lease.month, charge)
+  model.charge(lease, charge)
   equal(result.settled.get(charged.id), model.posted.get(lease.key.wallet))
 }
 

@@ -1,31 +1,29 @@
 /** Situations that a random history meets too rarely, one by one, on every engine. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Nano } from '../../src/core/money.ts'
 import type { FlushBatch, Settle } from '../../src/ledger/words.ts'
 import { Violation } from '../../src/store/engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
-import { engines } from './engines.ts'
+import { engines, stopSound } from './engines.ts'
+import { CENT, detailFor } from './world.ts'
 
-const CENT = 10_000_000n
 const REAPED = { graceMs: 100, longestCallMs: 1_000 }
 
-for (const kind of engines) {
-  describe(`the ledger on ${kind.name}`, () => {
+for (const engine of engines) {
+  describe(`the ledger on ${engine.name}`, () => {
     let now = Date.UTC(2026, 10, 21, 12)
     let wallet = 0
-    let database: Awaited<ReturnType<typeof kind.fresh>>
+    let database: Awaited<ReturnType<typeof engine.fresh>>
     let store: Store
 
     beforeAll(async () => {
-      database = await kind.fresh()
+      database = await engine.fresh()
       store = await openStore({ url: database.url, now: () => now })
     })
     afterAll(async () => {
-      const audit = await store.audit()
-      await store.close()
-      await database.stop()
-      expect(audit.filter(({ ok }) => !ok)).toEqual([])
+      await stopSound({ store, stop: () => store.close() }, database)
     })
 
     /** A fresh wallet with 20 cents and a key on it. */
@@ -55,18 +53,7 @@ for (const kind of engines) {
         walletId,
         charge,
         excess: 0n,
-        detail: {
-          keyId,
-          model: 'm',
-          vendor: 'v',
-          usage: {},
-          estimated: false,
-          priceVersion: '',
-          startedAt: 0,
-          tookMs: 0,
-          firstByteMs: 0,
-          ended: 'ok',
-        },
+        detail: detailFor(keyId),
       })
       const flush = (instance: string, part: Partial<FlushBatch>) =>
         store.flush({ instance, intents: [], progress: [], settles: [], voids: [], ...part })
@@ -217,8 +204,9 @@ for (const kind of engines) {
       await expect(store.createKey({ ...key, parentId: one.keyId })).rejects.toThrow(
         'must use the wallet of its parent',
       )
-      await store.setSubBudget(`sub of ${one.walletId}`, one.walletId, CENT)
-      await expect(store.setSubBudget(`sub of ${one.walletId}`, other.walletId, CENT)).rejects.toThrow(
+      const sub = { id: `sub of ${one.walletId}`, walletId: one.walletId, label: '', budget: CENT }
+      await store.createSubWallet(sub)
+      await expect(store.createSubWallet({ ...sub, walletId: other.walletId })).rejects.toThrow(
         'another wallet',
       )
       await expect(store.createKey({ ...key, subBudget: `sub of ${one.walletId}` })).rejects.toThrow(

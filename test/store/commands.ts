@@ -1,6 +1,6 @@
 /** What may happen to a store, as random commands; each says what it expects of the store and tells the model. */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
-import { nextMonthStart } from '../../src/core/time.ts'
+import { nextDayStart } from '../../src/core/time.ts'
 import { Overdrawn, ReplayConflict } from '../../src/store/port.ts'
 import {
   extend,
@@ -93,6 +93,23 @@ const change: Command = async ({ model, store }, { a, b, c }) => {
   }
 }
 
+/** Another ceiling of the sub-wallet, or another daily limit of a wallet. */
+const limit: Command = async ({ model, store }, { a, b }) => {
+  const amount = BigInt(1 + (b % 30)) * CENT
+  if (a % 2 === 0) {
+    const owner = { id: 'plain', walletId: 'wallet-a', ancestors: [] }
+    const changed = await store.changeSubWallet(owner, 'sub-1', { budget: amount })
+    equal(changed?.sub.budget, amount)
+    return void model.subs.set('sub-1', amount)
+  }
+  const wallet = pick(model.wallets, a >> 1) ?? ''
+  const after = b % 4 === 0 ? undefined : amount
+  const { known } = await store.changeWalletRules(wallet, { dailyLimit: after ?? null })
+  equal(known.rules.dailyLimit, after)
+  if (after === undefined) model.dailyLimits.delete(wallet)
+  else model.dailyLimits.set(wallet, after)
+}
+
 const toggle: Command = async ({ model, store }, { a, b }) => {
   const key = pick(model.keys, a)
   if (key === undefined) return
@@ -107,8 +124,10 @@ const toggle: Command = async ({ model, store }, { a, b }) => {
 }
 
 const tick: Command = async ({ model }, { a, b }) => {
-  // Now and then to just before or just after a month's end.
-  model.now = a % 8 === 0 ? nextMonthStart(model.now) + (b % 9_000) - 6_000 : model.now + (b % 7) * 1_000
+  // Now and then to just before or just after the end of a day or a month.
+  const month = Date.UTC(new Date(model.now).getUTCFullYear(), new Date(model.now).getUTCMonth() + 1, 1)
+  const end = a % 16 === 0 ? month : nextDayStart(model.now)
+  model.now = a % 8 === 0 ? end + (b % 9_000) - 6_000 : model.now + (b % 7) * 1_000
 }
 
 const crash: Command = async ({ model, n }, { a }) => {
@@ -138,7 +157,7 @@ const reap: Command = async (world, { a }) => {
       const charge = least(call.spent, call.hold)
       if (charge === 0n) continue
       call.charged = charge
-      model.charge(lease.key, lease.month, charge)
+      model.charge(lease, charge)
       done.recovered += 1
       saw(world, 'orphan charged')
     }
@@ -178,6 +197,7 @@ export const commands = {
   giveBack,
   refund,
   change,
+  limit,
   toggle,
   tick,
   crash,

@@ -1,4 +1,5 @@
 /** Several processes' worth of stores on one database at the same time, with connections cut: laws hold, nothing deadlocks. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import type { Nano } from '../../src/core/money.ts'
@@ -6,8 +7,8 @@ import type { FlushBatch, FlushResult } from '../../src/ledger/words.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { CENT, detailFor } from './world.ts'
 
-const CENT = 10_000_000n
 const RUN_MS = 4_000
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
@@ -72,18 +73,7 @@ const serve = async (
     const intents = calls.map((callId) => ({ callId, leaseId: lease.leaseId, hold }))
     const { opened } = await commit(store, { ...empty, intents }, outcome)
     if (below(10) === 0) continue
-    const detail = {
-      keyId,
-      model: 'm',
-      vendor: 'v',
-      usage: {},
-      estimated: false,
-      priceVersion: '',
-      startedAt: 0,
-      tookMs: 0,
-      firstByteMs: 0,
-      ended: 'ok',
-    }
+    const detail = detailFor(keyId)
     const [dropped, ...kept] = calls.filter((callId) => opened.has(callId))
     const charge = hold / 2n
     const settles = kept.map((callId) => ({

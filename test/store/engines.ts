@@ -1,7 +1,8 @@
-/** The engines that one suite runs on, each giving empty databases. */
+/** The engines that suites run on, each giving empty databases; and the end of a test, when the books must hold. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Store } from '../../src/store/port.ts'
 import { postgresForTests } from '../postgres.ts'
 
 export type TestEngine = {
@@ -34,3 +35,20 @@ export const engines: readonly TestEngine[] = [
   },
   { name: 'PostgreSQL', runs: 12, lasting: true, fresh: postgresForTests },
 ]
+
+/** The engines that whole servers are tested on: a file shows them nothing that memory does not. */
+export const serverEngines = engines.filter(({ name }) => name !== 'SQLite in a file')
+
+/** The laws of the books that do not hold. */
+export const brokenLaws = async (store: Store) => (await store.audit()).filter(({ ok }) => !ok)
+
+/** Stops a server or store and its database; the books must hold to the end. */
+export const stopSound = async (
+  { store, stop }: { readonly store: Store; readonly stop: () => Promise<void> },
+  database: { readonly stop: () => Promise<void> },
+): Promise<void> => {
+  const broken = await brokenLaws(store)
+  await stop()
+  await database.stop()
+  if (broken.length > 0) throw new Error(`The books do not hold: ${JSON.stringify(broken)}`)
+}

@@ -1,7 +1,7 @@
 /** The command that asks for money: what the store must answer, worked out from the model's sums. */
 import { equal, ok } from 'node:assert/strict'
 import type { Nano } from '../../src/core/money.ts'
-import { nextMonthStart } from '../../src/core/time.ts'
+import { nextDayStart } from '../../src/core/time.ts'
 import type { GrantAsk, Granted, GrantRefused } from '../../src/ledger/words.ts'
 import type { Meter, ModelKey, ModelLease } from './model.ts'
 import { CENT, type Command, least, most, pick, saw, type World } from './world.ts'
@@ -79,6 +79,8 @@ const expectGrowth = ({ model }: World, asked: Asked, result: Granted): void => 
     instance: ask.instance,
     key,
     month: model.month,
+    day: model.day,
+    sub: ask.sub ?? key.sub,
     left: 0n,
     expires: 0,
     state: 'open',
@@ -89,7 +91,7 @@ const expectGrowth = ({ model }: World, asked: Asked, result: Granted): void => 
   const lease = before ?? fresh
   equal(result.leaseId, lease.id)
   lease.left += result.grown
-  lease.expires = Math.min(model.now + 10_000, nextMonthStart(model.now))
+  lease.expires = Math.min(model.now + 10_000, nextDayStart(model.now))
   equal(result.lifeMs, lease.expires - model.now)
 }
 
@@ -98,11 +100,15 @@ export const grant: Command = async (world, { a, b, c }) => {
   const key = pick(model.keys, a)
   const instance = pick(model.instances, b)
   if (key === undefined || instance === undefined) return
-  const before = model.ownLease(instance, key)
+  // Some calls name a sub-wallet of their wallet; a bound key has its own.
+  const named = key.sub === undefined && key.wallet === 'wallet-a' && c % 3 === 0 ? 'sub-1' : undefined
+  const sub = named ?? key.sub
+  const before = model.ownLease(instance, key, sub)
   const need = (BigInt(c % 41) * CENT) / 3n
   const ask: GrantAsk = {
     instance,
     keyId: key.id,
+    ...(named === undefined ? {} : { sub: named }),
     leaseId: before?.id ?? `l${n}`,
     need,
     want: need * BigInt(1 + (b % 9)) + CENT,
@@ -110,11 +116,14 @@ export const grant: Command = async (world, { a, b, c }) => {
     ttlMs: 10_000,
   }
   const own = before === undefined ? 0n : model.idleOn(before)
-  const asked = { key, ask, before, own, meters: model.meters(key) }
+  const asked = { key, ask, before, own, meters: model.meters(key, sub) }
   const wasEnabled = model.enabled(key)
   const result = await store.grant(ask)
   saw(world, `grant ${result.outcome}`)
   if (!wasEnabled) return equal(result.outcome, 'disabled')
+  // Only a key that nobody made sees what the operator made.
+  if (named !== undefined && key.line.length > 1) return equal(result.outcome, 'unknown_sub')
+  if (result.outcome !== 'granted') saw(world, `refused by ${result.limit}`)
   if (key.reason !== undefined) {
     saw(world, 'monthly block lifted')
     key.version += 1

@@ -51,7 +51,7 @@ const begin = async ({ model, store }: World): Promise<void> => {
     model.move(id, 50n * CENT)
   }
   model.subs.set('sub-1', 12n * CENT)
-  await store.setSubBudget('sub-1', 'wallet-a', 12n * CENT)
+  await store.createSubWallet({ id: 'sub-1', walletId: 'wallet-a', label: 'team', budget: 12n * CENT })
   for (const { id, wallet, parentId, sub, limits } of firstKeys) {
     const key = await store.createKey({
       id,
@@ -123,6 +123,9 @@ for (const engine of engines) {
           'grant cap',
           'grant insufficient',
           'grant disabled',
+          'grant unknown_sub',
+          'refused by sub_wallet',
+          'refused by daily_limit_usd',
           'key disabled by its cap',
           'maker disabled by its cap',
           'settled in quarantine',

@@ -1,10 +1,12 @@
 /** The store's money in plain TypeScript: lists that are summed each time, no counters, no locks, no SQL. */
+
 import { deepEqual, equal } from 'node:assert/strict'
 import type { Nano } from '../../src/core/money.ts'
-import { type Month, monthOf } from '../../src/core/time.ts'
+import { type Day, dayOf, type Month, monthOf } from '../../src/core/time.ts'
 import type { Settle } from '../../src/ledger/words.ts'
 import type { Store } from '../../src/store/port.ts'
 import { type DisabledReason, isEnabled, type Limits } from '../../src/tenancy/key.ts'
+import { brokenLaws } from './engines.ts'
 
 export type ModelKey = {
   id: string
@@ -21,6 +23,8 @@ export type ModelLease = {
   instance: string
   key: ModelKey
   month: Month
+  day: Day
+  sub: string | undefined
   /** Granted less used. */
   left: Nano
   expires: number
@@ -38,7 +42,7 @@ export type ModelCall = {
   refunded: Nano
   settle?: Settle
 }
-type Charge = { key: ModelKey; month: Month; amount: Nano; calls: number }
+type Charge = { lease: ModelLease; amount: Nano; calls: number }
 export type Meter = {
   limit: string
   room: Nano
@@ -56,6 +60,7 @@ export class Model {
   readonly wallets = ['wallet-a', 'wallet-b']
   readonly posted = new Map<string, Nano>()
   readonly subs = new Map<string, Nano>()
+  readonly dailyLimits = new Map<string, Nano>()
   readonly keys: ModelKey[] = []
   readonly leases: ModelLease[] = []
   readonly calls: ModelCall[] = []
@@ -66,18 +71,22 @@ export class Model {
     return monthOf(this.now)
   }
 
+  get day(): Day {
+    return dayOf(this.now)
+  }
+
   move(wallet: string, amount: Nano): void {
     this.posted.set(wallet, (this.posted.get(wallet) ?? 0n) + amount)
   }
 
-  charge(key: ModelKey, month: Month, amount: Nano): void {
-    this.charges.push({ key, month, amount, calls: 1 })
-    this.move(key.wallet, -amount)
+  charge(lease: ModelLease, amount: Nano): void {
+    this.charges.push({ lease, amount, calls: 1 })
+    this.move(lease.key.wallet, -amount)
   }
 
   refund(call: ModelCall, amount: Nano): void {
     call.refunded += amount
-    this.charges.push({ key: call.lease.key, month: call.lease.month, amount: -amount, calls: 0 })
+    this.charges.push({ lease: call.lease, amount: -amount, calls: 0 })
     this.move(call.lease.key.wallet, amount)
   }
 
@@ -95,19 +104,23 @@ export class Model {
       ({ left }) => left,
     )
 
-  ownLease = (instance: string, key: ModelKey): ModelLease | undefined =>
+  ownLease = (instance: string, key: ModelKey, sub: string | undefined): ModelLease | undefined =>
     this.leases.find(
-      (l) => l.instance === instance && l.key === key && l.month === this.month && l.state === 'open',
+      (l) =>
+        l.instance === instance && l.key === key && l.sub === sub && l.day === this.day && l.state === 'open',
+    )
+
+  spentUnder = (under: (lease: ModelLease) => boolean): Nano =>
+    sum(
+      this.charges.filter(({ lease }) => under(lease)),
+      ({ amount }) => amount,
     )
 
   spent(owner: ModelKey, month?: Month): Nano {
-    const mine = this.charges.filter(
-      ({ key, month: of }) => key.line.includes(owner.id) && (month ?? of) === of,
-    )
-    return sum(mine, ({ amount }) => amount)
+    return this.spentUnder(({ key, month: of }) => key.line.includes(owner.id) && (month ?? of) === of)
   }
 
-  meters(key: ModelKey): Meter[] {
+  meters(key: ModelKey, sub: string | undefined): Meter[] {
     const all: Meter[] = [
       { limit: 'wallet', room: this.free(key.wallet), under: (l) => l.key.wallet === key.wallet, spent: 0n },
     ]
@@ -133,14 +146,15 @@ export class Model {
         })
       }
     }
-    const { sub } = key
     if (sub !== undefined) {
-      const spent = sum(
-        this.charges.filter((one) => one.key.sub === sub),
-        ({ amount }) => amount,
-      )
-      capped({ limit: 'sub_wallet', under: (l) => l.key.sub === sub, spent }, this.subs.get(sub))
+      const under = (lease: ModelLease): boolean => lease.sub === sub
+      capped({ limit: 'sub_wallet', under, spent: this.spentUnder(under) }, this.subs.get(sub))
     }
+    const today = (lease: ModelLease): boolean => lease.key.wallet === key.wallet && lease.day === this.day
+    capped(
+      { limit: 'daily_limit_usd', under: today, spent: this.spentUnder(today) },
+      this.dailyLimits.get(key.wallet),
+    )
     return all
   }
 
@@ -157,7 +171,7 @@ export class Model {
 
 /** Compares everything the store can be asked with the model, and asks it for its own audit. */
 export const compare = async (model: Model, store: Store): Promise<void> => {
-  const broken = (await store.audit()).filter(({ ok }) => !ok)
+  const broken = await brokenLaws(store)
   deepEqual(broken, [], 'a law of the ledger is broken')
   const wallets = await store.wallets()
   for (const wallet of wallets) {
@@ -170,6 +184,21 @@ export const compare = async (model: Model, store: Store): Promise<void> => {
     equal(model.free(wallet.id) >= 0n, true, `${wallet.id} is overspent`)
   }
   await Promise.all(model.keys.map((key) => compareKey(model, store, key)))
+  const owner = { id: 'plain', walletId: 'wallet-a', ancestors: [] }
+  for (const { id, budget, spent, held } of await store.subWallets(owner)) {
+    equal(budget, model.subs.get(id), `budget of ${id}`)
+    equal(
+      spent,
+      model.spentUnder(({ sub }) => sub === id),
+      `spent of ${id}`,
+    )
+    const open = model.calls.filter((call) => call.open && call.lease.sub === id)
+    equal(
+      held,
+      sum(open, ({ hold }) => hold),
+      `held of ${id}`,
+    )
+  }
 }
 
 const compareKey = async (model: Model, store: Store, key: ModelKey): Promise<void> => {
@@ -182,7 +211,7 @@ const compareKey = async (model: Model, store: Store, key: ModelKey): Promise<vo
     sum(open, ({ hold }) => hold),
     `held of ${key.id}`,
   )
-  const calls = model.charges.filter((charge) => charge.key.line.includes(key.id))
+  const calls = model.charges.filter((charge) => charge.lease.key.line.includes(key.id))
   equal(
     spend.requests,
     calls.reduce((total, charge) => total + charge.calls, 0),

@@ -1,21 +1,23 @@
 /** Rate windows, idempotency claims, heartbeats and reports, on every engine. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { engines } from './engines.ts'
+import { detailFor } from './world.ts'
 
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const MINUTE = 60_000
 
-for (const kind of engines) {
-  describe(`the store on ${kind.name}`, () => {
+for (const engine of engines) {
+  describe(`the store on ${engine.name}`, () => {
     let now = Date.UTC(2026, 10, 21, 12)
-    let database: Awaited<ReturnType<typeof kind.fresh>>
+    let database: Awaited<ReturnType<typeof engine.fresh>>
     let store: Store
 
     beforeAll(async () => {
-      database = await kind.fresh()
+      database = await engine.fresh()
       store = await openStore({ url: database.url, now: () => now })
       await store.createWallet({ id: 'w', orgId: 'o', name: 'main' })
       await store.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 10n ** 12n })
@@ -35,7 +37,7 @@ for (const kind of engines) {
     })
 
     test('no minute gives out more requests than the limit, and all of them are given out', async () => {
-      console.log(`${kind.name}: seed ${seed}`)
+      console.log(`${engine.name}: seed ${seed}`)
       const step = fc.record({
         take: fc.nat({ max: 9 }),
         back: fc.nat({ max: 3 }),
@@ -64,7 +66,7 @@ for (const kind of engines) {
           }
         },
       )
-      await fc.assert(property, { seed, numRuns: kind.name === 'PostgreSQL' ? 15 : 60 })
+      await fc.assert(property, { seed, numRuns: engine.name === 'PostgreSQL' ? 15 : 60 })
     })
 
     test('a window that began under a clock that was ahead still counts', async () => {
@@ -117,18 +119,10 @@ for (const kind of engines) {
       expect(await claim('silent', 'second', 'same', 'i2')).toEqual({ state: 'first', callId: 'first' })
     })
 
-    const detail = {
-      keyId: 'k',
+    const detail = detailFor('k', {
       model: 'local/echo',
-      vendor: 'local',
       usage: { input: 3, cache_read: 2, output: 4, reasoning: 1 },
-      estimated: false,
-      priceVersion: 'test',
-      startedAt: 0,
-      tookMs: 1,
-      firstByteMs: 1,
-      ended: 'ok',
-    }
+    })
     const empty = { instance: 'i1', intents: [], progress: [], settles: [], voids: [] }
     const openLease = async (leaseId: string): Promise<string> => {
       const lease = await store.grant({

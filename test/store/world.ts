@@ -1,6 +1,6 @@
-/** What the random commands share: one run's state, and small ways to choose and to build commits. */
+/** What tests of the store share: one random run's state, and small ways to choose and to build commits. */
 import type { Nano } from '../../src/core/money.ts'
-import type { FlushBatch } from '../../src/ledger/words.ts'
+import type { FlushBatch, UsageDetail } from '../../src/ledger/words.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Model, ModelCall, ModelLease } from './model.ts'
 
@@ -17,13 +17,28 @@ export type World = {
   last?: FlushBatch
   seen: Map<string, number>
 }
-export type Numbers = { a: number; b: number; c: number }
+type Numbers = { a: number; b: number; c: number }
 export type Command = (world: World, numbers: Numbers) => Promise<void>
 
 export const pick = <T>(list: readonly T[], number: number): T | undefined =>
   list[number % Math.max(list.length, 1)]
 export const saw = (world: World, what: string): void =>
   void world.seen.set(what, (world.seen.get(what) ?? 0) + 1)
+
+/** What is kept of a call, where a test does not care. */
+export const detailFor = (keyId: string, change: Partial<UsageDetail> = {}): UsageDetail => ({
+  keyId,
+  model: 'm',
+  vendor: 'v',
+  usage: {},
+  estimated: false,
+  priceVersion: '',
+  startedAt: 0,
+  tookMs: 0,
+  firstByteMs: 0,
+  ended: 'ok',
+  ...change,
+})
 
 export const batchOf = (instance: string, part: Partial<FlushBatch>): FlushBatch => ({
   instance,

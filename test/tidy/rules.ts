@@ -1,4 +1,5 @@
 /** The rules of the house, each a function from a source to what is wrong with it. */
+import { importsOf } from './graph.ts'
 import type { Source } from './sources.ts'
 
 /** Folders from top to bottom; a file imports only from its own or a lower one. */
@@ -17,6 +18,7 @@ export const folders = [
   'admission',
   'pricing',
   'metering',
+  'receipts',
   'ledger',
   'tenancy',
   'core',
@@ -33,27 +35,19 @@ const isTest = ({ path }: Source) => path.endsWith('.test.ts') || !path.startsWi
 
 const folderOf = (path: string): string => path.split('/')[1] ?? ''
 
-const importsOf = ({ text }: Source): string[] =>
-  [...text.matchAll(/^(?:import|export)[^'\n]*?from '([^']+)'|^\} from '([^']+)'/gm)].map(
-    (match) => match[1] ?? match[2] ?? '',
-  )
-
 export const importDirection: Rule = (source) => {
   if (isTest(source)) return []
   const from = folders.indexOf(folderOf(source.path))
   if (from < 0) return [`the folder '${folderOf(source.path)}' is not in the list of folders`]
-  return importsOf(source).flatMap((name) => {
-    if (!name.startsWith('.')) return []
-    const target = new URL(name, `file:///${source.path}`).pathname.slice(1)
-    const to = folders.indexOf(folderOf(target))
-    return to < from ? [`imports ${target}, which is above it`] : []
-  })
+  return importsOf(source).flatMap((one) =>
+    folders.indexOf(folderOf(one.from)) < from ? [`imports ${one.from}, which is above it`] : [],
+  )
 }
 
 export const importsNameTheFile: Rule = (source) =>
   importsOf(source)
-    .filter((name) => name.startsWith('.') && !/\.(ts|json|sql)$/.test(name))
-    .map((name) => `import '${name}' must name the file with its extension`)
+    .filter(({ from }) => !/\.(ts|json|sql)$/.test(from))
+    .map(({ from }) => `the import of ${from} must name the file with its extension`)
 
 export const fileSize: Rule = (source) => {
   const lines = source.text.split('\n').length - 1

@@ -6,7 +6,8 @@ export const root = resolve(import.meta.dir, '../..')
 
 export type Source = {
   readonly path: string
-  readonly text: string /** The text with comments and the insides of strings blanked. */
+  readonly text: string
+  /** The text with comments and the insides of strings blanked. */
   readonly code: string
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { generatedDocs } from '../../scripts/generated-docs.ts'
 import { refusalTable } from '../../src/core/refusal.ts'
 import { vendors } from '../../src/vendors/index.ts'
+import { importCycles, unusedExports } from './graph.ts'
 import {
   banned,
   fileSize,
@@ -63,6 +64,30 @@ test('words in comments and strings are not code', () => {
   ).toEqual([])
 })
 
+test('no files import each other in a circle', () => {
+  expect(importCycles(sources())).toEqual([])
+})
+
+test('what a source exports is imported by another file', () => {
+  expect(unusedExports(sources())).toEqual([])
+})
+
+test('a circle of imports and an export for nobody are caught, and only they', () => {
+  const files = [
+    sourceOf('src/core/a.ts', "import type { B } from './b.ts'\nexport const a = 1\n"),
+    sourceOf('src/core/b.ts', "import {\n  type C,\n  c as d,\n} from './c.ts'\nexport type B = 1\n"),
+    sourceOf('src/core/c.ts', "import { a } from './a.ts'\nexport type C = 1\nexport const c = 1\n"),
+    sourceOf('src/core/d.ts', "import './a.ts'\nimport { e } from './e.ts'\nexport const lost = 1\n"),
+    sourceOf('src/core/e.ts', 'export const e = 1\n'),
+  ]
+  expect(importCycles(files).map((what) => what.slice(0, 13))).toEqual([
+    'src/core/a.ts',
+    'src/core/b.ts',
+    'src/core/c.ts',
+  ])
+  expect(unusedExports(files)).toEqual(['src/core/d.ts exports lost, which nobody imports'])
+})
+
 test('every source file is imported by another, or is the program', () => {
   const all = sources()
   const texts = all.map(({ text }) => text).join('\n')
@@ -101,6 +126,19 @@ test('every document has just one title', () => {
         readFile(path)
           .replace(/```[\s\S]*?```/g, '')
           .match(/^# /gm)?.length !== 1,
+    )
+  expect(wrong).toEqual([])
+})
+
+test('documents and comments name only files that are there', () => {
+  const known = filesBelow('')
+  const named = /(?<![\w/.-])(?:src|test|docs|scripts|bench)\/[\w./-]*\w/g
+  const isThere = (name: string) => known.some((one) => one === name || one.startsWith(`${name}/`))
+  const wrong = sources()
+    .map(({ path, text }) => ({ path, text: (text.match(/\/\*\*[\s\S]*?\*\/|\/\/.*/g) ?? []).join('\n') }))
+    .concat(known.filter((path) => path.endsWith('.md')).map((path) => ({ path, text: readFile(path) })))
+    .flatMap(({ path, text }) =>
+      (text.match(named) ?? []).filter((name) => !isThere(name)).map((name) => `${path}: ${name}`),
     )
   expect(wrong).toEqual([])
 })

@@ -1,0 +1,13 @@
+/** What is wrong with a setting, as the operator is told. */
+import { BadSetting } from '../../src/cli/settings.ts'
+
+/** The message of the refusal, or `accepted`. */
+export const messageOf = (work: () => unknown): string => {
+  try {
+    work()
+    return 'accepted'
+  } catch (error) {
+    if (!(error instanceof BadSetting)) throw error
+    return error.message
+  }
+}

@@ -1,0 +1,91 @@
+/** `turnpike receipt`: a receipt checked away from its server, and keys rotated and revoked beside it. */
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { runProgram, type Settings, startProgram } from '../program.ts'
+import { jsonOf, startTestServer } from '../server/harness.ts'
+
+const root = resolve(import.meta.dir, '../..')
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-receipt-'))
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const run = (settings: Settings, ...args: string[]) => runProgram(folder, settings, 'receipt', ...args)
+
+/** No database can be opened there: what does not need one must not try. */
+const nowhere = { DATABASE_URL: 'sqlite:/dev/null/nowhere.db' }
+
+test('a receipt is checked against a file or an address, without server and database', async () => {
+  const server = await startTestServer()
+  const answer = await server.post('/v1/chat/completions', {
+    model: 'mock/small',
+    messages: [{ role: 'user', content: 'hi' }],
+  })
+  const receipt = answer.headers.get('x-receipt') ?? ''
+  const file = join(folder, 'jwks.json')
+  writeFileSync(file, await (await server.get('/.well-known/jwks.json', '')).text())
+  const listening = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: server.fetch })
+  const address = `http://127.0.0.1:${listening.port}`
+
+  const good = await run(nowhere, 'verify', receipt, '--jwks', file, '--json')
+  expect([good.code, good.errors]).toEqual([0, ''])
+  expect(JSON.parse(good.out)).toMatchObject({
+    valid: true,
+    recomputes: true,
+    claims: { model: 'mock/small' },
+  })
+  const shown = await run(nowhere, 'verify', receipt, '--jwks', `${address}/.well-known/jwks.json`)
+  expect(shown.code).toBe(0)
+  expect(shown.out).toStartWith('valid, signed by ')
+  expect(shown.out).toContain('the amount follows from usage and prices')
+
+  const [header, payload = '', signature] = receipt.split('.')
+  const claims = Buffer.from(payload, 'base64url').toString().replace('"input":10', '"input":11')
+  const forged = [header, Buffer.from(claims).toString('base64url'), signature].join('.')
+  const bad = await run(nowhere, 'verify', forged, '--jwks', file, '--json')
+  expect([bad.code, JSON.parse(bad.out)]).toEqual([1, { valid: false, error: 'signature_mismatch' }])
+  for (const [place, why] of [
+    [join(folder, 'missing.json'), 'cannot be read'],
+    [`${address}/v1/models`, 'it answered 401'],
+    [join(root, 'package.json'), 'is not a key set'],
+  ] as const) {
+    const { code, errors } = await run(nowhere, 'verify', receipt, '--jwks', place)
+    expect(code).toBe(1)
+    expect(errors).toContain(why)
+  }
+  expect((await run(nowhere, 'verify', receipt)).code).toBe(2)
+  await listening.stop(true)
+  await server.stop()
+}, 30_000)
+
+test('rotate adds a key that signs later, or now; revoke removes one; a running server follows', async () => {
+  const settings = {
+    DATABASE_URL: `sqlite:${join(folder, 'keys.db')}`,
+    TURNPIKE_SECRET: 'a secret of sixteen and more',
+  }
+  const { child, address } = await startProgram(folder, settings)
+  const kids = async (): Promise<string[]> => {
+    const { keys } = await jsonOf(await fetch(`${address}/.well-known/jwks.json`))
+    return keys.map(({ kid }: { kid: string }) => kid)
+  }
+  const [first = ''] = await kids()
+  const before = Date.now()
+  const later = JSON.parse((await run(settings, 'rotate', '--json')).out)
+  expect(Date.parse(later.signs_from) - before).toBeGreaterThan(595_000)
+  const atOnce = JSON.parse((await run(settings, 'rotate', '--now', '--json')).out)
+  expect(Date.parse(atOnce.signs_from) - before).toBeLessThan(60_000)
+  const listed = JSON.parse((await run(settings, 'keys', '--json')).out)
+  expect(listed.map(({ kid }: { kid: string }) => kid)).toEqual([first, later.kid, atOnce.kid])
+  expect((await run(settings, 'revoke', first)).code).toBe(0)
+  const again = await run(settings, 'revoke', first)
+  expect([again.code, again.errors]).toEqual([
+    1,
+    `turnpike: there is no receipt key '${first}'; 'turnpike receipt keys' shows them\n`,
+  ])
+  const deadline = Date.now() + 10_000
+  while ((await kids()).includes(first) && Date.now() < deadline) await Bun.sleep(200)
+  expect(await kids()).toEqual([later.kid, atOnce.kid])
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+}, 60_000)

@@ -1,0 +1,149 @@
+/** The matrix: every client before every vendor dialect with every feature, and the page that is made of it. */
+import { expect } from 'bun:test'
+import { aiSdkDrivers } from './drivers/ai-sdk.ts'
+import { anthropicDrivers } from './drivers/anthropic.ts'
+import type { Client, Driver, Feature } from './drivers/driver.ts'
+import { googleDrivers } from './drivers/google.ts'
+import { langchainDrivers } from './drivers/langchain.ts'
+import { openaiDrivers } from './drivers/openai.ts'
+import { modelOf, type VendorId, vendorIds } from './harness.ts'
+import { counts, person, thought, time, weather } from './vendors/script.ts'
+
+export const drivers: readonly Driver[] = [
+  ...openaiDrivers,
+  ...anthropicDrivers,
+  ...googleDrivers,
+  ...aiSdkDrivers,
+  ...langchainDrivers,
+]
+
+/** A picture of one pixel. */
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const pngBytes = Buffer.from(png, 'base64').length
+
+const spoken = 'You said: Hello “there”. Grüße, 世界 🌍.'
+const both = [[weather.name, weather.args] as const, [time.name, time.args] as const]
+
+const fails = async (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    (value) => expect.unreachable(`answered ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  )
+
+const loopOf = async (client: Client, model: string, stream: boolean, thinks: boolean) => {
+  const ask = { model, prompt: 'Weather and time, please.', stream, thinks }
+  const { rounds, text } = await client.loop(ask)
+  expect(rounds).toEqual([both])
+  expect(text).toContain('The tools say:')
+  expect(text).toContain('sunny, 21 °C')
+  expect(text).toContain('12:30')
+}
+
+type Check = (client: Client, model: string, driver: Driver) => Promise<void>
+
+/** The counts a client must tell. */
+const countsIn = (driver: Driver, stream: boolean) =>
+  stream && driver.miscountsStreams === true ? {} : counts
+
+export const features: Readonly<Record<Feature, Check>> = {
+  text: async (client, model) => {
+    const answer = await client.say({ model, prompt: 'Hello “there”.' })
+    expect(answer).toMatchObject({ text: spoken, ...counts })
+  },
+  stream: async (client, model, driver) => {
+    const answer = await client.say({ model, prompt: 'Hello “there”.', stream: true })
+    expect(answer).toMatchObject({ text: spoken, ...countsIn(driver, true) })
+  },
+  tools: async (client, model) => {
+    await loopOf(client, model, false, false)
+    await loopOf(client, model, true, false)
+  },
+  image: async (client, model) => {
+    const { text } = await client.say({ model, prompt: 'Look.', image: png })
+    expect(text).toContain(`I see a picture of ${pngBytes} bytes.`)
+  },
+  'structured output': async (client, model) => {
+    expect(await client.structured(model)).toEqual(person)
+  },
+  reasoning: async (client, model, driver) => {
+    for (const stream of [false, true]) {
+      const ask = { model, prompt: 'Hello “there”.', thinks: true, stream }
+      expect(await client.say(ask)).toMatchObject({
+        text: spoken,
+        thinking: thought,
+        ...countsIn(driver, stream),
+      })
+      await loopOf(client, model, stream, true)
+    }
+  },
+  error: async (client, model) => {
+    for (const stream of [false, true])
+      for (const [status, told] of [
+        [400, 400],
+        [429, 503],
+        [500, 503],
+      ] as const) {
+        const error = await fails(client.say({ model, prompt: `FAIL ${status}`, stream }))
+        // Some clients tell no status of an error that met a stream.
+        if (!stream || client.statusOf(error) !== undefined)
+          expect([status, client.statusOf(error)]).toEqual([status, told])
+      }
+    for (const prompt of ['BREAK', 'DIE'])
+      expect(await fails(client.say({ model, prompt, stream: true }))).toBeInstanceOf(Error)
+  },
+}
+
+export const featureNames = Object.keys(features) as readonly Feature[]
+
+/** Cells that passed, by driver, vendor and feature. */
+type Passed = ReadonlySet<string>
+export const cell = (driver: Driver, vendor: VendorId, feature: Feature): string =>
+  `${driver.name} → ${vendor}: ${feature}`
+
+const versionOf = async (name: string): Promise<string> => {
+  const path = Bun.resolveSync(`${name}/package.json`, import.meta.dir)
+  const { version } = await Bun.file(path).json()
+  return String(version)
+}
+
+/** The page of the matrix as this run found it. */
+export const compatibilityPage = async (passed: Passed): Promise<string> => {
+  const notes: string[] = []
+  const rows: string[] = []
+  for (const driver of drivers) {
+    const version = await versionOf(driver.package)
+    const name = driver.note === undefined ? driver.name : `${driver.name} [${notes.push(driver.note)}]`
+    for (const vendor of vendorIds) {
+      const cells = featureNames.map((feature) => {
+        const reason = driver.cannot?.[feature]
+        if (reason === undefined) return passed.has(cell(driver, vendor, feature)) ? '✓' : '✗'
+        if (!notes.includes(reason)) notes.push(reason)
+        return `– [${notes.indexOf(reason) + 1}]`
+      })
+      rows.push(`| ${[name, version, vendor, ...cells].join(' | ')} |`)
+    }
+  }
+  const heads = ['client', 'version', 'vendor speaks', ...featureNames]
+  return `${[
+    '# Compatibility',
+    '',
+    'Generated by `npm run compatibility`; do not edit. Each client runs unchanged but for its address and key, against',
+    'a listening server before a scripted vendor that is as strict as the public API reference of its dialect.',
+    'A ✓ stands where the test of that cell passed (`test/clients/matrix.test.ts`).',
+    '',
+    `| ${heads.join(' | ')} |`,
+    `| ${heads.map(() => '---').join(' | ')} |`,
+    ...rows,
+    '',
+    ...notes.map((note, index) => `${index + 1}. ${note}`),
+    ...(notes.length === 0 ? [] : ['']),
+    '- text, stream: the whole text in any script, with the exact counts of tokens.',
+    '- tools: two calls at once, whole and streamed in pieces, their results sent back, and an answer that quotes them.',
+    '- image: the vendor counts the bytes of a picture sent in line.',
+    "- structured output: the client's own way to an object by a schema.",
+    '- reasoning: the reasoning is shown, whole and streamed, and a loop of tools runs with it.',
+    "- error: the vendor's 400, 429 and 500, an error in mid-stream and a connection that dies become the client's errors.",
+  ].join('\n')}\n`
+}
+
+export const modelFor = (vendor: VendorId): string => modelOf[vendor]

@@ -1,0 +1,320 @@
+/** A vendor that speaks chat completions and shows its reasoning, strict by the API reference. */
+import { isObject, type Json, type JsonObject } from '../../../src/core/json-body.ts'
+import type { Asked } from '../../server/harness.ts'
+import { listAt, objectSchemas, objectWith, textAt } from './check.ts'
+import {
+  answerTo,
+  counts,
+  cutOddly,
+  type Heard,
+  type Memory,
+  need,
+  newName,
+  piecesOf,
+  type Said,
+  sizeOf,
+  VendorRefuses,
+} from './script.ts'
+
+const top = [
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'temperature',
+  'top_p',
+  'max_completion_tokens',
+  'n',
+  'stop',
+  'seed',
+  'presence_penalty',
+  'frequency_penalty',
+  'logprobs',
+  'top_logprobs',
+  'user',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'reasoning_effort',
+  'service_tier',
+  'store',
+  'metadata',
+  'verbosity',
+  'logit_bias',
+  'safety_identifier',
+  'prompt_cache_key',
+  'modalities',
+  'prediction',
+]
+const byRole: Readonly<Record<string, readonly string[]>> = {
+  system: ['role', 'content', 'name'],
+  developer: ['role', 'content', 'name'],
+  user: ['role', 'content', 'name'],
+  // `reasoning_content` is this vendor's own. The reference does not name `parsed`, `parsed_arguments`
+  // and a tool's `name` here, but the vendor's own client and LangChain send them, and are answered.
+  assistant: [
+    'role',
+    'content',
+    'name',
+    'refusal',
+    'tool_calls',
+    'audio',
+    'annotations',
+    'reasoning_content',
+    'parsed',
+  ],
+  tool: ['role', 'content', 'tool_call_id', 'name'],
+}
+const partsByRole: Readonly<Record<string, readonly string[]>> = {
+  system: ['text'],
+  developer: ['text'],
+  user: ['text', 'image_url', 'input_audio', 'file'],
+  assistant: ['text', 'refusal'],
+  tool: ['text'],
+}
+const unknown = (name: string, at: string) =>
+  at === '' ? `Unrecognized request argument supplied: ${name}` : `Unknown parameter: '${at}.${name}'.`
+
+/** Makes the vendor; `memory` is what it saw. */
+export const chatVendor =
+  (memory: Memory) =>
+  (asked: Asked): Response => {
+    try {
+      need(asked.url.endsWith('/chat/completions'), `Invalid URL (POST ${asked.url})`)
+      const heard = hear(asked.body, memory)
+      const said = answerTo(heard)
+      if (typeof said === 'number') return failure(said, 'The scripted failure.')
+      if (!heard.stream) return said.breaks === undefined ? whole(heard, said) : failure(500, 'Broken.')
+      return streamed(heard, said, asked.body)
+    } catch (thrown) {
+      if (!(thrown instanceof VendorRefuses)) throw thrown
+      memory.refused.push(thrown.message)
+      return failure(400, thrown.message)
+    }
+  }
+
+const types = { 400: 'invalid_request_error', 429: 'requests', 500: 'server_error' } as const
+const failure = (status: 400 | 429 | 500, message: string): Response =>
+  Response.json({ error: { message, type: types[status], param: null, code: null } }, { status })
+
+const hear = (body: JsonObject, memory: Memory): Heard => {
+  objectWith(body, '', top, unknown)
+  const messages = listAt(body.messages, 'messages')
+  need(messages.length > 0, "Invalid 'messages': empty array.")
+  if (body.stream !== true) need(body.stream_options === undefined, 'stream_options needs stream')
+  const heard = { prompt: '', rounds: [] as string[][], imageBytes: [] as number[] }
+  let open = new Set<string>()
+  let roundOpen = false
+  for (const [index, one] of messages.entries()) {
+    const at = `messages[${index}]`
+    const role = isObject(one) ? String(one.role) : ''
+    const message = objectWith(one, at, byRole[role] ?? ['role'], unknown)
+    need(byRole[role] !== undefined, `Invalid value: '${role}'.`)
+    if (role !== 'tool')
+      need(
+        open.size === 0,
+        `An assistant message with 'tool_calls' must be followed by tool messages: ${[...open]}`,
+      )
+    const content = contentOf(message, at, role)
+    if (role === 'user') {
+      heard.prompt = content.text
+      heard.rounds = []
+      heard.imageBytes = content.images
+      roundOpen = false
+    } else if (role === 'assistant') {
+      open = callsOf(message, at)
+      if (typeof message.reasoning_content === 'string') memory.reasoning.push(message.reasoning_content)
+      roundOpen = false
+    } else if (role === 'tool') {
+      const id = textAt(message.tool_call_id, `${at}.tool_call_id`)
+      need(
+        open.delete(id),
+        `messages with role 'tool' must be a response to a preceding message with 'tool_calls'.`,
+      )
+      if (!roundOpen) heard.rounds.push([])
+      roundOpen = true
+      heard.rounds.at(-1)?.push(content.text)
+    }
+  }
+  need(open.size === 0, 'tool calls without an answer at the end')
+  const thinks = typeof body.reasoning_effort === 'string' && body.reasoning_effort !== 'none'
+  if (thinks) memory.thinking++
+  return {
+    ...heard,
+    model: textAt(body.model, 'model'),
+    stream: body.stream === true,
+    ...toolsOf(body),
+    schema: schemaOf(body.response_format),
+    thinks,
+  }
+}
+
+const contentOf = (message: JsonObject, at: string, role: string): { text: string; images: number[] } => {
+  const { content } = message
+  if (typeof content === 'string') return { text: content, images: [] }
+  if (role === 'assistant' && (content === null || content === undefined)) {
+    need(Array.isArray(message.tool_calls), `${at}: content is required`)
+    return { text: '', images: [] }
+  }
+  const texts: string[] = []
+  const images: number[] = []
+  for (const [index, one] of listAt(content, `${at}.content`).entries()) {
+    const where = `${at}.content[${index}]`
+    need(
+      isObject(one) && (partsByRole[role] ?? []).includes(String(one.type)),
+      `Invalid value at ${where}.type`,
+    )
+    if (one.type === 'text') {
+      objectWith(one, where, ['type', 'text'], unknown)
+      texts.push(textAt(one.text, where))
+    } else if (one.type === 'image_url') {
+      objectWith(one, where, ['type', 'image_url'], unknown)
+      const image = objectWith(one.image_url, `${where}.image_url`, ['url', 'detail'], unknown)
+      const data = /^data:image\/png;base64,(.+)$/.exec(textAt(image.url, where))?.[1]
+      need(data !== undefined, 'You uploaded an unsupported image.')
+      images.push(sizeOf(data))
+    }
+  }
+  return { text: texts.join(''), images }
+}
+
+const callsOf = (message: JsonObject, at: string): Set<string> => {
+  if (message.tool_calls === undefined) return new Set()
+  const calls = listAt(message.tool_calls, `${at}.tool_calls`)
+  need(calls.length > 0, `Invalid '${at}.tool_calls': empty array.`)
+  return new Set(
+    calls.map((one, index) => {
+      const where = `${at}.tool_calls[${index}]`
+      const call = objectWith(one, where, ['id', 'type', 'function'], unknown)
+      need(call.type === 'function', `Invalid value at ${where}.type`)
+      const called = objectWith(
+        call.function,
+        `${where}.function`,
+        ['name', 'arguments', 'parsed_arguments'],
+        unknown,
+      )
+      textAt(called.name, where)
+      JSON.parse(textAt(called.arguments, where))
+      return textAt(call.id, where)
+    }),
+  )
+}
+
+const toolsOf = (body: JsonObject): { tools: string[]; forced: string | undefined } => {
+  if (body.tools === undefined) {
+    need(body.tool_choice === undefined, "'tool_choice' is only allowed when 'tools' are specified.")
+    need(
+      body.parallel_tool_calls === undefined,
+      "'parallel_tool_calls' is only allowed when 'tools' are specified.",
+    )
+    return { tools: [], forced: undefined }
+  }
+  const tools = listAt(body.tools, 'tools').map((one, index) => {
+    const tool = objectWith(one, `tools[${index}]`, ['type', 'function'], unknown)
+    const members = ['name', 'description', 'parameters', 'strict']
+    const declared = objectWith(tool.function, `tools[${index}].function`, members, unknown)
+    if (declared.strict === true) checkStrict(declared.parameters, `function '${String(declared.name)}'`)
+    return textAt(declared.name, 'name')
+  })
+  const choice =
+    isObject(body.tool_choice) && isObject(body.tool_choice.function) ? body.tool_choice.function : {}
+  const forced = body.tool_choice === 'required' && tools.length === 1 ? tools[0] : choice.name
+  return { tools, forced: typeof forced === 'string' ? forced : undefined }
+}
+
+const schemaOf = (format: Json | undefined): unknown => {
+  if (!isObject(format) || format.type !== 'json_schema') return undefined
+  const members = ['name', 'schema', 'strict', 'description']
+  const inner = objectWith(format.json_schema, 'response_format.json_schema', members, unknown)
+  need(/^[a-zA-Z0-9_-]{1,64}$/.test(textAt(inner.name, 'name')), "Invalid 'response_format.json_schema.name'")
+  if (inner.strict === true) checkStrict(inner.schema, 'response_format')
+  return inner.schema
+}
+
+/** Strict schemas close every object and require all its members. */
+const checkStrict = (schema: Json | undefined, what: string): void => {
+  for (const one of objectSchemas(schema)) {
+    need(
+      one.additionalProperties === false,
+      `Invalid schema for ${what}: 'additionalProperties' must be false.`,
+    )
+    const names = Object.keys(isObject(one.properties) ? one.properties : {})
+    const required = Array.isArray(one.required) ? one.required : []
+    need(
+      names.every((name) => required.includes(name)),
+      `Invalid schema for ${what}: 'required' must hold every key.`,
+    )
+  }
+}
+
+const usageOf = (said: Said) => ({
+  prompt_tokens: counts.input,
+  completion_tokens: counts.output,
+  total_tokens: counts.input + counts.output,
+  ...(said.thinking === undefined ? {} : { completion_tokens_details: { reasoning_tokens: 3 } }),
+})
+const head = (heard: Heard, object: string) => ({
+  id: newName('chatcmpl-'),
+  object,
+  created: 1_795_000_000,
+  model: `${heard.model}-0101`,
+})
+
+const whole = (heard: Heard, said: Said): Response =>
+  Response.json({
+    ...head(heard, 'chat.completion'),
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: said.text ?? null,
+          ...(said.thinking === undefined ? {} : { reasoning_content: said.thinking }),
+          ...(said.calls.length === 0
+            ? {}
+            : {
+                tool_calls: said.calls.map(({ name, args }) => ({
+                  id: newName('call_'),
+                  type: 'function',
+                  function: { name, arguments: JSON.stringify(args) },
+                })),
+              }),
+        },
+        logprobs: null,
+        finish_reason: said.calls.length > 0 ? 'tool_calls' : 'stop',
+      },
+    ],
+    usage: usageOf(said),
+  })
+
+const streamed = (heard: Heard, said: Said, body: JsonObject): Response => {
+  const same = head(heard, 'chat.completion.chunk')
+  const event = (choices: unknown[], more: object = {}) =>
+    `data: ${JSON.stringify({ ...same, choices, ...more })}\n\n`
+  const delta = (content: object) => event([{ index: 0, delta: content, finish_reason: null }])
+  const events = [delta({ role: 'assistant', content: '' })]
+  for (const text of piecesOf(said.thinking ?? '')) events.push(delta({ reasoning_content: text }))
+  for (const text of piecesOf(said.text ?? '')) events.push(delta({ content: text }))
+  if (said.breaks === 'die') return cutOddly(events.join(''), 'die')
+  if (said.breaks === 'error')
+    return cutOddly(`${events.join('')}data: {"error":{"message":"Overloaded","type":"server_error"}}\n\n`)
+  const told: object[][] = []
+  for (const [index, { name, args }] of said.calls.entries()) {
+    const begun = { index, id: newName('call_'), type: 'function', function: { name, arguments: '' } }
+    told.push([
+      begun,
+      ...piecesOf(JSON.stringify(args)).map((text) => ({ index, function: { arguments: text } })),
+    ])
+  }
+  // The dialect numbers its calls, so that their arguments may come in turns.
+  const inTurns = Array.from({ length: Math.max(0, ...told.map((pieces) => pieces.length)) }, (_none, turn) =>
+    told.flatMap((pieces) => pieces.slice(turn, turn + 1)),
+  )
+  for (const piece of (heard.prompt.includes('in turns') ? inTurns : told).flat())
+    events.push(delta({ tool_calls: [piece] }))
+  events.push(event([{ index: 0, delta: {}, finish_reason: said.calls.length > 0 ? 'tool_calls' : 'stop' }]))
+  if (isObject(body.stream_options) && body.stream_options.include_usage === true)
+    events.push(event([], { usage: usageOf(said) }))
+  return cutOddly(`${events.join('')}data: [DONE]\n\n`)
+}

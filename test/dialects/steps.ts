@@ -1,0 +1,161 @@
+/** Whole answers as the steps of a stream, and back. */
+import type { Choice, Part, Piece, Reply } from '../../src/dialects/neutral.ts'
+import type { StreamWriter } from '../../src/dialects/stream-writer.ts'
+import { filled } from '../../src/dialects/told.ts'
+import { translatedRelay } from '../../src/dialects/translate-stream.ts'
+
+export const context = (request: object = {}, requestId = '019aaaaa-0000-7000-8000-00000000abcd') => ({
+  requestId,
+  created: 1_795_000_000,
+  modelName: 'mock/small',
+  request: request as never,
+})
+
+export const told = {
+  usage: { input: 10, output: 5 },
+  bill: { cost: '0.00006', details: { input: '0.00001', output: '0.00005' }, estimated: false },
+  cut: false,
+  showUsage: true,
+}
+
+/** The dialects of vendors that callers speak too. */
+export type SpokenId = 'chat' | 'messages' | 'gemini'
+
+/** The steps that say a reply, its texts cut into pieces of `size`. */
+export const stepsOf = (reply: Omit<Reply, 'usage'>, size = 3): Piece[] => [
+  { type: 'start', id: reply.id, model: reply.model },
+  ...reply.choices.flatMap((choice, at) => choiceSteps(choice, at, size)),
+]
+
+const cut = (text: string, size: number): string[] => {
+  const whole = [...text]
+  return Array.from({ length: Math.ceil(whole.length / size) }, (_, at) =>
+    whole.slice(at * size, (at + 1) * size).join(''),
+  )
+}
+
+const choiceSteps = (choice: Choice, at: number, size: number): Piece[] => {
+  let tools = 0
+  const steps = choice.parts.flatMap((part): Piece[] => {
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+        return cut(part.text, size).map((text) => ({ type: part.type, choice: at, text }))
+      case 'thinking': {
+        const { signature, redacted } = part
+        const said: Piece[] = cut(part.text, size).map((text) => ({ type: 'thinking', choice: at, text }))
+        return signature === undefined
+          ? said
+          : [
+              ...said,
+              { type: 'signature', choice: at, signature, ...(redacted === true ? { redacted } : {}) },
+            ]
+      }
+      case 'tool_call': {
+        const { type: _type, arguments: text, cache: _cache, ...call } = part
+        const index = tools++
+        const deltas = cut(text, size).map(
+          (one): Piece => ({ type: 'arguments', choice: at, index, text: one }),
+        )
+        return [{ ...call, type: 'tool', choice: at, index }, ...deltas]
+      }
+      case 'image':
+        return [{ type: 'image', choice: at, image: part }]
+      default:
+        return []
+    }
+  })
+  const { finish, stopSequence } = choice
+  return [
+    ...steps,
+    { type: 'finish', choice: at, finish, ...(stopSequence === undefined ? {} : { stopSequence }) },
+  ]
+}
+
+/** The reply that steps say. */
+export const replyFrom = (steps: readonly Piece[]): Reply & { ended: boolean; errors: number } => {
+  const choices: { parts: Part[]; finish: Choice['finish']; stopSequence?: string }[] = []
+  const at = (index: number) => {
+    const choice = choices[index] ?? { parts: [], finish: 'stop' }
+    choices[index] = choice
+    return choice
+  }
+  const reply = { id: '', model: '', usage: undefined as Reply['usage'], ended: false, errors: 0 }
+  const tools = new Map<string, number>()
+  for (const step of steps) {
+    switch (step.type) {
+      case 'start':
+        reply.id = step.id
+        reply.model = step.model
+        break
+      case 'usage':
+        reply.usage = step.usage
+        break
+      case 'end':
+        reply.ended = true
+        break
+      case 'error':
+        reply.errors++
+        break
+      case 'finish':
+        at(step.choice).finish = step.finish
+        if (step.stopSequence !== undefined) at(step.choice).stopSequence = step.stopSequence
+        break
+      case 'tool': {
+        const { choice, index, ...call } = step
+        const { parts } = at(choice)
+        tools.set(`${choice}/${index}`, parts.length)
+        parts.push({ ...call, type: 'tool_call', arguments: '' })
+        break
+      }
+      case 'arguments': {
+        const { parts } = at(step.choice)
+        const place = tools.get(`${step.choice}/${step.index}`)
+        const call = place === undefined ? undefined : parts[place]
+        if (place === undefined || call?.type !== 'tool_call') throw new Error('arguments of no tool')
+        parts[place] = { ...call, arguments: call.arguments + step.text }
+        break
+      }
+      case 'image':
+        at(step.choice).parts.push(step.image)
+        break
+      case 'signature': {
+        const { parts } = at(step.choice)
+        const last = parts.at(-1)
+        if (step.redacted !== true && last?.type === 'thinking' && last.signature === undefined)
+          parts[parts.length - 1] = { ...last, signature: step.signature }
+        else
+          parts.push({
+            type: 'thinking',
+            text: '',
+            signature: step.signature,
+            ...(step.redacted === true ? { redacted: true } : {}),
+          })
+        break
+      }
+      case 'text':
+      case 'refusal':
+      case 'thinking': {
+        const { parts } = at(step.choice)
+        const last = parts.at(-1)
+        if (last?.type === step.type && !('signature' in last && last.signature !== undefined))
+          parts[parts.length - 1] = { ...last, text: (last as { text: string }).text + step.text } as Part
+        else parts.push({ type: step.type, text: step.text })
+        break
+      }
+      default:
+    }
+  }
+  return { ...reply, choices }
+}
+
+/** What ends a stream, as it is sent: its slots left empty. */
+export const closing = (text: string): Uint8Array =>
+  new TextEncoder().encode(filled(text, undefined, undefined))
+
+/** The bytes a caller gets for steps that end well. */
+export const streamOf = (steps: readonly Piece[], writer: StreamWriter, ending = told): Uint8Array => {
+  const relay = translatedRelay(() => steps, writer)
+  const body = relay.follow({ data: '-', bytes: new Uint8Array() }) ?? new Uint8Array()
+  return Buffer.concat([body, closing(relay.end(ending))])
+}

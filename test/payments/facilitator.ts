@@ -1,0 +1,91 @@
+/** A facilitator made of the official parts, whose answers a test can lose, delay or spoil. */
+import { x402Facilitator } from '@x402/core/facilitator'
+import { toFacilitatorEvmSigner } from '@x402/evm'
+import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { createWalletClient, http, publicActions } from 'viem'
+import { nonceManager, privateKeyToAccount } from 'viem/accounts'
+import { baseSepolia } from 'viem/chains'
+import { accountOf, keyOf, type TestChain } from './chain.ts'
+
+type Path = 'verify' | 'settle'
+
+/**
+ * What happens to one request: it is not heard, its answer is lost, its answer is nonsense or a fault, or something else
+ * comes first.
+ */
+type Mishap = 'deaf' | 'lost' | 'garbage' | 'fault' | (() => Promise<void>)
+
+export type TestFacilitator = {
+  readonly url: string
+  readonly asked: Record<Path, number>
+  /** The next requests on a path meet these. */
+  meet(path: Path, ...mishaps: Mishap[]): void
+  /** Forgets the mishaps nobody met. */
+  calm(): void
+  stop(): Promise<void>
+}
+
+type Body = { paymentPayload: never; paymentRequirements: never }
+
+export const startFacilitator = async (chain: TestChain, confirmMs = 5_000): Promise<TestFacilitator> => {
+  const account = privateKeyToAccount(keyOf(accountOf(0)), { nonceManager })
+  const client = createWalletClient({
+    account,
+    chain: baseSepolia,
+    transport: http(chain.url),
+    pollingInterval: 20,
+    cacheTime: 0,
+  }).extend(publicActions)
+  const signer = toFacilitatorEvmSigner(
+    {
+      address: account.address,
+      getCode: (it: never) => client.getCode(it),
+      readContract: (it: { args?: unknown[] }) =>
+        client.readContract({ ...it, args: it.args ?? [] } as never),
+      verifyTypedData: (it: never) => client.verifyTypedData(it),
+      writeContract: (it: { args?: unknown[] }) =>
+        client.writeContract({ ...it, args: it.args ?? [] } as never),
+      sendTransaction: (it: never) => client.sendTransaction(it),
+      waitForTransactionReceipt: (it: never) => client.waitForTransactionReceipt(it),
+    } as never,
+    { confirmationTimeoutMs: confirmMs } as never,
+  )
+  const facilitator = registerExactEvmScheme(new x402Facilitator(), {
+    signer,
+    networks: 'eip155:84532',
+  } as never)
+  const waiting: Record<Path, Mishap[]> = { verify: [], settle: [] }
+  const asked: Record<Path, number> = { verify: 0, settle: 0 }
+  const answer = async (path: Path, body: Body): Promise<Response> => {
+    asked[path]++
+    const mishap = waiting[path].shift()
+    if (mishap === 'deaf') return new Promise(() => undefined)
+    if (mishap === 'garbage') return new Response('<html>', { status: 200 })
+    if (mishap === 'fault') return Response.json({ error: 'out of order' }, { status: 500 })
+    if (typeof mishap === 'function') await mishap()
+    const result = await facilitator[path](body.paymentPayload, body.paymentRequirements)
+    return mishap === 'lost' ? new Promise(() => undefined) : Response.json(result)
+  }
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    fetch: async (request) => {
+      const { pathname } = new URL(request.url)
+      if (pathname === '/supported') return Response.json(facilitator.getSupported())
+      const path = pathname === '/verify' ? 'verify' : 'settle'
+      return answer(path, (await request.json()) as Body)
+    },
+    error: (error) => Response.json({ error: error.message }, { status: 500 }),
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    asked,
+    meet: (path, ...mishaps) => void waiting[path].push(...mishaps),
+    calm: () => {
+      waiting.verify = []
+      waiting.settle = []
+    },
+    stop: () => server.stop(true),
+  }
+}

@@ -1,0 +1,290 @@
+/** Payments in the ledger, on both engines: taken in once, charged once, changed once, whoever asks and however often. */
+
+import { describe, expect, test } from 'bun:test'
+import { openEngine, openStore } from '../../src/store/open-store.ts'
+import type { NewPayment } from '../../src/store/payment-port.ts'
+import type { Store } from '../../src/store/port.ts'
+import { USD } from '../server/harness.ts'
+import { brokenLaws, engines } from '../store/engines.ts'
+import { detailFor } from '../store/world.ts'
+
+const GUESTS = 'key_guests'
+
+const payment = (id: string, more: Partial<NewPayment> = {}): NewPayment => ({
+  id,
+  callId: `call-${id}`,
+  fingerprint: 'f',
+  account: `x402_${id}`,
+  amount: 1_000_000n,
+  payer: '0xpayer',
+  sent: '{}',
+  firstTryMs: 0,
+  ...more,
+})
+
+const makeKeys = async (store: Store): Promise<void> => {
+  await store.createWallet({ id: 'wal_guests', orgId: 'x402', name: 'guests' })
+  await store.createWallet({ id: 'wal_bearer', orgId: 'org', name: 'bearer' })
+  await store.createKey({
+    id: GUESTS,
+    hash: 'guests',
+    orgId: 'x402',
+    walletId: 'wal_guests',
+    label: 'guests',
+    prefix: 'x402',
+    limits: {},
+  })
+}
+
+const detail = detailFor(GUESTS)
+
+const transfer = (kind: string, ref: string, debit: string, credit: string) =>
+  `insert into transfer (kind, ref, debit, credit, amount, key_id, month, at)
+   values ('${kind}', '${ref}', '${debit}', '${credit}', 7, null, null, 0)`
+
+for (const engine of engines.filter(({ lasting }) => lasting))
+  test.each([
+    ['a payment that was never taken in', [`update x402_payment set state = 'settled' where id = 'open'`]],
+    ['money from the chain without a payment', [transfer('topup', 'x402:nobody', 'x402', 'promo')]],
+    [
+      'a call on the payment of another',
+      [
+        transfer('usage', 'call-other', 'x402_a', 'revenue'),
+        `update account set balance = balance - 7 where id = 'x402_a'`,
+      ],
+    ],
+  ])(`the audit on ${engine.name} finds %s`, async (_what, breaks) => {
+    const database = await engine.fresh()
+    const store = await openStore({ url: database.url })
+    await makeKeys(store)
+    await store.beginPayment(payment('open'))
+    await store.beginPayment(payment('a'))
+    await store.settlePayment('a', 't')
+    expect(await brokenLaws(store)).toEqual([])
+    const raw = openEngine({ url: database.url })
+    for (const text of breaks) await raw.batch('control', [{ text, params: [] }])
+    expect((await brokenLaws(store)).map(({ check }) => check)).toEqual([
+      'an x402 payment is taken in once, and pays for its own call only',
+    ])
+    await raw.close()
+    await store.close()
+    await database.stop()
+  })
+
+let serial = 0
+const grant = (store: Store, instance: string, account: string, need = 1_000_000n) =>
+  store.grant({
+    instance,
+    keyId: GUESTS,
+    account,
+    leaseId: `${instance}:${++serial}`,
+    need,
+    want: need,
+    useful: 0n,
+    ttlMs: 10_000,
+  })
+
+const flush = (store: Store, instance: string, more: object) =>
+  store.flush({ instance, intents: [], progress: [], settles: [], voids: [], ...more })
+
+const settleOf = (it: NewPayment, leaseId: string, charge: bigint) => ({
+  callId: it.callId,
+  leaseId,
+  walletId: it.account,
+  charge,
+  excess: 0n,
+  detail,
+})
+
+for (const engine of engines)
+  describe(`payments on ${engine.name}`, () => {
+    const withStore = async (work: (store: Store) => Promise<void>, now?: () => number) => {
+      const database = await engine.fresh()
+      const store = await openStore({ url: database.url, ...(now === undefined ? {} : { now }) })
+      try {
+        await makeKeys(store)
+        await work(store)
+        expect(await brokenLaws(store)).toEqual([])
+      } finally {
+        await store.close()
+        await database.stop()
+      }
+    }
+
+    test('a payment is taken in once, however many ask', () =>
+      withStore(async (store) => {
+        const first = payment('a')
+        const begun = await Promise.all([
+          store.beginPayment(first),
+          store.beginPayment({ ...first, callId: 'call-other', fingerprint: 'g' }),
+        ])
+        expect(new Set(begun.map(({ callId }) => callId)).size).toBe(1)
+        await Promise.all(['t1', 't1', 't1'].map((transaction) => store.settlePayment('a', transaction)))
+        expect(await store.balance('x402')).toBe(-1_000_000n)
+        expect(await store.balance(first.account)).toBe(1_000_000n)
+        expect(await store.payment('a')).toMatchObject({ state: 'settled', transaction: 't1' })
+        expect((await store.payment('a'))?.sent).toBeUndefined()
+        // A late no does not undo it, and its account is nobody's wallet.
+        await store.failPayment('a', 'late')
+        expect((await store.payment('a'))?.state).toBe('settled')
+        expect((await store.wallets()).map(({ id }) => id)).toEqual(['wal_bearer'])
+      }))
+
+    test('a failed payment may be tried again, and found to be paid after all', () =>
+      withStore(async (store) => {
+        await store.beginPayment(payment('a'))
+        await store.failPayment('a', 'no_funds')
+        expect(await store.payment('a')).toMatchObject({ state: 'failed', reason: 'no_funds' })
+        expect(await store.balance('x402')).toBe(0n)
+        const other = await store.beginPayment(payment('a', { callId: 'call-2', fingerprint: 'g' }))
+        expect(other).toMatchObject({ state: 'settling', callId: 'call-2' })
+        await store.settlePayment('a', 't')
+        expect(await store.balance('x402')).toBe(-1_000_000n)
+      }))
+
+    test('a payment under the minimum of a wallet is leased to its last nano, and not beyond', () =>
+      withStore(async (store) => {
+        const it = payment('a', { amount: 7n })
+        await store.beginPayment(it)
+        await store.settlePayment('a', 't')
+        expect(await grant(store, 'one', it.account, 8n)).toMatchObject({ outcome: 'insufficient' })
+        const granted = await grant(store, 'one', it.account, 7n)
+        expect(granted).toMatchObject({ outcome: 'granted', grown: 7n })
+        expect(await grant(store, 'two', it.account, 1n)).toMatchObject({
+          outcome: expect.not.stringMatching('granted'),
+        })
+      }))
+
+    test('change waits for the end of the call, is paid once, and ends the lease', () =>
+      withStore(async (store) => {
+        const it = payment('a')
+        await store.beginPayment(it)
+        expect(await store.payChange('a', 'wal_bearer')).toEqual({ outcome: 'open' })
+        await store.settlePayment('a', 't')
+        expect(await store.payChange('a', 'wal_bearer')).toEqual({ outcome: 'open' })
+        await store.beat('one', undefined)
+        const lease = await grant(store, 'one', it.account)
+        if (lease.outcome !== 'granted') throw new Error(lease.outcome)
+        await flush(store, 'one', {
+          intents: [{ callId: it.callId, leaseId: lease.leaseId, hold: 1_000_000n }],
+        })
+        expect(await store.payChange('a', 'wal_bearer')).toEqual({ outcome: 'open' })
+        await flush(store, 'one', { settles: [settleOf(it, lease.leaseId, 300_000n)] })
+        const paid = await Promise.all(
+          ['wal_bearer', 'wal_guests', 'wal_bearer'].map((to) => store.payChange('a', to)),
+        )
+        expect(paid.filter(({ outcome }) => outcome === 'paid')).toHaveLength(1)
+        expect(paid.filter(({ outcome }) => outcome === 'paid_before')).toHaveLength(2)
+        const [bearer, guests] = [await store.balance('wal_bearer'), await store.balance('wal_guests')]
+        expect(bearer + guests).toBe(700_000n)
+        expect(await store.balance(it.account)).toBe(0n)
+        expect(await store.payChange('nobody', 'wal_bearer')).toEqual({ outcome: 'unknown' })
+      }))
+
+    test('what a dead process holds of a payment is freed at once; what a live one holds is not', () =>
+      withStore(async (store) => {
+        const it = payment('a')
+        await store.beginPayment(it)
+        await store.settlePayment('a', 't')
+        const dead = await grant(store, 'dead', it.account)
+        if (dead.outcome !== 'granted') throw new Error(dead.outcome)
+        await flush(store, 'dead', {
+          intents: [{ callId: it.callId, leaseId: dead.leaseId, hold: 1_000_000n }],
+        })
+        expect(await grant(store, 'live', it.account)).toMatchObject({ outcome: 'insufficient' })
+        await store.freeAccount(it.account)
+        await store.beat('live', undefined)
+        const live = await grant(store, 'live', it.account)
+        if (live.outcome !== 'granted') throw new Error(live.outcome)
+        const intent = { callId: it.callId, leaseId: live.leaseId, hold: 1_000_000n }
+        expect((await flush(store, 'live', { intents: [intent] })).opened.size).toBe(1)
+        await store.freeAccount(it.account)
+        expect(await grant(store, 'third', it.account)).toMatchObject({ outcome: 'insufficient' })
+        // Both settle, the one that was thought dead first or last: the payment is charged once.
+        await flush(store, 'live', { settles: [settleOf(it, live.leaseId, 300_000n)] })
+        await flush(store, 'dead', { settles: [settleOf(it, dead.leaseId, 400_000n)] })
+        expect((await store.transfersOf(it.callId)).map(({ amount }) => amount)).toEqual([300_000n])
+        expect(await store.payChange('a', 'wal_bearer')).toMatchObject({ outcome: 'paid', amount: 700_000n })
+      }))
+
+    test('open outcomes and due change are handed out to one asker, later again, and never served payments after a day', async () => {
+      let now = 1_800_000_000_000
+      await withStore(
+        async (store) => {
+          await store.beginPayment(payment('a', { firstTryMs: 5_000 }))
+          expect(await store.unsettledPayments(10)).toEqual([])
+          now += 5_001
+          const taken = await Promise.all([store.unsettledPayments(10), store.unsettledPayments(10)])
+          expect(taken.flat().map(({ id, sent }) => [id, sent])).toEqual([['a', '{}']])
+          now += 5_000
+          expect(await store.unsettledPayments(10)).toEqual([])
+          now += 60_000
+          expect(await store.unsettledPayments(10)).toHaveLength(1)
+          await store.settlePayment('a', 't')
+          await store.beginPayment(payment('b', { creditTo: 'wal_bearer' }))
+          await store.settlePayment('b', 't')
+          now += 3_600_000
+          expect(await store.dueChange(10)).toEqual([])
+          now += 24 * 3_600_000
+          expect((await store.dueChange(10)).map(({ id }) => id)).toEqual(['b'])
+          expect(await store.dueChange(10)).toEqual([])
+          expect(await store.payChange('b', 'wal_bearer')).toMatchObject({
+            outcome: 'paid',
+            amount: 1_000_000n,
+          })
+          now += 24 * 3_600_000
+          expect(await store.dueChange(10)).toEqual([])
+        },
+        () => now,
+      )
+    })
+
+    test('a claim that nothing came of is forgotten, by its own attempt only', () =>
+      withStore(async (store) => {
+        const ref = { keyId: GUESTS, endpoint: 'x402', key: 'a' }
+        const begin = (callId: string, fingerprint: string) =>
+          store.begin({ ref, fingerprint, callId, instance: 'one', lockMs: 1_000 })
+        await store.beat('one', undefined)
+        expect(await begin('call-1', 'f')).toEqual({ state: 'first', callId: 'call-1' })
+        await store.forget(ref, 'call-other')
+        expect((await begin('call-2', 'f')).state).toBe('running')
+        await store.forget(ref, 'call-1')
+        expect(await begin('call-3', 'f')).toEqual({ state: 'first', callId: 'call-3' })
+      }))
+
+    test('caps bind a call that is paid for, and count what it is charged', () =>
+      withStore(async (store) => {
+        await store.createKey({
+          id: 'key_capped',
+          hash: 'capped',
+          orgId: 'org',
+          walletId: 'wal_bearer',
+          label: 'capped',
+          prefix: 'sk-',
+          limits: { spendCap: 500_000n, stopAt: USD },
+        })
+        const it = payment('a')
+        await store.beginPayment(it)
+        await store.settlePayment('a', 't')
+        const ask = (need: bigint) =>
+          store.grant({
+            instance: 'one',
+            keyId: 'key_capped',
+            account: it.account,
+            leaseId: `one:${++serial}`,
+            need,
+            want: need,
+            useful: 1n,
+            ttlMs: 10_000,
+          })
+        expect(await ask(500_001n)).toMatchObject({ outcome: 'cap', limit: 'spend_cap_usd' })
+        const lease = await ask(500_000n)
+        if (lease.outcome !== 'granted') throw new Error(lease.outcome)
+        await flush(store, 'one', {
+          intents: [{ callId: it.callId, leaseId: lease.leaseId, hold: 500_000n }],
+          settles: [settleOf(it, lease.leaseId, 200_000n)],
+        })
+        expect((await store.spend('key_capped')).spent).toBe(200_000n)
+        expect(await store.balance('wal_bearer')).toBe(0n)
+      }))
+  })

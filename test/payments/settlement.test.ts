@@ -1,0 +1,62 @@
+/** Which answers of a facilitator count as a no, when no node can say what is on the chain. */
+import { expect, test } from 'bun:test'
+import { silentLog } from '../../src/core/log.ts'
+import type { Facilitator, Settled } from '../../src/payment/x402/facilitator.ts'
+import type { Presented } from '../../src/payment/x402/presented.ts'
+import { collect } from '../../src/payment/x402/settlement.ts'
+import { openStore } from '../../src/store/open-store.ts'
+
+const presented: Presented = {
+  version: 2,
+  offer: {
+    network: 'eip155:1',
+    asset: '0xa',
+    name: 'USDC',
+    version: '2',
+    nanoPerUnit: 1_000n,
+    payTo: '0xb',
+  },
+  id: 'eip155:1:0xa:0xf:0x1',
+  payer: '0xf',
+  nonce: '0x1',
+  units: '5',
+  validBefore: 4_000_000_000,
+  quoteId: 'q',
+  payload: {},
+}
+
+const PENDING = { outcome: 'unknown', reason: 'settlement_pending' } as const
+const no = (reason: string): Settled => ({ outcome: 'refused', reason })
+
+test.each([
+  ['a first clear no', [no('insufficient_funds')], 'refused', 'failed'],
+  ['a no that says the nonce was taken since', [no('invalid_nonce_already_used')], 'unknown', 'settling'],
+  ['any no after the payment was under way', [PENDING, no('transaction_failed')], 'unknown', 'settling'],
+  [
+    'a yes after it was under way',
+    [PENDING, { outcome: 'settled', transaction: '0xt' } as Settled],
+    'settled',
+    'settled',
+  ],
+] as const)('%s', async (_name, answers, outcome, state) => {
+  const store = await openStore({ url: 'sqlite::memory:' })
+  const left: Settled[] = [...answers]
+  const facilitator: Facilitator = {
+    supported: () => Promise.resolve(new Set()),
+    verify: () => Promise.resolve({ outcome: 'valid' }),
+    settle: () => Promise.resolve(left.shift() ?? PENDING),
+  }
+  const chain = { look: () => Promise.resolve({ state: 'unknown' as const }) }
+  const parts = { store, facilitator, chain, log: silentLog, firstTryMs: 0 }
+  const asked = {
+    presented,
+    requirements: {},
+    callId: 'c',
+    fingerprint: 'f',
+    account: 'x402:1',
+    creditTo: undefined,
+  }
+  expect((await collect(parts, asked)).outcome).toBe(outcome)
+  expect((await store.payment(presented.id))?.state).toBe(state)
+  await store.close()
+})

@@ -1,0 +1,112 @@
+/** Credentials and errors in each dialect's own way. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { jsonOf, startTestServer, type TestServer } from './harness.ts'
+
+let server: TestServer
+let token = ''
+beforeAll(async () => {
+  server = await startTestServer()
+  token = (await server.newKey()).token
+})
+afterAll(() => server.stop())
+
+const send = (path: string, headers: Record<string, string>, body: unknown) =>
+  server.fetch(
+    new Request(`http://turnpike.test${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    }),
+  )
+
+const message = { model: 'mock/small', max_tokens: 20, messages: [{ role: 'user', content: 'hi' }] }
+const content = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
+const gemini = '/v1beta/models/mock/small:generateContent'
+
+test.each([
+  ['/v1/messages', () => ({ 'x-api-key': token }), message],
+  ['/v1/messages', () => ({ authorization: `Bearer ${token}` }), message],
+  ['/v1/messages', () => ({ authorization: `Bearer ${token}`, 'x-api-key': token }), message],
+  [gemini, () => ({ 'x-goog-api-key': token }), content],
+  ['/v1beta/models/mock%2Fsmall:generateContent', () => ({ 'x-goog-api-key': token }), content],
+  ['/v1beta/mock/small:generateContent', () => ({ 'x-goog-api-key': token }), content],
+  ['/v1/models/mock/small:generateContent', () => ({ 'x-goog-api-key': token }), content],
+] as const)('%s takes the key where its clients send it', async (path, headers, body) => {
+  expect((await send(path, headers() as Record<string, string>, body)).status).toBe(200)
+})
+
+test('a key in the query is for generate-content only', async () => {
+  expect((await send(`${gemini}?key=${token}`, {}, content)).status).toBe(200)
+  expect((await send(`/v1/messages?key=${token}`, {}, message)).status).toBe(401)
+})
+
+test('two different keys in one request are refused', async () => {
+  const other = (await server.newKey()).token
+  const asked = server.asked.length
+  for (const [path, name, body] of [
+    ['/v1/messages', 'x-api-key', message],
+    [gemini, 'x-goog-api-key', content],
+  ] as const)
+    expect((await send(path, { authorization: `Bearer ${token}`, [name]: other }, body)).status).toBe(400)
+  const both = new Request('http://turnpike.test/v1/models', {
+    headers: { authorization: `Bearer ${token}`, 'x-api-key': other },
+  })
+  expect((await server.fetch(both)).status).toBe(400)
+  expect(server.asked.length).toBe(asked)
+})
+
+test('messages: the dialect has its own shape, and the code is inside', async () => {
+  const response = await send('/v1/messages', { 'x-api-key': token }, { ...message, max_tokens: 0 })
+  const body = await jsonOf(response)
+  expect([response.status, body.type, body.error.type, body.error.code, body.error.param]).toEqual([
+    400,
+    'error',
+    'invalid_request_error',
+    'invalid_parameter',
+    'max_tokens',
+  ])
+  const missing = await jsonOf(await send('/v1/messages', {}, message))
+  expect([missing.error.type, missing.error.code]).toEqual(['authentication_error', 'missing_authorization'])
+})
+
+test('generate-content: a numeric code, a status word, and the code as the reason', async () => {
+  const response = await send('/v1beta/models/none:generateContent', { 'x-goog-api-key': token }, content)
+  const { error } = await jsonOf(response)
+  expect([response.status, error.code, error.status, error.details[0].reason]).toEqual([
+    400,
+    400,
+    'INVALID_ARGUMENT',
+    'model_not_found',
+  ])
+  const unknown = await send('/v1beta/models/mock/small:sing', { 'x-goog-api-key': token }, content)
+  expect([unknown.status, (await jsonOf(unknown)).error.status]).toEqual([404, 'NOT_FOUND'])
+})
+
+test.each([
+  ['/v1/messages', { ...message, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+  ['/v1/messages', { ...message, mcp_servers: [{ type: 'url', url: 'https://x.example' }] }],
+  [gemini, { ...content, tools: [{ googleSearch: {} }] }],
+  [gemini, { ...content, cachedContent: 'cachedContents/1' }],
+  ['/v1/responses', { model: 'mock/small', input: 'hi', previous_response_id: 'resp_1' }],
+  ['/v1/responses', { model: 'mock/small', input: 'hi', background: true }],
+  ['/v1/responses', { model: 'mock/small', input: [{ type: 'item_reference', id: 'msg_1' }] }],
+] as const)('%s refuses %j by name, before any vendor is asked', async (path, body) => {
+  const asked = server.asked.length
+  const response = await send(path, { authorization: `Bearer ${token}` }, body)
+  expect([response.status, server.asked.length]).toEqual([400, asked])
+})
+
+test('counting tokens is free and says when it is an estimate', async () => {
+  const before = await server.balance()
+  const asked = server.asked.length
+  const counted = await send(
+    '/v1/messages/count_tokens',
+    { 'x-api-key': token },
+    { ...message, max_tokens: undefined },
+  )
+  expect([counted.status, counted.headers.get('x-estimated')]).toEqual([200, 'true'])
+  expect((await jsonOf(counted)).input_tokens).toBeGreaterThan(0)
+  const total = await send('/v1beta/models/mock/small:countTokens', { 'x-goog-api-key': token }, content)
+  expect((await jsonOf(total)).totalTokens).toBeGreaterThan(0)
+  expect([await server.balance(), server.asked.length]).toEqual([before, asked])
+})

@@ -1,0 +1,95 @@
+/**
+ * The folder of the journals, shared by all processes of the simulated machine. Reading sees what was written; a killed
+ * process takes with it what it had not synced, but for a part that may reach the disk torn.
+ */
+import type { JournalFile, JournalFolder } from '../../src/book/journal.ts'
+import type { World } from './world.ts'
+
+type Stored = { text: string; synced: number; readonly owner: () => boolean }
+
+/** Writes that find the disk full, and syncs that take long. */
+const FULL = 0.15
+const SLOW = 0.15
+const SLOW_MS = 600
+
+export type Disk = {
+  /** The folder as one process sees it. */
+  readonly folder: (alive: () => boolean) => JournalFolder
+  /** To be called when processes have been killed. */
+  readonly loseUnsynced: () => void
+  readonly names: () => readonly string[]
+}
+
+export const createDisk = (world: World, hit: (what: string) => void): Disk => {
+  const files = new Map<string, Stored>()
+
+  const folderOf = (alive: () => boolean): JournalFolder => {
+    /** One operation: takes its time, and neither has an effect nor ends when the process was killed before. */
+    const take = <T>(longestMs: number, work: () => T): Promise<T> =>
+      new Promise((resolve, reject) =>
+        world.after(world.pick(0, longestMs), () => {
+          if (!alive()) return
+          try {
+            resolve(work())
+          } catch (error) {
+            reject(error)
+          }
+        }),
+      )
+    const fileOf = (name: string): JournalFile => {
+      const stored: Stored = { text: '', synced: 0, owner: alive }
+      files.set(name, stored)
+      return {
+        append: (text) =>
+          take(1, () => {
+            if (world.random() < FULL) {
+              stored.text += text.slice(0, world.pick(0, text.length - 1))
+              hit('journal not writable')
+              throw new Error('the disk is full')
+            }
+            stored.text += text
+          }),
+        sync: () =>
+          take(world.random() < SLOW ? SLOW_MS : 30, () => {
+            stored.synced = stored.text.length
+          }),
+        isNamed: () =>
+          take(0, () => {
+            const named = files.get(name) === stored
+            if (!named) hit('journal taken from the living')
+            return named
+          }),
+        close: () => take(0, () => undefined),
+      }
+    }
+    return {
+      names: () => take(1, () => [...files.keys()]),
+      create: (name) => take(5, () => fileOf(name)),
+      read: (name) => take(5, () => files.get(name)?.text ?? ''),
+      rename: (from, to) =>
+        take(2, () => {
+          const stored = files.get(from)
+          if (stored === undefined) return false
+          files.delete(from)
+          files.set(to, stored)
+          if (stored.text !== '') hit('journal left behind')
+          return true
+        }),
+      remove: (name) => take(1, () => void files.delete(name)),
+    }
+  }
+
+  return {
+    folder: folderOf,
+    loseUnsynced: () => {
+      for (const stored of files.values()) {
+        if (stored.owner() || stored.synced === stored.text.length) continue
+        const reached = world.pick(stored.synced, stored.text.length)
+        if (reached < stored.text.length && reached > stored.synced) hit('journal torn')
+        stored.text = stored.text.slice(0, reached)
+        stored.synced = reached
+      }
+    },
+    names: () => [...files.keys()],
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * Callers who pay call by call: they ask for quotes, sign, send to one process or to two at once, send again, give up,
+ * try to pay for two requests at once, and claim their change twice. And the laws of all that.
+ */
+
+import { silentLog } from '../../src/core/log.ts'
+import type { Nano } from '../../src/core/money.ts'
+import { GUESTS_KEY, startX402 } from '../../src/payment/x402.ts'
+import type { Store } from '../../src/store/port.ts'
+import { createChain } from './rail.ts'
+import {
+  BEARER,
+  costOf,
+  hash,
+  openShop,
+  type Reply,
+  type Request,
+  type Shop,
+  type ShopParts,
+  UNIT,
+  x402Options,
+} from './shop.ts'
+import { EPOCH, type World } from './world.ts'
+
+export type Payments = {
+  setUp(): Promise<void>
+  open(parts: Omit<ShopParts, 'world' | 'rail'>): Shop
+  /** One caller, from its quote to its change. */
+  buy(): Promise<void>
+  /** Accounts that hold this money. */
+  accounts(): readonly string[]
+  /** With all processes gone: a new one asks for what is still open, for a day and an hour. */
+  finish(): Promise<void>
+}
+
+type Answered = { readonly callId: string; readonly order: number; readonly cost: Nano | undefined }
+
+type Bought = {
+  readonly id: string
+  readonly nonce: string
+  readonly units: bigint
+  readonly bearer: boolean
+  readonly answers: Answered[]
+  /** Requests that were under way under this payment, and the longest of them. */
+  requests: number
+  longestMs: number
+}
+
+export type PaymentParts = {
+  readonly world: World
+  readonly store: () => Store
+  readonly shop: () => { readonly shop: Shop | undefined; readonly alive: () => boolean }
+  readonly hit: (what: string) => void
+  readonly fail: (law: string) => void
+  readonly guard: (work: Promise<unknown>) => void
+  readonly longestCallMs: number
+}
+
+const BEARER_WALLET = 'xb'
+const BEARER_KEY = 'xk'
+const CHANGE_WALLETS = ['xc', 'xd'] as const
+const PATIENCE_MS = 6_000
+const HOUR_MS = 3_600_000
+/** Reasons for which the same payment is of no use. */
+const HOPELESS = /insufficient_funds|quote_mismatch|already_used|disabled|cap|expired/
+
+export const createPayments = (parts: PaymentParts): Payments => {
+  const { world, hit, fail, guard } = parts
+  const { random, pick, after } = world
+  const chain = createChain(world, hit)
+  const bought = new Map<string, Bought>()
+  let serial = 0
+
+  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
+
+  /** Asks some process; a caller waits only so long, and hears nothing from one that died. */
+  const ask = (request: Request): Promise<Reply | undefined> => {
+    const { shop, alive } = parts.shop()
+    return new Promise((resolve) => {
+      after(PATIENCE_MS, () => resolve(undefined))
+      if (shop === undefined) return resolve(undefined)
+      shop.ask(request).then(
+        (reply) => alive() && resolve(reply),
+        (error: unknown) => fail(String(error)),
+      )
+    })
+  }
+
+  const sign = (quote: Reply, bearer: boolean): { it: Bought; payment: NonNullable<Request['payment']> } => {
+    const required = JSON.parse(Buffer.from(quote.headers['payment-required'] ?? '', 'base64').toString())
+    const accepted = required.accepts[0]
+    const nonce = `0x${(++serial).toString(16).padStart(64, '0')}`
+    const from = `0x${'f'.repeat(40)}`
+    const units = BigInt(accepted.amount)
+    const validBefore = Math.floor((EPOCH + world.now()) / 1000) + 60
+    chain.authorizations.set(nonce, { units, validBefore, poor: random() < 0.06, state: 'unused' })
+    const payload = {
+      signature: '0xab',
+      authorization: {
+        from,
+        to: accepted.payTo,
+        value: accepted.amount,
+        validAfter: '0',
+        validBefore: String(validBefore),
+        nonce,
+      },
+    }
+    const version = random() < 0.5 ? 1 : 2
+    const value =
+      version === 2
+        ? { x402Version: 2, accepted, payload }
+        : { x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload }
+    const it: Bought = {
+      id: `${accepted.network}:${accepted.asset}:${from}:${nonce}`.toLowerCase(),
+      nonce,
+      units,
+      bearer,
+      answers: [],
+      requests: 0,
+      longestMs: 0,
+    }
+    bought.set(it.id, it)
+    if (random() < 0.03)
+      after(pick(0, 600), () => {
+        const on = chain.authorizations.get(nonce)
+        if (on?.state === 'unused') on.state = 'cancelled'
+      })
+    return { it, payment: { version, header: Buffer.from(JSON.stringify(value)).toString('base64') } }
+  }
+
+  /** Sends a request with its payment, and holds the answer against those before it. */
+  const present = async (it: Bought, request: Request): Promise<Reply | undefined> => {
+    const sentAt = world.now()
+    it.requests++
+    const reply = await ask(request)
+    it.longestMs = Math.max(it.longestMs, world.now() - sentAt)
+    if (reply === undefined) hit('x402: no answer')
+    else hit(`x402: ${reply.status === 500 ? 'fault' : reply.code}`)
+    if (reply?.status !== 200 || !reply.complete) return reply
+    const { callId, cost } = reply
+    for (const one of it.answers) {
+      if (one.order !== request.order.id) fail('one payment paid for two requests')
+      if (one.callId !== callId) fail('one payment was answered as two calls')
+    }
+    if (cost !== undefined && cost > it.units * UNIT) fail('a call told a higher cost than its payment')
+    if (cost !== undefined && cost !== costOf(request.order))
+      fail(`told ${cost} for ${costOf(request.order)}`)
+    if (reply.headers['idempotent-replayed'] === 'true') hit('x402: replayed')
+    it.answers.push({ callId, order: request.order.id, cost })
+    return reply
+  }
+
+  const buy = async (): Promise<void> => {
+    const bearer = random() < 0.4
+    const request: Request = {
+      order: {
+        id: pick(100_000, 999_999),
+        input: pick(1, 60),
+        output: pick(1, 100),
+        ms: random() < 0.05 ? pick(400, 2_500) : pick(1, 200),
+      },
+      stream: random() < 0.5,
+      maxTokens: pick(100, 200),
+      bearer,
+      ...(bearer && random() < 0.5 ? { idempotencyKey: `i${pick(1, 1e9)}` } : {}),
+    }
+    const quote = await ask(request)
+    if (quote?.status !== 402) return hit('x402: no quote')
+    const { it, payment } = sign(quote, bearer)
+    const paid = { ...request, payment }
+    if (await insist(it, paid)) {
+      hit('x402: answered')
+      if (random() < 0.4) await present(it, otherKey(paid))
+    }
+    if (random() < 0.2) await present(it, otherOrder(paid))
+    if (!bearer && random() < 0.7) await claim(it)
+  }
+
+  /** The same payment for another request of the same price, or under another Idempotency-Key. */
+  const otherOrder = (paid: Request): Request => ({
+    ...otherKey(paid),
+    order: { ...paid.order, id: paid.order.id === 999_999 ? 100_000 : paid.order.id + 1 },
+  })
+  const otherKey = (paid: Request): Request =>
+    paid.bearer && random() < 0.5 ? { ...paid, idempotencyKey: `o${pick(1, 1e9)}` } : paid
+
+  /** Sends until it is answered, refused for good, or the payer has had enough. */
+  const insist = async (it: Bought, paid: Request): Promise<boolean> => {
+    for (let tries = 0; tries < 12; tries++) {
+      const copies = [present(it, paid)]
+      if (random() < 0.25) copies.push(present(it, otherKey(paid)))
+      if (random() < 0.1) copies.push(present(it, otherOrder(paid)))
+      const replies = await Promise.all(copies)
+      if (replies.slice(0, 1).some((reply) => reply?.complete === true)) return true
+      if (HOPELESS.test(replies[0]?.code ?? '') && random() < 0.8) return false
+      if (random() < 0.15) {
+        hit('x402: payer gave up')
+        return false
+      }
+      await sleep(pick(20, 1_500))
+    }
+    return false
+  }
+
+  /** Two wallets ask for the same change, of two processes perhaps. */
+  const claim = async ({ id }: Bought): Promise<void> => {
+    const one = async (wallet: string) => {
+      const outcome = await parts.shop().shop?.claim(id, wallet)
+      if (outcome !== undefined) hit(`x402: change ${outcome.outcome}`)
+    }
+    for (const wallet of CHANGE_WALLETS) if (random() < 0.8) guard(one(wallet))
+  }
+
+  const accountOf = (id: string): string => `x402:${hash(`x402 account ${id}`).slice(0, 32)}`
+
+  const checkBill = async ({ id, answers, units, requests, longestMs }: Bought): Promise<void> => {
+    const [answer] = answers
+    if (answer === undefined) return
+    const posted = await parts.store().transfersOf(answer.callId)
+    const [only] = posted
+    if (only === undefined || posted.length > 1)
+      return fail(`an answered paid call is billed ${posted.length} times`)
+    const payment = await parts.store().payment(id)
+    if (payment?.callId !== answer.callId) return fail('an answered paid call is not that of its payment')
+    // A process that was cut off, and whose call another took over, may find the money spent: then it is the house's.
+    const lone = requests === 1 && longestMs < parts.longestCallMs
+    if (only.kind === 'writeoff')
+      return lone ? fail('a lone paid call was written off') : hit('x402: written off')
+    if (only.kind !== 'usage' || only.debit !== payment.account)
+      return fail(`a paid call is billed to ${only.debit}`)
+    if (only.amount > units * UNIT) return fail('a payment spends more than itself')
+    const told = answers.some(({ cost }) => cost === only.amount)
+    if (!told && (only.note == null || lone)) return fail(`billed ${only.amount}, told ${answer.cost}`)
+    hit(told ? 'x402: bill exact' : `x402: bill ${only.note}`)
+  }
+
+  /** What a payment brought is its call's charge and its change; the change has one receiver. */
+  const checkPayment = async (it: Bought, change: Map<string, Nano>): Promise<void> => {
+    const store = parts.store()
+    const payment = await store.payment(it.id)
+    const onChain = chain.authorizations.get(it.nonce)?.state
+    if (payment?.state === 'settling') return fail('the outcome of a payment was never found out')
+    if ((onChain === 'paid') !== (payment?.state === 'settled'))
+      return fail(`on the chain a payment is ${onChain}, in the ledger ${payment?.state}`)
+    if (payment?.state !== 'settled') return hit(`x402: ended ${payment?.state ?? 'unseen'}`)
+    const posted = await store.transfersOf(payment.callId)
+    const spent = posted
+      .filter(({ kind, debit }) => kind === 'usage' && debit === payment.account)
+      .reduce((sum, { amount }) => sum + amount, 0n)
+    if (spent === 0n) hit('x402: paid back whole')
+    const to = payment.changeTo
+    if (to === undefined) return fail('change was never given')
+    change.set(to, (change.get(to) ?? 0n) + it.units * UNIT - spent)
+    if ((await store.balance(payment.account)) !== 0n) fail('a payment account is not empty at its end')
+    await checkBill(it)
+  }
+
+  const checkAll = async (): Promise<void> => {
+    const store = parts.store()
+    if ((await store.balance('x402')) !== -chain.received() * UNIT)
+      fail(`settled ${chain.received() * UNIT}, in the ledger ${await store.balance('x402')}`)
+    const change = new Map<string, Nano>()
+    for (const it of bought.values()) await checkPayment(it, change)
+    for (const wallet of [BEARER_WALLET, ...CHANGE_WALLETS]) {
+      const given = await store.balance(wallet)
+      if (given !== (change.get(wallet) ?? 0n)) fail(`change of ${change.get(wallet)} is ${given}`)
+    }
+    for (const { check, ok, detail } of await store.audit())
+      if (!ok) fail(`audit: ${check} (${detail ?? ''})`)
+  }
+
+  return {
+    setUp: async () => {
+      const store = parts.store()
+      for (const id of [BEARER_WALLET, ...CHANGE_WALLETS])
+        await store.createWallet({ id, orgId: 'o', name: id })
+      await store.createKey({
+        id: BEARER_KEY,
+        hash: hash(BEARER),
+        orgId: 'o',
+        walletId: BEARER_WALLET,
+        label: 'pays by x402',
+        prefix: 'k',
+        limits: random() < 0.5 ? {} : { spendCap: BigInt(pick(3, 30)) * 1_000_000n },
+      })
+    },
+    open: (process) => openShop({ ...process, world, rail: chain.railOf(process.alive) }),
+    buy,
+    accounts: () => ['x402', BEARER_WALLET, ...CHANGE_WALLETS, ...[...bought.keys()].map(accountOf)],
+    finish: async () => {
+      chain.calm()
+      const store = parts.store()
+      const clock = world.clock(() => false)
+      const mode = await startX402(
+        { store, clock, log: silentLog, hash, options: x402Options },
+        chain.railOf(() => true),
+      )
+      if ((await store.key(GUESTS_KEY)) === undefined) fail('there is no key for guests')
+      for (let hour = 0; hour < 27; hour++) {
+        await store.reap({ graceMs: 0, longestCallMs: 0 })
+        await mode.round()
+        await sleep(HOUR_MS)
+      }
+      for (const { id, bearer } of bought.values()) {
+        if (bearer) continue
+        await Promise.all(CHANGE_WALLETS.map((wallet) => mode.payChange(id, wallet)))
+      }
+      await checkAll()
+    },
+  }
+}

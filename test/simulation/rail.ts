@@ -1,0 +1,119 @@
+/**
+ * The outside world of x402 payments: a chain that takes each authorization once, and a facilitator between it and each
+ * process whose requests and answers are lost, late or unsure.
+ */
+import type { Chain } from '../../src/payment/x402/chain.ts'
+import type { Facilitator, Sent, Settled } from '../../src/payment/x402/facilitator.ts'
+import { EPOCH, type World } from './world.ts'
+
+/** One authorization on the chain. `poor` payers cannot pay it; `cancelled` ones took it back. */
+export type Authorization = {
+  readonly units: bigint
+  readonly validBefore: number
+  readonly poor: boolean
+  state: 'unused' | 'paid' | 'cancelled'
+}
+
+export type SimulatedChain = {
+  readonly authorizations: Map<string, Authorization>
+  /** Units that reached the receiver. */
+  readonly received: () => bigint
+  /** From now on everything answers, and says what is so. */
+  calm(): void
+  /** The rail as one process sees it; once it is dead nothing answers it. */
+  railOf(alive: () => boolean): { readonly facilitator: Facilitator; readonly chain: Chain }
+}
+
+const ANSWER_WAIT_MS = 400
+const NO_ANSWER = { outcome: 'unknown', reason: 'no_answer' } as const
+
+const nonceOf = (sent: Sent): string => {
+  const { payload } = sent as { payload: { payload: { authorization: { nonce: string } } } }
+  return payload.payload.authorization.nonce
+}
+
+export const createChain = (world: World, hit: (what: string) => void): SimulatedChain => {
+  const authorizations = new Map<string, Authorization>()
+  let received = 0n
+  let calm = false
+  const chance = (odds: number) => !calm && world.random() < odds
+  const known = (nonce: string): Authorization => {
+    const found = authorizations.get(nonce)
+    if (found === undefined) throw new Error(`nobody signed ${nonce}`)
+    return found
+  }
+  const seconds = () => Math.floor((EPOCH + world.now()) / 1000)
+
+  /** What a transaction does when its block comes. */
+  const land = (nonce: string): boolean => {
+    const it = known(nonce)
+    if (it.state !== 'unused' || it.poor || seconds() >= it.validBefore) return false
+    it.state = 'paid'
+    received += it.units
+    return true
+  }
+
+  const settleNow = (nonce: string): Settled => {
+    if (known(nonce).state === 'paid' && world.random() < 0.5)
+      return { outcome: 'settled', transaction: `tx ${nonce}` }
+    if (land(nonce)) return { outcome: 'settled', transaction: `tx ${nonce}` }
+    const reason = known(nonce).poor ? 'insufficient_funds' : 'invalid_exact_evm_nonce_already_used'
+    return { outcome: 'refused', reason }
+  }
+
+  const railOf = (alive: () => boolean) => {
+    const answer = <T>(value: T, ms: number): Promise<T> =>
+      new Promise((resolve) => world.after(ms, () => alive() && resolve(value)))
+    const settle = (sent: Sent): Promise<Settled> => {
+      const nonce = nonceOf(sent)
+      if (chance(0.06)) return answer(NO_ANSWER, ANSWER_WAIT_MS)
+      // On its way: it lands or not while nobody waits for it.
+      if (chance(0.1)) {
+        world.after(world.pick(5, world.random() < 0.5 ? 100 : 2_500), () => chance(0.2) || land(nonce))
+        return answer({ outcome: 'unknown', reason: 'settlement_pending' }, world.pick(5, 100))
+      }
+      return new Promise((resolve) =>
+        world.after(world.pick(3, 120), () => {
+          const outcome = settleNow(nonce)
+          hit(`facilitator: ${outcome.outcome}`)
+          const lost = chance(0.12)
+          if (lost) hit('facilitator: answer lost')
+          void answer(lost ? NO_ANSWER : outcome, lost ? ANSWER_WAIT_MS : world.pick(1, 20)).then(resolve)
+        }),
+      )
+    }
+    const facilitator: Facilitator = {
+      supported: () => answer(chance(0.2) ? undefined : new Set(['2 exact eip155:84532']), world.pick(1, 30)),
+      verify: (sent) => {
+        if (chance(0.05)) return answer({ outcome: 'unknown' }, ANSWER_WAIT_MS)
+        const used = known(nonceOf(sent)).state !== 'unused'
+        return answer(
+          used
+            ? { outcome: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
+            : { outcome: 'valid' },
+          world.pick(1, 30),
+        )
+      },
+      settle,
+    }
+    const chain: Chain = {
+      look: ({ nonce }) => {
+        const { state } = known(nonce)
+        if (chance(0.15)) return answer({ state: 'unknown' }, world.pick(1, 200))
+        if (state === 'paid') return answer({ state, transaction: `tx ${nonce}` }, world.pick(1, 30))
+        if (state === 'cancelled') return answer({ state: 'spent' }, world.pick(1, 30))
+        return answer({ state, blockTime: seconds() }, world.pick(1, 30))
+      },
+    }
+    return { facilitator, chain }
+  }
+
+  return {
+    authorizations,
+    received: () => received,
+    calm: () => {
+      calm = true
+    },
+    railOf,
+  }
+}

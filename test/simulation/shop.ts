@@ -1,0 +1,308 @@
+/**
+ * What one process sells by x402: the product's own life of a call over its book and its way to the database, with a
+ * scripted vendor in virtual time.
+ */
+import type { Book } from '../../src/book/words.ts'
+import { silentLog } from '../../src/core/log.ts'
+import type { Model } from '../../src/core/model.ts'
+import { type Nano, nanoFromDecimal } from '../../src/core/money.ts'
+import { Refusal } from '../../src/core/refusal.ts'
+import { Secret } from '../../src/core/secret.ts'
+import type { Clock } from '../../src/core/time.ts'
+import { decodeChatCall } from '../../src/dialects/chat/call.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
+import { runCall } from '../../src/gateway/run-call.ts'
+import { newTrace } from '../../src/gateway/trace.ts'
+import type { X402Options } from '../../src/payment/x402/offer.ts'
+import { type Rail, startX402, type X402 } from '../../src/payment/x402.ts'
+import type { ChangePaid } from '../../src/store/payment-port.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { VendorFetch } from '../../src/vendors/setup.ts'
+import type { World } from './world.ts'
+
+export const PAY_TO = `0x${'7'.repeat(40)}`
+/** Nano-USD in a unit of the token. */
+export const UNIT: Nano = 1_000n
+export const BEARER = `sk-${'simulated'.repeat(3)}`
+
+export const x402Options: X402Options = {
+  facilitatorUrl: 'http://facilitator.invalid',
+  offers: [
+    {
+      network: 'eip155:84532',
+      v1Network: 'base-sepolia',
+      asset: `0x${'a'.repeat(40)}`,
+      name: 'USDC',
+      version: '2',
+      nanoPerUnit: UNIT,
+      payTo: PAY_TO,
+    },
+  ],
+  timeoutSeconds: 60,
+  settleMs: 400,
+  outputTokens: 100,
+}
+
+const model: Model = {
+  id: 'mock/m',
+  vendor: 'mock',
+  upstreamName: 'm',
+  kind: 'chat',
+  price: { rates: { input: 1_000_000, output: 10_000_000 }, tiers: [], version: 't' },
+  contextTokens: 100_000,
+  maxOutputTokens: 4_000,
+  capabilities: ['streaming'],
+  imageTokensMax: 1_000,
+  discounted: false,
+}
+
+/** What a request tells the vendor to do; the usage it reports is in it, so that the price is known beforehand. */
+export type Order = {
+  readonly id: number
+  readonly input: number
+  readonly output: number
+  readonly ms: number
+}
+
+export const costOf = ({ input, output }: Order): Nano => BigInt(input) * 1_000n + BigInt(output) * 10_000n
+
+export type Request = {
+  readonly order: Order
+  readonly stream: boolean
+  readonly maxTokens: number
+  readonly bearer: boolean
+  readonly idempotencyKey?: string | undefined
+  readonly payment?: { readonly version: 1 | 2; readonly header: string }
+}
+
+export type Reply = {
+  readonly status: number
+  /** The refusal's code, or why a payment is due. */
+  readonly code: string
+  readonly callId: string
+  /** The whole answer arrived. */
+  readonly complete: boolean
+  readonly cost: Nano | undefined
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export type Shop = {
+  ask(request: Request): Promise<Reply | undefined>
+  claim(paymentId: string, wallet: string): Promise<ChangePaid | undefined>
+}
+
+export type ShopParts = {
+  readonly world: World
+  readonly store: Store
+  readonly clock: Clock
+  readonly book: Book
+  readonly instance: string
+  readonly alive: () => boolean
+  readonly rail: Rail
+  readonly longestCallMs: number
+}
+
+/** Under the server's secret, the same in every process. */
+export const hash = (text: string | Uint8Array): string =>
+  new Bun.CryptoHasher('sha256', 'simulated').update(text).digest('hex')
+
+const encoder = new TextEncoder()
+
+const chunk = (choices: object[], more: object = {}): string =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`
+
+const eventsOf = (order: Order, usage: object): string[] => [
+  chunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]),
+  ...Array.from({ length: 3 }, () =>
+    chunk([{ index: 0, delta: { content: `${order.id}` }, finish_reason: null }]),
+  ),
+  chunk([{ index: 0, delta: {}, finish_reason: 'stop' }]),
+  chunk([], { usage }),
+  'data: [DONE]\n\n',
+]
+
+/** Now and then it fails, or breaks off in mid-stream. Who died has its requests broken off, so that its timers end. */
+const vendorOf = ({ world, alive }: ShopParts): VendorFetch => {
+  const later = <T>(ms: number, value: () => T): Promise<T> =>
+    new Promise((resolve, reject) =>
+      world.after(ms, () => (alive() ? resolve(value()) : reject(new Error('the process is dead')))),
+    )
+  return async (_url, init) => {
+    const body = JSON.parse(new TextDecoder().decode(init.body as Uint8Array))
+    const order: Order = JSON.parse(body.messages.at(-1).content)
+    const usage = {
+      prompt_tokens: order.input,
+      completion_tokens: order.output,
+      total_tokens: order.input + order.output,
+    }
+    await later(order.ms, () => undefined)
+    if (world.random() < (order.id % 8 === 0 ? 0.9 : 0.05))
+      return new Response('{"error":{"message":"busy"}}', { status: 500 })
+    if (body.stream !== true)
+      return Response.json({
+        id: 'c',
+        object: 'chat.completion',
+        created: 1,
+        model: 'm',
+        choices: [
+          { index: 0, message: { role: 'assistant', content: `${order.id}` }, finish_reason: 'stop' },
+        ],
+        usage,
+      })
+    const events = eventsOf(order, usage)
+    const broken = world.random() < 0.05 ? world.pick(1, 4) : events.length
+    let sent = 0
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          await later(world.pick(1, 60), () => undefined)
+          const event = events[sent]
+          if (event === undefined || sent++ >= broken) controller.close()
+          else controller.enqueue(encoder.encode(event))
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    return new Response(stream, { headers: { 'content-type': 'text/event-stream' } })
+  }
+}
+
+const COST_COMMENT = /: x-cost-usd: ([\d.]+)/
+
+/** Opens the shop of a process; it answers nothing until its mode is ready. */
+export const openShop = (parts: ShopParts): Shop => {
+  const { world, store, clock, book, instance } = parts
+  let x402: X402 | undefined
+  let serial = 0
+  const open = async (): Promise<void> => {
+    while (x402 === undefined) {
+      x402 = await startX402({ store, clock, log: silentLog, hash, options: x402Options }, parts.rail).catch(
+        () => undefined,
+      )
+      if (x402 === undefined) await clock.sleep(100)
+    }
+  }
+  void open()
+  const gatewayOf = (mode: X402) =>
+    createGateway({
+      store,
+      book,
+      catalogue: { find: (name) => (name === model.id ? model : undefined), list: () => [model] },
+      vendors: new Map([
+        [
+          'mock',
+          {
+            vendor: {
+              id: 'mock',
+              name: 'Mock',
+              keyVariable: 'MOCK_API_KEY',
+              baseUrl: 'http://mock.invalid/v1',
+              surfaces: ['chat'],
+              outputBound: 'max_tokens',
+              takesStreamOptions: true,
+              cancel: 'stop',
+            },
+            baseUrl: 'http://mock.invalid/v1',
+            secrets: [new Secret('house')],
+            fetch: vendorOf(parts),
+          },
+        ],
+      ]),
+      failover: new Map(),
+      options: {
+        creditNano: 10_000_000n,
+        planRpm: 1_000_000,
+        bodyBytesMax: 100_000,
+        // Real timers never fire in virtual time; the vendor ends every request itself.
+        timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: parts.longestCallMs },
+        openCallsMax: 1_000,
+        trustedProxies: [],
+        trial: { amount: 0n, dailyAmount: 0n, lifeMs: 1, againMs: 1 },
+        referral: { referrerAmount: 0n, claimantAmount: 0n },
+        discountOpenMax: 1,
+      },
+      clock,
+      log: silentLog,
+      instance,
+      hash,
+      newCallId: () => '',
+      random: world.random,
+      x402: mode,
+    })
+  let gateway: ReturnType<typeof gatewayOf> | undefined
+
+  const ask = async (request: Request): Promise<Reply | undefined> => {
+    if (x402 === undefined) return undefined
+    gateway ??= gatewayOf(x402)
+    const { order, stream, maxTokens, bearer, payment } = request
+    const trace = newTrace(`x-${instance}-${serial++}`, clock.monotonicMs())
+    const body = {
+      model: model.id,
+      max_tokens: maxTokens,
+      stream,
+      messages: [{ role: 'user', content: JSON.stringify(order) }],
+    }
+    try {
+      const answer = await runCall(
+        gateway,
+        {
+          endpoint: 'chat',
+          authorization: bearer ? `Bearer ${BEARER}` : null,
+          maxCostUsd: undefined,
+          subWallet: undefined,
+          paymentProtocol: 'x402',
+          payment: {
+            url: 'http://turnpike.invalid/v1/chat/completions',
+            v1: payment?.version === 1 ? payment.header : undefined,
+            v2: payment?.version === 2 ? payment.header : undefined,
+          },
+          idempotencyKey: request.idempotencyKey,
+          readBody: () => Promise.resolve(encoder.encode(JSON.stringify(body))),
+          decode: decodeChatCall,
+          signal: new AbortController().signal,
+        },
+        trace,
+      )
+      let text = ''
+      if (answer.body instanceof Uint8Array) text = new TextDecoder().decode(answer.body)
+      else for await (const piece of answer.body) text += new TextDecoder().decode(piece)
+      const told = stream ? COST_COMMENT.exec(text)?.[1] : answer.headers['x-cost-usd']
+      return {
+        status: answer.status,
+        code: answer.status === 200 ? 'ok' : (trace.ended ?? ''),
+        callId: trace.callId,
+        complete: answer.status === 200 && (stream ? text.endsWith('data: [DONE]\n\n') : text.endsWith('}')),
+        cost: told === undefined ? undefined : nanoFromDecimal(told),
+        headers: { ...answer.headers, ...trace.headers },
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) {
+        // A fault of the ledger's network is a 500 or 503 to the caller; a bug would be one too.
+        return {
+          status: 500,
+          code: String(thrown),
+          callId: '',
+          complete: false,
+          cost: undefined,
+          headers: {},
+        }
+      }
+      return {
+        status: 400,
+        code: thrown.code,
+        callId: trace.callId,
+        complete: false,
+        cost: undefined,
+        headers: trace.headers,
+      }
+    }
+  }
+
+  return {
+    ask,
+    claim: async (paymentId, wallet) => {
+      const id = x402?.paymentOfClaim(x402.claimFor(paymentId))
+      return id === undefined ? undefined : x402?.payChange(id, wallet)
+    },
+  }
+}
