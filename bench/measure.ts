@@ -6,7 +6,7 @@ import type { Server } from './servers.ts'
 const TICKS_A_SECOND = 100
 
 /** CPU seconds of a server so far, user and system, all threads. */
-export const cpuSeconds = (server: Server): number =>
+const cpuSeconds = (server: Server): number =>
   server.pids.reduce((sum, pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /, '')
@@ -52,11 +52,11 @@ type Got = {
 }
 
 /** One call over a kept connection. */
-export const callOnce = (server: Server, agent: Agent, body: Buffer): Promise<Got> =>
+const callOnce = (server: Server, agent: Agent, body: Buffer): Promise<Got> =>
   new Promise((resolve, reject) => {
     const started = performance.now()
     const out = request(
-      `${server.url}/v1/chat/completions`,
+      `${server.url}${server.path ?? '/v1/chat/completions'}`,
       {
         method: 'POST',
         agent,

@@ -65,28 +65,36 @@ try {
   const upstream = kept(await startUpstream())
   const base = 20_000 + Math.floor(Math.random() * 20_000)
   const bare = kept(await startBare(upstream))
-  const sqlite = kept(await startTurnpike(upstream, 'sqlite', base))
+  const sqlite = kept(await startTurnpike(upstream, { engine: 'sqlite', port: base }))
   const portkey = kept(await startPortkey(upstream, base + 1))
   const nginx = quick ? undefined : kept(await startNginx(upstream, base + 2))
-  const postgres = kept(await startTurnpike(upstream, 'postgres', base + 3))
-  const all = [bare, sqlite, postgres, portkey, nginx].filter((server) => server !== undefined)
+  const postgres = kept(await startTurnpike(upstream, { engine: 'postgres', port: base + 3 }))
+  const signed = quick
+    ? undefined
+    : kept(await startTurnpike(upstream, { engine: 'sqlite', port: base + 6, receipts: true }))
+  const all = [bare, sqlite, postgres, signed, portkey, nginx].filter((server) => server !== undefined)
   const small = await inTurns(all, 'call of 1 KB', bodyOf(1_000), { connections: 48 })
   tell('call of 1 KB, 48 connections', small, 1, 'call')
   result.cpu_ratio_vs_bare_proxy = ratio(small, sqlite.name, bare.name)
   result.cpu_ratio_postgres_vs_bare_proxy = ratio(small, postgres.name, bare.name)
   if (portkey !== undefined) result.cpu_ratio_portkey_vs_turnpike = ratio(small, portkey.name, sqlite.name)
+  if (signed !== undefined)
+    result.cpu_ratio_with_receipts_vs_bare_proxy = ratio(small, signed.name, bare.name)
   const pair = [bare, sqlite]
   const large = await inTurns(pair, 'prompt of 420 KB', bodyOf(420_000), { connections: 8 })
   tell('prompt of 420 KB, 8 connections', large, 1, 'call')
   result.cpu_ratio_420kb_vs_bare_proxy = ratio(large, sqlite.name, bare.name)
+  // The same vendor, asked in another style than its own: the two members name one user in either style.
+  const translated = { ...sqlite, name: `${sqlite.name}, messages to chat completions`, path: '/v1/messages' }
   const streamed = await inTurns(
-    pair,
+    [...pair, translated],
     'stream of 200 chunks',
-    bodyOf(1_000, { stream: true, user: 's200x0x0' }),
+    bodyOf(1_000, { stream: true, user: 's200x0x0', metadata: { user_id: 's200x0x0' } }),
     { connections: 16 },
   )
   tell('stream of 200 chunks, 16 connections', streamed, 200, 'chunk')
   result.cpu_ratio_per_chunk_vs_bare_proxy = ratio(streamed, sqlite.name, bare.name)
+  result.cpu_ratio_translated_vs_passed_chunk = ratio(streamed, translated.name, sqlite.name)
   const opened = await inTurns(
     [bare, sqlite, postgres],
     'first token',
@@ -129,8 +137,10 @@ async function longParts(
     p50: `${marks.join(', ')} MB`,
     p99: '',
   })
-  const one = await rateOf(await startTurnpike(upstream, 'postgres', it.base + 4))
-  const two = await rateOf(await startTurnpike(upstream, 'postgres', it.base + 5, 2))
+  const one = await rateOf(await startTurnpike(upstream, { engine: 'postgres', port: it.base + 4 }))
+  const two = await rateOf(
+    await startTurnpike(upstream, { engine: 'postgres', port: it.base + 5, workers: 2 }),
+  )
   result.two_workers_vs_one = round(two / one, 2)
   rows.push({
     what: 'two workers against one, PostgreSQL',

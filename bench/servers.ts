@@ -10,6 +10,8 @@ export type Server = {
   readonly url: string
   readonly headers: Record<string, string>
   readonly pids: readonly number[]
+  /** Where it is called; chat completions when absent. */
+  readonly path?: string
   stop(): Promise<void>
 }
 
@@ -125,13 +127,17 @@ const command = async (env: Record<string, string>, ...args: string[]): Promise<
   return JSON.parse(text)
 }
 
-/** Turnpike with everything on: authentication, caps, rate limit, hold, durable settlement. */
-export const startTurnpike = async (
-  upstream: Server,
-  engine: 'sqlite' | 'postgres',
-  port: number,
-  workers = 1,
-): Promise<Server> => {
+type Turnpike = {
+  readonly engine: 'sqlite' | 'postgres'
+  readonly port: number
+  readonly workers?: number
+  /** Each answer carries a signed receipt, as is the default; without it the others are compared by the same work. */
+  readonly receipts?: boolean
+}
+
+/** Turnpike with authentication, caps, rate limit, hold, and durable settlement. */
+export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Server> => {
+  const { engine, port, workers = 1, receipts = false } = it
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'))
   const database = engine === 'postgres' ? await postgresForTests() : undefined
   const env = {
@@ -141,6 +147,7 @@ export const startTurnpike = async (
     OPENAI_BASE_URL: `${upstream.url}/v1`,
     DISCOVER: 'off',
     LOG: 'off',
+    RECEIPTS: receipts ? 'header' : 'off',
     OPEN_CALLS_MAX: '20000',
     TURNPIKE_CONFIG: '',
   }
@@ -166,7 +173,7 @@ export const startTurnpike = async (
     .filter((line) => line !== '')
     .map(Number)
   return {
-    name: `Turnpike, ${engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}${workers > 1 ? `, ${workers} workers` : ''}`,
+    name: `Turnpike, ${engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}${workers > 1 ? `, ${workers} workers` : ''}${receipts ? ', receipts' : ''}`,
     url,
     headers: { authorization: `Bearer ${key}` },
     pids: workers > 1 ? [child.pid, ...children] : [child.pid],

@@ -46,12 +46,13 @@ const vendorsPage = (): string =>
   generated(
     'Vendors',
     rowsOf(
-      ['id', 'vendor', 'key', 'address', 'surfaces', 'when the caller hangs up', 'models'],
+      ['id', 'vendor', 'key', 'address', 'speaks', 'surfaces', 'when the caller hangs up', 'models'],
       vendors.map((vendor) => [
         `\`${vendor.id}\``,
         vendor.name,
-        `\`${vendor.keyVariable}\``,
-        vendor.baseUrl,
+        `\`${vendor.keyVariable}\`${vendor.alsoNeeds === undefined ? '' : `, \`${vendor.alsoNeeds}\``}`,
+        vendor.baseUrl || 'the operator’s own, see settings',
+        vendor.speaks ?? 'chat',
         vendor.surfaces.join(', '),
         vendor.cancel === 'stop'
           ? 'the vendor is stopped; what was delivered is charged'
@@ -93,7 +94,7 @@ const openApi = (): string => {
               },
             }),
         responses: {
-          200: answer,
+          [route.status ?? 200]: answer,
           default: {
             description: 'An error; see errors.md',
             content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },

@@ -164,6 +164,18 @@ const entryOf = (
   return { ...rates, context: window, output: Math.min(limits?.maxTokens ?? USUAL_OUTPUT, window), has }
 }
 
+const pick = ({ rates, tiers }: Entry): Pick<Entry, 'rates' | 'tiers'> => ({
+  rates,
+  ...(tiers === undefined ? {} : { tiers }),
+})
+
+/** Anthropic keeps a prompt for an hour at twice the price of its input; not every source lists that. */
+const priceHourOfCache = (vendor: string, entry: Entry): void => {
+  const { rates } = entry
+  if (vendor === 'anthropic' && rates.cache_write !== undefined && rates.input !== undefined)
+    rates.cache_write_1h ??= rates.input * 2
+}
+
 const prices = await loadPrices()
 const limits = await loadLimits()
 const models: Record<string, Record<string, Entry>> = {}
@@ -173,15 +185,22 @@ for (const vendor of vendors) {
   const known = limits[source.limits] ?? {}
   const priced = prices[source.prices] ?? []
   const entries: Record<string, Entry> = {}
+  const own = new RegExp(source.names ?? '')
   for (const model of priced)
     for (const name of namesOf(model)) {
       const entry = entryOf(name, pricesNow(model.prices), known[name], model.context_window)
-      if (entry !== undefined && (name === model.id || known[name] !== undefined)) entries[name] = entry
+      if (entry !== undefined && own.test(name) && (name === model.id || known[name] !== undefined))
+        entries[name] = entry
     }
   for (const [name, model] of Object.entries(known)) {
     const entry = entryOf(name, piPrices(model.cost), model, undefined)
-    if (entry !== undefined && entries[name] === undefined && !name.startsWith('~')) entries[name] = entry
+    if (entry === undefined || !own.test(name) || entries[name] !== undefined || name.startsWith('~'))
+      continue
+    // A dated name costs what the undated one costs, whose entry is the fuller one.
+    const undated = entries[name.replace(/-\d{8}$/, '')]
+    entries[name] = undated === undefined ? entry : { ...entry, ...pick(undated) }
   }
+  for (const entry of Object.values(entries)) priceHourOfCache(vendor.id, entry)
   models[vendor.id] = Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 const priceVersion: string = JSON.parse(

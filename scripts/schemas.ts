@@ -1,4 +1,6 @@
 /** Schemas of the API reference, by the names the route table uses. */
+import { accountSchemas } from './account-schemas.ts'
+
 const text = { type: 'string' }
 const number = { type: 'number' }
 const maybeNumber = { type: ['number', 'null'] }
@@ -45,6 +47,20 @@ const model = object({
   discounted: truth,
 })
 
+const checkout = object({ id: text, url: text, amount_usd: number })
+const invoice = object({
+  id: text,
+  month: text,
+  status: { enum: ['open', 'past_due', 'paid', 'nothing_due'] },
+  brought_usd: number,
+  used_usd: number,
+  total_usd: { ...number, description: 'In whole cents' },
+  carried_usd: number,
+  issued_at: text,
+  due_at: text,
+  paid_at: { type: ['string', 'null'] },
+})
+
 export const schemas = {
   Error: object(
     {
@@ -70,6 +86,71 @@ export const schemas = {
     additionalProperties: true,
   },
   ChatCompletion: object({ id: text, choices: listOf({ type: 'object' }), usage, ...balance }),
+  MessagesRequest: {
+    ...object(
+      {
+        model: text,
+        max_tokens: { type: 'integer', minimum: 1 },
+        messages: { ...listOf(object({ role: text, content: {} }, ['role', 'content'])), minItems: 1 },
+        system: {},
+        stream: truth,
+        temperature: { ...number, minimum: 0, maximum: 1 },
+        tools: listOf({ type: 'object' }),
+        thinking: { type: 'object' },
+      },
+      ['model', 'max_tokens', 'messages'],
+    ),
+    additionalProperties: true,
+  },
+  Message: object({
+    id: text,
+    content: listOf({ type: 'object' }),
+    stop_reason: text,
+    usage: { type: 'object' },
+    ...balance,
+  }),
+  TokenCount: object({ input_tokens: number }),
+  ResponsesRequest: {
+    ...object(
+      {
+        model: text,
+        input: {},
+        instructions: text,
+        stream: truth,
+        max_output_tokens: { type: 'integer', minimum: 1 },
+        tools: listOf({ type: 'object' }),
+        reasoning: { type: 'object' },
+      },
+      ['model', 'input'],
+    ),
+    additionalProperties: true,
+  },
+  Response: object({
+    id: text,
+    status: text,
+    output: listOf({ type: 'object' }),
+    usage: { type: 'object' },
+    ...balance,
+  }),
+  GenerateContentRequest: {
+    ...object(
+      {
+        contents: { ...listOf(object({ role: text, parts: listOf({ type: 'object' }) })), minItems: 1 },
+        systemInstruction: { type: 'object' },
+        tools: listOf({ type: 'object' }),
+        generationConfig: { type: 'object' },
+      },
+      ['contents'],
+    ),
+    additionalProperties: true,
+  },
+  GenerateContentResponse: object({
+    candidates: listOf({ type: 'object' }),
+    usageMetadata: { type: 'object' },
+    ...balance,
+  }),
+  GenerateContentModels: object({ models: listOf({ type: 'object' }) }),
+  GenerateContentModel: object({ name: text, inputTokenLimit: number, outputTokenLimit: number }),
   EmbeddingsRequest: {
     ...object(
       {
@@ -117,5 +198,74 @@ export const schemas = {
       requests: number,
     }),
   }),
+  ...accountSchemas,
+  CheckoutRequest: object(
+    { amount_usd: { ...number, minimum: 0.5, maximum: 10_000, description: 'In whole cents' } },
+    ['amount_usd'],
+  ),
+  Checkout: checkout,
+  CheckoutState: object({
+    id: text,
+    status: { enum: ['open', 'paid'] },
+    amount_usd: number,
+    invoice: { type: ['string', 'null'] },
+  }),
+  Received: object({ received: truth, outcome: { enum: ['done', 'replayed', 'ignored'] } }),
+  Billing: object({
+    data: object({
+      wallet: text,
+      status: { enum: ['none', 'active', 'past_due', 'withdrawn'] },
+      limit_usd: number,
+      owed_usd: number,
+      held_usd: number,
+      available_usd: number,
+      net_days: number,
+      invoices: listOf(invoice),
+    }),
+  }),
+  Statement: object({
+    data: object({
+      wallet: text,
+      month: text,
+      opening_usd: number,
+      used_usd: number,
+      paid_usd: number,
+      closing_usd: number,
+      lines: listOf(
+        object({
+          key: text,
+          label: text,
+          model: text,
+          requests: number,
+          input_tokens: number,
+          output_tokens: number,
+          amount_usd: number,
+        }),
+      ),
+      invoice: { oneOf: [invoice, { type: 'null' }] },
+    }),
+  }),
+  PaymentRequest: object({ method: { enum: ['wallet', 'stripe'] } }, ['method']),
+  PaymentAnswer: { oneOf: [object({ data: invoice }), checkout] },
+  Receipt: object({
+    receipt: { ...text, description: 'A JWT of type receipt+jwt' },
+    claims: { type: 'object' },
+  }),
+  ReceiptToVerify: object({ receipt: text }, ['receipt']),
+  ReceiptVerdict: object(
+    {
+      valid: truth,
+      error: { enum: ['malformed_jwt', 'signature_mismatch', 'expired'] },
+      claims: { type: 'object' },
+      kid: text,
+    },
+    ['valid'],
+  ),
+  KeySet: object({ keys: listOf({ type: 'object' }) }),
+  Claim: object({
+    claim: { ...text, description: 'The X-Change-Claim of the answer' },
+    receipt: { ...text, description: 'Or the receipt of the answer' },
+  }),
+  ClaimAnswer: object({ data: object({ credited_usd: number }) }),
   Status: object({ status: { enum: ['ok', 'degraded'] }, services: { type: 'object' } }),
 }
