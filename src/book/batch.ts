@@ -7,8 +7,11 @@ export type SettleEnds = {
   readonly kept: () => void
   /** The call's intent was given up and the settlement never sent: the answer must not go out. `done` follows. */
   readonly dropped: () => void
-  /** The ledger has answered; undefined: the call was not open, so nothing was charged. */
-  readonly done: (remaining: Nano | undefined) => void
+  /**
+   * The ledger has answered; `remaining` undefined: the call was not open, so nothing was charged. `chargedBefore`:
+   * what the call had been charged already.
+   */
+  readonly done: (remaining: Nano | undefined, chargedBefore: Nano) => void
 }
 
 export type SettleOp = {
@@ -34,7 +37,12 @@ export type Op =
       readonly queuedMs: number
       readonly done: (extended: boolean) => void
     }
-  | { readonly kind: 'void'; readonly callId: CallId; readonly queuedMs: number; readonly done: () => void }
+  | {
+      readonly kind: 'void'
+      readonly callId: CallId
+      readonly queuedMs: number
+      readonly done: (chargedBefore: Nano) => void
+    }
 
 const BATCH_MAX = 256
 

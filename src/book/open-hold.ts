@@ -1,6 +1,6 @@
 /** One open call's money: taken from a lease, made durable, extended, and ended once by a charge or a void. */
 import type { Log } from '../core/log.ts'
-import { least, type Nano } from '../core/money.ts'
+import { greatest, least, type Nano } from '../core/money.ts'
 import type { AccountId, CallId, Settle, UsageDetail } from '../ledger/words.ts'
 import type { Key } from '../tenancy/key.ts'
 import { endHold, type Lease } from './lease.ts'
@@ -101,8 +101,8 @@ export class OpenHold implements Hold {
         kept: () => resolve({ charged: charge, remaining: undefined }),
         dropped: () => reject(new Error(`the intent of call ${this.callId} was given up`)),
         // Until the ledger has the charge it counts the call as open, and so the lease does too.
-        done: (remaining) => {
-          endHold(this.lease, this.#amount, remaining === undefined ? 0n : charge)
+        done: (remaining, chargedBefore) => {
+          endHold(this.lease, this.#amount, greatest(remaining === undefined ? 0n : charge, chargedBefore))
           this.#parts.ended(this)
           if (remaining === undefined)
             reject(new Error(`call ${this.callId} was not open when it was settled`))
@@ -116,9 +116,9 @@ export class OpenHold implements Hold {
     if (this.#over) return this.#voided
     this.#end()
     this.#voided = new Promise((resolve) => {
-      // The room is free again only when the ledger has forgotten the intent.
-      this.#parts.writer.void(this.callId, () => {
-        endHold(this.lease, this.#amount, 0n)
+      // The room is free again only when the ledger has forgotten the intent; another attempt may have used it up.
+      this.#parts.writer.void(this.callId, (chargedBefore) => {
+        endHold(this.lease, this.#amount, chargedBefore)
         this.#parts.ended(this)
         resolve()
       })

@@ -21,7 +21,7 @@ export type Writer = {
   settle(settle: Settle, ends: SettleEnds): void
   /** Settles what an earlier process left in its journal; resolves whether the ledger has it now. */
   resettle(settle: Settle): Promise<boolean>
-  void(callId: CallId, done: () => void): void
+  void(callId: CallId, done: (chargedBefore: Nano) => void): void
   /** Gives up on intents that have waited too long, and keeps settlements that have; called a few times a second. */
   expire(): void
   queued(): number
@@ -31,7 +31,12 @@ export type Writer = {
 }
 
 /** The outcome of operations that had no effect. */
-const NOTHING: FlushResult = { opened: new Set(), extended: new Set(), settled: new Map() }
+const NOTHING: FlushResult = {
+  opened: new Set(),
+  extended: new Set(),
+  settled: new Map(),
+  chargedBefore: new Map(),
+}
 const INTENT_WAIT_MS = 2_000
 /** A settlement goes to the journal after a flush has failed, or when it has waited for so long. */
 const SETTLE_WAIT_MS = 1_000
@@ -95,23 +100,24 @@ export const createWriter = ({ store, clock, instance, log, journal }: WriterPar
           op.done(result.extended.has(op.progress.callId))
           break
         case 'settle':
-          concludeSettle(op, result.settled.get(op.settle.callId))
+          concludeSettle(op, result)
           break
         case 'void':
-          op.done()
+          op.done(result.chargedBefore.get(op.callId) ?? 0n)
           break
         default:
           op satisfies never
       }
   }
 
-  const concludeSettle = (op: SettleOp, remaining: Nano | undefined): void => {
+  const concludeSettle = (op: SettleOp, { settled, chargedBefore }: FlushResult): void => {
     const { callId, charge } = op.settle
+    const remaining = settled.get(callId)
     // One that was answered and then refused is a bug: it stays in the journal, to be looked into.
     if (remaining !== undefined || !op.safe) journal?.inLedger(callId)
     else log.error('the ledger refused a settlement of the journal', { call: callId, charged: charge })
     op.safe = true
-    op.ends.done(remaining)
+    op.ends.done(remaining, chargedBefore.get(callId) ?? 0n)
   }
 
   /** A charge that waits behind an intent which was fenced must not be sent: its call may not answer. */
@@ -234,7 +240,7 @@ const nothing = (): void => undefined
 
 const voidInstead = ({ settle, queuedMs, ends }: SettleOp): Op => {
   ends.dropped()
-  return { kind: 'void', callId: settle.callId, queuedMs, done: () => ends.done(undefined) }
+  return { kind: 'void', callId: settle.callId, queuedMs, done: (before) => ends.done(undefined, before) }
 }
 
 const markKept = (op: SettleOp): void => {

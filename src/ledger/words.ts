@@ -185,4 +185,6 @@ export type FlushResult = {
   readonly extended: ReadonlySet<CallId>
   /** Settled calls, with the settled balance their wallet is left with, or what is left of their credit line. */
   readonly settled: ReadonlyMap<CallId, Nano>
+  /** Settled and void calls that were over before this commit, by another attempt perhaps: what they were charged. */
+  readonly chargedBefore: ReadonlyMap<CallId, Nano>
 }

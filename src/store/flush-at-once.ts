@@ -34,7 +34,7 @@ export const textsFor = ({ each, now, lock }: Words) => ({
   intents: `insert into inflight (call_id, lease_id, hold, started_at)
     select e.value->>'c', l.id, cast(e.value->>'h' as bigint), ${now}
     from ${each('$1')} e join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2
-    where not exists (select 1 from transfer t where t.kind = 'usage' and t.ref = e.value->>'c')
+    where not exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c')
     on conflict (call_id) do nothing returning call_id as c`,
   // A hold grows only while the lease is open and the instance's own; a checkpoint within the hold is always welcome.
   progress: `update inflight set hold = case when p.h > inflight.hold then p.h else inflight.hold end,
@@ -68,15 +68,15 @@ export const textsFor = ({ each, now, lock }: Words) => ({
       and idempotency.state = 'running' and idempotency.call_id = a.call_id
       and exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id)`,
   voids: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
-    and exists (select 1 from lease l where l.id = inflight.lease_id and l.instance = $2)`,
+    and exists (select 1 from lease l where l.id = inflight.lease_id and l.instance = $2) returning call_id as c`,
   balances: `select a.id, a.balance + coalesce((select c.lim from credit_line c where c.account_id = a.id), 0)
       - coalesce((select cast(sum(l.used) as bigint) from lease l
       where l.wallet_id = a.id and l.state <> 'closed'), 0) as balance
     from account a where a.id in (select e.value->>'c' from ${each('$1')} e)`,
-  charged: `select t.ref as c from transfer t join ${each('$1')} e on t.ref = e.value->>'c'
-    where t.kind in ('usage', 'writeoff')`,
+  charged: `select t.ref as c, case when t.kind = 'usage' then t.amount else 0 end as a
+    from transfer t join ${each('$1')} e on t.ref = e.value->>'c' where t.kind in ('usage', 'writeoff')`,
   known: `select f.call_id as c from inflight f join ${each('$1')} e on f.call_id = e.value->>'c'
-    union select t.ref from transfer t join ${each('$1')} e on t.ref = e.value->>'c' where t.kind = 'usage'`,
+    union select t.ref from transfer t join ${each('$1')} e on t.ref = e.value->>'c' where t.kind in ('usage', 'writeoff')`,
   // Clears an intent whose call another attempt settled late at the very same time.
   clear: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
     and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = inflight.call_id)`,
@@ -121,7 +121,7 @@ export const answerRows = (settles: readonly Settle[]) =>
         ],
   )
 
-type Part = 'intents' | 'progress' | 'close' | 'balances'
+type Part = 'intents' | 'progress' | 'close' | 'voids' | 'balances'
 
 /** The transaction as statements, with the places of those whose rows matter. */
 const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
@@ -155,7 +155,7 @@ const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
     const answers = answerRows(settles)
     if (answers.length > 0) add(texts.answer, json(answers))
   }
-  if (voids.length > 0) add(texts.voids, ids(voids), instance)
+  if (voids.length > 0) places.set('voids', add(texts.voids, ids(voids), instance))
   if (settles.length > 0)
     places.set('balances', add(texts.balances, ids(new Set(settles.map(({ walletId }) => walletId)))))
   return { statements, places }
@@ -173,6 +173,8 @@ export type Flushed = {
   readonly extended: readonly CallId[]
   /** Calls that were charged. */
   readonly closed: readonly CallId[]
+  /** Calls that were open and are forgotten. */
+  readonly voided: readonly CallId[]
   readonly balances: ReadonlyMap<string, Nano>
 }
 
@@ -189,6 +191,7 @@ export const flushAtOnce = async (engine: Engine, texts: Texts, batch: FlushBatc
       opened: callsOf(at(answers, 'intents')),
       extended: callsOf(at(answers, 'progress')),
       closed: callsOf(at(answers, 'close')),
+      voided: callsOf(at(answers, 'voids')),
       balances: balancesOf(at(answers, 'balances')),
     }
   }

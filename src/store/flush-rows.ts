@@ -23,7 +23,7 @@ const texts = {
   lease: 'select instance, state, key_id, wallet_id, sub_id, month, day from lease where id = $1',
   // A call that was charged already is not opened again.
   intent: `insert into inflight (call_id, lease_id, hold, started_at) select $1, $2, $3, $4
-    where not exists (select 1 from transfer where kind = 'usage' and ref = $1) on conflict do nothing`,
+    where not exists (select 1 from transfer where kind in ('usage', 'writeoff') and ref = $1) on conflict do nothing`,
   progress: `update inflight set hold = max(hold, $2), spent = max(spent, $3) where call_id = $1 and ($2 <= hold or exists
     (select 1 from lease l where l.id = inflight.lease_id and l.state = 'open' and l.instance = $4))`,
   isOpen: 'select 1 from inflight where call_id = $1',
@@ -161,8 +161,8 @@ export const flushRows = (
     settleAll(round, short)
     const answers = answerRows(batch.settles)
     if (answers.length > 0) now.rows(it.texts.answer, json(answers))
-    for (const callId of batch.voids) now.change(texts.voids, callId, batch.instance)
+    const voided = batch.voids.filter((callId) => now.change(texts.voids, callId, batch.instance) === 1)
     const wallets = ids(new Set(batch.settles.map(({ walletId }) => walletId)))
     const balances = batch.settles.length === 0 ? [] : now.rows(it.texts.balances, wallets)
-    return { opened: round.opened, extended, closed: round.closed, balances: balancesOf(balances) }
+    return { opened: round.opened, extended, closed: round.closed, voided, balances: balancesOf(balances) }
   })

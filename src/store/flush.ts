@@ -1,5 +1,5 @@
 /** Group commit: intents, checkpoints, settlements and voids of one instance in one transaction. The hot path. */
-import type { Nano } from '../core/money.ts'
+import { greatest, type Nano } from '../core/money.ts'
 import type { CallId, FlushBatch, FlushResult, Settle } from '../ledger/words.ts'
 import { type Engine, once, statement } from './engine.ts'
 import {
@@ -15,6 +15,7 @@ import {
 } from './flush-at-once.ts'
 import { flushRows } from './flush-rows.ts'
 import { settleLate } from './late-settle.ts'
+import { nanoOf, textOf } from './row.ts'
 
 /** Charges one call after its lease was reaped, and keeps its detail and answer as the group commit would have. */
 const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise<void> => {
@@ -34,6 +35,21 @@ const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise
   ])
 }
 
+/** What the calls have been charged so far, written off included as nothing; those that were not are missing. */
+const chargesOf = async (
+  engine: Engine,
+  texts: Texts,
+  calls: readonly CallId[],
+): Promise<ReadonlyMap<CallId, Nano>> => {
+  if (calls.length === 0) return new Map()
+  const charges = new Map<CallId, Nano>()
+  for (const row of await once(engine, 'control', statement(texts.charged, ids(calls)))) {
+    const callId = textOf(row, 'c')
+    charges.set(callId, greatest(charges.get(callId) ?? 0n, nanoOf(row, 'a')))
+  }
+  return charges
+}
+
 type Charged = { readonly calls: ReadonlySet<CallId>; readonly balances: ReadonlyMap<string, Nano> }
 
 /** Settlements that found no open call: repeats of what was charged, or calls that were reaped before they ended. */
@@ -41,15 +57,11 @@ const settleRest = async (
   engine: Engine,
   texts: Texts,
   batch: FlushBatch,
-  it: { done: Charged; opened: ReadonlySet<CallId> },
+  it: { done: Charged; opened: ReadonlySet<CallId>; before: ReadonlyMap<CallId, Nano> },
 ): Promise<Charged> => {
   const rest = batch.settles.filter(({ callId }) => !it.done.calls.has(callId))
   if (rest.length === 0) return it.done
-  const calls = new Set(it.done.calls)
-  const [before] = await engine.batch('control', [
-    statement(texts.charged, ids(rest.map(({ callId }) => callId))),
-  ])
-  for (const callId of callsOf(before)) calls.add(callId)
+  const calls = new Set([...it.done.calls, ...it.before.keys()])
   const fenced = new Set(batch.intents.map(({ callId }) => callId).filter((callId) => !it.opened.has(callId)))
   const late = rest.filter(({ callId }) => !calls.has(callId) && !fenced.has(callId))
   if (late.length === 0) return { calls, balances: it.done.balances }
@@ -82,13 +94,16 @@ export const flushOn = (engine: Engine): ((batch: FlushBatch) => Promise<FlushRe
       ? flushAtOnce(engine, texts, batch)
       : flushRows(engine.inline, { words: engine.words, texts, batch }))
     const opened = await openedOf(engine, texts, batch, done.opened)
+    const ended = new Set([...done.closed, ...done.voided])
+    const over = [...batch.settles.map(({ callId }) => callId), ...batch.voids].filter((id) => !ended.has(id))
+    const chargedBefore = await chargesOf(engine, texts, over)
     const first = { calls: new Set(done.closed), balances: done.balances }
-    const charged = await settleRest(engine, texts, batch, { done: first, opened })
+    const charged = await settleRest(engine, texts, batch, { done: first, opened, before: chargedBefore })
     const settled = new Map<CallId, Nano>()
     for (const { callId, walletId } of batch.settles) {
       const balance = charged.balances.get(walletId)
       if (charged.calls.has(callId) && balance !== undefined) settled.set(callId, balance)
     }
-    return { opened, extended: new Set(done.extended), settled }
+    return { opened, extended: new Set(done.extended), settled, chargedBefore }
   }
 }

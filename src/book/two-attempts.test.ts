@@ -1,0 +1,76 @@
+/** One call, two processes that both attempt it: each lease in memory stays within its lease in the ledger. */
+import { expect, test } from 'bun:test'
+import { silentLog } from '../core/log.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { UsageDetail } from '../ledger/words.ts'
+import { openStore } from '../store/open-store.ts'
+import { createBook } from './book.ts'
+import type { Hold } from './words.ts'
+
+const WALLET = 10_000_000_000n
+const START = Date.UTC(2026, 10, 21, 12, 0, 0)
+
+const detail: UsageDetail = {
+  keyId: 'k',
+  model: 'm',
+  vendor: 'v',
+  usage: { input: 1 },
+  estimated: false,
+  priceVersion: 't',
+  startedAt: START,
+  tookMs: 1,
+  firstByteMs: 1,
+  ended: 'ok',
+}
+
+/** The first attempt's lease is reaped while its process cannot reach the ledger; then another process repeats the call. */
+const scene = async (shared: boolean) => {
+  let time = 0
+  const opened = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })
+  const refused: unknown[] = []
+  const giveBack = (lease: string, back: bigint) =>
+    opened.giveBack(lease, back).catch((error: unknown) => void refused.push(error))
+  const store = { ...opened, giveBack }
+  await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: WALLET })
+  const limits = { spendCap: WALLET }
+  await store.createKey({ id: 'k', hash: 'h', orgId: 'o', walletId: 'w', label: 'k', prefix: 'k', limits })
+  const key = (await store.key('k'))!
+  const bookOf = async (instance: string) => {
+    const clock = {
+      now: () => START,
+      monotonicMs: () => 0,
+      sleep: () => new Promise<void>(() => undefined),
+      turn: () => Promise.resolve(),
+    }
+    const book = createBook({ store, clock, instance, random: () => 0, log: silentLog })
+    await book.start()
+    return book
+  }
+  const attempt = async (book: Awaited<ReturnType<typeof bookOf>>): Promise<Hold> => {
+    const hold = await book.hold({ callId: 'c', key, amount: 100n, useful: 1n })
+    if (hold instanceof Refusal || 'outcome' in hold) throw new Error('no hold')
+    expect(await hold.opened).toBe(true)
+    return hold
+  }
+  const cutOff = await attempt(await bookOf('a'))
+  time += 20_000
+  for (const _ of [1, 2]) await store.reap({ graceMs: 0, longestCallMs: 0 })
+  const book = await bookOf('b')
+  return { store, refused, cutOff, repeat: await attempt(book), book }
+}
+
+for (const shared of [true, false])
+  for (const end of ['settles for less', 'is void'] as const)
+    test(`a repeat that ${end} after the first attempt was charged gives back no more than is left (${shared ? 'at once' : 'row by row'})`, async () => {
+      const { store, refused, cutOff, repeat, book } = await scene(shared)
+      await cutOff.settle(70n, detail)
+      if (end === 'is void') await repeat.void()
+      else await repeat.settle(20n, detail)
+      await book.drain(0)
+      expect(refused).toEqual([])
+      expect((await store.wallet('w'))?.held).toBe(0n)
+      expect((await store.wallet('w'))?.balance).toBe(WALLET - 70n)
+      expect((await store.audit()).filter(({ ok }) => !ok)).toEqual([])
+      await store.close()
+    })
