@@ -7,7 +7,7 @@ import { type Server, startBare, startNginx, startPortkey, startTurnpike, startU
 const quick = process.argv.includes('--quick')
 const asJson = process.argv.includes('--json')
 const rounds = quick ? 3 : 7
-const seconds = quick ? 1.2 : 4
+const seconds = quick ? 0.9 : 4
 const note = (text: string) => process.stderr.write(`${text}\n`)
 const round = (value: number, digits = 1) => Number(value.toFixed(digits))
 const running: Server[] = []

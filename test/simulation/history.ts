@@ -280,7 +280,7 @@ const createScene = (
       if (extended) cost += amount / 2n
       await clockSleep(pick(1, 200))
     }
-    if (streams && random() < 0.5) hold.checkpoint(basic / 2n)
+    if (streams && random() < 0.8) hold.checkpoint(basic / 2n)
     if (random() < 0.08) {
       hit('voided')
       return hold.void()
