@@ -1,294 +1,77 @@
 /**
  * Each mutation breaks one rule of the protocol in a copy of the sources; the simulation must catch every one.
  * The text to replace must occur exactly once, so that a mutation cannot go stale unnoticed.
+ *
+ * The seed that caught a mutation last is tried first (`caught-at.json`), then up to 400 others. Options: --only <name>;
+ * --note writes the seeds down.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-
-type Mutation = { readonly name: string; readonly file: string; readonly from: string; readonly to: string }
-
-const mutations: readonly Mutation[] = [
-  {
-    name: 'answer before the charge is durable',
-    file: 'src/book/open-hold.ts',
-    from: 'return new Promise((resolve, reject) => {\n      this.#parts.writer.settle(settle',
-    to: 'return new Promise((resolve, reject) => {\n      resolve({ charged: charge, remaining: 0n })\n      this.#parts.writer.settle(settle',
-  },
-  {
-    name: 'a grant ignores what is held of the wallet',
-    file: 'src/store/payer.ts',
-    from: "nanoOf(account, 'balance') - nanoOf(account, 'held') + creditOf(account)",
-    to: "nanoOf(account, 'balance') + creditOf(account)",
-  },
-  {
-    name: 'a grant ignores what is held of a cap',
-    file: 'src/store/grant-meters.ts',
-    from: "const room = lim - nanoOf(row, 'used') - nanoOf(row, 'held')",
-    to: "const room = lim - nanoOf(row, 'used')",
-  },
-  {
-    name: 'a grant lends more than the credit line',
-    file: 'src/store/payer.ts',
-    from: "maybeNano(account, 'lim') ?? 0n",
-    to: "2n * (maybeNano(account, 'lim') ?? 0n)",
-  },
-  {
-    name: 'a purse forgets which account pays',
-    file: 'src/book/purse.ts',
-    from: '...(purse.account === undefined ? {} : { account: purse.account }),',
-    to: '',
-  },
-  {
-    name: 'a grant grows a lease on another account',
-    file: 'src/store/grant-meters.ts',
-    from: 'l.day = $3 and l.wallet_id = $4\n',
-    to: "l.day = $3 and $4 <> ''\n",
-  },
-  {
-    name: 'a grant counts twice in memory',
-    file: 'src/book/lease.ts',
-    from: 'lease.room += granted.grown',
-    to: 'lease.room += granted.grown * 2n',
-  },
-  {
-    name: 'an intent is not fenced',
-    file: 'src/store/flush-at-once.ts',
-    from: "join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2",
-    to: "join lease l on l.id = e.value->>'l' and l.instance = $2",
-  },
-  {
-    name: 'an intent is not fenced, row by row',
-    file: 'src/store/flush-rows.ts',
-    from: "mayOpen: textOf(row, 'state') === 'open' &&",
-    to: 'mayOpen:',
-  },
-  {
-    name: 'a call that is charged with its intent is not fenced',
-    file: 'src/store/flush-rows.ts',
-    from: 'if (path?.mayOpen !== true || round.now',
-    to: 'if (path === undefined || round.now',
-  },
-  {
-    name: 'the reaper does not wait for late settlements',
-    file: 'src/book/book.ts',
-    from: 'longestCallMs: parts.longestCallMs ?? LONGEST_CALL_MS',
-    to: 'longestCallMs: 0 * LONGEST_CALL_MS',
-  },
-  {
-    name: 'a charge may exceed the hold',
-    file: 'src/book/open-hold.ts',
-    from: 'const charge = least(cost, this.#amount)',
-    to: 'const charge = least(cost, cost)',
-  },
-  {
-    name: 'a process does not fence itself',
-    file: 'src/book/heartbeat.ts',
-    from: 'fresh: () => clock.monotonicMs() < freshUntilMs',
-    to: 'fresh: () => freshUntilMs > 0',
-  },
-  {
-    name: 'a change is acknowledged at once',
-    file: 'src/book/heartbeat.ts',
-    from: 'if (unaware.length === 0) return',
-    to: 'if (unaware.length >= 0) return',
-  },
-  {
-    name: 'a beat claims to have seen what it did not read',
-    file: 'src/store/instance-store.ts',
-    from: 'statement(write, instance, seen ?? null, nudge ?? null)',
-    to: 'statement(write, instance, 9e15, nudge ?? null)',
-  },
-  {
-    name: 'a lease admits after its deadline',
-    file: 'src/book/lease.ts',
-    from: '!lease.tight && nowMs < lease.deadlineMs && free(lease) >= amount',
-    to: '!lease.tight && nowMs < Number.POSITIVE_INFINITY && free(lease) >= amount',
-  },
-  {
-    name: 'a lease outlives its month',
-    file: 'src/store/grant.ts',
-    from: 'Math.min(locked.now + grant.ttlMs, nextDayStart(line.now))',
-    to: 'locked.now + grant.ttlMs + 0 * nextDayStart(line.now)',
-  },
-  {
-    name: 'a settled call stays open',
-    file: 'src/store/flush-at-once.ts',
-    from: 'close: `delete from inflight where call_id in',
-    to: 'close: `delete from inflight where 1 = 0 and call_id in',
-  },
-  {
-    name: 'a settled call stays open, row by row',
-    file: 'src/store/flush-rows.ts',
-    from: "close: 'delete from inflight where call_id = $1 returning lease_id, hold'",
-    to: "close: 'update inflight set spent = 0 where call_id = $1 returning lease_id, hold'",
-  },
-  {
-    name: 'a full minute gives one more',
-    file: 'src/book/rates.ts',
-    from: 'window.tokens = got.taken +',
-    to: 'window.tokens = Math.max(1, got.taken) +',
-  },
-  {
-    name: 'a changed limit leaves what was leased under the old one',
-    file: 'src/book/news.ts',
-    from: 'if (changed.keys.size + changed.wallets.size + changed.subs.size === 0) return',
-    to: 'if (changed.keys.size === 0) return',
-  },
-  {
-    name: 'a grant under the old limit that arrives late is handed out',
-    file: 'src/book/purse.ts',
-    from: 'purse.outdated = changes !== purse.changes',
-    to: 'purse.outdated = changes > purse.changes',
-  },
-  {
-    name: 'what calls leave over of an old limit serves the next',
-    file: 'src/book/purse.ts',
-    from: 'if (purse.outdated && purse.lease !== undefined) await returnUnused(purse.lease)',
-    to: 'if (purse.outdated && purse.lease === undefined) return undefined',
-  },
-  {
-    name: 'a lease of one sub-wallet serves another',
-    file: 'src/book/purse.ts',
-    from: 'JSON.stringify([keyId, sub ?? null, account ?? null])',
-    to: 'JSON.stringify([keyId, account ?? null])',
-  },
-  {
-    name: 'room is returned after the ledger was told',
-    file: 'src/book/purse.ts',
-    from: 'const back = takeUnused(lease)',
-    to: 'const back = free(lease)',
-  },
-  {
-    name: 'a charge is sent although its intent was given up',
-    file: 'src/book/writer.ts',
-    from: 'givenUp.has(op.settle.callId) ? voidInstead(op) : op',
-    to: 'givenUp.has(op.settle.callId) ? (op.ends.dropped(), op) : op',
-  },
-  {
-    name: 'the journal frees a hold that the ledger still has',
-    file: 'src/book/open-hold.ts',
-    from: 'kept: () => resolve({ charged: charge, remaining: undefined }),',
-    to: 'kept: () => {\n          endHold(this.lease, this.#amount, charge)\n          this.#amount = 0n\n          resolve({ charged: charge, remaining: undefined })\n        },',
-  },
-  {
-    name: 'the journal answers before its file is synced',
-    file: 'src/book/journal.ts',
-    from: 'await current.file.sync()',
-    to: '',
-  },
-  {
-    name: 'the journal goes on in a file that was taken over',
-    file: 'src/book/journal.ts',
-    from: 'if (await current.file.isNamed()) break',
-    to: 'break',
-  },
-  {
-    name: 'the journal goes while settlements wait',
-    file: 'src/book/journal.ts',
-    from: 'waiting.size === 0 && ',
-    to: '',
-  },
-  {
-    name: 'the journal goes on in a file whose write failed',
-    file: 'src/book/journal.ts',
-    from: 'await abandon()',
-    to: '',
-  },
-  {
-    name: 'a journal left behind goes before it is in the ledger',
-    file: 'src/book/book.ts',
-    from: 'const charged = await Promise.all(',
-    to: 'await remove()\n      const charged = await Promise.all(',
-  },
-  {
-    name: 'the journal takes calls whose intent is in doubt',
-    file: 'src/book/writer.ts',
-    from: ' && !inDoubt.has(op.settle.callId)',
-    to: '',
-  },
-  {
-    name: 'a payment is settled before it is noted',
-    file: 'src/payment/x402/settlement.ts',
-    from: '  const payment = await store.beginPayment({',
-    to: '  await facilitator.settle({ payload: presented.payload, requirements })\n  const payment = await store.beginPayment({',
-  },
-  {
-    name: 'an unknown outcome of a payment is a no',
-    file: 'src/payment/x402/settlement.ts',
-    from: "if (answer.outcome === 'refused' && first && !taken) return",
-    to: 'if (first) return',
-  },
-  {
-    name: 'a payment pays for two calls',
-    file: 'src/payment/x402/settlement.ts',
-    from: "    if (known.callId !== it.callId) return { outcome: 'used' }\n",
-    to: '',
-  },
-  {
-    name: 'payments share one account',
-    file: 'src/payment/x402.ts',
-    from: 'paymentAccountOf(hash(',
-    to: "paymentAccountOf(((_each: string) => hash('one'))(",
-  },
-  {
-    name: 'change forgets what the call was charged',
-    file: 'src/store/payment-store.ts',
-    from: 'const amount = payment.amount - (charged ?? 0n)',
-    to: 'const amount = payment.amount',
-  },
-  {
-    name: 'change that was given is not noted',
-    file: 'src/store/payment-store.ts',
-    from: "await run('update x402_payment set change_to = $2 where id = $1', [id, to])",
-    to: '',
-  },
-]
+import { type Mutation, mutations } from './mutation-list.ts'
 
 const root = resolve(import.meta.dir, '../..')
+const noted = join(import.meta.dir, 'caught-at.json')
+const caughtAt: Record<string, number> = JSON.parse(readFileSync(noted, 'utf8'))
 const option = process.argv.indexOf('--only')
 const only = option < 0 ? undefined : process.argv[option + 1]
-let failed = 0
-let passed = 0
 
-const runMutation = async (mutation: Mutation): Promise<{ caught: boolean; line: string }> => {
+/** Runs histories in the folder until a law is broken; the line that says so. */
+const search = async (folder: string, from: number, seeds: number): Promise<string | undefined> => {
+  const range = ['--from', String(from), '--seeds', String(seeds), '--until-caught']
+  const child = Bun.spawn([process.execPath, 'test/simulation/run.ts', ...range], {
+    cwd: folder,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [output] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  const code = await child.exited
+  return code === 0 ? undefined : output.split('\n').find((each) => each.startsWith('seed '))
+}
+
+/** How the mutation was caught; undefined when it was not. */
+const caught = async ({ name, file, from, to }: Mutation): Promise<string | undefined> => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-mutation-'))
   try {
     for (const part of ['src', 'test/simulation', 'package.json', 'tsconfig.json'])
       cpSync(join(root, part), join(folder, part), { recursive: true })
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-    const path = join(folder, mutation.file)
-    const text = readFileSync(path, 'utf8')
-    const pieces = text.split(mutation.from)
-    if (pieces.length !== 2)
-      return {
-        caught: false,
-        line: `the text to replace occurs ${pieces.length - 1} times in ${mutation.file}`,
-      }
-    writeFileSync(path, pieces.join(mutation.to))
-    const child = Bun.spawn(
-      [process.execPath, 'test/simulation/run.ts', '--seeds', '400', '--until-caught'],
-      { cwd: folder, stdout: 'pipe', stderr: 'pipe' },
-    )
-    const [output] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-    const code = await child.exited
-    const line =
-      output.split('\n').find((each) => each.startsWith('seed ')) ?? output.split('\n').at(-3) ?? ''
-    return { caught: code !== 0 && line.startsWith('seed '), line }
+    const path = join(folder, file)
+    const pieces = readFileSync(path, 'utf8').split(from)
+    if (pieces.length !== 2) {
+      console.log(`the text to replace occurs ${pieces.length - 1} times in ${file}`)
+      return undefined
+    }
+    writeFileSync(path, pieces.join(to))
+    const last = caughtAt[name]
+    return (last === undefined ? undefined : await search(folder, last, 1)) ?? (await search(folder, 1, 400))
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
 const queue = mutations.filter(({ name }) => only === undefined || name.includes(only))
+let [passed, failed] = [0, 0]
 const work = async (): Promise<void> => {
   for (let mutation = queue.shift(); mutation !== undefined; mutation = queue.shift()) {
-    const { caught, line } = await runMutation(mutation)
-    if (caught) passed++
-    else failed++
-    console.log(`${caught ? 'caught' : 'MISSED'}  ${mutation.name.padEnd(50)} ${line.slice(0, 110)}`)
+    const { name } = mutation
+    const line = await caught(mutation)
+    if (line === undefined) failed++
+    else {
+      passed++
+      caughtAt[name] = Number(/^seed (\d+)/.exec(line)?.[1])
+    }
+    console.log(
+      `${line === undefined ? 'MISSED' : 'caught'}  ${name.padEnd(50)} ${(line ?? '').slice(0, 110)}`,
+    )
   }
 }
 await Promise.all([work(), work()])
+if (process.argv.includes('--note')) {
+  const seeds = mutations.flatMap(({ name }) =>
+    caughtAt[name] === undefined ? [] : [[name, caughtAt[name]]],
+  )
+  writeFileSync(noted, `${JSON.stringify(Object.fromEntries(seeds), undefined, 2)}\n`)
+}
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)
