@@ -12,7 +12,7 @@ import { systemWebhooks } from '../transport/webhook.ts'
 import type { Config } from './config.ts'
 import { firstStart } from './first-start.ts'
 import { awaitStore, openHash, openJournal, stripeFor, x402For } from './parts.ts'
-import { type Sold, soldBy } from './sold.ts'
+import { dearerEquals, type Sold, soldBy } from './sold.ts'
 
 /** A second signal ends the process after this long, whatever is open. */
 const SECOND_SIGNAL_MS = 5_000
@@ -24,6 +24,9 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
   const hash = await openHash(store, config)
   const token = await firstStart(store, config, hash)
   const sold = await soldBy(config)
+  const dearer = dearerEquals(sold)
+  if (dearer.length > 0)
+    log.warn('failover to dearer models is charged at the price asked for', { model: dearer.join(', ') })
   const instance = `${process.pid}-${Bun.randomUUIDv7().slice(-12)}`
   const nudge = await openNudge()
   const longestCallMs = config.gateway.timeouts.totalMs + 5_000

@@ -1,6 +1,7 @@
 /** What is sold: the vendors that are on with the built-in one and those found on localhost, and the catalogue over them. */
 import { messageOf } from '../core/message-of.ts'
 import { buildCatalogue, type Catalogue } from '../pricing/catalogue.ts'
+import { dearerThan } from '../pricing/charge.ts'
 import { discover } from '../transport/discover.ts'
 import { localFetch } from '../transport/local.ts'
 import { local, localModels } from '../vendors/local/local.ts'
@@ -44,6 +45,21 @@ export const soldBy = async (config: Config): Promise<Sold> => {
     throw new BadSetting(messageOf(error))
   }
 }
+
+/** Equals that cost more than the model whose calls they take over, as `model → equal`: the operator bears the difference. */
+export const dearerEquals = ({
+  failover,
+  catalogue,
+}: Pick<Sold, 'failover' | 'catalogue'>): readonly string[] =>
+  [...failover].flatMap(([id, equals]) => {
+    const asked = catalogue.find(id)
+    return equals
+      .filter((equal) => {
+        const found = catalogue.find(equal)
+        return asked !== undefined && found !== undefined && dearerThan(found.price, asked.price)
+      })
+      .map((equal) => `${id} → ${equal}`)
+  })
 
 /** The operator's lists of equals. Throws an Error that names the setting when one is no model of the same kind. */
 const failoverOf = (config: Config, catalogue: Catalogue): ReadonlyMap<string, readonly string[]> => {

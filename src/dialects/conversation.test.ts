@@ -15,7 +15,7 @@ import { decodeMessagesCall } from './messages/call.ts'
 import { decodeResponsesCall } from './responses/call.ts'
 
 const speakers: Readonly<Record<SpokenId, Speaker>> = {
-  chat: { outputBound: 'max_tokens', takesStreamOptions: true, takesReasoningBack: true },
+  chat: { outputBound: 'max_tokens', takesStreamOptions: true, reasoningBack: 'needed' },
   messages: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'messages' },
   gemini: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'gemini' },
 }

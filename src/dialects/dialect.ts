@@ -47,6 +47,8 @@ export type VendorDialect = {
   readonly pass?: {
     /** The caller's own bytes with the few edits that pricing made. */
     call(call: Call, target: Target): Uint8Array
+    /** Members of the call that this vendor would refuse, and that are left out; none when absent. */
+    dropped?(call: Call, target: Target): readonly string[]
     isReply(value: JsonObject): boolean
     relay(speaker: Speaker, listed: boolean, modelName: string): StreamRelay
   }

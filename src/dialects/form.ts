@@ -86,7 +86,7 @@ type Pass = NonNullable<VendorDialect['pass']>
 const passForm = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass: Pass): Form => ({
   path: vendor.path(target.model, call.stream),
   body: pass.call(call, target),
-  dropped: [],
+  dropped: pass.dropped?.(call, target) ?? [],
   readWhole: (bytes) => {
     const body = readBody(bytes)
     if (body === undefined || !pass.isReply(body.value)) return undefined

@@ -4,7 +4,7 @@ import { usageFinder } from '../metering/find-usage.ts'
 import { readUsage } from '../metering/read-usage.ts'
 import { readChat } from './chat/decode-call.ts'
 import { writeChatCall } from './chat/encode-call.ts'
-import { passChatCall } from './chat/pass-call.ts'
+import { notPassed, passChatCall } from './chat/pass-call.ts'
 import { chatCharacters, tellChatReply } from './chat/pass-reply.ts'
 import { chatRelay } from './chat/pass-stream.ts'
 import { chatStreamReader } from './chat/read-stream.ts'
@@ -95,6 +95,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     },
     pass: {
       call: (call, { model, taste, outputBound }) => passChatCall(call, model, taste, outputBound),
+      dropped: (call, { taste }) => notPassed(call, taste),
       isReply: (value) => Array.isArray(value.choices),
       relay: (speaker) => chatRelay(chatUsageOf(speaker)),
     },

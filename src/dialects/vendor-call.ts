@@ -11,8 +11,12 @@ export type Taste = {
   readonly takesStreamOptions: boolean
   /** Value of `service_tier` for the discounted family. */
   readonly cheaperTier?: string
-  /** Chat completions: the vendor wants its reasoning back between the calls of a tool loop. */
-  readonly takesReasoningBack?: boolean
+  /**
+   * Chat completions: what the vendor does with its reasoning when a caller sends it back. `needed`: without it a loop of
+   * tools is refused; `taken`: it thinks on with it; `refused`: it is no member it knows. Absent where no public source
+   * says: what a caller of the same dialect sends passes, and no other reasoning is sent.
+   */
+  readonly reasoningBack?: 'needed' | 'taken' | 'refused'
 }
 
 export type Target = {

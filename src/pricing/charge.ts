@@ -34,6 +34,16 @@ export const ratesFor = (price: Price, input: number): Rates => {
   return rates
 }
 
+/** Whether some unit costs more under the one price than under the other, at some length of the input. */
+export const dearerThan = (price: Price, other: Price): boolean =>
+  [0, ...[...price.tiers, ...other.tiers].map(({ aboveInputTokens }) => aboveInputTokens + 1)].some(
+    (input) => {
+      const rates = ratesFor(price, input)
+      const others = ratesFor(other, input)
+      return usageClasses.some((one) => rateOf(rates, one) > rateOf(others, one))
+    },
+  )
+
 /** The exact cost of a usage, rounded up once to a nano-dollar. */
 export const chargeFor = (price: Price, usage: Usage): Nano => {
   const rates = price.tiers.length === 0 ? price.rates : ratesFor(price, inputTokens(usage))

@@ -1,7 +1,7 @@
 /**
  * Azure OpenAI: speaks chat completions below the operator's own resource, whose address must be set
  * (`AZURE_BASE_URL=https://<resource>.openai.azure.com/openai/v1`); models are named by deployment.
- * Source: Azure OpenAI in Microsoft Foundry Models, "v1 API".
+ * Source: Azure OpenAI in Microsoft Foundry Models, "v1 API"; its messages know no reasoning.
  */
 import type { Vendor } from './vendor.ts'
 
@@ -16,5 +16,6 @@ export const azure = {
   outputBound: 'max_completion_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningBack: 'refused',
   catalogue: { prices: 'azure', limits: 'azure' },
 } satisfies Vendor

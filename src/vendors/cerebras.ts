@@ -1,4 +1,4 @@
-/** Cerebras: speaks chat completions at its own address. Source: Cerebras Inference API reference, Chat Completions. */
+/** Cerebras: speaks chat completions at its own address. Source: Cerebras Inference API reference, Chat Completions; reasoning_content in a message is a 400. */
 import type { Vendor } from './vendor.ts'
 
 export const cerebras = {
@@ -10,5 +10,6 @@ export const cerebras = {
   outputBound: 'max_completion_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningBack: 'refused',
   catalogue: { prices: 'cerebras', limits: 'cerebras' },
 } satisfies Vendor

@@ -1,4 +1,4 @@
-/** DeepSeek: speaks chat completions at its own address. Source: DeepSeek API docs, Create Chat Completion; cache hits are in prompt_cache_hit_tokens. */
+/** DeepSeek: speaks chat completions at its own address. Source: DeepSeek API docs, Create Chat Completion; cache hits are in prompt_cache_hit_tokens; "Thinking Mode": reasoning must come back with tool calls, else 400. */
 import type { Vendor } from './vendor.ts'
 
 export const deepseek = {
@@ -10,7 +10,7 @@ export const deepseek = {
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
-  takesReasoningBack: true,
+  reasoningBack: 'needed',
   catalogue: { prices: 'deepseek', limits: 'deepseek' },
   shortIds: true,
 } satisfies Vendor

@@ -1,4 +1,4 @@
-/** Groq: speaks chat completions at its own address. Source: GroqCloud API reference, Create chat completion; streams report usage in x_groq. */
+/** Groq: speaks chat completions at its own address. Source: GroqCloud API reference, Create chat completion; streams report usage in x_groq; reasoning_content in a message is a 400. */
 import type { Vendor } from './vendor.ts'
 
 export const groq = {
@@ -10,6 +10,7 @@ export const groq = {
   outputBound: 'max_completion_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningBack: 'refused',
   catalogue: { prices: 'groq', limits: 'groq' },
   usageAt: 'x_groq',
 } satisfies Vendor

@@ -1,4 +1,4 @@
-/** Mistral: speaks chat completions at its own address. Source: Mistral AI API docs, Chat Completion; usage comes with the last event unasked, and unknown members are refused. */
+/** Mistral: speaks chat completions at its own address. Source: Mistral AI API docs, Chat Completion; usage comes with the last event unasked, and unknown members are refused, reasoning_content among them. */
 import type { Vendor } from './vendor.ts'
 
 export const mistral = {
@@ -10,6 +10,7 @@ export const mistral = {
   outputBound: 'max_tokens',
   takesStreamOptions: false,
   cancel: 'stop',
+  reasoningBack: 'refused',
   catalogue: { prices: 'mistral', limits: 'mistral' },
   shortIds: true,
 } satisfies Vendor

@@ -1,4 +1,4 @@
-/** Moonshot: speaks chat completions at its own address. Source: Moonshot AI platform docs, Chat; streams report usage in the last choice. */
+/** Moonshot: speaks chat completions at its own address. Source: Moonshot AI platform docs, Chat; streams report usage in the last choice; "Use the Kimi K2 thinking model": reasoning must come back with tool calls. */
 import type { Vendor } from './vendor.ts'
 
 export const moonshot = {
@@ -10,7 +10,7 @@ export const moonshot = {
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
-  takesReasoningBack: true,
+  reasoningBack: 'needed',
   catalogue: { prices: 'moonshotai', limits: 'moonshot' },
   usageAt: 'choice',
 } satisfies Vendor

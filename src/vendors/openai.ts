@@ -1,4 +1,4 @@
-/** OpenAI: speaks chat completions at its own address. Source: OpenAI API reference, Chat and Embeddings. */
+/** OpenAI: speaks chat completions at its own address. Source: OpenAI API reference, Chat and Embeddings; its messages know no reasoning. */
 import type { Vendor } from './vendor.ts'
 
 export const openai = {
@@ -10,6 +10,7 @@ export const openai = {
   outputBound: 'max_completion_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningBack: 'refused',
   cheaperTier: 'flex',
   catalogue: { prices: 'openai', limits: 'openai' },
   shortIds: true,

@@ -1,4 +1,4 @@
-/** Z.ai: speaks chat completions at its own address. Source: Z.ai API docs, Chat Completion (GLM). */
+/** Z.ai: speaks chat completions at its own address. Source: Z.ai API docs, Chat Completion (GLM); "Thinking Mode": reasoning should come back with the results of tools. */
 import type { Vendor } from './vendor.ts'
 
 export const zai = {
@@ -10,5 +10,6 @@ export const zai = {
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningBack: 'taken',
   catalogue: { prices: 'zai', limits: 'zai' },
 } satisfies Vendor

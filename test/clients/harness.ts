@@ -66,7 +66,7 @@ const speaking: Readonly<Record<VendorId, Vendor>> = {
     id: 'open',
     speaks: 'chat',
     outputBound: 'max_completion_tokens',
-    takesReasoningBack: true,
+    reasoningBack: 'needed',
   },
   messages: {
     ...mockVendor,

@@ -11,7 +11,7 @@ import { strictIfItFits } from './strict.ts'
 
 /** Writes the conversation for a vendor of this dialect. */
 export const writeChatCall = (it: Conversation, to: Target): Encoded | Refusal => {
-  const takesThoughts = to.taste.takesReasoningBack === true
+  const takesThoughts = takesReasoning(to)
   if (it.makes?.includes('audio')) return meaningLost('modalities', 'answers in audio')
   const dropped = [
     ...it.unread,
@@ -171,19 +171,29 @@ const partOf = (part: Part): Json | undefined | Refusal => {
   }
 }
 
+const takesReasoning = ({ taste }: Target): boolean =>
+  taste.reasoningBack === 'needed' || taste.reasoningBack === 'taken'
+
+/** The reasoning that goes back. Where calls without it are refused, an empty one stands for thoughts that are gone. */
+const reasoningOf = (turn: Turn, to: Target): string | undefined => {
+  if (!takesReasoning(to)) return undefined
+  const thoughts = turn.parts.filter((part) => part.type === 'thinking').map(({ text }) => text)
+  if (thoughts.length > 0) return thoughts.join('\n')
+  const calls = turn.parts.some(({ type }) => type === 'tool_call')
+  return to.taste.reasoningBack === 'needed' && calls ? '' : undefined
+}
+
 const spoken = (turn: Turn, to: Target): Json[] | Refusal => {
   const texts = turn.parts.filter((part) => part.type === 'text').map(({ text }) => text)
   const declined = turn.parts.find((part) => part.type === 'refusal')?.text
   const calls = turn.parts.filter((part) => part.type === 'tool_call')
-  const thoughts = turn.parts.filter((part) => part.type === 'thinking').map(({ text }) => text)
   if (texts.length === 0 && calls.length === 0 && declined === undefined) return []
   return [
     present({
       role: 'assistant',
       content: texts.length === 0 ? null : texts.join(''),
       refusal: declined,
-      reasoning_content:
-        to.taste.takesReasoningBack === true && thoughts.length > 0 ? thoughts.join('\n') : undefined,
+      reasoning_content: reasoningOf(turn, to),
       tool_calls: calls.length === 0 ? undefined : calls.map(callOf),
     }),
   ]

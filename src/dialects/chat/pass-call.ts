@@ -3,7 +3,7 @@
  * Source of the format: OpenAI API reference, "Create chat completion".
  */
 import type { Call } from '../../core/call.ts'
-import { type Edits, isObject, splice } from '../../core/json-body.ts'
+import { type Edits, isObject, type Json, type JsonObject, splice } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import type { Taste } from '../vendor-call.ts'
 
@@ -26,7 +26,32 @@ export const passChatCall = (
   }
   if (model.discounted)
     edits.service_tier = taste.cheaperTier === undefined ? undefined : JSON.stringify(taste.cheaperTier)
-  return splice(call.body, { ...edits, ...streamOptions(call, taste) })
+  return splice(call.body, { ...edits, ...streamOptions(call, taste), ...withoutReasoning(call, taste) })
+}
+
+/** Members by which vendors tell their reasoning, and clients send it back. */
+const reasoningMembers = ['reasoning_content', 'reasoning', 'reasoning_details'] as const
+
+const holdsReasoning = (message: Json): message is JsonObject =>
+  isObject(message) && reasoningMembers.some((name) => message[name] !== undefined)
+
+/** What of a call to this vendor must be left out: reasoning that it would refuse as a member it does not know. */
+export const notPassed = (call: Call, taste: Taste): readonly string[] => {
+  const { messages } = call.body.value
+  return taste.reasoningBack === 'refused' && Array.isArray(messages) && messages.some(holdsReasoning)
+    ? ['thinking']
+    : []
+}
+
+const withoutReasoning = (call: Call, taste: Taste): Edits => {
+  const { messages } = call.body.value
+  if (!Array.isArray(messages) || notPassed(call, taste).length === 0) return {}
+  const kept = messages.map((message): Json => {
+    if (!holdsReasoning(message)) return message
+    const { reasoning_content: _text, reasoning: _other, reasoning_details: _details, ...rest } = message
+    return rest
+  })
+  return { messages: JSON.stringify(kept) }
 }
 
 /** Usage is always asked of the vendor; whether the caller sees it is decided on the way back. */

@@ -40,7 +40,9 @@ const members: Readonly<Record<string, Check>> = {
 }
 
 const stored: Readonly<Record<string, string>> = {
-  previous_response_id: "Nothing is stored here: send the earlier items in 'input' instead.",
+  previous_response_id:
+    "Nothing is stored here: leave 'previous_response_id' out and send in 'input' the whole conversation, with the items " +
+    "of each earlier response's 'output' in it ('store: false' asks for answers made for that).",
   conversation: "Nothing is stored here: send the conversation's items in 'input' instead.",
   background: 'Answers are not kept here, so they cannot be made in the background; use a stream.',
   prompt: "Stored prompts are not known here: send their text in 'instructions' and 'input'.",
@@ -74,6 +76,14 @@ const checkStored = (value: JsonObject): Refusal | undefined => {
   return undefined
 }
 
+const NO_REFERENCES =
+  'Nothing is stored here: send the item itself, not a reference to it. Clients do so when they are told that nothing is ' +
+  "stored: 'store: false' in the request (openai), in 'providerOptions.openai' (AI SDK), 'zdrEnabled: true' (LangChain)."
+
+/** A reference to an item of reasoning, by its id: without the thought the same is asked. */
+const isThought = ({ type, id }: JsonObject): boolean =>
+  type === 'item_reference' && typeof id === 'string' && id.startsWith('rs_')
+
 const checkInput = (input: Json | undefined): Refusal | undefined => {
   if (typeof input === 'string' && input !== '') return undefined
   if (!Array.isArray(input) || input.length === 0)
@@ -81,11 +91,8 @@ const checkInput = (input: Json | undefined): Refusal | undefined => {
   for (const [index, item] of input.entries()) {
     const at = `input[${index}]`
     if (!isObject(item)) return invalid(at, `'${at}' must be an object.`)
-    if (item.type === 'item_reference' || (item.type === undefined && item.role === undefined))
-      return invalid(
-        `${at}.type`,
-        "Nothing is stored here: send the item itself, not a reference to it. Clients do so when 'store' is false.",
-      )
+    const refers = item.type === 'item_reference' || (item.type === undefined && item.role === undefined)
+    if (refers && !isThought(item)) return invalid(`${at}.type`, NO_REFERENCES)
   }
   return undefined
 }

@@ -60,6 +60,7 @@ export const readResponses = (body: JsonObject): Conversation => {
   const notStored = body.store === true ? ['store'] : []
   const noLogprobs = (numberOf(body.top_logprobs) ?? 0) > 0 ? ['top_logprobs'] : []
   const choice = body.tool_choice ?? undefined
+  const noThoughts = objectsOf(body.input).some(({ type }) => type === 'item_reference') ? ['thinking'] : []
   const noChoice = choice !== undefined && choiceOf(choice) === undefined ? ['tool_choice'] : []
   return present({
     turns: [...system, ...turnsOf(body.input)],
@@ -76,7 +77,7 @@ export const readResponses = (body: JsonObject): Conversation => {
     user: textOf(body.user),
     unread: [
       ...unknownMembers(body, known).filter((name) => name !== 'store'),
-      ...[hosted, notStored, noLogprobs, noChoice].flat(),
+      ...[hosted, notStored, noLogprobs, noThoughts, noChoice].flat(),
     ],
     strange: strangeOf(body.input),
   })
@@ -91,6 +92,8 @@ const itemTypes = new Set<Json | undefined>([
   'custom_tool_call_output',
   'reasoning',
   'image_generation_call',
+  // Only those to thoughts come so far.
+  'item_reference',
 ])
 
 /** Items of tools that run at another vendor, and content that was stored there. */
@@ -206,6 +209,8 @@ const turnOf = (item: JsonObject): Turn => {
     }
     case 'reasoning':
       return { role: 'assistant', parts: thoughtsOf(item) }
+    case 'item_reference':
+      return { role: 'assistant', parts: [] }
     default: {
       const role = item.role
       return {

@@ -1,0 +1,35 @@
+/** What is sold, beside what the catalogue's own tests show: equals that cost the operator more than they bring. */
+import { expect, test } from 'bun:test'
+import type { Model, Price } from '../core/model.ts'
+import { dearerEquals } from './sold.ts'
+
+const flat = (input: number, output: number): Price => ({ rates: { input, output }, tiers: [], version: 't' })
+const tiered: Price = { ...flat(10, 20), tiers: [{ aboveInputTokens: 1_000, rates: { input: 30 } }] }
+const prices: Readonly<Record<string, Price>> = {
+  'a/asked': flat(10, 20),
+  'b/same': flat(10, 20),
+  'b/cheaper': { ...flat(9, 20), rates: { input: 9, cache_read: 1, output: 20 } },
+  'b/dearer': flat(10, 21),
+  'b/dearer-when-long': tiered,
+  'b/dearer-cache': { ...flat(10, 20), rates: { input: 10, cache_write: 12, output: 20 } },
+}
+const catalogue = {
+  find: (id: string) => (prices[id] === undefined ? undefined : ({ id, price: prices[id] } as Model)),
+  list: () => [],
+}
+const found = (asked: string, ...equals: readonly string[]) =>
+  dearerEquals({ catalogue, failover: new Map([[asked, equals]]) })
+
+test('equals whose price is above in any class, at any length, are named', () => {
+  const [asked = '', ...equals] = Object.keys(prices)
+  expect(found(asked, ...equals)).toEqual([
+    'a/asked → b/dearer',
+    'a/asked → b/dearer-when-long',
+    'a/asked → b/dearer-cache',
+  ])
+})
+
+test('an equal that charges for more classes than the asked one is dearer the one way only', () => {
+  expect(found('b/dearer-when-long', 'a/asked')).toEqual([])
+  expect(found('b/cheaper', 'a/asked')).toEqual(['b/cheaper → a/asked'])
+})
