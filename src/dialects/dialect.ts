@@ -40,8 +40,8 @@ export type VendorDialect = {
   /** Reads an answer; undefined when it is none. */
   readReply(value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined
   usageOf(value: JsonObject, speaker: Speaker): Usage | undefined
-  /** Characters of an answer, for estimates. */
-  characters(value: JsonObject): number
+  /** Letters of an answer, for estimates. */
+  letters(value: JsonObject): number
   streamReader(newId: () => string, speaker: Speaker): (data: string) => readonly Piece[]
   /** For callers of the same dialect: bytes go through. Absent where no caller speaks it. */
   readonly pass?: {

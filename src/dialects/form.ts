@@ -24,7 +24,7 @@ import { meaningLost, type Target } from './vendor-call.ts'
 /** An answer in one piece, read and not yet told of its bill. */
 export type WholeReply = {
   readonly usage: Usage | undefined
-  readonly characters: number
+  readonly letters: number
   /** The prompt was blocked: there is no answer. */
   readonly blocked: boolean
   tell(told: Told): Uint8Array
@@ -74,7 +74,7 @@ const embeddingsForm = ({ call, target, speaker }: Sides): Form => ({
     if (body === undefined || !Array.isArray(body.value.data)) return undefined
     const raw = usageFinder(speaker)(body.value)
     const usage = raw === undefined ? undefined : readUsage(raw, speaker)
-    return { usage, characters: 0, blocked: false, tell: (told) => tellChatReply(body, told) }
+    return { usage, letters: 0, blocked: false, tell: (told) => tellChatReply(body, told) }
   },
   relay: () => {
     throw new Error('embeddings are not streamed')
@@ -92,7 +92,7 @@ const passForm = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass:
     if (body === undefined || !pass.isReply(body.value)) return undefined
     return {
       usage: vendor.usageOf(body.value, speaker),
-      characters: vendor.characters(body.value),
+      letters: vendor.letters(body.value),
       blocked: false,
       tell: (told) => callerOf(call).tell(body, told, call.modelName),
     }
@@ -123,7 +123,7 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
       const reply = byTool ? textFromTool(read) : read
       return {
         usage: vendor.usageOf(value, speaker),
-        characters: vendor.characters(value),
+        letters: vendor.letters(value),
         blocked: reply.blocked === true,
         tell: (told) =>
           caller.tell(bodyOf(written(reply, told, context, caller.writeReply)), told, context.modelName),

@@ -5,14 +5,14 @@ import { readUsage } from '../metering/read-usage.ts'
 import { readChat } from './chat/decode-call.ts'
 import { writeChatCall } from './chat/encode-call.ts'
 import { notPassed, passChatCall } from './chat/pass-call.ts'
-import { chatCharacters, tellChatReply } from './chat/pass-reply.ts'
+import { chatLetters, tellChatReply } from './chat/pass-reply.ts'
 import { chatRelay } from './chat/pass-stream.ts'
 import { chatStreamReader } from './chat/read-stream.ts'
 import { readChatReply, writeChatReply } from './chat/reply.ts'
 import { chatStreamWriter } from './chat/write-stream.ts'
 import { writeConverseCall } from './converse/encode-call.ts'
 import {
-  converseCharacters,
+  converseLetters,
   converseStreamReader,
   readConverseReply,
   readConverseUsage,
@@ -21,7 +21,7 @@ import type { CallerDialect, Speaker, VendorDialect, VendorDialectId } from './d
 import { readGemini } from './gemini/decode-call.ts'
 import { writeGeminiCall } from './gemini/encode-call.ts'
 import { geminiRefusal } from './gemini/error.ts'
-import { geminiCharacters, geminiRelay, passGeminiCall, tellGeminiReply } from './gemini/pass.ts'
+import { geminiLetters, geminiRelay, passGeminiCall, tellGeminiReply } from './gemini/pass.ts'
 import { geminiStreamReader } from './gemini/read-stream.ts'
 import { isBlocked, readGeminiReply, readGeminiUsage, writeGeminiReply } from './gemini/reply.ts'
 import { eventFraming, geminiStreamWriter, listFraming } from './gemini/write-stream.ts'
@@ -29,7 +29,7 @@ import { objectOf } from './json-members.ts'
 import { readMessages } from './messages/decode-call.ts'
 import { lacksSchemas, writeMessagesCall } from './messages/encode-call.ts'
 import { messagesError } from './messages/error.ts'
-import { messagesCharacters, messagesRelay, passMessagesCall, tellMessagesReply } from './messages/pass.ts'
+import { messagesLetters, messagesRelay, passMessagesCall, tellMessagesReply } from './messages/pass.ts'
 import { messagesStreamReader } from './messages/read-stream.ts'
 import { readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages/reply.ts'
 import { messagesStreamWriter } from './messages/write-stream.ts'
@@ -85,7 +85,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
       const raw = find(value)
       return raw === undefined ? undefined : read(raw)
     },
-    characters: chatCharacters,
+    letters: chatLetters,
     streamReader: (newId, speaker) => {
       const { find, read } = chatUsageOf(speaker)
       return chatStreamReader(newId, (event) => {
@@ -106,7 +106,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     lacksSchemas: ({ upstreamName }) => lacksSchemas(upstreamName),
     readReply: readMessagesReply,
     usageOf: (value) => readMessagesUsage(objectOf(value.usage)),
-    characters: messagesCharacters,
+    letters: messagesLetters,
     streamReader: messagesStreamReader,
     pass: {
       call: (call, { model, outputBound }) => passMessagesCall(call, model, outputBound),
@@ -121,7 +121,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     lacksSchemas: () => false,
     readReply: readGeminiReply,
     usageOf: (value) => readGeminiUsage(objectOf(value.usageMetadata)),
-    characters: geminiCharacters,
+    letters: geminiLetters,
     streamReader: geminiStreamReader,
     pass: {
       call: (call, { outputBound }) => passGeminiCall(call, outputBound),
@@ -136,7 +136,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     lacksSchemas: () => true,
     readReply: readConverseReply,
     usageOf: (value) => readConverseUsage(objectOf(value.usage)),
-    characters: converseCharacters,
+    letters: converseLetters,
     streamReader: converseStreamReader,
   },
 }

@@ -9,11 +9,11 @@ export type VendorEvent = { readonly bytes: Uint8Array; readonly data: string }
 export type Progress = {
   /** Something was said: from here on the vendor is the one that answers. */
   begun: boolean
-  /** Events with content, at least one token each, and characters of it. */
+  /** Events with content, at least one token each, and letters of it, as `lettersIn` counts them. */
   contentEvents: number
-  characters: number
+  letters: number
   /** What of both was read but waits in a writer, such as a call that is told whole: the caller has not got it. */
-  unsaid: { readonly events: number; readonly characters: number }
+  unsaid: { readonly events: number; readonly letters: number }
   /** It thinks, and what it thinks may be billed without being told. */
   thought: boolean
   /** The vendor said how its answer ends, and that the stream is over. */
@@ -28,8 +28,8 @@ export type Progress = {
 export const newProgress = (): Progress => ({
   begun: false,
   contentEvents: 0,
-  characters: 0,
-  unsaid: { events: 0, characters: 0 },
+  letters: 0,
+  unsaid: { events: 0, letters: 0 },
   thought: false,
   finished: false,
   done: false,

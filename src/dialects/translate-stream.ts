@@ -1,5 +1,6 @@
 /** A stream from a vendor of one dialect to a caller of another: read into steps, written as the caller's events. */
 import type { Usage } from '../core/usage.ts'
+import { lettersIn } from '../metering/dense-scripts.ts'
 import type { Piece } from './neutral.ts'
 import { newProgress, type Progress, type StreamRelay } from './relay.ts'
 import type { StreamWriter } from './stream-writer.ts'
@@ -13,16 +14,16 @@ export const translatedRelay = (
   const progress = newProgress()
   let usage: Usage | undefined
   const take = (piece: Piece): string => {
-    const { contentEvents, characters, unsaid } = progress
+    const { contentEvents, letters, unsaid } = progress
     note(progress, piece)
     if (piece.type === 'usage') usage = piece.usage
     const text = writer.write(piece)
     progress.unsaid =
       text !== '' || piece.type === 'finish'
-        ? { events: 0, characters: 0 }
+        ? { events: 0, letters: 0 }
         : {
             events: unsaid.events + progress.contentEvents - contentEvents,
-            characters: unsaid.characters + progress.characters - characters,
+            letters: unsaid.letters + progress.letters - letters,
           }
     return text
   }
@@ -51,12 +52,12 @@ const note = (progress: Progress, piece: Piece): void => {
     case 'thinking':
     case 'refusal':
     case 'arguments':
-      progress.characters += piece.text.length
+      progress.letters += lettersIn(piece.text)
       progress.thought ||= piece.type === 'thinking'
       progress.contentEvents++
       break
     case 'tool':
-      progress.characters += piece.name.length
+      progress.letters += lettersIn(piece.name)
       progress.contentEvents++
       break
     case 'signature':

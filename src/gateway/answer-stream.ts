@@ -232,8 +232,8 @@ const forwardRest = (relay: Relay): Uint8Array | undefined => {
 const BLANK_LINE = new TextEncoder().encode('\n\n')
 
 /** What the caller has got of the content. */
-const deliveredBy = ({ characters, contentEvents, unsaid }: Progress): Delivered => ({
-  characters: characters - unsaid.characters,
+const deliveredBy = ({ letters, contentEvents, unsaid }: Progress): Delivered => ({
+  letters: letters - unsaid.letters,
   events: contentEvents - unsaid.events,
 })
 

@@ -46,7 +46,7 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Pro
   const metered = meter(task, {
     reported: reply.usage,
     whole: true,
-    delivered: { characters: reply.characters, events: 0 },
+    delivered: { letters: reply.letters, events: 0 },
   })
   const bill = billOf(task, metered)
   const charged = chargedOf(task, metered)

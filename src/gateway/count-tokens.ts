@@ -29,7 +29,7 @@ export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readon
   }
   it.trace.headers['x-estimated'] = 'true'
   const bound = inputBound(model, it.call.size)
-  return { tokens: estimateUsage(model, it.call, bound, { characters: 0, events: 0 }).input ?? 0 }
+  return { tokens: estimateUsage(model, it.call, bound, { letters: 0, events: 0 }).input ?? 0 }
 }
 
 const unreachable = (fault: unknown): undefined => {

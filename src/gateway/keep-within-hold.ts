@@ -53,7 +53,7 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
 
   return {
     covers: (progress) => {
-      const delivered = { characters: progress.characters, events: progress.contentEvents }
+      const delivered = { letters: progress.letters, events: progress.contentEvents }
       const tokens = deliveredTokens(delivered)
       if (tokens >= checkpointAt) {
         checkpointAt = tokens + CHECKPOINT_TOKENS
@@ -70,7 +70,7 @@ const EXTEND_WAIT_MS = 2_000
 
 /**
  * Takes what a stream turned out to cost beyond its hold, within its full bound: one that started small may have been
- * billed for more tokens than its characters told. Where there is no more money, the hold is what is charged.
+ * billed for more tokens than its letters told. Where there is no more money, the hold is what is charged.
  */
 export const coverCost = async (gateway: Gateway, task: Task, cost: Nano): Promise<void> => {
   const { call, model, hold } = task

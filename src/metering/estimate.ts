@@ -1,22 +1,33 @@
 /** Estimates for a vendor that reports nothing: bounded, marked, and linear in what was delivered. */
 import type { Call } from '../core/call.ts'
+import type { JsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import type { Usage } from '../core/usage.ts'
+import { denseSurplus } from './dense-scripts.ts'
 
-/** What has reached the caller: events with content, and characters of it. */
-export type Delivered = { readonly characters: number; readonly events: number }
+/** What has reached the caller: events with content, and letters of it, as `lettersIn` counts them. */
+export type Delivered = { readonly letters: number; readonly events: number }
 
-/** Usual text has some four bytes a token on the way in, and an estimate of output counts three characters as one. */
+/** A text in an alphabet has some four bytes a token on the way in, and an estimate of output counts three letters as one. */
 const BYTES_A_TOKEN = 4
-const CHARACTERS_A_TOKEN = 3
+const LETTERS_A_TOKEN = 3
 
-/** Output tokens as delivered: at least one an event, and one for every three characters. */
-export const deliveredTokens = ({ characters, events }: Delivered): number =>
-  Math.max(events, Math.ceil(characters / CHARACTERS_A_TOKEN))
+/** Output tokens as delivered: at least one an event, and one for every three letters. */
+export const deliveredTokens = ({ letters, events }: Delivered): number =>
+  Math.max(events, Math.ceil(letters / LETTERS_A_TOKEN))
+
+/** A stream is estimated again and again as it goes: its request is looked through once. */
+const surpluses = new WeakMap<JsonBody, number>()
+
+const surplusOf = ({ body }: Call): number => {
+  const known = surpluses.get(body) ?? denseSurplus(body.bytes)
+  surpluses.set(body, known)
+  return known
+}
 
 /** The usage to charge when the vendor gave none: never more input than the bound that was priced, nor output than the model's. */
 export const estimateUsage = (model: Model, call: Call, inputBound: number, delivered: Delivered): Usage => {
-  const text = Math.ceil(call.size.textBytes / BYTES_A_TOKEN)
+  const text = Math.ceil((call.size.textBytes + surplusOf(call)) / BYTES_A_TOKEN)
   const media = call.size.images * Math.min(model.imageTokensMax, 1_000)
   const input = Math.min(text + media, inputBound)
   if (model.kind === 'embeddings') return { input }

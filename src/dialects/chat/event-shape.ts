@@ -3,12 +3,13 @@
  * recognised and counted byte by byte, without decoding or parsing it; whatever differs otherwise is read in full.
  */
 import { isObject, type Json, parseJson } from '../../core/json-body.ts'
+import { lettersOfByte } from '../../metering/dense-scripts.ts'
 
 /** The bytes of an event before and after the text of its only choice, with the line ends. */
 export type EventShape = { readonly before: Uint8Array; readonly after: Uint8Array }
 
-/** An event of a known shape: where it ends, and how many characters it brings. */
-type KnownEvent = { readonly end: number; readonly characters: number }
+/** An event of a known shape: where it ends, and how much text it brings. */
+type KnownEvent = { readonly end: number; readonly letters: number }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -47,13 +48,12 @@ export const knownEvent = (
   { before, after }: EventShape,
 ): KnownEvent | undefined => {
   if (!standsAt(bytes, start, before)) return undefined
-  let characters = 0
+  let letters = 0
   for (let at = start + before.length; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0
-    if (byte === QUOTE) return standsAt(bytes, at, after) ? { end: at + after.length, characters } : undefined
+    if (byte === QUOTE) return standsAt(bytes, at, after) ? { end: at + after.length, letters } : undefined
     if (byte < SPACE || byte === BACKSLASH) return undefined
-    // As a text counts them: bytes that go on a character count nothing, those beyond the basic plane are two.
-    if ((byte & 0xc0) !== 0x80) characters += byte >= 0xf0 ? 2 : 1
+    letters += lettersOfByte(byte)
   }
   return undefined
 }

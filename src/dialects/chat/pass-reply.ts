@@ -3,6 +3,7 @@
  * Source of the format: OpenAI API reference, "The chat completion object" and "The embedding object".
  */
 import { isObject, type Json, type JsonBody, type JsonObject, splice } from '../../core/json-body.ts'
+import { lettersIn } from '../../metering/dense-scripts.ts'
 import { noBalance, type Told, withBill } from '../told.ts'
 import { chatUsage, saidIn } from './reply.ts'
 
@@ -13,30 +14,30 @@ export const tellChatReply = (reply: JsonBody, told: Told): Uint8Array => {
   return splice(reply, { usage: withBill(usage, told.bill), ...noBalance })
 }
 
-/** Characters of the answer's text, for the estimate when the vendor gave no usage. */
-export const chatCharacters = (reply: JsonObject): number => {
+/** Letters of the answer's text, for the estimate when the vendor gave no usage. */
+export const chatLetters = (reply: JsonObject): number => {
   if (!Array.isArray(reply.choices)) return 0
-  let characters = 0
-  for (const choice of reply.choices) if (isObject(choice)) characters += messageCharacters(choice.message)
-  return characters
+  let letters = 0
+  for (const choice of reply.choices) if (isObject(choice)) letters += messageLetters(choice.message)
+  return letters
 }
 
-/** Characters of a message or of a stream's delta: text, reasoning, refusal and tool arguments. */
-export const messageCharacters = (message: Json | undefined): number => {
+/** Letters of a message or of a stream's delta: text, reasoning, refusal and tool arguments. */
+export const messageLetters = (message: Json | undefined): number => {
   if (!isObject(message)) return 0
-  let characters = 0
+  let letters = 0
   for (const name of ['content', 'reasoning_content', 'reasoning', 'refusal'] as const) {
     const part = message[name]
-    if (typeof part === 'string') characters += part.length
-    else if (Array.isArray(part)) for (const { text } of saidIn(part)) characters += text.length
+    if (typeof part === 'string') letters += lettersIn(part)
+    else if (Array.isArray(part)) for (const { text } of saidIn(part)) letters += lettersIn(text)
   }
   if (Array.isArray(message.tool_calls))
-    for (const tool of message.tool_calls) if (isObject(tool)) characters += functionCharacters(tool.function)
-  return characters + functionCharacters(message.function_call)
+    for (const tool of message.tool_calls) if (isObject(tool)) letters += functionLetters(tool.function)
+  return letters + functionLetters(message.function_call)
 }
 
-const functionCharacters = (called: Json | undefined): number => {
+const functionLetters = (called: Json | undefined): number => {
   if (!isObject(called)) return 0
   const { name, arguments: given } = called
-  return (typeof name === 'string' ? name.length : 0) + (typeof given === 'string' ? given.length : 0)
+  return (typeof name === 'string' ? lettersIn(name) : 0) + (typeof given === 'string' ? lettersIn(given) : 0)
 }

@@ -5,11 +5,12 @@
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
+import { lettersIn } from '../../metering/dense-scripts.ts'
 import { newProgress, type Progress, type StreamRelay, type VendorEvent } from '../relay.ts'
 import type { Ending } from '../stream-writer.ts'
 import { costComment, membersSlot, withBill } from '../told.ts'
 import { contentOf, type EventShape, knownEvent, shapeOf } from './event-shape.ts'
-import { messageCharacters } from './pass-reply.ts'
+import { messageLetters } from './pass-reply.ts'
 import { chatUsage } from './reply.ts'
 
 const encoder = new TextEncoder()
@@ -33,9 +34,9 @@ export const chatRelay = (reader: UsageReader): StreamRelay => {
   let shape: EventShape | undefined
   let sought = 0
   /** From an event that brings nothing but content, in a stream that goes on. */
-  const learnShape = ({ bytes, data }: VendorEvent, value: JsonObject, characters: number): void => {
+  const learnShape = ({ bytes, data }: VendorEvent, value: JsonObject, letters: number): void => {
     const content = contentOf(value)
-    if (characters === 0 || content?.length !== characters || progress.finished) return
+    if (letters === 0 || content === undefined || lettersIn(content) !== letters || progress.finished) return
     if (sought++ < SHAPES_SOUGHT_MAX) shape = shapeOf(bytes, data, content) ?? shape
   }
   return {
@@ -43,7 +44,7 @@ export const chatRelay = (reader: UsageReader): StreamRelay => {
     skip: (bytes, start) => {
       const known = shape && knownEvent(bytes, start, shape)
       if (known === undefined) return -1
-      noteText(progress, known.characters)
+      noteText(progress, known.letters)
       return known.end
     },
     follow: (event) => {
@@ -63,11 +64,11 @@ export const chatRelay = (reader: UsageReader): StreamRelay => {
         progress.begun = true
         head = { id: value.id, created: value.created ?? 0, model: value.model ?? null }
       }
-      const seen = progress.characters
+      const seen = progress.letters
       const spoken = followChoices(progress, value.choices)
       const usage = reader.find(value)
       if (usage === undefined) {
-        learnShape(event, value, progress.characters - seen)
+        learnShape(event, value, progress.letters - seen)
         return bytes
       }
       reported = usage
@@ -80,9 +81,9 @@ export const chatRelay = (reader: UsageReader): StreamRelay => {
   }
 }
 
-const noteText = (progress: Progress, characters: number): void => {
-  if (characters === 0) return
-  progress.characters += characters
+const noteText = (progress: Progress, letters: number): void => {
+  if (letters === 0) return
+  progress.letters += letters
   progress.contentEvents++
   progress.begun = true
 }
@@ -92,7 +93,7 @@ const followChoices = (progress: Progress, choices: Json | undefined): boolean =
   if (!Array.isArray(choices) || choices.length === 0) return false
   for (const choice of choices) {
     if (!isObject(choice)) continue
-    noteText(progress, messageCharacters(choice.delta))
+    noteText(progress, messageLetters(choice.delta))
     if (typeof choice.finish_reason === 'string') progress.finished = true
   }
   return true

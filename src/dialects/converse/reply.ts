@@ -1,6 +1,7 @@
 /** Converse, answers and events → neutral form. Source of the format: Amazon Bedrock API reference, "Converse" and "ConverseStream". */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
+import { lettersIn } from '../../metering/dense-scripts.ts'
 import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import { readMessagesUsage } from '../messages/reply.ts'
 import type { Finish, Part, Piece, Reply } from '../neutral.ts'
@@ -56,9 +57,9 @@ const partOf = (block: JsonObject): Part[] => {
   ]
 }
 
-/** Characters of an answer's content. */
-export const converseCharacters = (value: JsonObject): number =>
-  JSON.stringify(objectOf(objectOf(value.output).message).content ?? []).length
+/** Letters of an answer's content. */
+export const converseLetters = (value: JsonObject): number =>
+  lettersIn(JSON.stringify(objectOf(objectOf(value.output).message).content ?? []))
 
 /** Usage counts what was cached apart, as messages do. */
 export const readConverseUsage = (raw: JsonObject): Usage | undefined =>

@@ -5,6 +5,7 @@
  */
 import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody, type JsonObject, parseJson, splice } from '../../core/json-body.ts'
+import { lettersIn } from '../../metering/dense-scripts.ts'
 import { objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
 import { costComment, noBalance } from '../told.ts'
@@ -29,15 +30,15 @@ export const passGeminiCall = (call: Call, outputBound: number | undefined): Uin
 /** The vendor's answer. This dialect has no place for a cost; the header tells it. */
 export const tellGeminiReply = (reply: JsonBody): Uint8Array => splice(reply, noBalance)
 
-/** Characters of an answer's or an event's content. */
-export const geminiCharacters = (value: JsonObject): number =>
+/** Letters of an answer's or an event's content. */
+export const geminiLetters = (value: JsonObject): number =>
   objectsOf(value.candidates)
     .flatMap((candidate) => objectsOf(objectOf(candidate.content).parts))
     .reduce(
       (sum, part) =>
         sum +
-        (textOf(part.text)?.length ?? 0) +
-        (part.functionCall === undefined ? 0 : JSON.stringify(part.functionCall).length),
+        lettersIn(textOf(part.text) ?? '') +
+        (part.functionCall === undefined ? 0 : lettersIn(JSON.stringify(part.functionCall))),
       0,
     )
 
@@ -65,9 +66,9 @@ export const geminiRelay = (framing: Framing): StreamRelay => {
       }
       progress.begun = true
       if (isObject(event.usageMetadata)) usage = event.usageMetadata
-      const characters = geminiCharacters(event)
-      if (characters > 0 || holdsPicture(event)) progress.contentEvents++
-      progress.characters += characters
+      const letters = geminiLetters(event)
+      if (letters > 0 || holdsPicture(event)) progress.contentEvents++
+      progress.letters += letters
       const ends =
         isBlocked(event) ||
         objectsOf(event.candidates).some(({ finishReason }) => typeof finishReason === 'string')

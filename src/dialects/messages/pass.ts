@@ -5,6 +5,7 @@
 import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody, type JsonObject, parseJson, splice } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
+import { lettersIn } from '../../metering/dense-scripts.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
 import { costComment, membersSlot, noBalance, type Told, withBill } from '../told.ts'
@@ -35,14 +36,14 @@ export const tellMessagesReply = (reply: JsonBody, told: Told, modelName: string
     ...noBalance,
   })
 
-/** Characters of the answer's content. */
-export const messagesCharacters = (reply: JsonObject): number =>
-  objectsOf(reply.content).reduce((sum, block) => sum + blockCharacters(block), 0)
+/** Letters of the answer's content. */
+export const messagesLetters = (reply: JsonObject): number =>
+  objectsOf(reply.content).reduce((sum, block) => sum + blockLetters(block), 0)
 
-const blockCharacters = (block: JsonObject): number => {
+const blockLetters = (block: JsonObject): number => {
   const text = textOf(block.text) ?? textOf(block.thinking) ?? textOf(block.partial_json) ?? ''
-  const called = block.input === undefined ? 0 : JSON.stringify(block.input).length
-  return text.length + called + (textOf(block.name)?.length ?? 0)
+  const called = block.input === undefined ? 0 : lettersIn(JSON.stringify(block.input))
+  return lettersIn(text) + called + lettersIn(textOf(block.name) ?? '')
 }
 
 /** The stream: all passes but the first event, which names the model, and the two that end it, which wait for the charge. */
@@ -54,9 +55,9 @@ export const messagesRelay = (modelName: string): StreamRelay => {
   const note = (raw: unknown) => {
     if (isObject(raw)) usage = merged(usage ?? {}, raw)
   }
-  const count = (characters: number) => {
-    if (characters > 0) progress.contentEvents++
-    progress.characters += characters
+  const count = (letters: number) => {
+    if (letters > 0) progress.contentEvents++
+    progress.letters += letters
   }
   /** False when the event waits for the end. */
   const passes = (event: JsonObject): boolean => {
@@ -69,10 +70,10 @@ export const messagesRelay = (modelName: string): StreamRelay => {
         open = numberOf(event.index)
         if (/^(?:redacted_)?thinking$/.test(textOf(objectOf(event.content_block).type) ?? ''))
           progress.thought = true
-        count(blockCharacters({ ...objectOf(event.content_block), input: undefined }))
+        count(blockLetters({ ...objectOf(event.content_block), input: undefined }))
         return true
       case 'content_block_delta':
-        count(blockCharacters(objectOf(event.delta)))
+        count(blockLetters(objectOf(event.delta)))
         return true
       case 'content_block_stop':
         open = undefined
