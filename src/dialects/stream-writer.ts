@@ -27,6 +27,8 @@ export type WriterContext = {
   readonly created: number
   /** The model as the caller named it. */
   readonly modelName: string
+  /** Tokens of the input as far as they can be told before the vendor has counted them. */
+  readonly estimatedInput: () => number
   /** The caller's request, for answers that repeat parts of it. */
   readonly request: JsonObject
 }

@@ -13,6 +13,7 @@ import {
 import { judgeVendorError, vendorDown } from '../routing/vendor-errors.ts'
 import { type Exchange, exchange, VendorFault } from '../transport/exchange.ts'
 import { authorized } from './authorize.ts'
+import { estimateFor } from './bill.ts'
 import { deploymentsFor } from './deployments-for.ts'
 import type { Gateway } from './gateway.ts'
 import type { Task } from './task.ts'
@@ -84,6 +85,7 @@ const formOf = (gateway: Gateway, task: Task, { setup, model }: Deployment): For
       requestId: task.trace.callId,
       created: Math.floor(gateway.clock.now() / 1000),
       modelName: task.call.modelName,
+      estimatedInput: () => estimateFor(task, { letters: 0, events: 0 }).input ?? 0,
       request: task.call.body.value,
     },
   })

@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listenWithVendors, modelOf, type ThreeVendors, vendorIds } from './harness.ts'
-import { note } from './vendors/script.ts'
+import { counts, note } from './vendors/script.ts'
 
 const folder = join(tmpdir(), 'turnpike-agent')
 const binary = join(
@@ -44,7 +44,13 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-const run = async (model: string, prompt: string): Promise<{ result?: string; is_error?: boolean }> => {
+type Told = {
+  result?: string
+  is_error?: boolean
+  usage?: { input_tokens: number; output_tokens: number }
+}
+
+const run = async (model: string, prompt: string): Promise<Told> => {
   const child = Bun.spawn(
     [
       agent ?? '',
@@ -84,11 +90,13 @@ for (const vendor of vendorIds)
     async () => {
       const notes = mkdtempSync(join(home, 'note-'))
       const before = await it.server.balance()
-      const { result, is_error } = await run(modelOf[vendor], `Make a note in ${notes}.`)
+      const { result, is_error, usage } = await run(modelOf[vendor], `Make a note in ${notes}.`)
       expect([it.memories[vendor].refused, is_error]).toEqual([[], false])
       expect(readFileSync(join(notes, 'note.txt'), 'utf8')).toBe(note)
       expect(result).toContain('The note says:')
       expect(result).toContain(note)
+      // Three answers: what the agent counts is what the vendor counted, not what the first events guessed.
+      expect(usage).toMatchObject({ input_tokens: 3 * counts.input, output_tokens: 3 * counts.output })
       expect(await it.server.balance()).toBeLessThan(before)
     },
     60_000,

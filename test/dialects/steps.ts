@@ -8,6 +8,7 @@ export const context = (request: object = {}, requestId = '019aaaaa-0000-7000-80
   requestId,
   created: 1_795_000_000,
   modelName: 'mock/small',
+  estimatedInput: () => 42,
   request: request as never,
 })
 

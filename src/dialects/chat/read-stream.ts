@@ -83,6 +83,9 @@ export const chatStreamReader = (
       started = true
       pieces.push({ type: 'start', id: textOf(event.id) ?? '', model: textOf(event.model) ?? '' })
     }
+    // Before what is said: some callers are told the input first.
+    const usage = usageOf(event)
+    if (usage !== undefined) pieces.push({ type: 'usage', usage })
     for (const choice of objectsOf(event.choices)) {
       const index = indexOf(choice)
       pieces.push(...deltaPieces(index, objectOf(choice.delta)))
@@ -95,8 +98,6 @@ export const chatStreamReader = (
           finish: finishOf(choice.finish_reason, counts.has(index)),
         })
     }
-    const usage = usageOf(event)
-    if (usage !== undefined) pieces.push({ type: 'usage', usage })
     return pieces
   }
 }

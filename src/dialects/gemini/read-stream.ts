@@ -41,9 +41,10 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
       })
     }
     if (isBlocked(event)) pieces.push({ type: 'blocked' })
-    for (const candidate of objectsOf(event.candidates)) pieces.push(...candidatePieces(candidate))
+    // Before what is said: some callers are told the input first.
     const usage = isObject(event.usageMetadata) ? readGeminiUsage(event.usageMetadata) : undefined
     if (usage !== undefined) pieces.push({ type: 'usage', usage })
+    for (const candidate of objectsOf(event.candidates)) pieces.push(...candidatePieces(candidate))
     return pieces
   }
 }

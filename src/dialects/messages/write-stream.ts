@@ -1,5 +1,6 @@
 /** Messages, steps in the neutral form → events for the caller. Source of the format: Anthropic API reference, "Streaming Messages". */
 import type { Json, JsonObject } from '../../core/json-body.ts'
+import type { Usage } from '../../core/usage.ts'
 import type { Finish, Piece } from '../neutral.ts'
 import { idWith, unsigned, writeSignature } from '../signatures.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
@@ -18,8 +19,11 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
   let finish: Finish = 'stop'
   let stopSequence: string | undefined
   let begun = false
+  let id = ''
+  /** Told by the vendor before anything was said: the first event tells it on, else an estimate. */
+  let early: Usage | undefined
 
-  const begin = (id: string): string => {
+  const begin = (): string => {
     if (begun) return ''
     begun = true
     const message = {
@@ -30,12 +34,7 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: {
-        input_tokens: 0,
-        cache_creation_input_tokens: 0,
-        cache_read_input_tokens: 0,
-        output_tokens: 0,
-      },
+      usage: { ...messagesUsage(early ?? { input: context.estimatedInput() }), output_tokens: 0 },
     }
     return messagesEvent('message_start', { message }) + messagesEvent('ping', {})
   }
@@ -49,7 +48,7 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
   }
   const start = (block: Block, content_block: JsonObject): string => {
     if (open?.kind === block.kind && open.tool === block.tool) return ''
-    const before = begin('') + close()
+    const before = begin() + close()
     open = block
     return before + messagesEvent('content_block_start', { index: ++index, content_block })
   }
@@ -61,7 +60,11 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
     if ('choice' in piece && piece.choice > 0) return ''
     switch (piece.type) {
       case 'start':
-        return begin(piece.id)
+        id = piece.id
+        return ''
+      case 'usage':
+        early ??= piece.usage
+        return ''
       case 'text':
       case 'refusal':
         return (
@@ -86,7 +89,7 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
         )
       }
       case 'image':
-        return begin('') + close() + start({ kind: 'image' }, imageBlock(piece.image)) + close()
+        return begin() + close() + start({ kind: 'image' }, imageBlock(piece.image)) + close()
       case 'arguments':
         return delta({ type: 'input_json_delta', partial_json: piece.text })
       case 'finish':
@@ -105,7 +108,7 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
       const stop_reason: Json = reasonOf(cut ? 'length' : finish)
       const told = `,"usage":${withBill(messagesUsage(usage), bill)}${membersSlot}`
       return (
-        begin('') +
+        begin() +
         close() +
         messagesEvent(
           'message_delta',
