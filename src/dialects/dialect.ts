@@ -19,6 +19,8 @@ export type CallerDialect = {
   tell(reply: JsonBody, told: Told, modelName: string): Uint8Array
   streamWriter(context: WriterContext, listed: boolean): StreamWriter
   refusal(refusal: Refusal, requestId: string): JsonObject
+  /** What an answer may hold and callers of this dialect cannot be told. */
+  readonly lacks?: readonly ('audio' | 'image')[]
 }
 
 export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse'

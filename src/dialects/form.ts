@@ -27,6 +27,8 @@ export type WholeReply = {
   readonly letters: number
   /** The prompt was blocked: there is no answer. */
   readonly blocked: boolean
+  /** What the vendor said and the caller's dialect has no place for. */
+  readonly lost: readonly string[]
   tell(told: Told): Uint8Array
 }
 
@@ -74,7 +76,7 @@ const embeddingsForm = ({ call, target, speaker }: Sides): Form => ({
     if (body === undefined || !Array.isArray(body.value.data)) return undefined
     const raw = usageFinder(speaker)(body.value)
     const usage = raw === undefined ? undefined : readUsage(raw, speaker)
-    return { usage, letters: 0, blocked: false, tell: (told) => tellChatReply(body, told) }
+    return { usage, letters: 0, blocked: false, lost: [], tell: (told) => tellChatReply(body, told) }
   },
   relay: () => {
     throw new Error('embeddings are not streamed')
@@ -94,6 +96,7 @@ const passForm = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass:
       usage: vendor.usageOf(body.value, speaker),
       letters: vendor.letters(body.value),
       blocked: false,
+      lost: [],
       tell: (told) => callerOf(call).tell(body, told, call.modelName),
     }
   },
@@ -125,6 +128,7 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
         usage: vendor.usageOf(value, speaker),
         letters: vendor.letters(value),
         blocked: reply.blocked === true,
+        lost: [...new Set([...(reply.lost ?? []), ...unsayable(reply, caller.lacks ?? [])])],
         tell: (told) =>
           caller.tell(bodyOf(written(reply, told, context, caller.writeReply)), told, context.modelName),
       }
@@ -132,10 +136,17 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
     relay: () => {
       const read = toolsInOrder(vendor.streamReader(newId, speaker))
       const writer = caller.streamWriter(context, call.listed === true)
-      return translatedRelay(byTool ? textFromToolSteps(read) : read, writer)
+      return translatedRelay(byTool ? textFromToolSteps(read) : read, writer, {
+        lacks: caller.lacks ?? [],
+        comments: call.listed !== true,
+      })
     },
   }
 }
+
+/** Kinds of parts in an answer that the caller cannot be told. */
+const unsayable = ({ choices }: Pick<Reply, 'choices'>, lacks: readonly string[]): readonly string[] =>
+  choices.flatMap(({ parts }) => parts.map(({ type }) => type)).filter((type) => lacks.includes(type))
 
 const written = (
   reply: Omit<Reply, 'usage'>,

@@ -51,6 +51,7 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
     tell: tellMessagesReply,
     streamWriter: messagesStreamWriter,
     refusal: messagesError,
+    lacks: ['audio'],
   },
   gemini: {
     readConversation: readGemini,
@@ -65,6 +66,7 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
     tell: tellChatReply,
     streamWriter: responsesStreamWriter,
     refusal: refusalBody,
+    lacks: ['audio'],
   },
 }
 

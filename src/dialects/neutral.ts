@@ -5,6 +5,7 @@
  */
 import type { Json, JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
+import type { Citation } from './citations.ts'
 import type { Signature } from './signatures.ts'
 
 /** Bytes inline (base64) or an address the vendor fetches. */
@@ -19,7 +20,7 @@ export type Image = {
   readonly detail?: string
   readonly cache?: Json
 }
-type Audio = { readonly type: 'audio'; readonly media: Media }
+export type Audio = { readonly type: 'audio'; readonly media: Media }
 export type Document = {
   readonly type: 'document'
   readonly media: Media
@@ -130,6 +131,8 @@ export type Choice = {
   readonly finish: Finish
   readonly stopSequence?: string
   readonly logprobs?: Json
+  /** In the order in which they were told. */
+  readonly citations?: readonly Citation[]
 }
 export type Reply = {
   readonly id: string
@@ -138,6 +141,8 @@ export type Reply = {
   readonly usage: Usage | undefined
   /** The prompt itself was blocked, and there is no answer. */
   readonly blocked?: boolean
+  /** What the vendor said beside and no caller can be told, by name. */
+  readonly lost?: readonly string[]
 }
 
 /** One step of a stream. Tools are numbered from 0 in each choice; a tool's arguments follow its start. */
@@ -160,6 +165,10 @@ export type Piece =
     }
   | { readonly type: 'arguments'; readonly choice: number; readonly index: number; readonly text: string }
   | { readonly type: 'image'; readonly choice: number; readonly image: Image }
+  | { readonly type: 'audio'; readonly choice: number; readonly audio: Audio }
+  | { readonly type: 'citation'; readonly choice: number; readonly citation: Citation }
+  /** Something was said that no caller can be told. */
+  | { readonly type: 'lost'; readonly name: string }
   | { readonly type: 'logprobs'; readonly choice: number; readonly logprobs: Json }
   | {
       readonly type: 'finish'

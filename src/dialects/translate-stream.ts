@@ -7,16 +7,23 @@ import type { StreamWriter } from './stream-writer.ts'
 
 const encoder = new TextEncoder()
 
+/** What the caller's dialect cannot tell, and whether its streams have comments. */
+type Caller = { readonly lacks?: readonly string[]; readonly comments: boolean }
+
 export const translatedRelay = (
   read: (data: string) => readonly Piece[],
   writer: StreamWriter,
+  { lacks = [], comments }: Caller = { comments: true },
 ): StreamRelay => {
   const progress = newProgress()
   let usage: Usage | undefined
+  const lost = new Set<string>()
   const take = (piece: Piece): string => {
     const { contentEvents, letters, unsaid } = progress
     note(progress, piece)
     if (piece.type === 'usage') usage = piece.usage
+    if (piece.type === 'lost') lost.add(piece.name)
+    if (lacks.includes(piece.type)) lost.add(piece.type)
     const text = writer.write(piece)
     progress.unsaid =
       text !== '' || piece.type === 'finish'
@@ -36,10 +43,13 @@ export const translatedRelay = (
       return text === '' ? undefined : encoder.encode(text)
     },
     usage: () => usage,
-    end: writer.end,
+    end: (ending) => `${comments && lost.size > 0 ? lostComment(lost) : ''}${writer.end(ending)}`,
     fail: writer.fail,
   }
 }
+
+/** What was not carried, as a comment that clients skip: headers have gone out long before. */
+const lostComment = (names: Iterable<string>): string => `: x-not-carried: ${[...names].join(', ')}\n\n`
 
 /** Notes what a step brings. The vendor has begun when it says more than its name. */
 const note = (progress: Progress, piece: Piece): void => {
@@ -47,6 +57,7 @@ const note = (progress: Progress, piece: Piece): void => {
     case 'start':
     case 'usage':
     case 'ping':
+    case 'lost':
       return
     case 'text':
     case 'thinking':
@@ -64,6 +75,7 @@ const note = (progress: Progress, piece: Piece): void => {
       progress.thought = true
       break
     case 'image':
+    case 'audio':
       progress.contentEvents++
       break
     case 'finish':

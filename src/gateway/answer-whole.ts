@@ -10,6 +10,7 @@ import { askVendor } from './ask-vendor.ts'
 import { balanceOf, billOf, chargedOf, detailOf, meter } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
+import { tellNotCarried } from './not-carried.ts'
 import { receiptFor } from './receipt.ts'
 import type { Task } from './task.ts'
 
@@ -50,6 +51,7 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Pro
   })
   const bill = billOf(task, metered)
   const charged = chargedOf(task, metered)
+  tellNotCarried(trace, reply.lost)
   const body = reply.tell({ usage: metered.usage, bill })
   const detail = detailOf(gateway, task, metered, 'ok', () => bodyHash(body))
   const receipt = receiptFor(gateway, task, detail, charged)

@@ -16,6 +16,7 @@ import { authorized } from './authorize.ts'
 import { estimateFor } from './bill.ts'
 import { deploymentsFor } from './deployments-for.ts'
 import type { Gateway } from './gateway.ts'
+import { tellNotCarried } from './not-carried.ts'
 import type { Task } from './task.ts'
 
 /** Thrown when the caller has gone before anything was delivered. */
@@ -123,7 +124,7 @@ const attempt = async <T>(gateway: Gateway, task: Task, it: Attempt<T>): Promise
     if (current.status >= 200 && current.status < 300) {
       const opened = await it.open(current, form, deployment)
       noteSuccess(gateway.traffic, deployment)
-      if (form.dropped.length > 0) task.trace.headers['x-not-carried'] = form.dropped.map(asToken).join(', ')
+      tellNotCarried(task.trace, form.dropped)
       return { exchange: current, opened }
     }
     return await refused(gateway, task, deployment, current)
@@ -149,9 +150,6 @@ const attempt = async <T>(gateway: Gateway, task: Task, it: Attempt<T>): Promise
     task.signal.removeEventListener('abort', abort)
   }
 }
-
-/** Member names as they may stand in a header. */
-const asToken = (name: string): string => name.replaceAll(/[^\w .-]/g, '?').slice(0, 60)
 
 const refused = async (
   gateway: Gateway,

@@ -14,6 +14,10 @@ export type Seen = {
   refusal: string
   readonly tools: { readonly id: string; readonly name: string; readonly args: unknown }[]
   readonly images: string[]
+  /** Sound, in base64. */
+  sound: string
+  /** Where it is from, and the text that is. */
+  readonly cited: { readonly url: string; readonly title: string; readonly said: string }[]
   finish: string | undefined
   usage: any
   error: any
@@ -29,6 +33,8 @@ const nothing = (): Seen => ({
   refusal: '',
   tools: [],
   images: [],
+  sound: '',
+  cited: [],
   finish: undefined,
   usage: undefined,
   error: undefined,
@@ -57,11 +63,20 @@ const eventsIn = (bytes: Uint8Array): { name: string | undefined; data: string }
     .map(({ bytes: own, data }) => ({ name: /^event: (.*)$/m.exec(decoder.decode(own))?.[1], data }))
 }
 
+/** An annotation of OpenAI's dialects, which counts characters. */
+const see = (seen: Seen, known: boolean, { url, title, start_index, end_index }: any, text: string): void => {
+  must(known && 0 <= start_index && start_index <= end_index && end_index <= text.length, `citation ${url}`)
+  seen.cited.push({ url, title, said: text.slice(start_index, end_index) })
+}
+
 const seeChatMessage = (seen: Seen, message: any): void => {
   seen.text += message.content ?? ''
   seen.thinking += message.reasoning_content ?? ''
   seen.refusal += message.refusal ?? ''
   for (const image of message.images ?? []) seen.images.push(image.image_url.url)
+  seen.sound += message.audio?.data ?? ''
+  for (const { type, url_citation } of message.annotations ?? [])
+    see(seen, type === 'url_citation', url_citation, message.content ?? '')
   for (const call of message.tool_calls ?? []) {
     must(call.type === 'function' && call.id, `a call ${JSON.stringify(call)}`)
     seen.tools.push({ id: call.id, name: call.function.name, args: argsOf(call.function.arguments) })
@@ -108,8 +123,10 @@ const chatStream = (bytes: Uint8Array): Seen => {
 const takeChatDelta = (message: any, delta: any): void => {
   for (const name of ['content', 'reasoning_content', 'refusal'])
     if (typeof delta[name] === 'string') message[name] = (message[name] ?? '') + delta[name]
-  for (const name of ['reasoning_details', 'images'])
+  for (const name of ['reasoning_details', 'images', 'annotations'])
     if (delta[name]) message[name] = [...(message[name] ?? []), ...delta[name]]
+  if (delta.audio)
+    message.audio = { ...delta.audio, data: (message.audio?.data ?? '') + (delta.audio.data ?? '') }
   for (const call of delta.tool_calls ?? []) {
     message.tool_calls ??= []
     const calls = message.tool_calls
@@ -124,6 +141,10 @@ const takeChatDelta = (message: any, delta: any): void => {
 }
 
 const seeBlock = (seen: Seen, block: any): void => {
+  for (const { type, url, title } of block.citations ?? []) {
+    must(block.type === 'text' && type === 'web_search_result_location', `a citation ${type}`)
+    seen.cited.push({ url, title, said: block.text })
+  }
   if (block.type === 'text') seen.text += block.text
   else if (block.type === 'thinking') seen.thinking += block.thinking
   else if (block.type === 'tool_use') seen.tools.push({ id: block.id, name: block.name, args: block.input })
@@ -200,11 +221,16 @@ const takeBlockDelta = (open: any, delta: any): string => {
     thinking_delta: ['thinking', 'thinking'],
     signature_delta: ['thinking', 'signature'],
     input_json_delta: ['tool_use', 'partial_json'],
+    citations_delta: ['text', 'citation'],
   }
   const place = places[delta.type]
   must(place !== undefined && open.type === place[0], `${delta.type} in ${open.type}`)
   const [, member] = place as [string, string]
   if (member === 'partial_json') return delta.partial_json
+  if (member === 'citation') {
+    open.citations = [...(open.citations ?? []), delta.citation]
+    return ''
+  }
   open[member] = (open[member] ?? '') + delta[member]
   return ''
 }
@@ -217,6 +243,7 @@ const seeParts = (seen: Seen, parts: any[]): void => {
         name: part.functionCall.name,
         args: part.functionCall.args,
       })
+    else if (part.inlineData?.mimeType.startsWith('audio/')) seen.sound += part.inlineData.data
     else if (part.inlineData)
       seen.images.push(`data:${part.inlineData.mimeType};base64,${part.inlineData.data}`)
     else if (part.thought) seen.thinking += part.text
@@ -233,6 +260,15 @@ const takeGemini = (seen: Seen, answer: any): void => {
   const candidate = answer.candidates?.find((one: any) => (one.index ?? 0) === 0)
   seeParts(seen, candidate?.content?.parts ?? [])
   if (candidate?.content) seen.turn.push(candidate.content)
+  const { groundingChunks = [], groundingSupports = [] } = candidate?.groundingMetadata ?? {}
+  for (const { segment, groundingChunkIndices } of groundingSupports) {
+    const bytes = Buffer.from(seen.text).subarray(segment.startIndex, segment.endIndex).toString()
+    must(bytes === segment.text, `a segment ${segment.text} where ${bytes} stands`)
+    for (const index of groundingChunkIndices) {
+      const { uri, title } = groundingChunks[index].web
+      seen.cited.push({ url: uri, title, said: segment.text })
+    }
+  }
   seen.finish = candidate?.finishReason ?? seen.finish
   seen.usage = answer.usageMetadata ?? seen.usage
   seen.ended = seen.finish !== undefined
@@ -256,6 +292,8 @@ const seeItem = (seen: Seen, item: any): void => {
       for (const part of item.content) {
         if (part.type === 'refusal') seen.refusal += part.refusal
         else seen.text += part.text
+        for (const annotation of part.annotations ?? [])
+          see(seen, annotation.type === 'url_citation', annotation, part.text)
       }
       break
     case 'reasoning':

@@ -91,10 +91,14 @@ export const readChat = (body: JsonObject): Conversation => {
     frequencyPenalty: numberOf(body.frequency_penalty),
     logprobs,
     user: textOf(body.user),
-    unread: [...unknownMembers(body, known), ...unreadTools(body)],
+    unread: [...unknownMembers(body, known), ...unreadTools(body), ...annotationsIn(body.messages)],
     strange: strangeOf(body.messages),
   })
 }
+
+/** On texts of earlier answers. */
+const annotationsIn = (messages: Json | undefined): readonly string[] =>
+  objectsOf(messages).some(({ annotations }) => objectsOf(annotations).length > 0) ? ['annotations'] : []
 
 const unreadTools = (body: JsonObject): readonly string[] => {
   const others = objectsOf(body.tools).filter((tool) => !isObject(tool.function))

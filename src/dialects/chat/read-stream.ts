@@ -4,6 +4,7 @@ import type { Usage } from '../../core/usage.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
 import type { Piece } from '../neutral.ts'
 import { splitId } from '../signatures.ts'
+import { readAnnotations, readSources } from './annotations.ts'
 import { finishOf, imagesOf, indexOf, saidIn, thoughtsOf } from './reply.ts'
 
 /** Makes a reader for one stream; `usageOf` finds the vendor's usage in an event. */
@@ -17,6 +18,9 @@ export const chatStreamReader = (
   /** For each choice: the tool each of the vendor's numbers stands for now. */
   const tools = new Map<string, { index: number; id: string; text: string }>()
   const counts = new Map<number, number>()
+  /** The length of what the first choice said, and the sources listed beside it. */
+  let length = 0
+  let sources: JsonObject = {}
 
   const toolPieces = (choice: number, call: JsonObject): Piece[] => {
     const called = objectOf(call.function)
@@ -62,7 +66,13 @@ export const chatStreamReader = (
       }
     }
     const thoughts = pieces.length
-    for (const { type, text } of saidIn(delta.content)) pieces.push({ type, choice, text })
+    for (const { type, text } of saidIn(delta.content)) {
+      pieces.push({ type, choice, text })
+      if (type === 'text' && choice === 0) length += text.length
+    }
+    const { citations, lost } = readAnnotations(delta.annotations)
+    for (const citation of citations) pieces.push({ type: 'citation', choice, citation })
+    if (lost) pieces.push({ type: 'lost', name: 'citations' })
     for (const image of imagesOf(delta.images)) pieces.push({ type: 'image', choice, image })
     const declined = textOf(delta.refusal) ?? ''
     if (declined !== '') pieces.push({ type: 'refusal', choice, text: declined })
@@ -91,6 +101,10 @@ export const chatStreamReader = (
       pieces.push(...deltaPieces(index, objectOf(choice.delta)))
       if (isObject(choice.logprobs))
         pieces.push({ type: 'logprobs', choice: index, logprobs: choice.logprobs })
+      if (Array.isArray(event.citations)) sources = event
+      if (typeof choice.finish_reason === 'string' && index === 0)
+        for (const citation of readSources(sources, length))
+          pieces.push({ type: 'citation', choice: 0, citation })
       if (typeof choice.finish_reason === 'string')
         pieces.push({
           type: 'finish',

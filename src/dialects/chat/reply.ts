@@ -1,10 +1,12 @@
 /** Chat completions, whole answers ⇄ neutral form. Source of the format: OpenAI API reference, "The chat completion object". */
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { textIn } from '../citations.ts'
 import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import { addressOf, mediaAt } from '../media.ts'
-import type { Choice, Finish, Image, Part, Reply, Text, Thinking } from '../neutral.ts'
+import type { Audio, Choice, Finish, Image, Part, Reply, Text, Thinking } from '../neutral.ts'
 import { idWith, readSignature, splitId, writeSignature } from '../signatures.ts'
+import { annotationOf, readAnnotations, readSources } from './annotations.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
   stop: 'stop',
@@ -29,14 +31,18 @@ export const reasonOf = (finish: Finish): string => (finish === 'stop_sequence' 
 /** Reads a vendor's answer; undefined when it is none. `newId` makes ids for calls that came without one. */
 export const readChatReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.choices)) return undefined
+  const lost = objectsOf(value.choices).some(
+    ({ message }) => readAnnotations(objectOf(message).annotations).lost,
+  )
   return {
     id: textOf(value.id) ?? '',
     model: textOf(value.model) ?? '',
-    choices: objectsOf(value.choices).map((choice) => choiceOf(choice, newId)),
+    choices: objectsOf(value.choices).map((choice) => choiceOf(choice, value, newId)),
+    ...(lost ? { lost: ['citations'] } : {}),
   }
 }
 
-const choiceOf = (choice: JsonObject, newId: () => string): Choice => {
+const choiceOf = (choice: JsonObject, answer: JsonObject, newId: () => string): Choice => {
   const message = objectOf(choice.message)
   const parts: Part[] = [...thoughtsOf(message), ...saidIn(message.content), ...imagesOf(message.images)]
   if (typeof message.refusal === 'string' && message.refusal !== '')
@@ -52,8 +58,13 @@ const choiceOf = (choice: JsonObject, newId: () => string): Choice => {
       arguments: textOf(called.arguments) || '{}',
     })
   }
+  const citations = [
+    ...readAnnotations(message.annotations).citations,
+    ...readSources(answer, textIn(parts).length),
+  ]
   return present({
     parts,
+    citations: citations.length === 0 ? undefined : citations,
     finish: finishOf(choice.finish_reason, calls.length > 0),
     logprobs: choice.logprobs ?? undefined,
   })
@@ -110,20 +121,21 @@ export const writeChatReply = (reply: Reply, created: number): JsonObject => ({
   model: reply.model,
   choices: reply.choices.map((choice, index) => ({
     index,
-    message: messageOf(choice.parts),
+    message: messageOf(choice, reply.id, created),
     logprobs: choice.logprobs ?? null,
     finish_reason: reasonOf(choice.finish),
   })),
   usage: chatUsage(reply.usage ?? {}),
 })
 
-const messageOf = (parts: readonly Part[]): JsonObject => {
+const messageOf = ({ parts, citations = [] }: Choice, id: string, created: number): JsonObject => {
   const texts = parts.filter((part) => part.type === 'text').map(({ text }) => text)
   const images = parts.filter((part) => part.type === 'image')
   const thoughts = parts.filter((part) => part.type === 'thinking')
   const thought = thoughts.map(({ text }) => text).join('')
   const details = thoughts.some(({ signature }) => signature !== undefined) ? thoughts.map(detailOf) : []
   const calls = parts.filter((part) => part.type === 'tool_call')
+  const sound = parts.filter((part) => part.type === 'audio')
   return present({
     role: 'assistant',
     content: texts.length === 0 ? null : texts.join(''),
@@ -137,6 +149,8 @@ const messageOf = (parts: readonly Part[]): JsonObject => {
             type: 'image_url',
             image_url: { url: addressOf(media) },
           })),
+    audio: sound.length === 0 ? undefined : audioOf(sound, id, created),
+    annotations: citations.length === 0 ? undefined : citations.map(annotationOf),
     tool_calls:
       calls.length === 0
         ? undefined
@@ -147,6 +161,17 @@ const messageOf = (parts: readonly Part[]): JsonObject => {
           })),
   })
 }
+
+/** Sound as one piece. Nothing is kept here, so it can be referred to no longer than it takes to make it. */
+const audioOf = (sound: readonly Audio[], id: string, created: number): JsonObject => ({
+  id: `audio_${id}`,
+  data: Buffer.concat(sound.map((part) => Buffer.from(soundIn(part), 'base64'))).toString('base64'),
+  expires_at: created,
+  transcript: '',
+})
+
+/** Sound in base64. */
+export const soundIn = ({ media }: Audio): string => ('data' in media ? media.data : '')
 
 /** One entry of `reasoning_details`: what a client sends back so that the vendor knows its own thought again. */
 export const detailOf = (thinking: Thinking): JsonObject => {

@@ -5,7 +5,8 @@ import type { Finish, Piece } from '../neutral.ts'
 import { idWith } from '../signatures.ts'
 import type { Ending, StreamWriter, WriterContext } from '../stream-writer.ts'
 import { costComment, membersSlot, withBill } from '../told.ts'
-import { chatUsage, detailOf, reasonOf } from './reply.ts'
+import { annotationOf } from './annotations.ts'
+import { chatUsage, detailOf, reasonOf, soundIn } from './reply.ts'
 
 export const chatStreamWriter = (context: WriterContext): StreamWriter => {
   let head: JsonObject = headOf(context.requestId, context.modelName, context.created)
@@ -45,6 +46,8 @@ export const chatStreamWriter = (context: WriterContext): StreamWriter => {
       if (piece.type === 'finish') finishes.set(piece.choice, piece.finish)
       if (piece.type === 'logprobs')
         return chunk([{ index: piece.choice, delta: {}, logprobs: piece.logprobs, finish_reason: null }])
+      if (piece.type === 'audio')
+        return delta(piece.choice, { audio: { id: `audio_${head.id}`, data: soundIn(piece.audio) } })
       const content = piece.type === 'signature' ? signed(piece) : contentOf(piece)
       if (piece.type === 'thinking') thoughtOf(piece.choice).text += piece.text
       return content === undefined || !('choice' in piece) ? '' : delta(piece.choice, content)
@@ -85,6 +88,8 @@ const contentOf = (piece: Piece): JsonObject | undefined => {
       return { refusal: piece.text }
     case 'image':
       return { images: [{ type: 'image_url', image_url: { url: addressOf(piece.image.media) } }] }
+    case 'citation':
+      return { annotations: [annotationOf(piece.citation)] }
     case 'tool':
       return {
         tool_calls: [

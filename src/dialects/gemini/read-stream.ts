@@ -1,13 +1,23 @@
 /** Generate content, a vendor's events → steps in the neutral form. Source of the format: Gemini API reference, "models.streamGenerateContent". */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
-import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
+import { textIn } from '../citations.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import type { Part, Piece } from '../neutral.ts'
-import { finishOf, isBlocked, logprobsOf, readGeminiUsage, readPart } from './reply.ts'
+import { readGrounding } from './grounding.ts'
+import { finishOf, isBlocked, logprobsOf, lostPart, readGeminiUsage, readPart } from './reply.ts'
 
 /** Makes a reader for one stream. Usage stands on every event and grows; the last one counts. */
 export const geminiStreamReader = (newId: () => string): ((data: string) => readonly Piece[]) => {
   let started = false
   const tools = new Map<number, number>()
+  /** What each candidate has said, and the latest it told of its sources. */
+  const texts = new Map<number, string>()
+  const sources = new Map<number, JsonObject>()
+  const cited = (choice: number): Piece[] => {
+    const { citations, lost } = readGrounding(sources.get(choice) ?? {}, texts.get(choice) ?? '')
+    const told = citations.map((citation): Piece => ({ type: 'citation', choice, citation }))
+    return lost ? [...told, { type: 'lost', name: 'citations' }] : told
+  }
 
   const candidatePieces = (candidate: JsonObject): Piece[] => {
     const choice = numberOf(candidate.index) ?? 0
@@ -20,10 +30,19 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
       const tool: Piece = { ...call, type: 'tool', choice, index }
       return [tool, { type: 'arguments' as const, choice, index, text }]
     })
+    texts.set(choice, (texts.get(choice) ?? '') + textIn(parts))
+    if (candidate.groundingMetadata ?? candidate.citationMetadata)
+      sources.set(choice, { ...sources.get(choice), ...sourcesIn(candidate) })
+    for (const name of objectsOf(objectOf(candidate.content).parts).flatMap(lostPart))
+      pieces.push({ type: 'lost', name })
     const logprobs = logprobsOf(candidate.logprobsResult)
     if (logprobs !== undefined) pieces.push({ type: 'logprobs', choice, logprobs })
     if (typeof candidate.finishReason === 'string')
-      pieces.push({ type: 'finish', choice, finish: finishOf(candidate.finishReason, tools.has(choice)) })
+      pieces.push(...cited(choice), {
+        type: 'finish',
+        choice,
+        finish: finishOf(candidate.finishReason, tools.has(choice)),
+      })
     return pieces
   }
 
@@ -49,12 +68,17 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
   }
 }
 
+const sourcesIn = ({ groundingMetadata, citationMetadata }: JsonObject): JsonObject =>
+  present({ groundingMetadata, citationMetadata })
+
 const piecesOf = (part: Part, choice: number): Piece[] => {
   switch (part.type) {
     case 'text':
       return [{ type: 'text', choice, text: part.text }]
     case 'image':
       return [{ type: 'image', choice, image: part }]
+    case 'audio':
+      return [{ type: 'audio', choice, audio: part }]
     case 'thinking': {
       const { text, signature, redacted } = part
       const said: Piece[] = text === '' ? [] : [{ type: 'thinking', choice, text }]

@@ -1,6 +1,7 @@
 /** Generate content, whole answers ⇄ neutral form, and their usage. Source of the format: Gemini API reference, "GenerateContentResponse". */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { textIn } from '../citations.ts'
 import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
 import type { Choice, Finish, Part, Reply, Thinking } from '../neutral.ts'
@@ -12,6 +13,7 @@ import {
   writeHidden,
   writeSignature,
 } from '../signatures.ts'
+import { groundingOf, readGrounding } from './grounding.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
   STOP: 'stop',
@@ -55,14 +57,32 @@ export const readGeminiReply = (value: JsonObject, newId: () => string): Omit<Re
     id: textOf(value.responseId) ?? '',
     model: textOf(value.modelVersion) ?? '',
     choices: objectsOf(value.candidates).map((candidate) => choiceOf(candidate, newId)),
+    ...lostIn(objectsOf(value.candidates)),
     ...(isBlocked(value) ? { blocked: true } : {}),
   }
 }
 
+const partsIn = (candidate: JsonObject): readonly JsonObject[] => objectsOf(objectOf(candidate.content).parts)
+
+/** What of the candidates no caller can be told. */
+const lostIn = (candidates: readonly JsonObject[]): { readonly lost?: readonly string[] } => {
+  const cited = candidates.some((candidate) => readGrounding(candidate, '').lost)
+  const names = [...(cited ? ['citations'] : []), ...candidates.flatMap(partsIn).flatMap(lostPart)]
+  return names.length === 0 ? {} : { lost: names }
+}
+
+/** Media of an answer that is neither picture nor sound. */
+export const lostPart = (part: JsonObject): readonly string[] => {
+  const { data, mimeType } = objectOf(part.inlineData)
+  return typeof data !== 'string' || /^(?:image|audio)\//.test(textOf(mimeType) ?? 'image/') ? [] : ['media']
+}
+
 const choiceOf = (candidate: JsonObject, newId: () => string): Choice => {
-  const parts = joined(objectsOf(objectOf(candidate.content).parts).flatMap((part) => readPart(part, newId)))
+  const parts = joined(partsIn(candidate).flatMap((part) => readPart(part, newId)))
+  const { citations } = readGrounding(candidate, textIn(parts))
   return present({
     parts,
+    citations: citations.length === 0 ? undefined : citations,
     finish: finishOf(
       candidate.finishReason,
       parts.some(({ type }) => type === 'tool_call'),
@@ -107,10 +127,11 @@ export const readPart = (part: JsonObject, newId: () => string): Part[] => {
       },
     ]
   const inline = objectOf(part.inlineData)
-  if (typeof inline.data === 'string')
-    return [
-      { type: 'image', media: { mediaType: textOf(inline.mimeType) ?? 'image/png', data: inline.data } },
-    ]
+  if (typeof inline.data === 'string') {
+    const media = { mediaType: textOf(inline.mimeType) ?? 'image/png', data: inline.data }
+    if (media.mediaType.startsWith('audio/')) return [{ type: 'audio', media }]
+    return media.mediaType.startsWith('image/') ? [{ type: 'image', media }] : []
+  }
   return sayingOf(part, written)
 }
 
@@ -179,6 +200,7 @@ export const writeGeminiReply = (reply: Reply): JsonObject => ({
       finishReason: reasonOf(choice.finish),
       index,
       logprobsResult: logprobsResult(choice.logprobs),
+      ...groundingOf(choice.citations ?? [], textIn(choice.parts)),
     }),
   ),
   usageMetadata: geminiUsage(reply.usage ?? {}),
@@ -195,6 +217,10 @@ export const writePart = (part: Part): JsonObject[] => {
     case 'image':
       return 'url' in part.media
         ? [{ fileData: { mimeType: mediaTypeOf(part.media, 'image/png'), fileUri: part.media.url } }]
+        : [{ inlineData: { mimeType: part.media.mediaType, data: part.media.data } }]
+    case 'audio':
+      return 'url' in part.media
+        ? []
         : [{ inlineData: { mimeType: part.media.mediaType, data: part.media.data } }]
     case 'thinking':
       return [thoughtPart(part)]

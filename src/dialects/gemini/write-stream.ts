@@ -3,11 +3,13 @@
  * Source of the format: Gemini API reference, "models.streamGenerateContent".
  */
 import type { JsonObject } from '../../core/json-body.ts'
+import type { Citation } from '../citations.ts'
 import { present } from '../json-members.ts'
 import type { Finish, Part, Piece, ToolCall } from '../neutral.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
 import { costComment } from '../told.ts'
 import { geminiError } from './error.ts'
+import { groundingOf } from './grounding.ts'
 import { geminiUsage, logprobsResult, reasonOf, writePart } from './reply.ts'
 
 /** How the answers of a stream follow each other. */
@@ -42,6 +44,9 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
   const finishes = new Map<number, Finish>()
   /** The call each choice is telling: it is told whole, so its arguments are gathered until the next step. */
   const calls = new Map<number, ToolCall>()
+  /** What each choice has said and cites: the last event tells its places in the text. */
+  const texts = new Map<number, string>()
+  const citations = new Map<number, readonly Citation[]>()
 
   const say = (choice: number, part: Part): string => {
     const candidates = [{ content: { role: 'model', parts: writePart(part) }, index: choice }]
@@ -57,7 +62,14 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
       case 'start':
         head = { modelVersion: piece.model || context.modelName, responseId: piece.id || context.requestId }
         return ''
+      case 'citation':
+        citations.set(piece.choice, [...(citations.get(piece.choice) ?? []), piece.citation])
+        return ''
+      case 'audio':
+        return flush(piece.choice) + say(piece.choice, piece.audio)
       case 'text':
+        texts.set(piece.choice, (texts.get(piece.choice) ?? '') + piece.text)
+        return flush(piece.choice) + say(piece.choice, { type: 'text', text: piece.text })
       case 'thinking':
       case 'refusal':
         return flush(piece.choice) + say(piece.choice, { type: piece.type, text: piece.text })
@@ -100,6 +112,7 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
         content: { role: 'model', parts: [{ text: '' }] },
         finishReason: reasonOf(finish),
         index,
+        ...groundingOf(citations.get(index) ?? [], texts.get(index) ?? ''),
       }))
       const last = JSON.stringify({ candidates, usageMetadata: geminiUsage(usage), ...head })
       // The client library throws unless the last thing is an event: the comment stands before it.

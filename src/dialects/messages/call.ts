@@ -131,6 +131,7 @@ const holdsForeign = (message: JsonObject): boolean =>
       // A thought of a vendor that signs none.
       (block.type === 'thinking' && !block.signature) ||
       isForeign(block.data) ||
+      objectsOf(block.citations).some((one) => isForeign(one.encrypted_index)) ||
       hasSignature(block.id) ||
       hasSignature(block.tool_use_id),
   )

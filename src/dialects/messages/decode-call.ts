@@ -84,9 +84,12 @@ export const readMessages = (body: JsonObject): Conversation => {
   })
 }
 
+/** Asked for, or on texts of earlier answers. */
 const asksCitations = (body: JsonObject): boolean =>
   objectsOf(body.messages).some((message) =>
-    objectsOf(message.content).some((block) => objectOf(block.citations).enabled === true),
+    objectsOf(message.content).some(
+      ({ citations }) => objectOf(citations).enabled === true || objectsOf(citations).length > 0,
+    ),
   )
 
 /** What the vendor runs or has stored itself. */

@@ -1,8 +1,9 @@
 /** Messages, a vendor's events → steps in the neutral form. Source of the format: Anthropic API reference, "Streaming Messages". */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
-import { numberOf, objectOf, textOf } from '../json-members.ts'
+import { listOf, numberOf, objectOf, textOf } from '../json-members.ts'
 import type { Piece } from '../neutral.ts'
 import { readSignature, signed, splitId } from '../signatures.ts'
+import { readCitations } from './citations.ts'
 import { finishOf, readMessagesUsage } from './reply.ts'
 
 type Reading = {
@@ -10,13 +11,25 @@ type Reading = {
   tools: number
   /** The tool of each open block, and what to say of its arguments if nothing is streamed of them. */
   readonly toolOf: Map<number, { readonly index: number; rest: string }>
+  /** Length of all text so far, where the open text block began in it, and the block's citations. */
+  length: number
+  from: number
+  cited: Json[]
   /** The id of the message that has begun. */
   message: string | undefined
 }
 
 /** Makes a reader for one stream. Usage grows over the stream: the last counts replace those before. */
 export const messagesStreamReader = (): ((data: string) => readonly Piece[]) => {
-  const reading: Reading = { usage: {}, tools: 0, toolOf: new Map(), message: undefined }
+  const reading: Reading = {
+    usage: {},
+    tools: 0,
+    toolOf: new Map(),
+    length: 0,
+    from: 0,
+    cited: [],
+    message: undefined,
+  }
   return (data) => {
     const event = data === '' ? undefined : parseJson(data)
     return isObject(event) ? eventPieces(reading, event, numberOf(event.index) ?? 0) : []
@@ -31,16 +44,18 @@ const eventPieces = (reading: Reading, event: JsonObject, at: number): Piece[] =
       return blockPieces(reading, at, objectOf(event.content_block))
     case 'content_block_delta': {
       const tool = reading.toolOf.get(at)
-      const pieces = deltaPieces(objectOf(event.delta), tool?.index)
+      const delta = objectOf(event.delta)
+      const pieces = deltaPieces(delta, tool?.index)
+      reading.length += delta.type === 'text_delta' ? (textOf(delta.text)?.length ?? 0) : 0
+      if (delta.type === 'citations_delta') reading.cited.push(delta.citation ?? null)
       if (tool !== undefined && pieces.length > 0) tool.rest = ''
       return pieces
     }
     case 'content_block_stop': {
       const tool = reading.toolOf.get(at)
       reading.toolOf.delete(at)
-      return tool === undefined || tool.rest === ''
-        ? []
-        : [{ type: 'arguments', choice: 0, index: tool.index, text: tool.rest }]
+      if (tool === undefined) return citedPieces(reading)
+      return tool.rest === '' ? [] : [{ type: 'arguments', choice: 0, index: tool.index, text: tool.rest }]
     }
     case 'message_delta':
       return [...finishPieces(objectOf(event.delta)), ...usagePieces(reading, event.usage)]
@@ -82,9 +97,19 @@ const finishPieces = (delta: JsonObject): Piece[] => {
   return [{ type: 'finish', choice: 0, finish, ...(stopSequence === undefined ? {} : { stopSequence }) }]
 }
 
+/** A block's citations are of all its text: they are told when it ends. */
+const citedPieces = (reading: Reading): Piece[] => {
+  const { citations, lost } = readCitations(reading.cited, reading.from, reading.length)
+  const told = citations.map((citation): Piece => ({ type: 'citation', choice: 0, citation }))
+  return lost ? [...told, { type: 'lost', name: 'citations' }] : told
+}
+
 const blockPieces = (reading: Reading, at: number, block: JsonObject): Piece[] => {
+  reading.from = reading.length
+  reading.cited = [...listOf(block.citations)]
   switch (block.type) {
     case 'text':
+      reading.length += textOf(block.text)?.length ?? 0
       return said('text', textOf(block.text))
     case 'thinking':
       return said('thinking', textOf(block.thinking))

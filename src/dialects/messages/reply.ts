@@ -1,9 +1,11 @@
 /** Messages, whole answers ⇄ neutral form, and their usage. Source of the format: Anthropic API reference, "The Message object". */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
+import { type Citation, type Cited, citationsByText } from '../citations.ts'
 import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import type { Finish, Image, Part, Reply } from '../neutral.ts'
 import { idWith, readSignature, signed, splitId, unsigned, writeSignature } from '../signatures.ts'
+import { citationOf, readCitations } from './citations.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
   end_turn: 'stop',
@@ -28,17 +30,30 @@ export const reasonOf = (finish: Finish): string => reasons[finish]
 export const readMessagesReply = (value: JsonObject): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.content)) return undefined
   const stopSequence = textOf(value.stop_sequence)
+  const { citations, lost } = citedIn(objectsOf(value.content))
   return {
     id: textOf(value.id) ?? '',
     model: textOf(value.model) ?? '',
+    ...(lost ? { lost: ['citations'] } : {}),
     choices: [
       present({
         parts: objectsOf(value.content).flatMap(saidOf),
+        citations: citations.length === 0 ? undefined : citations,
         finish: finishOf(value.stop_reason),
         stopSequence,
       }),
     ],
   }
+}
+
+const citedIn = (blocks: readonly JsonObject[]): Cited => {
+  let start = 0
+  const cited = blocks.map((block) => {
+    const from = start
+    if (block.type === 'text') start += textOf(block.text)?.length ?? 0
+    return readCitations(block.citations, from, start)
+  })
+  return { citations: cited.flatMap(({ citations }) => citations), lost: cited.some(({ lost }) => lost) }
 }
 
 /** A block that a model writes. */
@@ -80,23 +95,24 @@ export const saidOf = (block: JsonObject): Part[] => {
 /** Writes an answer in this dialect. */
 export const writeMessagesReply = (reply: Reply): JsonObject => {
   const [choice] = reply.choices
+  const cited = citationsByText(choice?.parts ?? [], choice?.citations ?? [])
   return {
     id: reply.id,
     type: 'message',
     role: 'assistant',
     model: reply.model,
-    content: (choice?.parts ?? []).flatMap(blockOf),
+    content: (choice?.parts ?? []).flatMap((part) => blockOf(part, cited.get(part))),
     stop_reason: reasonOf(choice?.finish ?? 'stop'),
     stop_sequence: choice?.stopSequence ?? null,
     usage: messagesUsage(reply.usage ?? {}),
   }
 }
 
-const blockOf = (part: Part): JsonObject[] => {
+const blockOf = (part: Part, cited: readonly Citation[] | undefined): JsonObject[] => {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return [{ type: 'text', text: part.text, citations: null }]
+      return [{ type: 'text', text: part.text, citations: cited?.map(citationOf) ?? null }]
     case 'thinking':
       return [thoughtBlock(part)]
     case 'image':

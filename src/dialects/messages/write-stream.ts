@@ -5,6 +5,7 @@ import type { Finish, Piece } from '../neutral.ts'
 import { idWith, unsigned, writeSignature } from '../signatures.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
 import { costComment, membersSlot, withBill } from '../told.ts'
+import { citationOf } from './citations.ts'
 import { errorTypeOf } from './error.ts'
 import { imageBlock, messagesUsage, reasonOf } from './reply.ts'
 
@@ -90,6 +91,11 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
       }
       case 'image':
         return begin() + close() + start({ kind: 'image' }, imageBlock(piece.image)) + close()
+      case 'citation':
+        return (
+          start({ kind: 'text' }, { type: 'text', text: '' }) +
+          delta({ type: 'citations_delta', citation: citationOf(piece.citation) })
+        )
       case 'arguments':
         return delta({ type: 'input_json_delta', partial_json: piece.text })
       case 'finish':

@@ -77,11 +77,19 @@ export const readResponses = (body: JsonObject): Conversation => {
     user: textOf(body.user),
     unread: [
       ...unknownMembers(body, known).filter((name) => name !== 'store'),
-      ...[hosted, notStored, noLogprobs, noThoughts, noChoice].flat(),
+      ...[hosted, notStored, noLogprobs, noThoughts, noChoice, annotationsIn(body.input)].flat(),
     ],
     strange: strangeOf(body.input),
   })
 }
+
+/** On texts of earlier answers. */
+const annotationsIn = (input: Json | undefined): readonly string[] =>
+  objectsOf(input).some(({ content }) =>
+    objectsOf(content).some(({ annotations }) => objectsOf(annotations).length > 0),
+  )
+    ? ['annotations']
+    : []
 
 const itemTypes = new Set<Json | undefined>([
   undefined,

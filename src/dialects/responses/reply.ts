@@ -1,9 +1,10 @@
 /** Responses, neutral form → answer. Source of the format: OpenAI API reference, "The response object". */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { type Citation, citationsByText } from '../citations.ts'
 import { objectOf, present, textOf } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
-import type { Finish, Image, Part, Reply, Thinking, ToolCall } from '../neutral.ts'
+import type { Choice, Finish, Image, Part, Reply, Thinking, ToolCall } from '../neutral.ts'
 import { idWith } from '../signatures.ts'
 import type { WriterContext } from '../stream-writer.ts'
 import { customTools } from './decode-call.ts'
@@ -60,7 +61,7 @@ export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonO
   const [choice] = reply.choices
   const finish = choice?.finish ?? 'stop'
   const id = responseId(reply.id)
-  const items = itemsOf(choice?.parts ?? [], id, customTools(context.request))
+  const items = itemsOf(choice, id, customTools(context.request))
   return {
     ...responseObject(context, { id, model: reply.model, status: statusOf(finish), finish }, items),
     usage: responsesUsage(reply.usage ?? {}),
@@ -68,14 +69,27 @@ export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonO
 }
 
 /** The items of an answer: neighbours of one kind are one item. */
-const itemsOf = (parts: readonly Part[], id: string, custom: ReadonlySet<string>): readonly JsonObject[] => {
+const itemsOf = (
+  choice: Choice | undefined,
+  id: string,
+  custom: ReadonlySet<string>,
+): readonly JsonObject[] => {
+  const parts = choice?.parts ?? []
+  const cited = citationsByText(parts, choice?.citations ?? [])
   const items: JsonObject[] = []
   let thoughts: Thinking[] = []
   let texts: Part[] = []
   const close = () => {
     const itemId = `${id.slice('resp_'.length)}_${items.length}`
     if (thoughts.length > 0) items.push(reasoningItem(`rs_${itemId}`, thoughts))
-    if (texts.length > 0) items.push(messageItem(`msg_${itemId}`, texts.map(contentOf), 'completed'))
+    if (texts.length > 0)
+      items.push(
+        messageItem(
+          `msg_${itemId}`,
+          texts.map((part) => contentOf(part, cited.get(part) ?? [])),
+          'completed',
+        ),
+      )
     thoughts = []
     texts = []
   }
@@ -98,10 +112,26 @@ const itemsOf = (parts: readonly Part[], id: string, custom: ReadonlySet<string>
   return items
 }
 
-const contentOf = (part: Part): JsonObject =>
+const contentOf = (part: Part, cited: readonly Citation[]): JsonObject =>
   part.type === 'refusal'
     ? { type: 'refusal', refusal: part.text }
-    : { type: 'output_text', text: part.type === 'text' ? part.text : '', annotations: [], logprobs: [] }
+    : textContent(part.type === 'text' ? part.text : '', cited)
+
+export const textContent = (text: string, cited: readonly Citation[]): JsonObject => ({
+  type: 'output_text',
+  text,
+  annotations: cited.map(annotationOf),
+  logprobs: [],
+})
+
+/** Where a text has something from. */
+export const annotationOf = ({ url, title, from, to }: Citation): JsonObject => ({
+  type: 'url_citation',
+  url,
+  title: title ?? url,
+  start_index: from,
+  end_index: to,
+})
 
 type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 

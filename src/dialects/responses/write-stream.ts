@@ -1,11 +1,13 @@
 /** Responses, steps in the neutral form → events for the caller. Source of the format: OpenAI API reference, "Streaming events". */
 import type { JsonObject } from '../../core/json-body.ts'
+import type { Citation } from '../citations.ts'
 import { present } from '../json-members.ts'
 import type { Finish, Image, Piece, Thinking, ToolCall } from '../neutral.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
 import { costComment, membersSlot, withBill } from '../told.ts'
 import { customTools } from './decode-call.ts'
 import {
+  annotationOf,
   callItem,
   imageItem,
   messageItem,
@@ -15,11 +17,18 @@ import {
   responsesUsage,
   type Status,
   statusOf,
+  textContent,
 } from './reply.ts'
 
 /** The item that is being said, gathered for the event that ends it. */
 type Open =
-  | { readonly kind: 'message'; readonly declines: boolean; text: string }
+  | {
+      readonly kind: 'message'
+      readonly declines: boolean
+      text: string
+      cited: Citation[]
+      readonly from: number
+    }
   | { readonly kind: 'reasoning'; thoughts: Thinking[] }
   | { readonly kind: 'call'; call: ToolCall }
 
@@ -33,6 +42,8 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
   let sequence = 0
   let begun = false
   let open: Open | undefined
+  /** Length of all text so far: places in it count from its start, and in a message from the message's. */
+  let length = 0
   let finish: Finish = 'stop'
 
   const event = (type: string, members: JsonObject, more = ''): string =>
@@ -63,7 +74,7 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
   }
   const startMessage = (declines: boolean): string => {
     if (open?.kind === 'message' && open.declines === declines) return ''
-    const next: Open = { kind: 'message', declines, text: '' }
+    const next: Open = { kind: 'message', declines, text: '', cited: [], from: length }
     const before = begin() + close()
     return (
       before +
@@ -98,6 +109,25 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
     )
   }
 
+  const cite = (citation: Citation): string => {
+    const start = startMessage(false)
+    if (open?.kind !== 'message') return start
+    const { from, text, cited } = open
+    const place = (at: number) => Math.min(Math.max(at - from, 0), text.length)
+    const own = { ...citation, from: place(citation.from), to: place(citation.to) }
+    const annotation_index = cited.push(own) - 1
+    const annotation = annotationOf(own)
+    return (
+      start +
+      event('response.output_text.annotation.added', {
+        ...at('message'),
+        content_index: 0,
+        annotation_index,
+        annotation,
+      })
+    )
+  }
+
   const write = (piece: Piece): string => {
     // There is one answer here; others were not asked for.
     if ('choice' in piece && piece.choice > 0) return ''
@@ -111,6 +141,7 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
         const declines = piece.type === 'refusal'
         const start = startMessage(declines)
         if (open?.kind === 'message') open.text += piece.text
+        if (!declines) length += piece.text.length
         const name = declines ? 'response.refusal.delta' : 'response.output_text.delta'
         const logprobs = declines ? {} : { logprobs: [] }
         return start + event(name, { ...at('message'), content_index: 0, delta: piece.text, ...logprobs })
@@ -134,6 +165,8 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
       }
       case 'image':
         return picture(piece.image)
+      case 'citation':
+        return cite(piece.citation)
       case 'tool': {
         const { id: callId, name, signature } = piece
         const call = present({ type: 'tool_call' as const, id: callId, name, arguments: '', signature })
@@ -191,8 +224,8 @@ const signThought = (thoughts: Thinking[], { signature, redacted }: Piece & { ty
   else thoughts.push({ type: 'thinking', text: '', signature, ...(redacted === true ? { redacted } : {}) })
 }
 
-const partOf = ({ declines, text }: Open & { kind: 'message' }): JsonObject =>
-  declines ? { type: 'refusal', refusal: text } : { type: 'output_text', text, annotations: [], logprobs: [] }
+const partOf = ({ declines, text, cited }: Open & { kind: 'message' }): JsonObject =>
+  declines ? { type: 'refusal', refusal: text } : textContent(text, cited)
 
 type Closing = {
   readonly at: JsonObject

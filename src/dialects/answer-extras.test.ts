@@ -1,0 +1,248 @@
+/** What stands beside the text of an answer, its sources and its sound: told to every caller that has a place for it, else named. */
+import { expect, test } from 'bun:test'
+import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../../test/dialects/clients.ts'
+import { closing, context, type SpokenId, told } from '../../test/dialects/steps.ts'
+import { testModel } from '../../test/server/harness.ts'
+import type { Call } from '../core/call.ts'
+import { bodyOf } from '../core/json-body.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Speaker } from './dialect.ts'
+import { formFor } from './form.ts'
+import { decodeMessagesCall } from './messages/call.ts'
+
+const formOf = (caller: CallerId, vendor: SpokenId, stream: boolean, listed = false) => {
+  const call: Call = {
+    kind: 'chat',
+    dialect: caller,
+    modelName: 'a/b',
+    body: bodyOf(firstRequest(caller, 'hi')),
+    stream,
+    showUsage: true,
+    choices: 1,
+    size: { textBytes: 1, images: 0, audioBytes: 0 },
+    // Also callers of the vendor's dialect are translated for.
+    foreign: true,
+    listed,
+  }
+  const speaker: Speaker = {
+    outputBound: 'max_tokens',
+    takesStreamOptions: true,
+    ...(vendor === 'chat' ? {} : { speaks: vendor }),
+  }
+  const target = { model: testModel('m'), taste: speaker, outputBound: undefined, stream }
+  const form = formFor({ call, target, speaker, context: context() })
+  if (form instanceof Refusal) throw new Error(form.message)
+  return form
+}
+
+type Answered = { readonly caller: CallerId; readonly seen: Seen; readonly lost: readonly string[] }
+
+const whole = (vendor: SpokenId, answer: object): readonly Answered[] =>
+  callerIds.map((caller) => {
+    const reply = formOf(caller, vendor, false).readWhole(bodyOf(JSON.parse(JSON.stringify(answer))).bytes)
+    if (reply === undefined) throw new Error('not read')
+    const written = JSON.parse(new TextDecoder().decode(reply.tell(told)))
+    return { caller, seen: clients[caller].whole(written), lost: reply.lost }
+  })
+
+const streamText = (
+  caller: CallerId,
+  vendor: SpokenId,
+  events: readonly object[],
+  listed = false,
+): Uint8Array => {
+  const relay = formOf(caller, vendor, true, listed).relay()
+  const out = events.map((event) => {
+    const data = JSON.stringify(event)
+    return relay.follow({ data, bytes: new TextEncoder().encode(data) }) ?? new Uint8Array()
+  })
+  return Buffer.concat([...out, closing(relay.end(told))])
+}
+
+const streamed = (vendor: SpokenId, events: readonly object[]): readonly Answered[] =>
+  callerIds.map((caller) => {
+    const bytes = streamText(caller, vendor, events)
+    const comment = /^: x-not-carried: (.*)$/m.exec(new TextDecoder().decode(bytes))?.[1]
+    return { caller, seen: clients[caller].stream(bytes), lost: comment?.split(', ') ?? [] }
+  })
+
+const text = 'Zürich liegt am 湖. Rome does not.'
+const url = 'https://example.com/zh'
+const cited = text.slice(0, 17)
+const source = { url, title: 'Lake' }
+
+const inMessages = [
+  {
+    type: 'text',
+    text: cited,
+    citations: [{ type: 'web_search_result_location', cited_text: 'q', encrypted_index: 'e', ...source }],
+  },
+  { type: 'text', text: text.slice(17) },
+]
+const messagesEvents = [
+  { type: 'message_start', message: { id: 'm', model: 'm', usage: { input_tokens: 1, output_tokens: 1 } } },
+  ...inMessages.flatMap((block, index) => [
+    { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index, delta: { type: 'text_delta', text: block.text.slice(0, 3) } },
+    ...(block.citations ?? []).map((citation) => ({
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'citations_delta', citation },
+    })),
+    { type: 'content_block_delta', index, delta: { type: 'text_delta', text: block.text.slice(3) } },
+    { type: 'content_block_stop', index },
+  ]),
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+  { type: 'message_stop' },
+]
+const annotations = [{ type: 'url_citation', url_citation: { ...source, start_index: 0, end_index: 17 } }]
+const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) => ({
+  id: 'c',
+  model: 'm',
+  choices: [{ index: 0, delta, finish_reason }],
+  ...more,
+})
+const message = (more: object, beside: object = {}) => ({
+  id: 'c',
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: text, ...more }, finish_reason: 'stop' }],
+  ...beside,
+})
+const grounding = {
+  groundingMetadata: {
+    groundingChunks: [{ web: { uri: url, title: 'Lake' } }],
+    groundingSupports: [
+      { segment: { endIndex: Buffer.byteLength(cited), text: cited }, groundingChunkIndices: [0] },
+    ],
+  },
+}
+const recitation = {
+  citationMetadata: { citationSources: [{ startIndex: 0, endIndex: Buffer.byteLength(cited), uri: url }] },
+}
+const candidate = (parts: object[], more: object = {}) => ({
+  candidates: [{ content: { role: 'model', parts }, index: 0, ...more }],
+})
+const geminiEvents = (more: object) => [
+  candidate([{ text: text.slice(0, 9) }], { groundingMetadata: {} }),
+  candidate([{ text: text.slice(9) }], { finishReason: 'STOP', ...more }),
+]
+
+const cases: readonly (readonly [string, () => readonly Answered[], string])[] = [
+  [
+    'messages, whole',
+    () => whole('messages', { id: 'm', model: 'm', content: inMessages, stop_reason: 'end_turn' }),
+    'Lake',
+  ],
+  ['messages, streamed', () => streamed('messages', messagesEvents), 'Lake'],
+  ['chat, whole', () => whole('chat', message({ annotations })), 'Lake'],
+  [
+    'chat, streamed',
+    () => streamed('chat', [chunk({ content: text }), chunk({ annotations }), chunk({}, 'stop')]),
+    'Lake',
+  ],
+  [
+    'gemini grounding, whole',
+    () => whole('gemini', candidate([{ text }], { finishReason: 'STOP', ...grounding })),
+    'Lake',
+  ],
+  ['gemini grounding, streamed', () => streamed('gemini', geminiEvents(grounding)), 'Lake'],
+  [
+    'gemini citation, whole',
+    () => whole('gemini', candidate([{ text }], { finishReason: 'STOP', ...recitation })),
+    url,
+  ],
+  ['gemini citation, streamed', () => streamed('gemini', geminiEvents(recitation)), url],
+]
+
+test.each(cases)('%s: every caller is told where it is from', (_what, ask, title) => {
+  for (const { caller, seen, lost } of ask()) {
+    expect([caller, seen.text, lost]).toEqual([caller, text, []])
+    expect(seen.cited.map((one) => [one.url, one.title ?? url])).toEqual([[url, title]])
+    // Messages cite for whole blocks of text.
+    if (caller !== 'messages') expect([caller, seen.cited[0]?.said]).toEqual([caller, cited])
+    else expect(seen.cited[0]?.said.startsWith(cited)).toBe(true)
+  }
+})
+
+test('sources that a vendor lists beside its answer are of all of it, told once', () => {
+  const beside = { citations: [url], search_results: [{ url, title: 'Lake' }] }
+  const answers = [
+    ...whole('chat', message({}, beside)),
+    ...streamed('chat', [chunk({ content: text }, null, beside), chunk({}, 'stop', beside)]),
+  ]
+  for (const { caller, seen } of answers)
+    expect([caller, seen.cited]).toEqual([caller, [{ url, title: 'Lake', said: text }]])
+})
+
+test('a source without an address is named as not carried', () => {
+  const citations = [{ type: 'char_location', cited_text: 'q', document_index: 0, document_title: 'd' }]
+  const block = { type: 'text', text, citations }
+  const file = [{ type: 'file_citation', file_citation: { file_id: 'f' } }]
+  const chunks = { groundingMetadata: { groundingChunks: [{ retrievedContext: { text: 'q' } }] } }
+  const answers = [
+    whole('messages', { content: [block], stop_reason: 'end_turn' }),
+    streamed(
+      'messages',
+      messagesEvents.with(1, {
+        type: 'content_block_start',
+        index: 0,
+        content_block: { ...block, text: '' },
+      }),
+    ),
+    whole('chat', message({ annotations: file })),
+    streamed('chat', [chunk({ content: text, annotations: file }), chunk({}, 'stop')]),
+    whole('gemini', candidate([{ text }], { finishReason: 'STOP', ...chunks })),
+    streamed('gemini', geminiEvents(chunks)),
+  ]
+  for (const { caller, seen, lost } of answers.flat())
+    expect([caller, seen.text, lost]).toEqual([caller, text, ['citations']])
+})
+
+test('sound reaches the callers that know sound, and is named to the others', () => {
+  const sound = (data: string) => ({ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data } })
+  const answers = [
+    ...whole('gemini', candidate([sound('AAAA'), sound('BBBB')], { finishReason: 'STOP' })),
+    ...streamed('gemini', [candidate([sound('AAAA')]), candidate([sound('BBBB')], { finishReason: 'STOP' })]),
+  ]
+  for (const { caller, seen, lost } of answers) {
+    const knows = caller === 'chat' || caller === 'gemini'
+    expect([caller, seen.sound, seen.images]).toEqual([caller, knows ? 'AAAABBBB' : '', []])
+    expect(lost).toEqual(knows ? [] : ['audio'])
+  }
+})
+
+test('media of other kinds is named, and not told as a picture', () => {
+  const film = { inlineData: { mimeType: 'video/mp4', data: 'AAAA' } }
+  const answers = [
+    ...whole('gemini', candidate([{ text }, film], { finishReason: 'STOP' })),
+    ...streamed('gemini', [candidate([{ text }]), candidate([film], { finishReason: 'STOP' })]),
+  ]
+  for (const { caller, seen, lost } of answers)
+    expect([caller, seen.text, seen.images, lost]).toEqual([caller, text, [], ['media']])
+})
+
+test('a stream as one JSON list has no comments, and stays one', () => {
+  const file = [{ type: 'file_citation', file_citation: { file_id: 'f' } }]
+  const bytes = streamText(
+    'gemini',
+    'chat',
+    [chunk({ content: text, annotations: file }), chunk({}, 'stop')],
+    true,
+  )
+  expect(JSON.parse(new TextDecoder().decode(bytes)).length).toBe(2)
+})
+
+test('a citation that was written here is known again as foreign when it comes back', () => {
+  const [, forMessages] = whole('chat', message({ annotations }))
+  const request = {
+    ...firstRequest('messages', 'hi'),
+    messages: [
+      { role: 'user', content: 'hi' },
+      ...(forMessages?.seen.turn ?? []),
+      { role: 'user', content: 'and?' },
+    ],
+  }
+  const call = decodeMessagesCall(bodyOf(request))
+  if (call instanceof Refusal) throw new Error(call.message)
+  expect(call.foreign).toBe(true)
+})

@@ -1,0 +1,47 @@
+/** Where an answer says it has something from: addresses, each for a stretch of the text. What has no address is named as lost. */
+import type { Part } from './neutral.ts'
+
+/** `from` and `to` count UTF-16 units of the whole text of its answer. */
+export type Citation = {
+  readonly url: string
+  readonly title?: string
+  /** What stands there. */
+  readonly quote?: string
+  readonly from: number
+  readonly to: number
+}
+
+/** What a reader makes of a vendor's references: those it can tell on, and whether there were others. */
+export type Cited = { readonly citations: readonly Citation[]; readonly lost: boolean }
+
+export const nothingCited: Cited = { citations: [], lost: false }
+
+/** The text of an answer. */
+export const textIn = (parts: readonly Part[]): string =>
+  parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+
+/** For each text part the citations that begin in it, counted from its own start; the last takes those beyond the text. */
+export const citationsByText = (
+  parts: readonly Part[],
+  citations: readonly Citation[],
+): ReadonlyMap<Part, readonly Citation[]> => {
+  const texts = parts.filter((part) => part.type === 'text')
+  const placed = new Map<Part, readonly Citation[]>()
+  let start = 0
+  for (const [at, part] of texts.entries()) {
+    const end = at === texts.length - 1 ? Number.POSITIVE_INFINITY : start + part.text.length
+    const own = citations.filter(({ from }) => (from >= start || at === 0) && from < end)
+    if (own.length > 0)
+      placed.set(
+        part,
+        own.map((one) => within(one, start, part.text.length)),
+      )
+    start += part.text.length
+  }
+  return placed
+}
+
+const within = (citation: Citation, start: number, length: number): Citation => {
+  const bounded = (place: number) => Math.min(Math.max(place - start, 0), length)
+  return { ...citation, from: bounded(citation.from), to: bounded(citation.to) }
+}

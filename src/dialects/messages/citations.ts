@@ -1,0 +1,28 @@
+/** Messages, references of a text block ⇄ neutral form. Source of the format: Anthropic API reference, "Citations". */
+import type { Json, JsonObject } from '../../core/json-body.ts'
+import type { Citation, Cited } from '../citations.ts'
+import { objectsOf, present, textOf } from '../json-members.ts'
+import { writeSignature } from '../signatures.ts'
+
+/** Reads a block's citations, which are of all its text; those of the caller's own documents have no address. */
+export const readCitations = (citations: Json | undefined, from: number, to: number): Cited => {
+  const all = objectsOf(citations)
+  const read = all.flatMap((citation): Citation[] => {
+    const url = textOf(citation.url)
+    if (url === undefined) return []
+    return [present({ url, title: textOf(citation.title), quote: textOf(citation.cited_text), from, to })]
+  })
+  return { citations: read, lost: read.length < all.length }
+}
+
+/** Sent back, the mark says that this vendor did not find it. */
+const FOUND_ELSEWHERE = writeSignature({ origin: 'chat', value: 'cited' }, 'messages')
+
+/** Writes one citation. */
+export const citationOf = ({ url, title, quote }: Citation): JsonObject => ({
+  type: 'web_search_result_location',
+  url,
+  title: title ?? null,
+  cited_text: quote ?? '',
+  encrypted_index: FOUND_ELSEWHERE,
+})

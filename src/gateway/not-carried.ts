@@ -1,0 +1,12 @@
+/** The header that names what did not reach the other side: of the call, and of an answer in one piece. */
+import type { Trace } from './trace.ts'
+
+/** Adds names to what the answer's header tells; none leaves it as it is. */
+export const tellNotCarried = ({ headers }: Trace, names: readonly string[]): void => {
+  const told = headers['x-not-carried']
+  const all = [...(told === undefined ? [] : [told]), ...names.map(asToken)]
+  if (all.length > 0) headers['x-not-carried'] = all.join(', ')
+}
+
+/** Member names as they may stand in a header. */
+const asToken = (name: string): string => name.replaceAll(/[^\w .-]/g, '?').slice(0, 60)
