@@ -1,7 +1,7 @@
 /** What stands beside the text of an answer, its sources and its sound: told to every caller that has a place for it, else named. */
 import { expect, test } from 'bun:test'
 import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../../test/dialects/clients.ts'
-import { closing, context, type SpokenId, told } from '../../test/dialects/steps.ts'
+import { closing, context, told, type WrittenId } from '../../test/dialects/steps.ts'
 import { testModel } from '../../test/server/harness.ts'
 import type { Call } from '../core/call.ts'
 import { bodyOf } from '../core/json-body.ts'
@@ -10,7 +10,7 @@ import type { Speaker } from './dialect.ts'
 import { formFor } from './form.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 
-const formOf = (caller: CallerId, vendor: SpokenId, stream: boolean, listed = false) => {
+const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = false) => {
   const call: Call = {
     kind: 'chat',
     dialect: caller,
@@ -37,7 +37,7 @@ const formOf = (caller: CallerId, vendor: SpokenId, stream: boolean, listed = fa
 
 type Answered = { readonly caller: CallerId; readonly seen: Seen; readonly lost: readonly string[] }
 
-const whole = (vendor: SpokenId, answer: object): readonly Answered[] =>
+const whole = (vendor: WrittenId, answer: object): readonly Answered[] =>
   callerIds.map((caller) => {
     const reply = formOf(caller, vendor, false).readWhole(bodyOf(JSON.parse(JSON.stringify(answer))).bytes)
     if (reply === undefined) throw new Error('not read')
@@ -47,7 +47,7 @@ const whole = (vendor: SpokenId, answer: object): readonly Answered[] =>
 
 const streamText = (
   caller: CallerId,
-  vendor: SpokenId,
+  vendor: WrittenId,
   events: readonly object[],
   listed = false,
 ): Uint8Array => {
@@ -59,7 +59,7 @@ const streamText = (
   return Buffer.concat([...out, closing(relay.end(told))])
 }
 
-const streamed = (vendor: SpokenId, events: readonly object[]): readonly Answered[] =>
+const streamed = (vendor: WrittenId, events: readonly object[]): readonly Answered[] =>
   callerIds.map((caller) => {
     const bytes = streamText(caller, vendor, events)
     const comment = /^: x-not-carried: (.*)$/m.exec(new TextDecoder().decode(bytes))?.[1]
@@ -195,6 +195,23 @@ test('a source without an address is named as not carried', () => {
     streamed('gemini', geminiEvents(chunks)),
   ]
   for (const { caller, seen, lost } of answers.flat())
+    expect([caller, seen.text, lost]).toEqual([caller, text, ['citations']])
+  const location = { documentChar: { documentIndex: 0, start: 0, end: 1 } }
+  const content = [{ citationsContent: { content: [{ text }], citations: [{ location }] } }]
+  const delta = (contentBlockIndex: number, said: object) => ({
+    contentBlockDelta: { contentBlockIndex, delta: said },
+  })
+  const converse = [
+    whole('converse', { output: { message: { role: 'assistant', content } }, stopReason: 'end_turn' }),
+    streamed('converse', [
+      { messageStart: { role: 'assistant' } },
+      delta(0, { text }),
+      delta(0, { citation: { location } }),
+      { messageStop: { stopReason: 'end_turn' } },
+      { metadata: { usage: { inputTokens: 1, outputTokens: 1 } } },
+    ]),
+  ]
+  for (const { caller, seen, lost } of converse.flat())
     expect([caller, seen.text, lost]).toEqual([caller, text, ['citations']])
 })
 

@@ -2,9 +2,20 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { reply as anyReply, conversation } from '../../test/dialects/arbitraries.ts'
-import { context, replyFrom, type SpokenId, stepsOf, streamOf, told } from '../../test/dialects/steps.ts'
+import { converseAnswer, converseStream, readConverseCall } from '../../test/dialects/converse.ts'
+import {
+  context,
+  replyFrom,
+  type SpokenId,
+  stepsOf,
+  streamOf,
+  told,
+  type WrittenId,
+} from '../../test/dialects/steps.ts'
 import { testModel } from '../../test/server/harness.ts'
+import type { JsonObject } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
+import { awsEventSplitter } from '../transport/aws-event-stream.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { callerDialects, vendorDialects } from './index.ts'
 import type { Choice, Conversation, Part, Piece, Reply, Turn } from './neutral.ts'
@@ -14,13 +25,59 @@ const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 const runs = { seed, numRuns: 300 }
 console.error(`laws of dialects: SEED=${seed}`)
 
-const dialects = ['chat', 'messages', 'gemini'] as const
+const dialects = ['chat', 'messages', 'gemini', 'converse'] as const
 const speaker = { outputBound: 'max_tokens', takesStreamOptions: true } as const
 
+/** The other side of each dialect: what is written there is read by ours, and the other way round. */
+type Peer = {
+  readonly whole: (reply: Omit<Reply, 'usage'>) => JsonObject
+  readonly stream: (reply: Omit<Reply, 'usage'>, size: number) => Uint8Array
+  readonly splitter: () => Pick<ReturnType<typeof eventSplitter>, 'feed'>
+  readonly readCall: (body: JsonObject) => Conversation
+}
+const spoken = (dialect: SpokenId): Peer => {
+  const { writeReply, streamWriter, readConversation } = callerDialects[dialect]
+  return {
+    whole: (reply) => writeReply({ ...reply, usage: told.usage }, context()),
+    stream: (reply, size) => streamOf(stepsOf(reply, size), streamWriter(context(), false)),
+    splitter: eventSplitter,
+    readCall: readConversation,
+  }
+}
+// No caller speaks Converse: its other side is a vendor made for the tests.
+const peers: Readonly<Record<WrittenId, Peer>> = {
+  chat: spoken('chat'),
+  messages: spoken('messages'),
+  gemini: spoken('gemini'),
+  converse: {
+    whole: converseAnswer,
+    stream: converseStream,
+    splitter: awsEventSplitter,
+    readCall: readConverseCall,
+  },
+}
+
+/** What Converse has no words for: names of answers and signatures of other vendors. */
+const ofConverse = (choice: Choice): Choice => ({
+  ...choice,
+  parts: choice.parts.map((part): Part => {
+    if (part.type === 'thinking' && part.signature !== undefined)
+      return { ...part, signature: { ...part.signature, origin: 'messages' } }
+    if (part.type !== 'tool_call') return part
+    const { signature: _signature, ...call } = part
+    return call
+  }),
+})
+
 /** What of an answer a dialect has no words for. */
-const sayable = (reply: Omit<Reply, 'usage'>, dialect: SpokenId): Omit<Reply, 'usage'> => ({
+const sayable = (reply: Omit<Reply, 'usage'>, dialect: WrittenId): Omit<Reply, 'usage'> => ({
   ...reply,
+  ...(dialect === 'converse' ? { id: '', model: '' } : {}),
   choices: reply.choices.map((choice) => {
+    if (dialect === 'converse') {
+      const { stopSequence: _unsaid, ...whole } = ofConverse(choice)
+      return whole
+    }
     const { stopSequence: _stop, ...rest } = choice
     if (dialect === 'messages') return choice
     const calls = choice.parts.some(({ type }) => type === 'tool_call')
@@ -48,9 +105,9 @@ const inPlaces = (choice: Choice): Choice => {
   }
 }
 
-const readStream = (dialect: SpokenId, pieces: readonly Uint8Array[]) => {
+const readStream = (dialect: WrittenId, pieces: readonly Uint8Array[]) => {
   const read = vendorDialects[dialect].streamReader(() => 'new', speaker)
-  const splitter = eventSplitter()
+  const splitter = peers[dialect].splitter()
   const steps: Piece[] = []
   for (const piece of pieces) for (const { data } of splitter.feed(piece)) steps.push(...read(data))
   const { ended, errors, ...reply } = replyFrom(steps)
@@ -65,12 +122,11 @@ test.each(dialects)(
   (dialect) => {
     fc.assert(
       fc.property(anyReply, fc.integer({ min: 1, max: 9 }), (reply, size) => {
-        const writer = callerDialects[dialect].streamWriter(context(), false)
-        const bytes = streamOf(stepsOf(reply, size), writer)
+        const bytes = peers[dialect].stream(reply, size)
         const read = readStream(dialect, single(bytes))
         // Streams of messages name the model as the caller did.
-        const model = dialect === 'messages' ? context().modelName : reply.model
-        expect(read.reply).toEqual({ ...sayable(reply, dialect), model, usage: told.usage })
+        const model = dialect === 'messages' ? { model: context().modelName } : {}
+        expect(read.reply).toEqual({ ...sayable(reply, dialect), ...model, usage: told.usage })
         expect(read.errors).toBe(0)
         expect(read.ended).toBe(dialect !== 'gemini')
       }),
@@ -85,7 +141,7 @@ test.each(dialects)('%s: a stream in two pieces is the same wherever it is cut',
     { seed, numRuns: 1 },
   )
   if (reply === undefined) throw new Error('no reply')
-  const bytes = streamOf(stepsOf(reply, 4), callerDialects[dialect].streamWriter(context(), false))
+  const bytes = peers[dialect].stream(reply, 4)
   const whole = readStream(dialect, [bytes])
   for (let at = 1; at < bytes.length; at++)
     expect(readStream(dialect, [bytes.subarray(0, at), bytes.subarray(at)])).toEqual(whole)
@@ -107,8 +163,7 @@ test('generate content as one JSON list says the same as its events', () => {
 test.each(dialects)('%s: an answer written in one piece is read as it was', (dialect) => {
   fc.assert(
     fc.property(anyReply, (reply) => {
-      const written = callerDialects[dialect].writeReply({ ...reply, usage: told.usage }, context())
-      const value = JSON.parse(JSON.stringify(written))
+      const value = JSON.parse(JSON.stringify(peers[dialect].whole(reply)))
       const expected = sayable(reply, dialect)
       const choices = dialect === 'chat' ? expected.choices.map(inPlaces) : expected.choices
       expect(vendorDialects[dialect].readReply(value, () => 'new')).toEqual({ ...expected, choices })
@@ -118,8 +173,13 @@ test.each(dialects)('%s: an answer written in one piece is read as it was', (dia
   )
 })
 
-const upstreamNames = { chat: 'gpt-5', messages: 'claude-sonnet-4-5', gemini: 'gemini-2.5-flash' } as const
-const target = (dialect: SpokenId): Target => ({
+const upstreamNames = {
+  chat: 'gpt-5',
+  messages: 'claude-sonnet-4-5',
+  gemini: 'gemini-2.5-flash',
+  converse: 'anthropic.claude-sonnet-4-5-v1:0',
+} as const
+const target = (dialect: WrittenId): Target => ({
   model: testModel('m', { upstreamName: upstreamNames[dialect], capabilities: ['reasoning'] }),
   taste: speaker,
   outputBound: undefined,
@@ -164,7 +224,8 @@ const unnamed = (it: Conversation): Conversation => ({
   })),
 })
 
-const comparable = { chat: apartResults, messages: (it: Conversation) => it, gemini: withoutIds } as const
+const asItIs = (it: Conversation) => it
+const comparable = { chat: apartResults, messages: asItIs, gemini: withoutIds, converse: asItIs } as const
 
 test.each(dialects)('%s: a conversation written for a vendor reads as it was', (dialect) => {
   fc.assert(
@@ -173,7 +234,7 @@ test.each(dialects)('%s: a conversation written for a vendor reads as it was', (
       if (encoded instanceof Refusal) throw new Error(encoded.message)
       expect(encoded.dropped).toEqual([])
       const body = JSON.parse(JSON.stringify(encoded.body))
-      const read = callerDialects[dialect].readConversation(body)
+      const read = peers[dialect].readCall(body)
       expect(unnamed(comparable[dialect](read))).toEqual(comparable[dialect](it))
     }),
     runs,

@@ -1,7 +1,7 @@
 /** What a request asks for and a vendor's dialect cannot say: it is named to the caller, or the call is refused; never left out in silence. */
 import { expect, test } from 'bun:test'
 import type { CallerId } from '../../test/dialects/clients.ts'
-import { context, type SpokenId } from '../../test/dialects/steps.ts'
+import { context, type WrittenId } from '../../test/dialects/steps.ts'
 import { testModel } from '../../test/server/harness.ts'
 import type { Call } from '../core/call.ts'
 import { bodyOf } from '../core/json-body.ts'
@@ -9,7 +9,7 @@ import { Refusal } from '../core/refusal.ts'
 import type { Speaker } from './dialect.ts'
 import { formFor } from './form.ts'
 
-const formOf = (caller: CallerId, vendor: SpokenId, request: object) => {
+const formOf = (caller: CallerId, vendor: WrittenId, request: object) => {
   const body = bodyOf(JSON.parse(JSON.stringify(request)))
   const call: Call = {
     kind: 'chat',
@@ -27,7 +27,12 @@ const formOf = (caller: CallerId, vendor: SpokenId, request: object) => {
     ...(vendor === 'chat' ? {} : { speaks: vendor }),
   }
   const model = testModel('m', {
-    upstreamName: { chat: 'm', messages: 'claude-sonnet-4-5', gemini: 'gemini-2.5-pro' }[vendor],
+    upstreamName: {
+      chat: 'm',
+      messages: 'claude-sonnet-4-5',
+      gemini: 'gemini-2.5-pro',
+      converse: 'anthropic.claude-sonnet-4-5-v1:0',
+    }[vendor],
     capabilities: ['reasoning'],
   })
   const target = { model, taste: speaker, outputBound: undefined, stream: false }
@@ -46,7 +51,7 @@ const gemini = (parts: object[], more: object = {}) => ({ contents: [{ role: 'us
 const responses = (input: object[], more: object = {}) => ({ model: 'a/b', input, ...more })
 const said = { role: 'user', content: 'hi' }
 
-type Row = readonly [caller: CallerId, vendors: readonly SpokenId[], what: string, request: object]
+type Row = readonly [caller: CallerId, vendors: readonly WrittenId[], what: string, request: object]
 
 const refused: readonly Row[] = [
   ['chat', ['messages', 'gemini'], 'a stored file', chat([{ type: 'file', file: { file_id: 'f' } }])],
@@ -58,12 +63,12 @@ const refused: readonly Row[] = [
   ],
   [
     'chat',
-    ['messages'],
+    ['messages', 'converse'],
     'audio',
     chat([{ type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }]),
   ],
-  ['chat', ['messages'], 'several answers', chat([hi], { n: 2 })],
-  ['chat', ['messages'], 'an answer in sound', chat([hi], { modalities: ['text', 'audio'] })],
+  ['chat', ['messages', 'converse'], 'several answers', chat([hi], { n: 2 })],
+  ['chat', ['messages', 'converse'], 'an answer in sound', chat([hi], { modalities: ['text', 'audio'] })],
   [
     'messages',
     ['chat', 'gemini'],
@@ -84,7 +89,7 @@ const refused: readonly Row[] = [
   ],
   [
     'messages',
-    ['chat'],
+    ['chat', 'converse'],
     'a document by address',
     messages([{ type: 'document', source: { type: 'url', url: 'https://x/y.pdf' } }]),
   ],
@@ -212,6 +217,37 @@ const told: readonly (readonly [...Row, readonly string[]])[] = [
     responses([said], { tools: [{ type: 'web_search' }], store: true }),
     ['tools web_search', 'store'],
   ],
+  [
+    'chat',
+    ['converse'],
+    'what has no words there',
+    chat([hi, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'high' } }], {
+      seed: 1,
+      temperature: 1.5,
+      messages: [
+        { role: 'user', name: 'ann', content: [hi] },
+        {
+          role: 'assistant',
+          content: 'x',
+          reasoning_content: 'hm',
+          images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }],
+        },
+        {
+          role: 'user',
+          content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'high' } }],
+        },
+      ],
+      tools: [{ type: 'function', function: { name: 'f', strict: true, parameters: { type: 'object' } } }],
+    }),
+    ['seed', 'temperature above 1', 'strict', 'name', 'detail', 'thinking', 'images of an answer'],
+  ],
+  [
+    'chat',
+    ['converse'],
+    'sampling beside reasoning',
+    chat([hi], { reasoning_effort: 'low', temperature: 0.5, top_p: 0.5, max_tokens: 9_000 }),
+    ['temperature', 'top_p'],
+  ],
 ]
 
 for (const [caller, vendors, what, request, names] of told)
@@ -222,7 +258,7 @@ for (const [caller, vendors, what, request, names] of told)
     expect(form.dropped.length).toBe(names.length)
   })
 
-const bodyFor = (caller: CallerId, vendor: SpokenId, request: object): any => {
+const bodyFor = (caller: CallerId, vendor: WrittenId, request: object): any => {
   const form = formOf(caller, vendor, request)
   if (form instanceof Refusal) throw new Error(form.message)
   return JSON.parse(new TextDecoder().decode(form.body))
@@ -252,4 +288,26 @@ test('thinking gives way to a tool that is forced, and stays within what the mod
   expect([body.tool_choice, body.thinking]).toEqual([{ type: 'any' }, undefined])
   const off = messages([hi], { thinking: { type: 'disabled' } })
   expect(bodyFor('messages', 'gemini', off).generationConfig.thinkingConfig).toEqual({ thinkingBudget: 128 })
+})
+
+test('converse: what that vendor would refuse is not sent', () => {
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' } }
+  const turns = [
+    user(hi, file, file),
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'c', content: 'done' },
+  ]
+  const tools = [{ type: 'function', function: { name: 'f' } }]
+  const spec = { toolSpec: { name: 'f', inputSchema: { json: { type: 'object' } } } }
+  // Tools that were used are declared, also when none may be called; thoughts that are gone are not thought on.
+  for (const more of [{ tools, tool_choice: 'none' }, {}]) {
+    const request = { model: 'a/b', messages: turns, reasoning_effort: 'high', max_tokens: 20_000, ...more }
+    const body = bodyFor('chat', 'converse', request)
+    expect(body.toolConfig).toEqual({ tools: [spec] })
+    expect(body.additionalModelRequestFields).toBeUndefined()
+    const names = body.messages[0].content.flatMap((block: any) => block.document?.name ?? [])
+    expect(names).toEqual(['a-pdf', 'a-pdf 2'])
+  }
+  expect(bodyFor('chat', 'converse', chat([hi], { tools, tool_choice: 'none' })).toolConfig).toBeUndefined()
 })

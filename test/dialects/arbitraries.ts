@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { Choice, Conversation, Part, Reply, Turn } from '../../src/dialects/neutral.ts'
 import type { Origin, Signature } from '../../src/dialects/signatures.ts'
-import type { SpokenId } from './steps.ts'
+import type { WrittenId } from './steps.ts'
 
 /** Texts with everything that framing and escaping could stumble over. */
 const text = fc
@@ -122,7 +122,7 @@ const pdf: fc.Arbitrary<Part> = base64.map((data) => ({
 const saying: fc.Arbitrary<Part> = said.map((one) => ({ type: 'text', text: one }))
 
 /** What an assistant said: its thoughts are the vendor's own. */
-const answered = (dialect: SpokenId): fc.Arbitrary<readonly Part[]> => {
+const answered = (dialect: WrittenId): fc.Arbitrary<readonly Part[]> => {
   const own =
     dialect === 'gemini'
       ? toolCall
@@ -130,7 +130,9 @@ const answered = (dialect: SpokenId): fc.Arbitrary<readonly Part[]> => {
   return fc
     .record({
       thoughts:
-        dialect === 'chat' ? fc.constant([]) : fc.array(thinking(signature(dialect)), { maxLength: 1 }),
+        dialect === 'chat'
+          ? fc.constant([])
+          : fc.array(thinking(signature(dialect === 'converse' ? 'messages' : dialect)), { maxLength: 1 }),
       says: fc.array(saying, { minLength: 1, maxLength: 1 }),
       calls: fc.array(own, { maxLength: 3 }),
     })
@@ -161,7 +163,7 @@ const heard = (
   ...parts,
 ]
 
-const turns = (dialect: SpokenId): fc.Arbitrary<readonly Turn[]> =>
+const turns = (dialect: WrittenId): fc.Arbitrary<readonly Turn[]> =>
   fc
     .record({
       system: fc.option(said, { nil: undefined }),
@@ -210,7 +212,7 @@ const tool = fc.record(
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
 
 /** A conversation of nothing but what the dialect can carry. */
-export const conversation = (dialect: SpokenId): fc.Arbitrary<Conversation> =>
+export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
   fc
     .record({
       turns: turns(dialect),
@@ -238,27 +240,34 @@ export const conversation = (dialect: SpokenId): fc.Arbitrary<Conversation> =>
       choices: fc.integer({ min: 1, max: 3 }),
     })
     .map((it) => {
-      const named = it.tools[0]?.name
+      const converse = dialect === 'converse'
+      const used = it.turns.some(({ parts }) => parts.some(({ type }) => type === 'tool_call'))
+      // Tools that were used must be declared there.
+      const tools = converse && used && it.tools.length === 0 ? [{ name: 'used', parameters: {} }] : it.tools
+      const named = tools[0]?.name
+      // Converse has no words for leaving a choice open or for calling nothing.
+      const unsaid = converse && (it.choice === 'auto' || it.choice === 'none')
       const toolChoice =
-        it.tools.length === 0 || it.choice === undefined
+        tools.length === 0 || it.choice === undefined || unsaid
           ? undefined
           : it.choice === 'named'
             ? { type: it.choice, name: named ?? '' }
             : { type: it.choice }
       const forced = toolChoice?.type === 'required' || toolChoice?.type === 'named'
       const messages = dialect === 'messages'
+      const anthropic = messages || converse
       // In a loop of tools the vendor thinks on only if its thoughts come back.
       const answer = it.turns.at(-2)?.parts ?? []
       const loops = answer.some(({ type }) => type === 'tool_call')
-      const barred = messages && (forced || (loops && !answer.some(({ type }) => type === 'thinking')))
+      const barred = anthropic && (forced || (loops && !answer.some(({ type }) => type === 'thinking')))
       const budget = dialect === 'chat' || barred ? undefined : it.budget
-      const thinks = messages && budget !== undefined
+      const thinks = anthropic && budget !== undefined
       const whole = {
         turns: it.turns,
-        tools: it.tools,
+        tools,
         toolChoice,
         parallelTools:
-          it.tools.length === 0 || dialect === 'gemini'
+          it.tools.length === 0 || dialect === 'gemini' || converse
             ? undefined
             : messages
               ? it.parallel === false && toolChoice !== undefined && toolChoice.type !== 'none'
@@ -266,7 +275,7 @@ export const conversation = (dialect: SpokenId): fc.Arbitrary<Conversation> =>
                 : undefined
               : it.parallel,
         format:
-          it.schema === undefined
+          it.schema === undefined || converse
             ? undefined
             : { type: 'schema' as const, name: 'answer', schema: it.schema, strict: messages },
         reasoning:
@@ -278,15 +287,15 @@ export const conversation = (dialect: SpokenId): fc.Arbitrary<Conversation> =>
               ? undefined
               : { budget, show: true },
         stop: it.stop,
-        choices: messages ? 1 : it.choices,
+        choices: anthropic ? 1 : it.choices,
         maxOutput: it.maxOutput,
         temperature: thinks ? undefined : it.temperature,
-        topP: messages ? (thinks || it.temperature !== undefined ? undefined : it.topP) : it.topP,
-        topK: dialect === 'chat' || thinks ? undefined : it.topK,
-        seed: messages ? undefined : it.seed,
-        presencePenalty: messages ? undefined : it.penalty,
-        frequencyPenalty: messages ? undefined : it.penalty,
-        user: dialect === 'gemini' ? undefined : it.user,
+        topP: thinks || (messages && it.temperature !== undefined) ? undefined : it.topP,
+        topK: dialect === 'chat' || converse || thinks ? undefined : it.topK,
+        seed: anthropic ? undefined : it.seed,
+        presencePenalty: anthropic ? undefined : it.penalty,
+        frequencyPenalty: anthropic ? undefined : it.penalty,
+        user: dialect === 'gemini' || converse ? undefined : it.user,
         unread: [],
         strange: [],
       }

@@ -21,6 +21,8 @@ export const told = {
 
 /** The dialects of vendors that callers speak too. */
 export type SpokenId = 'chat' | 'messages' | 'gemini'
+/** All dialects of vendors. */
+export type WrittenId = SpokenId | 'converse'
 
 /** The steps that say a reply, its texts cut into pieces of `size`. */
 export const stepsOf = (reply: Omit<Reply, 'usage'>, size = 3): Piece[] => [

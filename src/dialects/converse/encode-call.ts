@@ -3,9 +3,11 @@ import { isObject, type Json, type JsonObject, parseJson } from '../../core/json
 import { Refusal } from '../../core/refusal.ts'
 import { present } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
-import type { Conversation, Media, Part, ToolResult } from '../neutral.ts'
+import { toolLoopWithoutThoughts } from '../messages/encode-call.ts'
+import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
 import { budgetOf } from '../reasoning.ts'
-import { arrange } from '../turns.ts'
+import { arrange, toolNames } from '../turns.ts'
+import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
 import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
 
 /** The smallest budget of reasoning that the models behind this address take. */
@@ -16,18 +18,33 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
   if (it.makes !== undefined) return meaningLost('modalities', 'answers in anything but text')
   if (it.choices > 1) return meaningLost('n', 'more than one answer to a call')
   const { system, turns, moved } = arrange(it)
-  const dropped = [...it.unread, ...uncarried(it), ...(moved ? ['system message position'] : [])]
+  const dropped = [
+    ...it.unread,
+    ...uncarried(it),
+    ...(moved ? ['system message position'] : []),
+    ...namesIn(it),
+    ...particularsIn(it, 'detail'),
+    ...thoughtsIn(turns, (part) => part.type === 'thinking' && part.signature?.origin === 'messages'),
+    ...ownImagesIn(turns),
+  ]
+  const strange = system.find(({ type }) => type !== 'text')
+  if (strange !== undefined) return meaningLost('messages', `a system message of type '${strange.type}'`)
   const messages: Json[] = []
-  for (const turn of turns) {
-    const content = blocksOf(turn.parts)
+  for (const turn of turns.map(documentsNamed())) {
+    const said = turn.role === 'user' ? turn.parts : turn.parts.filter(({ type }) => type !== 'image')
+    const content = blocksOf(said)
     if (content instanceof Refusal) return content
     if (content.length > 0) messages.push({ role: turn.role, content })
   }
-  const said = blocksOf(system.filter(({ type }) => type === 'text'))
+  const said = blocksOf(system)
   if (said instanceof Refusal) return said
   const asJson = it.format?.type === 'json' ? [{ text: 'Answer with one JSON object and nothing else.' }] : []
   const bound = to.outputBound ?? it.maxOutput
   const thinking = thinkingOf(it, to, bound, dropped)
+  // The models behind this address take neither beside reasoning.
+  if (thinking !== undefined && it.temperature !== undefined && it.temperature !== 1)
+    dropped.push('temperature')
+  if (thinking !== undefined && it.topP !== undefined && it.topP !== 1) dropped.push('top_p')
   const body: JsonObject = present({
     messages,
     system: said.length + asJson.length === 0 ? undefined : [...said, ...asJson],
@@ -38,7 +55,7 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
       topP: thinking === undefined ? it.topP : undefined,
       stopSequences: it.stop.length === 0 ? undefined : it.stop,
     }),
-    toolConfig: toolsOf(it),
+    toolConfig: toolsOf(it, dropped),
     additionalModelRequestFields: thinking,
   })
   return { body, dropped }
@@ -53,6 +70,7 @@ const uncarried = (it: Conversation): readonly string[] => [
   ...(it.user === undefined ? [] : ['user']),
   ...(it.parallelTools === false ? ['parallel_tool_calls'] : []),
   ...((it.temperature ?? 0) > 1 ? ['temperature above 1'] : []),
+  ...(it.tools.some(({ strict }) => strict === true) ? ['strict'] : []),
 ]
 
 /** Only the vendor's own field carries reasoning, and only Claude models know this one. */
@@ -65,28 +83,59 @@ const thinkingOf = (
   if (it.reasoning === undefined || it.reasoning.effort === 'none') return undefined
   const budget = Math.min(budgetOf(it.reasoning) ?? BUDGET_MIN, (bound ?? to.model.maxOutputTokens) - 1)
   const forced = it.toolChoice?.type === 'required' || it.toolChoice?.type === 'named'
-  if (!to.model.upstreamName.includes('claude') || budget < BUDGET_MIN || forced) {
+  const lost = toolLoopWithoutThoughts(it)
+  if (!to.model.upstreamName.includes('claude') || budget < BUDGET_MIN || forced || lost) {
     dropped.push('reasoning')
     return undefined
   }
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }
 
-const toolsOf = (it: Conversation): JsonObject | undefined => {
+/** Tools that earlier turns speak of and the call does not declare: the vendor refuses blocks of tools without any. */
+const toolsUsed = (it: Conversation): readonly Tool[] =>
+  [...new Set(toolNames(it).values())].map((name) => ({ name }))
+
+const toolsOf = (it: Conversation, dropped: string[]): JsonObject | undefined => {
   const choice = it.toolChoice
-  // There is no way to say "none": the tools are left out, which is what it means.
-  if (it.tools.length === 0 || choice?.type === 'none') return undefined
+  const used = toolsUsed(it)
+  // There is no way to say "none": the tools are left out, which is what it means, where none was used before.
+  if (used.length === 0 && (it.tools.length === 0 || choice?.type === 'none')) return undefined
+  if (choice?.type === 'none') dropped.push('tool_choice')
   return present({
-    tools: it.tools.map(({ name, description, parameters }) => ({
-      toolSpec: present({ name, description, inputSchema: { json: parameters ?? { type: 'object' } } }),
-    })),
+    tools: (it.tools.length === 0 ? used : it.tools).flatMap((tool) => [
+      toolOf(tool),
+      ...(tool.cache === undefined ? [] : [CACHE_POINT]),
+    ]),
     toolChoice:
-      choice === undefined || choice.type === 'auto'
+      choice === undefined || choice.type === 'auto' || choice.type === 'none'
         ? undefined
         : choice.type === 'named'
           ? { tool: { name: choice.name } }
           : { any: {} },
   })
+}
+
+const toolOf = ({ name, description, parameters }: Tool): JsonObject => ({
+  toolSpec: present({ name, description, inputSchema: { json: parameters ?? { type: 'object' } } }),
+})
+
+const CACHE_POINT = { cachePoint: { type: 'default' } }
+
+/** Names the documents of a call: no two may have one name here, and many have none. */
+const documentsNamed = (): ((turn: Turn) => Turn) => {
+  const taken = new Set<string>()
+  const free = (wanted: string, tried = 1): string => {
+    const name = tried === 1 ? wanted : `${wanted} ${tried}`
+    return taken.has(name) ? free(wanted, tried + 1) : name
+  }
+  const named = <T extends Part>(part: T): T => {
+    if (part.type === 'tool_result') return { ...part, parts: part.parts.map((inner) => named(inner)) }
+    if (part.type !== 'document') return part
+    const name = free(nameOf(part.name))
+    taken.add(name)
+    return { ...part, name }
+  }
+  return (turn) => ({ ...turn, parts: turn.parts.map((part) => named(part)) })
 }
 
 const blocksOf = (parts: readonly Part[]): Json[] | Refusal => {
@@ -95,7 +144,7 @@ const blocksOf = (parts: readonly Part[]): Json[] | Refusal => {
     const written = blockOf(part)
     if (written instanceof Refusal) return written
     blocks.push(...written)
-    if ('cache' in part && part.cache !== undefined) blocks.push({ cachePoint: { type: 'default' } })
+    if ('cache' in part && part.cache !== undefined) blocks.push(CACHE_POINT)
   }
   return blocks
 }
@@ -108,7 +157,7 @@ const blockOf = (part: Part): Json[] | Refusal => {
     case 'image':
       return mediaBlock('image', part.media, 'image/png', {})
     case 'document':
-      return mediaBlock('document', part.media, 'application/pdf', { name: nameOf(part.name) })
+      return mediaBlock('document', part.media, 'application/pdf', { name: part.name ?? 'document' })
     case 'audio':
       return meaningLost('input_audio', 'audio')
     case 'tool_call': {
@@ -151,7 +200,7 @@ const idOf = (id: string): string => id.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice
 
 /** Names of documents allow little more than letters here. */
 const nameOf = (name: string | undefined): string =>
-  (name ?? 'document').replaceAll(/[^A-Za-z0-9 ()[\]-]/g, '-').slice(0, 100)
+  (name ?? 'document').replaceAll(/[^A-Za-z0-9 ()[\]-]/g, '-').slice(0, 80)
 
 const mediaBlock = (
   kind: 'image' | 'document',

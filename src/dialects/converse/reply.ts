@@ -25,12 +25,19 @@ const signed = (value: string): Signature => ({ origin: 'messages', value })
 export const readConverseReply = (value: JsonObject): Omit<Reply, 'usage'> | undefined => {
   const message = objectOf(objectOf(value.output).message)
   if (!Array.isArray(message.content)) return undefined
-  const parts = objectsOf(message.content).flatMap(partOf)
-  return { id: '', model: '', choices: [{ parts, finish: finishOf(value.stopReason) }] }
+  const blocks = objectsOf(message.content)
+  return {
+    id: '',
+    model: '',
+    choices: [{ parts: blocks.flatMap(partOf), finish: finishOf(value.stopReason) }],
+    ...(blocks.some((block) => isObject(block.citationsContent)) ? { lost: ['citations'] } : {}),
+  }
 }
 
 const partOf = (block: JsonObject): Part[] => {
   if (typeof block.text === 'string') return [{ type: 'text', text: block.text }]
+  // A text with its sources, which are the caller's own documents.
+  if (isObject(block.citationsContent)) return objectsOf(block.citationsContent.content).flatMap(partOf)
   const tool = block.toolUse
   if (isObject(tool))
     return [
@@ -79,6 +86,7 @@ export const converseStreamReader = (): ((data: string) => readonly Piece[]) => 
     const given = objectOf(raw)
     const text = textOf(given.text)
     if (text !== undefined) return [{ type: 'text', choice: 0, text }]
+    if (isObject(given.citation)) return [{ type: 'lost', name: 'citations' }]
     const input = textOf(objectOf(given.toolUse).input)
     const index = toolOf.get(numberOf(event.contentBlockIndex) ?? 0)
     if (input !== undefined && index !== undefined)

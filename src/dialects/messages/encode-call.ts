@@ -115,7 +115,8 @@ const thinkingOf = (it: Conversation, to: Target, bound: number, dropped: string
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }
 
-const toolLoopWithoutThoughts = (it: Conversation): boolean => {
+/** The models refuse to think on in a loop of tools when the thoughts before its calls are gone. */
+export const toolLoopWithoutThoughts = (it: Conversation): boolean => {
   const last = it.turns.findLast(({ role }) => role === 'assistant')
   const loops = it.turns.at(-1)?.parts.some(({ type }) => type === 'tool_result') === true
   return (
