@@ -1,7 +1,7 @@
 /** `turnpike serve`: makes the parts, listens, and drains on SIGTERM. */
 import { createBook } from '../book/book.ts'
 import { openNudge } from '../book/nudge.ts'
-import { createLog } from '../core/log.ts'
+import { createLog, type Log } from '../core/log.ts'
 import { systemClock } from '../core/time.ts'
 import { createGateway, type Parts } from '../gateway/gateway.ts'
 import { openReceiptKeys } from '../gateway/receipt-keys.ts'
@@ -23,10 +23,7 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
   const store = await awaitStore(config, (error) => log.warn('waiting for the database', { error }))
   const hash = await openHash(store, config)
   const token = await firstStart(store, config, hash)
-  const sold = await soldBy(config)
-  const dearer = dearerEquals(sold)
-  if (dearer.length > 0)
-    log.warn('failover to dearer models is charged at the price asked for', { model: dearer.join(', ') })
+  const sold = await openSold(config, log)
   const instance = `${process.pid}-${Bun.randomUUIDv7().slice(-12)}`
   const nudge = await openNudge()
   const longestCallMs = config.gateway.timeouts.totalMs + 5_000
@@ -80,6 +77,15 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
   // Said last: whoever reads it may send a signal at once.
   process.stdout.write(greeting(config, sold, `http://${config.host}:${server.port}`, token))
   await new Promise<never>(() => undefined)
+}
+
+/** What is sold; the operator is told which equals cost more than what their calls bring. */
+const openSold = async (config: Config, log: Log): Promise<Sold> => {
+  const sold = await soldBy(config)
+  const dearer = dearerEquals(sold)
+  if (dearer.length > 0)
+    log.warn('failover to dearer models is charged at the price asked for', { model: dearer.join(', ') })
+  return sold
 }
 
 /** The gateway's part that issues receipts, or nothing when they are off. */

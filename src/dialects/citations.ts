@@ -1,20 +1,8 @@
 /** Where an answer says it has something from: addresses, each for a stretch of the text. What has no address is named as lost. */
-import type { Part } from './neutral.ts'
-
-/** `from` and `to` count UTF-16 units of the whole text of its answer. */
-export type Citation = {
-  readonly url: string
-  readonly title?: string
-  /** What stands there. */
-  readonly quote?: string
-  readonly from: number
-  readonly to: number
-}
+import type { Citation, Part } from './neutral.ts'
 
 /** What a reader makes of a vendor's references: those it can tell on, and whether there were others. */
 export type Cited = { readonly citations: readonly Citation[]; readonly lost: boolean }
-
-export const nothingCited: Cited = { citations: [], lost: false }
 
 /** The text of an answer. */
 export const textIn = (parts: readonly Part[]): string =>

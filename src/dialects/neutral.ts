@@ -5,7 +5,6 @@
  */
 import type { Json, JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
-import type { Citation } from './citations.ts'
 import type { Signature } from './signatures.ts'
 
 /** Bytes inline (base64) or an address the vendor fetches. */
@@ -125,6 +124,16 @@ export type Conversation = Sampling & {
 export type Strange = { readonly param: string; readonly what: string }
 
 export type Finish = 'stop' | 'stop_sequence' | 'length' | 'tool_calls' | 'content_filter'
+
+/** Where a stretch of an answer's text is from; `from` and `to` count UTF-16 units of the whole text. */
+export type Citation = {
+  readonly url: string
+  readonly title?: string
+  /** What stands there. */
+  readonly quote?: string
+  readonly from: number
+  readonly to: number
+}
 
 export type Choice = {
   readonly parts: readonly Part[]

@@ -1,7 +1,8 @@
 /** Generate content, references of an answer ⇄ neutral form. Source of the format: Gemini API reference, "GroundingMetadata" and "CitationMetadata". */
 import type { JsonObject } from '../../core/json-body.ts'
-import type { Citation, Cited } from '../citations.ts'
+import type { Cited } from '../citations.ts'
 import { listOf, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
+import type { Citation } from '../neutral.ts'
 
 /** Reads what a candidate says of its sources; its places count bytes of the text. */
 export const readGrounding = (candidate: JsonObject, text: string): Cited => {

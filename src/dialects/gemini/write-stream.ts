@@ -3,9 +3,8 @@
  * Source of the format: Gemini API reference, "models.streamGenerateContent".
  */
 import type { JsonObject } from '../../core/json-body.ts'
-import type { Citation } from '../citations.ts'
 import { present } from '../json-members.ts'
-import type { Finish, Part, Piece, ToolCall } from '../neutral.ts'
+import type { Citation, Finish, Part, Piece, ToolCall } from '../neutral.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
 import { costComment } from '../told.ts'
 import { geminiError } from './error.ts'

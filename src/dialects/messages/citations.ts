@@ -1,7 +1,8 @@
 /** Messages, references of a text block ⇄ neutral form. Source of the format: Anthropic API reference, "Citations". */
 import type { Json, JsonObject } from '../../core/json-body.ts'
-import type { Citation, Cited } from '../citations.ts'
+import type { Cited } from '../citations.ts'
 import { objectsOf, present, textOf } from '../json-members.ts'
+import type { Citation } from '../neutral.ts'
 import { writeSignature } from '../signatures.ts'
 
 /** Reads a block's citations, which are of all its text; those of the caller's own documents have no address. */

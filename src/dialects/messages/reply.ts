@@ -1,9 +1,9 @@
 /** Messages, whole answers ⇄ neutral form, and their usage. Source of the format: Anthropic API reference, "The Message object". */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
-import { type Citation, type Cited, citationsByText } from '../citations.ts'
+import { type Cited, citationsByText } from '../citations.ts'
 import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
-import type { Finish, Image, Part, Reply } from '../neutral.ts'
+import type { Citation, Finish, Image, Part, Reply } from '../neutral.ts'
 import { idWith, readSignature, signed, splitId, unsigned, writeSignature } from '../signatures.ts'
 import { citationOf, readCitations } from './citations.ts'
 

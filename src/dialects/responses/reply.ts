@@ -1,10 +1,10 @@
 /** Responses, neutral form → answer. Source of the format: OpenAI API reference, "The response object". */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
-import { type Citation, citationsByText } from '../citations.ts'
+import { citationsByText } from '../citations.ts'
 import { objectOf, present, textOf } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
-import type { Choice, Finish, Image, Part, Reply, Thinking, ToolCall } from '../neutral.ts'
+import type { Choice, Citation, Finish, Image, Part, Reply, Thinking, ToolCall } from '../neutral.ts'
 import { idWith } from '../signatures.ts'
 import type { WriterContext } from '../stream-writer.ts'
 import { customTools } from './decode-call.ts'

@@ -1,8 +1,7 @@
 /** Responses, steps in the neutral form → events for the caller. Source of the format: OpenAI API reference, "Streaming events". */
 import type { JsonObject } from '../../core/json-body.ts'
-import type { Citation } from '../citations.ts'
 import { present } from '../json-members.ts'
-import type { Finish, Image, Piece, Thinking, ToolCall } from '../neutral.ts'
+import type { Citation, Finish, Image, Piece, Thinking, ToolCall } from '../neutral.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
 import { costComment, membersSlot, withBill } from '../told.ts'
 import { customTools } from './decode-call.ts'
@@ -149,14 +148,8 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
       case 'thinking': {
         const start = startReasoning()
         if (open?.kind === 'reasoning') addThought(open.thoughts, piece.text)
-        return (
-          start +
-          event('response.reasoning_summary_text.delta', {
-            ...at('reasoning'),
-            summary_index: 0,
-            delta: piece.text,
-          })
-        )
+        const told = { ...at('reasoning'), summary_index: 0, delta: piece.text }
+        return start + event('response.reasoning_summary_text.delta', told)
       }
       case 'signature': {
         const start = startReasoning()
