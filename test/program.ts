@@ -24,8 +24,12 @@ export const runProgram = async (home: string, settings: Settings, ...args: stri
 }
 
 /** Starts a server, which takes calls when this resolves. */
-export const startProgram = async (home: string, settings: Settings) => {
-  const child = spawn(home, settings, ['serve'], 'inherit')
+export const startProgram = async (
+  home: string,
+  settings: Settings,
+  errors: 'pipe' | 'inherit' = 'inherit',
+) => {
+  const child = spawn(home, settings, ['serve'], errors)
   let greeting = ''
   for await (const piece of child.stdout) {
     greeting += new TextDecoder().decode(piece)
