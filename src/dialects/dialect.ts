@@ -5,7 +5,7 @@ import type { Model } from '../core/model.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Usage } from '../core/usage.ts'
 import type { UsageTaste } from '../metering/usage-taste.ts'
-import type { Conversation, Piece, Reply } from './neutral.ts'
+import type { Conversation, Part, Piece, Reply } from './neutral.ts'
 import type { StreamRelay } from './relay.ts'
 import type { StreamWriter, WriterContext } from './stream-writer.ts'
 import type { Told } from './told.ts'
@@ -20,7 +20,7 @@ export type CallerDialect = {
   streamWriter(context: WriterContext, listed: boolean): StreamWriter
   refusal(refusal: Refusal, requestId: string): JsonObject
   /** What an answer may hold and callers of this dialect cannot be told. */
-  readonly lacks?: readonly ('audio' | 'image')[]
+  readonly lacks?: readonly Part['type'][]
 }
 
 export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse'
