@@ -28,7 +28,7 @@ export const accountOf = async (gateway: Gateway, call: HttpCall): Promise<Key> 
   const key = await callerOf(gateway, call)
   if (key.trialUntil !== undefined)
     throw refuse('forbidden', 'Anonymous trials cannot use this endpoint; sign up for a key of your own.')
-  if (key.ancestors.length > 0 || key.subBudget !== undefined)
+  if (key.ancestors.length > 0 || key.subWallet !== undefined)
     throw refuse(
       'forbidden',
       "This concerns the whole wallet: a child key, or one that is bound to a sub-wallet, cannot do it; use the account's own key.",
