@@ -5,14 +5,8 @@ import { CENT } from '../ledger/invoice.ts'
 
 export type Meaning =
   | { readonly does: 'credit'; readonly checkoutId: string; readonly payment: string; readonly amount: Nano }
-  /** `ended`: the money came back to us, by a refund that failed or a dispute that was won. */
-  | {
-      readonly does: 'take'
-      readonly id: string
-      readonly payment: string
-      readonly amount: Nano
-      readonly ended: boolean
-    }
+  /** `outstanding`: without what came back to us, by a refund that failed or a dispute that was won, wholly or in part. */
+  | { readonly does: 'take'; readonly id: string; readonly payment: string; readonly outstanding: Nano }
   | { readonly does: 'nothing'; readonly why: string }
 
 /** The name under which a session and its payment carry our checkout's id. */
@@ -64,7 +58,7 @@ const ofRefund = (refund: Stripe.Refund): Meaning => {
   const amount = amountOf(refund.amount, refund.currency)
   if (payment === undefined || amount === undefined) return nothing('the refund is of no payment in USD')
   const ended = refund.status === 'failed' || refund.status === 'canceled'
-  return { does: 'take', id: refund.id, payment, amount, ended }
+  return { does: 'take', id: refund.id, payment, outstanding: ended ? 0n : amount }
 }
 
 const ofDispute = (dispute: Stripe.Dispute, reinstated: boolean): Meaning => {
@@ -73,5 +67,15 @@ const ofDispute = (dispute: Stripe.Dispute, reinstated: boolean): Meaning => {
   if (payment === undefined || amount === undefined) return nothing('the dispute is of no payment in USD')
   // An inquiry withdraws nothing.
   if (dispute.status.startsWith('warning_')) return nothing('an inquiry moves no money')
-  return { does: 'take', id: dispute.id, payment, amount, ended: reinstated || dispute.status === 'won' }
+  const given = givenBack(dispute)
+  const ended =
+    dispute.status === 'won' || given > amount || (reinstated && dispute.status !== 'lost' && given === 0n)
+  return { does: 'take', id: dispute.id, payment, outstanding: ended ? 0n : amount - given }
 }
+
+/** What the balance got back. A dispute of a partly refunded payment can be lost and still return the refunded part. */
+const givenBack = (dispute: Stripe.Dispute): Nano =>
+  (dispute.balance_transactions ?? []).reduce(
+    (sum, { amount, currency }) => sum + (amountOf(amount, currency) ?? 0n),
+    0n,
+  )

@@ -2,7 +2,7 @@
 import type Stripe from 'stripe'
 import { isObject } from '../core/json-body.ts'
 import type { Log } from '../core/log.ts'
-import { decimalFromNano, type Nano } from '../core/money.ts'
+import type { Nano } from '../core/money.ts'
 import { invalid, Refusal, refuse, unavailable } from '../core/refusal.ts'
 import type { Secret } from '../core/secret.ts'
 import { CENT } from '../ledger/invoice.ts'
@@ -166,10 +166,10 @@ const apply = async (
     return outcome === 'replayed' ? 'replayed' : 'ignored'
   }
   const outcome = await store.takeBack(meaning)
-  log.warn('a payment was taken back or given again', { kind, ended: outcome, charged: meaning.amount })
+  log.warn('a payment was taken back or given again', { kind, ended: outcome, charged: meaning.outstanding })
   if (outcome === 'posted') return 'done'
   if (outcome === 'replayed') return 'replayed'
-  return isOurs(stripe, store, meaning.payment, meaning.amount)
+  return isOurs(stripe, store, meaning.payment)
 }
 
 /** Taken back before it was credited: events come in any order. Ours is asked for again; another product's is not. */
@@ -177,7 +177,6 @@ const isOurs = async (
   stripe: Stripe,
   store: CheckoutStore,
   payment: string,
-  amount: Nano,
 ): Promise<'ignored' | Refusal> => {
   let checkoutId: string | undefined
   try {
@@ -186,7 +185,5 @@ const isOurs = async (
     return unavailable('Stripe could not be asked whose payment this is.')
   }
   if (checkoutId === undefined || (await store.checkout(checkoutId)) === undefined) return 'ignored'
-  return unavailable(
-    `The payment of which ${decimalFromNano(amount)} USD are taken back is not credited yet.`,
-  )
+  return unavailable('The payment of which money is taken back is not credited yet.')
 }

@@ -244,6 +244,24 @@ for (const engine of serverEngines) {
       expect(await added(() => deliver(dispute('closed', 'lost', lost)))).toBe(-2000n * CENT)
     })
 
+    test('a dispute of a partly refunded payment takes the rest of it, and one that is lost in part gives no more back', async () => {
+      const payment = name('pi')
+      await deliver(paid(await open(20), payment, 2000))
+      const id = name('dp')
+      const dispute = (type: string, status: string, moved: number[]) =>
+        eventOf(`charge.dispute.${type}`, {
+          ...disputeOf(payment, id, 2000, status),
+          balance_transactions: moved.map((amount) => ({ amount, currency: 'usd', fee: 1500 })),
+        })
+      const refund = eventOf('refund.created', refundOf(payment, name('re'), 500))
+      expect(await added(() => deliver(refund))).toBe(-500n * CENT)
+      expect(await added(() => deliver(dispute('created', 'needs_response', [-2000])))).toBe(-1500n * CENT)
+      // The bank returned what had been refunded; the payer keeps 20 USD, once.
+      expect(await added(() => deliver(dispute('funds_reinstated', 'lost', [-2000, 500])))).toBe(0n)
+      expect(await added(() => deliver(dispute('closed', 'lost', [-2000, 500])))).toBe(0n)
+      expect(await server.store.transfersOf(`stripe:${id}`)).toMatchObject([{ amount: 1500n * CENT }])
+    })
+
     test('a refund heard of before its payment is asked for again; that of another product is ignored', async () => {
       const id = await open(8)
       const payment = name('pi')
