@@ -11,8 +11,9 @@ import { keepMonthsClosed } from '../payment/close-months.ts'
 import { systemWebhooks } from '../transport/webhook.ts'
 import type { Config } from './config.ts'
 import { firstStart } from './first-start.ts'
+import { greeting } from './greeting.ts'
 import { awaitStore, openHash, openJournal, stripeFor, x402For } from './parts.ts'
-import { type Sold, soldBy } from './sold.ts'
+import { soldBy } from './sold.ts'
 
 /** A second signal ends the process after this long, whatever is open. */
 const SECOND_SIGNAL_MS = 5_000
@@ -98,30 +99,4 @@ const onFirstSignal = (drain: () => Promise<unknown>): void => {
   }
   process.on('SIGTERM', take)
   process.on('SIGINT', take)
-}
-
-/** What the operator reads first: the address, the key if it is new, a call to try, and what is on. */
-const greeting = (config: Config, sold: Sold, address: string, token: string | undefined): string => {
-  const shown = token ?? 'sk-…'
-  const lines = [
-    `Turnpike listens on ${address}  (ledger: ${config.databaseUrl.startsWith('sqlite:') ? config.databaseUrl : 'PostgreSQL'})`,
-    '',
-    token === undefined
-      ? 'Your key was shown on the first start; `bin/turnpike key create --label NAME` makes another.'
-      : `Your key, shown only now:  ${token}`,
-    '',
-    'Try it:',
-    `  curl ${address}/v1/chat/completions -H 'Authorization: Bearer ${shown}' -H 'Content-Type: application/json' \\`,
-    `    -d '{"model":"local/echo-1","messages":[{"role":"user","content":"Hello"}]}'`,
-    '',
-    `Vendors on: ${[...sold.vendors.keys()].join(', ')}  (${sold.catalogue.list().length} models; local/ is a deterministic built-in, not an AI)`,
-    ...(config.x402 === undefined
-      ? []
-      : [
-          `x402 payments: ${config.x402.offers.map(({ name, network }) => `${name} on ${network}`).join(', ')}`,
-        ]),
-    `To turn on more, set: ${config.off.map(({ variable }) => variable).join(', ') || 'all are on'}`,
-    '',
-  ]
-  return `${lines.join('\n')}\n`
 }

@@ -151,14 +151,15 @@ export const settings = {
   TRIAL_USD: {
     name: 'TRIAL_USD',
     fallback: '0.1',
-    meaning: 'What an anonymous trial wallet is given, once for each network address; 0 turns trials off.',
+    meaning:
+      'What an anonymous trial wallet is given at your cost, once for each network address; 0 turns trials off.',
     check: amount,
     allowed: 'a decimal amount',
   },
   TRIAL_DAILY_USD: {
     name: 'TRIAL_DAILY_USD',
     fallback: '1',
-    meaning: 'What all anonymous trials of a UTC day are given together.',
+    meaning: 'What all anonymous trials of a UTC day are given together: the most they can cost you a day.',
     check: amount,
     allowed: 'a decimal amount',
   },
