@@ -8,6 +8,7 @@ import { openReceiptKeys } from '../gateway/receipt-keys.ts'
 import { keepAlerting } from '../gateway/wallet-alerts.ts'
 import { listen } from '../http/listen.ts'
 import { keepMonthsClosed } from '../payment/close-months.ts'
+import { keepToppingUp } from '../payment/top-ups.ts'
 import { systemWebhooks } from '../transport/webhook.ts'
 import type { Config } from './config.ts'
 import { firstStart } from './first-start.ts'
@@ -39,6 +40,7 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
     longestCallMs,
   })
   await book.start()
+  const stripe = await stripeFor(config, store, log)
   const x402 = await x402For(config, { store, log, hash })
   const gateway = createGateway({
     store,
@@ -46,7 +48,7 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
     catalogue: sold.catalogue,
     vendors: sold.vendors,
     failover: sold.failover,
-    stripe: await stripeFor(config, store, log),
+    stripe,
     x402,
     options: config.gateway,
     clock: systemClock,
@@ -57,17 +59,12 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
     newCallId: () => Bun.randomUUIDv7(),
     random: Math.random,
   })
-  const stopClosing = keepMonthsClosed({ store, clock: systemClock, log })
-  const stopAlerts = keepAlerting(
-    { store, clock: systemClock, log, hash, webhooks: systemWebhooks },
-    Math.random,
-  )
+  const stopChores = startChores({ store, hash, log, stripe })
   const server = listen(gateway, { hostname: config.host, port: config.port, shared })
   log.info('listening', { instance })
   onFirstSignal(() => {
     log.info('draining', { instance })
-    stopClosing()
-    stopAlerts()
+    stopChores()
     x402?.stop()
     // New calls are refused from here on; those that run end well, and their leases go back.
     return book
@@ -78,6 +75,26 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
   // Said last: whoever reads it may send a signal at once.
   process.stdout.write(greeting(config, sold, `http://${config.host}:${server.port}`, token))
   await new Promise<never>(() => undefined)
+}
+
+/** What a server does beside its calls: invoices, alerts, top-ups. Tells how to stop it. */
+const startChores = ({
+  store,
+  log,
+  hash,
+  stripe,
+}: Pick<Parts, 'store' | 'hash' | 'log' | 'stripe'>): (() => void) => {
+  const [clock, random] = [systemClock, Math.random]
+  const chores = [
+    keepMonthsClosed({ store, clock, log }),
+    keepAlerting({ store, clock, log, hash, webhooks: systemWebhooks }, random),
+    ...(stripe === undefined
+      ? []
+      : [keepToppingUp({ store, stripe, log, clock, random, newId: () => Bun.randomUUIDv7() })]),
+  ]
+  return () => {
+    for (const stop of chores) stop()
+  }
 }
 
 /** The gateway's part that issues receipts, or nothing when they are off. */

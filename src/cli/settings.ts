@@ -224,6 +224,14 @@ export const settings = {
     check: /^(|https?:\/\/[^\s@#]+)$/,
     allowed: 'an address',
   },
+  TOP_UP_DAILY_USD: {
+    name: 'TOP_UP_DAILY_USD',
+    fallback: '500',
+    meaning:
+      'The most that the rule of one wallet charges its saved card in a UTC day; 0 turns such rules off.',
+    check: amount,
+    allowed: 'a decimal amount',
+  },
   DISCOVER: {
     name: 'DISCOVER',
     fallback: 'on',

@@ -1,10 +1,23 @@
 /** What an event of Stripe means for the ledger. The money an event tells of is whole cents of USD, or not ours. */
 import type Stripe from 'stripe'
 import type { Nano } from '../core/money.ts'
+import type { Instant } from '../core/time.ts'
 import { CENT } from '../ledger/invoice.ts'
+import type { TopUpPause } from '../store/top-up-port.ts'
+
+/** A payment method of a customer of Stripe, saved for payments without its owner at this instant. */
+type SavedMethod = { readonly customer: string; readonly method: string; readonly at: Instant }
 
 export type Meaning =
-  | { readonly does: 'credit'; readonly checkoutId: string; readonly payment: string; readonly amount: Nano }
+  | {
+      readonly does: 'credit'
+      readonly checkoutId: string
+      readonly payment: string
+      readonly amount: Nano
+      readonly saved?: SavedMethod
+    }
+  /** Nothing was paid; only a payment that no payer attends ends by it. */
+  | { readonly does: 'fail'; readonly checkoutId: string; readonly why: TopUpPause }
   /** `outstanding`: without what came back to us, by a refund that failed or a dispute that was won, wholly or in part. */
   | { readonly does: 'take'; readonly id: string; readonly payment: string; readonly outstanding: Nano }
   | { readonly does: 'nothing'; readonly why: string }
@@ -28,6 +41,10 @@ export const meaningOf = (event: Stripe.Event): Meaning => {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
       return ofSession(event.data.object)
+    case 'payment_intent.succeeded':
+      return ofPayment(event.data.object)
+    case 'payment_intent.payment_failed':
+      return ofFailure(event.data.object)
     case 'refund.created':
     case 'refund.updated':
     case 'refund.failed':
@@ -52,6 +69,31 @@ const ofSession = (session: Stripe.Checkout.Session): Meaning => {
   if (payment === undefined || amount === undefined) return nothing('the session has no payment in USD')
   return { does: 'credit', checkoutId, payment, amount }
 }
+
+/** The same payment as its session tells of, which is credited once; and the only word of a payment without a session. */
+const ofPayment = (intent: Stripe.PaymentIntent): Meaning => {
+  const checkoutId = intent.metadata[CHECKOUT]
+  if (checkoutId === undefined) return nothing('the payment is not ours')
+  const amount = amountOf(intent.amount_received, intent.currency)
+  if (amount === undefined) return nothing('the payment is not in USD')
+  const [customer, method] = [idOf(intent.customer), idOf(intent.payment_method)]
+  const saved =
+    intent.setup_future_usage === 'off_session' && customer !== undefined && method !== undefined
+      ? { saved: { customer, method, at: intent.created * 1000 } }
+      : {}
+  return { does: 'credit', checkoutId, payment: intent.id, amount, ...saved }
+}
+
+const ofFailure = (intent: Stripe.PaymentIntent): Meaning => {
+  const checkoutId = intent.metadata[CHECKOUT]
+  return checkoutId === undefined
+    ? nothing('the payment is not ours')
+    : { does: 'fail', checkoutId, why: declineOf(intent.last_payment_error?.code) }
+}
+
+/** What a code of Stripe's card errors means for the card's owner. */
+export const declineOf = (code: string | undefined): TopUpPause =>
+  code === 'authentication_required' || code === 'expired_card' ? code : 'card_declined'
 
 const ofRefund = (refund: Stripe.Refund): Meaning => {
   const payment = idOf(refund.payment_intent)

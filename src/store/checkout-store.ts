@@ -5,6 +5,7 @@ import type { Checkout, CheckoutStore } from './funding-port.ts'
 import { lockInvoice, markPaid } from './invoice-row.ts'
 import { postIn, posting } from './post.ts'
 import { maybeText, nanoOf, textOf } from './row.ts'
+import { pauseTopUps, topUpCredited } from './top-up-store.ts'
 
 const checkoutOf = (row: Row): Checkout => {
   const invoiceId = maybeText(row, 'invoice_id')
@@ -65,8 +66,10 @@ const takeIn = async (run: Run, words: Words, { id, payment, outstanding }: Take
   const limit = nanoOf(topup, 'amount')
   const more = least(limit, asked - before + outstanding) - least(limit, asked)
   const move = { kind: 'adjust', note: `of ${refOf(payment)}` } as const
-  if (more > 0n)
+  if (more > 0n) {
     await postIn(run, words, { ...move, ref: refOf(id), debit: wallet, credit: 'cash', amount: more }, true)
+    await pauseTopUps(run, words, wallet, id)
+  }
   if (more < 0n) {
     const ref = `${refOf(id)}:back${outstanding === 0n ? '' : `:${outstanding}`}`
     await postIn(run, words, { ...move, ref, debit: 'cash', credit: wallet, amount: -more })
@@ -103,6 +106,7 @@ export const checkoutStore = (engine: Engine): CheckoutStore => {
         if ((await topupOf(run, ref)) !== undefined) return 'replayed'
         const outcome = await creditIn(run, words, checkoutOf(row), amount, ref)
         await run('update checkout set paid_ref = $2 where id = $1 and paid_ref is null', [checkoutId, ref])
+        await topUpCredited(run, words, checkoutId)
         return outcome
       }),
     takeBack: (taken) => posting(engine, (run) => takeIn(run, words, taken)),

@@ -9,6 +9,7 @@ import {
   eventOf,
   type FakeStripe,
   paidSession,
+  paymentOf,
   refundOf,
   signatureOf,
   startFakeStripe,
@@ -169,11 +170,12 @@ for (const engine of serverEngines) {
       const payment = name('pi')
       const payload = paid(id, payment, 1200)
       const late = eventOf('checkout.session.async_payment_succeeded', paidSession(id, payment, 1200))
+      const intent = eventOf('payment_intent.succeeded', paymentOf(id, payment, 1200))
       const replay = async () => {
         const outcomes = await Promise.all([
           ...Array.from({ length: 18 }, () => outcomeOf(payload)),
           outcomeOf(late),
-          outcomeOf(late),
+          outcomeOf(intent),
         ])
         return outcomes.filter((outcome) => outcome === 'done').length
       }
