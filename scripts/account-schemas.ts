@@ -1,6 +1,9 @@
 /** Schemas of what surrounds a wallet: sub-wallets, rules, trials, referrals, reviews. */
+import { topUpPauses } from '../src/store/top-up-port.ts'
+
 const text = { type: 'string' }
 const number = { type: 'number' }
+const truth = { type: 'boolean' }
 const maybeNumber = { type: ['number', 'null'] }
 const maybeText = { type: ['string', 'null'] }
 const time = { type: 'string', format: 'date-time' }
@@ -32,7 +35,8 @@ const rules = {
   auto_top_up: {
     type: ['object', 'null'],
     properties: { below_usd: number, amount_usd: number, monthly_max_usd: maybeNumber },
-    description: 'Kept for a payment provider; moves no money by itself',
+    description:
+      'Charges the saved card with amount_usd (0.5 to 10000, whole cents) when the wallet falls below below_usd; needs a card that a checkout saved',
   },
 }
 const review = object({ id: text, skill: text, rating: number, comment: maybeText, created_at: time })
@@ -44,7 +48,21 @@ export const accountSchemas = {
   SubWalletList: listOf(subWallet),
   Deleted: object({ id: text, deleted: { const: true } }),
   WalletRulesChange: object(rules),
-  WalletRules: object({ wallet_id: text, ...rules, alert_webhook_secret: maybeText }),
+  WalletRules: object({
+    wallet_id: text,
+    ...rules,
+    alert_webhook_secret: maybeText,
+    auto_top_up_status: object({
+      payment_method_saved: truth,
+      active: truth,
+      paused: { enum: [...topUpPauses, null] },
+      waits_until: { type: ['string', 'null'], format: 'date-time' },
+      pending_usd: number,
+      charged_today_usd: number,
+      charged_this_month_usd: number,
+    }),
+  }),
+  MethodDeleted: object({ deleted: { const: true } }),
   Trial: object({ api_key: text, wallet_id: text, credits: number, expires_at: time }),
   Referral: object({
     code: text,

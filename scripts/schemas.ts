@@ -47,7 +47,12 @@ const model = object({
   discounted: truth,
 })
 
-const checkout = object({ id: text, url: text, amount_usd: number })
+const checkout = object({
+  id: text,
+  url: text,
+  amount_usd: number,
+  consent: { ...text, description: 'What the payer of a checkout that saves the card agrees to' },
+})
 const invoice = object({
   id: text,
   month: text,
@@ -200,7 +205,10 @@ export const schemas = {
   }),
   ...accountSchemas,
   CheckoutRequest: object(
-    { amount_usd: { ...number, minimum: 0.5, maximum: 10_000, description: 'In whole cents' } },
+    {
+      amount_usd: { ...number, minimum: 0.5, maximum: 10_000, description: 'In whole cents' },
+      save_payment_method: { ...truth, description: 'Keeps the card for the auto_top_up rule of the wallet' },
+    },
     ['amount_usd'],
   ),
   Checkout: checkout,

@@ -45,7 +45,7 @@ export const createNews = ({ keys, rules, purses }: NewsParts): ((news: News) =>
       return (
         changed.keys.has(keyId) ||
         changed.wallets.has(key?.walletId ?? '') ||
-        changed.subs.has(sub ?? key?.subBudget ?? '')
+        changed.subs.has(sub ?? key?.subWallet ?? '')
       )
     })
   }

@@ -272,7 +272,7 @@ export const createPurses = (parts: PursesParts): Purses => {
 /** Whose purse it is: a sub-wallet that a key is bound to is not named. */
 export const roomOf = (key: Key, sub: string | undefined): Pick<Room, 'keyId' | 'sub'> => ({
   keyId: key.id,
-  sub: sub === key.subBudget ? undefined : sub,
+  sub: sub === key.subWallet ? undefined : sub,
 })
 
 const nameOf = (keyId: KeyId, sub: string | undefined, account: AccountId | undefined): string =>

@@ -6,7 +6,7 @@ import { type Nano, nanoFromDecimal, picoFromPerMillion } from '../core/money.ts
 import { Secret } from '../core/secret.ts'
 import { DAY_MS } from '../core/time.ts'
 import type { GatewayOptions } from '../gateway/gateway.ts'
-import type { StripeSettings } from '../payment/stripe.ts'
+import type { StripeSettings } from '../payment/stripe-parts.ts'
 import type { X402Options } from '../payment/x402/offer.ts'
 import { vendors } from '../vendors/index.ts'
 import { ownAddress } from '../vendors/own-address.ts'
@@ -126,6 +126,7 @@ const stripeOf = (environment: Environment): StripeSettings | undefined => {
     webhookSecrets: secrets.split(',').map((secret) => new Secret(secret)),
     baseUrl: settingOf(environment, 'STRIPE_BASE_URL'),
     returnUrl: settingOf(environment, 'STRIPE_RETURN_URL') || undefined,
+    topUpDailyMax: amountOf(environment, 'TOP_UP_DAILY_USD'),
   }
 }
 
@@ -166,7 +167,14 @@ const blocksOf = (list: string): readonly Block[] =>
 
 const amountOf = (
   environment: Environment,
-  name: 'CREDIT_USD' | 'FIRST_FUND_USD' | 'TRIAL_USD' | 'TRIAL_DAILY_USD' | 'REFERRER_USD' | 'REFERRED_USD',
+  name:
+    | 'CREDIT_USD'
+    | 'FIRST_FUND_USD'
+    | 'TRIAL_USD'
+    | 'TRIAL_DAILY_USD'
+    | 'REFERRER_USD'
+    | 'REFERRED_USD'
+    | 'TOP_UP_DAILY_USD',
 ): Nano => nanoFromDecimal(settingOf(environment, name)) ?? bad(`${name} must be a decimal amount`)
 
 /** `1.15` or `15%`: a factor as a decimal text. */

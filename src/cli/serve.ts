@@ -8,9 +8,11 @@ import { openReceiptKeys } from '../gateway/receipt-keys.ts'
 import { keepAlerting } from '../gateway/wallet-alerts.ts'
 import { listen } from '../http/listen.ts'
 import { keepMonthsClosed } from '../payment/close-months.ts'
+import { keepToppingUp } from '../payment/top-ups.ts'
 import { systemWebhooks } from '../transport/webhook.ts'
 import type { Config } from './config.ts'
 import { firstStart } from './first-start.ts'
+import { greeting } from './greeting.ts'
 import { awaitStore, openHash, openJournal, stripeFor, x402For } from './parts.ts'
 import { dearerEquals, type Sold, soldBy } from './sold.ts'
 
@@ -38,6 +40,7 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
     longestCallMs,
   })
   await book.start()
+  const stripe = await stripeFor(config, store, log)
   const x402 = await x402For(config, { store, log, hash })
   const gateway = createGateway({
     store,
@@ -45,7 +48,7 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
     catalogue: sold.catalogue,
     vendors: sold.vendors,
     failover: sold.failover,
-    stripe: await stripeFor(config, store, log),
+    stripe,
     x402,
     options: config.gateway,
     clock: systemClock,
@@ -56,17 +59,12 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
     newCallId: () => Bun.randomUUIDv7(),
     random: Math.random,
   })
-  const stopClosing = keepMonthsClosed({ store, clock: systemClock, log })
-  const stopAlerts = keepAlerting(
-    { store, clock: systemClock, log, hash, webhooks: systemWebhooks },
-    Math.random,
-  )
+  const stopChores = startChores({ store, hash, log, stripe })
   const server = listen(gateway, { hostname: config.host, port: config.port, shared })
   log.info('listening', { instance })
   onFirstSignal(() => {
     log.info('draining', { instance })
-    stopClosing()
-    stopAlerts()
+    stopChores()
     x402?.stop()
     // New calls are refused from here on; those that run end well, and their leases go back.
     return book
@@ -88,6 +86,26 @@ const openSold = async (config: Config, log: Log): Promise<Sold> => {
   return sold
 }
 
+/** What a server does beside its calls: invoices, alerts, top-ups. Tells how to stop it. */
+const startChores = ({
+  store,
+  log,
+  hash,
+  stripe,
+}: Pick<Parts, 'store' | 'hash' | 'log' | 'stripe'>): (() => void) => {
+  const [clock, random] = [systemClock, Math.random]
+  const chores = [
+    keepMonthsClosed({ store, clock, log }),
+    keepAlerting({ store, clock, log, hash, webhooks: systemWebhooks }, random),
+    ...(stripe === undefined
+      ? []
+      : [keepToppingUp({ store, stripe, log, clock, random, newId: () => Bun.randomUUIDv7() })]),
+  ]
+  return () => {
+    for (const stop of chores) stop()
+  }
+}
+
 /** The gateway's part that issues receipts, or nothing when they are off. */
 const receiptsOf = async (
   { receipts: { mode, issuer } }: Config,
@@ -107,30 +125,4 @@ const onFirstSignal = (drain: () => Promise<unknown>): void => {
   }
   process.on('SIGTERM', take)
   process.on('SIGINT', take)
-}
-
-/** What the operator reads first: the address, the key if it is new, a call to try, and what is on. */
-const greeting = (config: Config, sold: Sold, address: string, token: string | undefined): string => {
-  const shown = token ?? 'sk-…'
-  const lines = [
-    `Turnpike listens on ${address}  (ledger: ${config.databaseUrl.startsWith('sqlite:') ? config.databaseUrl : 'PostgreSQL'})`,
-    '',
-    token === undefined
-      ? 'Your key was shown on the first start; `bin/turnpike key create --label NAME` makes another.'
-      : `Your key, shown only now:  ${token}`,
-    '',
-    'Try it:',
-    `  curl ${address}/v1/chat/completions -H 'Authorization: Bearer ${shown}' -H 'Content-Type: application/json' \\`,
-    `    -d '{"model":"local/echo-1","messages":[{"role":"user","content":"Hello"}]}'`,
-    '',
-    `Vendors on: ${[...sold.vendors.keys()].join(', ')}  (${sold.catalogue.list().length} models; local/ is a deterministic built-in, not an AI)`,
-    ...(config.x402 === undefined
-      ? []
-      : [
-          `x402 payments: ${config.x402.offers.map(({ name, network }) => `${name} on ${network}`).join(', ')}`,
-        ]),
-    `To turn on more, set: ${config.off.map(({ variable }) => variable).join(', ') || 'all are on'}`,
-    '',
-  ]
-  return `${lines.join('\n')}\n`
 }

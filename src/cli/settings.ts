@@ -151,14 +151,15 @@ export const settings = {
   TRIAL_USD: {
     name: 'TRIAL_USD',
     fallback: '0.1',
-    meaning: 'What an anonymous trial wallet is given, once for each network address; 0 turns trials off.',
+    meaning:
+      'What an anonymous trial wallet is given at your cost, once for each network address; 0 turns trials off.',
     check: amount,
     allowed: 'a decimal amount',
   },
   TRIAL_DAILY_USD: {
     name: 'TRIAL_DAILY_USD',
     fallback: '1',
-    meaning: 'What all anonymous trials of a UTC day are given together.',
+    meaning: 'What all anonymous trials of a UTC day are given together: the most they can cost you a day.',
     check: amount,
     allowed: 'a decimal amount',
   },
@@ -222,6 +223,14 @@ export const settings = {
       'Page of yours that payers come back to, with `checkout=<id>` in its query; without it they see the state of their checkout.',
     check: /^(|https?:\/\/[^\s@#]+)$/,
     allowed: 'an address',
+  },
+  TOP_UP_DAILY_USD: {
+    name: 'TOP_UP_DAILY_USD',
+    fallback: '500',
+    meaning:
+      'The most that the rule of one wallet charges its saved card in a UTC day; 0 turns such rules off.',
+    check: amount,
+    allowed: 'a decimal amount',
   },
   DISCOVER: {
     name: 'DISCOVER',

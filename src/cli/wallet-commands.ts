@@ -1,6 +1,6 @@
 /** `turnpike wallet …`: wallets made, funded and shown. */
 import type { Command } from 'commander'
-import { nanoFromDecimal, usdNumber } from '../core/money.ts'
+import { decimalFromNano, nanoFromDecimal, usdNumber } from '../core/money.ts'
 import type { Wallet } from '../store/tenancy-port.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { newId } from './parts.ts'
@@ -36,7 +36,8 @@ export const walletCommands = (program: Command): void => {
     .action((id: string, options: { json?: boolean }) =>
       withDatabase(async (database) => {
         const found = await walletOf(database, id)
-        say(options.json, shown(found), tableOf([shown(found)]))
+        const rows = { ...shown(found), ...(await topUpsOf(database, id)) }
+        say(options.json, rows, tableOf([rows]))
       }),
     )
   wallet
@@ -87,3 +88,18 @@ const shown = (wallet: Wallet) => ({
   held_usd: usdNumber(wallet.held),
   available_usd: usdNumber(wallet.balance - wallet.held),
 })
+
+/** How the wallet's rule of topping up stands. */
+const topUpsOf = async ({ store }: Database, id: string) => {
+  const { autoTopUp } = (await store.walletRules(id)).rules
+  const { active, saved, paused, today } = await store.topUpStatus(id)
+  return {
+    auto_top_up:
+      autoTopUp === undefined
+        ? 'off'
+        : active
+          ? `${decimalFromNano(autoTopUp.amount)} USD when below ${decimalFromNano(autoTopUp.below)} USD`
+          : `paused: ${paused ?? (saved ? 'set the rule again' : 'no payment method')}`,
+    topped_up_today_usd: usdNumber(today),
+  }
+}

@@ -74,7 +74,7 @@ const checkWallet = async (gateway: Gateway, key: Key, amount: Nano): Promise<vo
   const { dailyLimit } = must(await gateway.book.rules(key.walletId))
   if (dailyLimit !== undefined)
     check('daily_limit_usd', dailyLimit, await gateway.store.spentToday(key.walletId))
-  if (key.subBudget === undefined) return
-  const sub = await gateway.store.subWallet(key, key.subBudget)
+  if (key.subWallet === undefined) return
+  const sub = await gateway.store.subWallet(key, key.subWallet)
   check('sub_wallet', sub?.budget ?? 0n, sub ?? { spent: 0n, held: 0n })
 }

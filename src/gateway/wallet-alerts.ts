@@ -1,13 +1,13 @@
-/** Alerts of wallets that run low: due ones are taken from the store and sent as signed webhooks (standardwebhooks.com). */
+/** Alerts of wallets that run low or wait for their owner: due ones are taken from the store and sent as signed webhooks (standardwebhooks.com). */
 import type { Log } from '../core/log.ts'
 import { usdNumber } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
-import type { WalletAlert, WalletRulesStore } from '../store/wallet-rules-port.ts'
+import type { AlertStore, WalletAlert } from '../store/wallet-rules-port.ts'
 import { sendWebhook, type WebhookParts } from '../transport/webhook.ts'
 import type { Gateway } from './gateway.ts'
 
 type AlertParts = {
-  readonly store: Pick<WalletRulesStore, 'takeAlerts' | 'alertSent'>
+  readonly store: AlertStore
   readonly clock: Clock
   readonly log: Log
   readonly hash: Gateway['hash']
@@ -30,7 +30,7 @@ export const sendAlerts = async (parts: AlertParts): Promise<number> => {
       await store.alertSent(alert)
       sent++
     } catch (error) {
-      log.warn('an alert was not taken', { kind: 'wallet.below', error: String(error) })
+      log.warn('an alert was not taken', { kind: alert.event, error: String(error) })
     }
   return sent
 }
@@ -38,12 +38,14 @@ export const sendAlerts = async (parts: AlertParts): Promise<number> => {
 const send = ({ clock, hash, webhooks }: AlertParts, alert: WalletAlert): Promise<void> => {
   const timestamp = String(Math.floor(clock.now() / 1000))
   const body = JSON.stringify({
-    type: 'wallet.below',
+    type: alert.event,
     timestamp: new Date(clock.now()).toISOString(),
     data: {
       wallet_id: alert.walletId,
       balance_usd: usdNumber(alert.balance),
-      alert_below_usd: usdNumber(alert.below),
+      ...(alert.event === 'wallet.below'
+        ? { alert_below_usd: usdNumber(alert.below) }
+        : { reason: alert.reason }),
     },
   })
   const key = Buffer.from(webhookSecret({ hash }, alert.walletId).slice('whsec_'.length), 'base64')

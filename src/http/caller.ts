@@ -20,15 +20,18 @@ export const anyCallerOf = (gateway: Gateway, { request, trace }: HttpCall): Pro
 /** PostgreSQL can keep neither U+0000 nor half a surrogate pair. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
 
+/** A caller that speaks for the whole account. */
+export const accountOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>
+  wholeAccount(await callerOf(gateway, call))
+
 /**
- * A caller that speaks for the whole account: not a reseller's child, which shares the wallet with others, not a key
- * that is bound to a part of it, and not an anonymous trial.
+ * The key, if it speaks for the whole account: not a reseller's child, which shares the wallet with others, not a key that
+ * is bound to a part of it, and not an anonymous trial.
  */
-export const accountOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
-  const key = await callerOf(gateway, call)
+export const wholeAccount = (key: Key): Key => {
   if (key.trialUntil !== undefined)
     throw refuse('forbidden', 'Anonymous trials cannot use this endpoint; sign up for a key of your own.')
-  if (key.ancestors.length > 0 || key.subBudget !== undefined)
+  if (key.ancestors.length > 0 || key.subWallet !== undefined)
     throw refuse(
       'forbidden',
       "This concerns the whole wallet: a child key, or one that is bound to a sub-wallet, cannot do it; use the account's own key.",

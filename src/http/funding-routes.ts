@@ -1,6 +1,6 @@
 /** The part of the route table about money: checkouts, change of payments, Stripe's events, post-paid billing. */
 import { getBilling, getStatement, payInvoice } from './billing.ts'
-import { getCheckout, postCheckout, stripeWebhook } from './funding.ts'
+import { deletePaymentMethod, getCheckout, postCheckout, stripeWebhook } from './funding.ts'
 import type { Route } from './route.ts'
 import { claimChange } from './wallet-claim.ts'
 
@@ -9,7 +9,7 @@ export const fundingRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/wallet/checkout',
     summary:
-      "Opens a checkout of Stripe that funds the key's wallet; 404 where the operator has not set up Stripe.",
+      "Opens a checkout of Stripe that funds the key's wallet, and saves the card for its auto_top_up rule if asked to; 404 where the operator has not set up Stripe.",
     auth: 'bearer',
     body: 'CheckoutRequest',
     answer: 'Checkout',
@@ -22,6 +22,14 @@ export const fundingRoutes: readonly Route[] = [
     auth: 'none',
     answer: 'CheckoutState',
     handler: getCheckout,
+  },
+  {
+    method: 'DELETE',
+    path: '/api/wallet/payment-method',
+    summary: 'Forgets the card that a checkout saved; nothing is charged to it any more.',
+    auth: 'bearer',
+    answer: 'MethodDeleted',
+    handler: deletePaymentMethod,
   },
   {
     method: 'POST',

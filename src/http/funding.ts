@@ -7,7 +7,7 @@ import { takeTurn } from '../gateway/incoming.ts'
 import { CENT } from '../ledger/invoice.ts'
 import type { StripePayments } from '../payment/stripe.ts'
 import type { Invoice } from '../store/funding-port.ts'
-import { callerOf } from './caller.ts'
+import { accountOf, callerOf, wholeAccount } from './caller.ts'
 import { readBody, readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
@@ -28,17 +28,43 @@ export const postCheckout = async (gateway: Gateway, call: HttpCall): Promise<An
   const key = await callerOf(gateway, call)
   const stripe = stripeOf(gateway)
   const value = await readSmallBody(call.request)
+  const { save_payment_method: save = false } = value
+  if (typeof save !== 'boolean')
+    throw invalid('save_payment_method', "'save_payment_method' must be true or false.")
+  // What is saved may be charged by the rules of the wallet, so whoever may set those may save it.
+  if (save) wholeAccount(key)
   const amount = must(readAmount(value.amount_usd))
   await takeTurn(gateway, key, call.trace)
+  const { customer } = save ? await gateway.store.topUpStatus(key.walletId) : {}
   const opened = must(
     await stripe.checkout({
       walletId: key.walletId,
       amount,
       label: 'Model gateway credits',
       origin: originOf(call),
+      ...(save ? { saves: { consent: CONSENT, ...(customer === undefined ? {} : { customer }) } } : {}),
     }),
   )
-  return json({ ...opened, amount_usd: usdNumber(amount) }, 201)
+  return json({ ...opened, amount_usd: usdNumber(amount), ...(save ? { consent: CONSENT } : {}) }, 201)
+}
+
+/** What the payer is told before paying, and agrees to by paying. */
+const CONSENT =
+  'By paying you let us keep this card and charge it later without you: the amount of the auto_top_up rule of your wallet, ' +
+  'each time the wallet falls below the amount that the rule names, until you remove the rule or the card.'
+
+/** Forgets the card, here and at Stripe. */
+export const deletePaymentMethod = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const key = await accountOf(gateway, call)
+  const stripe = stripeOf(gateway)
+  await takeTurn(gateway, key, call.trace)
+  const method = await gateway.store.forgetPaymentMethod(key.walletId)
+  if (method === undefined) throw refuse('not_found', 'The wallet has no saved payment method.')
+  await stripe.detach(method).catch(() => {
+    // It is not charged any more in any case, and stays listed at Stripe for the operator to remove.
+    gateway.log.warn('Stripe did not detach a payment method', { call: call.trace.callId })
+  })
+  return json({ deleted: true })
 }
 
 /** The address of this server as the caller wrote it. */

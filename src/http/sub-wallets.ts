@@ -71,7 +71,7 @@ export const deleteSubWallet: Handler = async (gateway, call): Promise<Answer> =
 /** A key that is bound to a sub-wallet could lift its own ceiling: it may only look. */
 const managerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
   const key = await callerOf(gateway, call)
-  if (key.subBudget !== undefined)
+  if (key.subWallet !== undefined)
     throw refuse('forbidden', 'The key is bound to a sub-wallet; it may see it but not make or change any.')
   return key
 }

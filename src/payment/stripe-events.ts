@@ -1,18 +1,25 @@
 /** What an event of Stripe means for the ledger. The money an event tells of is whole cents of USD, or not ours. */
 import type Stripe from 'stripe'
 import type { Nano } from '../core/money.ts'
+import type { Instant } from '../core/time.ts'
 import { CENT } from '../ledger/invoice.ts'
+import type { TopUpPause } from '../store/top-up-port.ts'
+
+/** A payment method of a customer of Stripe, saved for payments without its owner at this instant. */
+type SavedMethod = { readonly customer: string; readonly method: string; readonly at: Instant }
 
 export type Meaning =
-  | { readonly does: 'credit'; readonly checkoutId: string; readonly payment: string; readonly amount: Nano }
-  /** `ended`: the money came back to us, by a refund that failed or a dispute that was won. */
   | {
-      readonly does: 'take'
-      readonly id: string
+      readonly does: 'credit'
+      readonly checkoutId: string
       readonly payment: string
       readonly amount: Nano
-      readonly ended: boolean
+      readonly saved?: SavedMethod
     }
+  /** Nothing was paid; only a payment that no payer attends ends by it. */
+  | { readonly does: 'fail'; readonly checkoutId: string; readonly why: TopUpPause }
+  /** `outstanding`: without what came back to us, by a refund that failed or a dispute that was won, wholly or in part. */
+  | { readonly does: 'take'; readonly id: string; readonly payment: string; readonly outstanding: Nano }
   | { readonly does: 'nothing'; readonly why: string }
 
 /** The name under which a session and its payment carry our checkout's id. */
@@ -34,6 +41,10 @@ export const meaningOf = (event: Stripe.Event): Meaning => {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
       return ofSession(event.data.object)
+    case 'payment_intent.succeeded':
+      return ofPayment(event.data.object)
+    case 'payment_intent.payment_failed':
+      return ofFailure(event.data.object)
     case 'refund.created':
     case 'refund.updated':
     case 'refund.failed':
@@ -59,12 +70,37 @@ const ofSession = (session: Stripe.Checkout.Session): Meaning => {
   return { does: 'credit', checkoutId, payment, amount }
 }
 
+/** The same payment as its session tells of, which is credited once; and the only word of a payment without a session. */
+const ofPayment = (intent: Stripe.PaymentIntent): Meaning => {
+  const checkoutId = intent.metadata[CHECKOUT]
+  if (checkoutId === undefined) return nothing('the payment is not ours')
+  const amount = amountOf(intent.amount_received, intent.currency)
+  if (amount === undefined) return nothing('the payment is not in USD')
+  const [customer, method] = [idOf(intent.customer), idOf(intent.payment_method)]
+  const saved =
+    intent.setup_future_usage === 'off_session' && customer !== undefined && method !== undefined
+      ? { saved: { customer, method, at: intent.created * 1000 } }
+      : {}
+  return { does: 'credit', checkoutId, payment: intent.id, amount, ...saved }
+}
+
+const ofFailure = (intent: Stripe.PaymentIntent): Meaning => {
+  const checkoutId = intent.metadata[CHECKOUT]
+  return checkoutId === undefined
+    ? nothing('the payment is not ours')
+    : { does: 'fail', checkoutId, why: declineOf(intent.last_payment_error?.code) }
+}
+
+/** What a code of Stripe's card errors means for the card's owner. */
+export const declineOf = (code: string | undefined): TopUpPause =>
+  code === 'authentication_required' || code === 'expired_card' ? code : 'card_declined'
+
 const ofRefund = (refund: Stripe.Refund): Meaning => {
   const payment = idOf(refund.payment_intent)
   const amount = amountOf(refund.amount, refund.currency)
   if (payment === undefined || amount === undefined) return nothing('the refund is of no payment in USD')
   const ended = refund.status === 'failed' || refund.status === 'canceled'
-  return { does: 'take', id: refund.id, payment, amount, ended }
+  return { does: 'take', id: refund.id, payment, outstanding: ended ? 0n : amount }
 }
 
 const ofDispute = (dispute: Stripe.Dispute, reinstated: boolean): Meaning => {
@@ -73,5 +109,15 @@ const ofDispute = (dispute: Stripe.Dispute, reinstated: boolean): Meaning => {
   if (payment === undefined || amount === undefined) return nothing('the dispute is of no payment in USD')
   // An inquiry withdraws nothing.
   if (dispute.status.startsWith('warning_')) return nothing('an inquiry moves no money')
-  return { does: 'take', id: dispute.id, payment, amount, ended: reinstated || dispute.status === 'won' }
+  const given = givenBack(dispute)
+  const ended =
+    dispute.status === 'won' || given > amount || (reinstated && dispute.status !== 'lost' && given === 0n)
+  return { does: 'take', id: dispute.id, payment, outstanding: ended ? 0n : amount - given }
 }
+
+/** What the balance got back. A dispute of a partly refunded payment can be lost and still return the refunded part. */
+const givenBack = (dispute: Stripe.Dispute): Nano =>
+  (dispute.balance_transactions ?? []).reduce(
+    (sum, { amount, currency }) => sum + (amountOf(amount, currency) ?? 0n),
+    0n,
+  )

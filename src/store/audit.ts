@@ -109,6 +109,22 @@ const laws: readonly Law[] = [
         and not exists (select 1 from transfer p where p.kind = 'topup' and p.ref = substr(t.note, 4))`,
   },
   {
+    check: 'a payment is taken back as far as it was asked for, and never more than it brought in',
+    offences: `select p.ref as offence from transfer p
+      left join (select t.note, cast(sum(case when t.credit = 'cash' then t.amount else -t.amount end) as bigint) as net
+        from transfer t where t.kind = 'adjust' and t.note like 'of stripe:%' group by t.note) n on n.note = 'of ' || p.ref
+      left join (select b.topup_ref, cast(sum(b.outstanding) as bigint) as asked from taken_back b group by b.topup_ref) b
+        on b.topup_ref = p.ref
+      where p.kind = 'topup' and p.ref like 'stripe:%' and coalesce(n.net, 0)
+        <> case when coalesce(b.asked, 0) < p.amount then coalesce(b.asked, 0) else p.amount end`,
+  },
+  {
+    check: 'a top-up is over when its payment is credited, and not before',
+    offences: `select t.id as offence from top_up t join checkout o on o.id = t.id
+      where t.amount <> o.amount or t.wallet_id <> o.wallet_id
+        or case t.state when 'credited' then 1 else 0 end <> case when o.paid_ref is null then 0 else 1 end`,
+  },
+  {
     check: 'an x402 payment is taken in once, and pays for its own call only',
     offences: `select p.id as offence from x402_payment p where p.state = 'settled' and not exists (select 1 from transfer t
         where t.kind = 'topup' and t.ref = 'x402:' || p.id and t.debit = 'x402' and t.credit = p.account_id

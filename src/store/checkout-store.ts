@@ -1,11 +1,11 @@
-/** Payments by Stripe: credited once, and taken back when the payer got the money back. */
+/** Payments by Stripe: credited once, and taken back, at most once, when the payer got the money back. */
 import { least, type Nano } from '../core/money.ts'
-import type { Transfer } from '../ledger/words.ts'
 import { type Engine, once, type Row, type Run, statement, type Words } from './engine.ts'
 import type { Checkout, CheckoutStore } from './funding-port.ts'
 import { lockInvoice, markPaid } from './invoice-row.ts'
 import { postIn, posting } from './post.ts'
 import { maybeText, nanoOf, textOf } from './row.ts'
+import { pauseTopUps, topUpCredited } from './top-up-store.ts'
 
 const checkoutOf = (row: Row): Checkout => {
   const invoiceId = maybeText(row, 'invoice_id')
@@ -23,7 +23,7 @@ const refOf = (payment: string): string => `stripe:${payment}`
 const topupOf = async (run: Run, ref: string): Promise<Row | undefined> =>
   (
     await run(
-      `select t.credit, coalesce(c.wallet_id, t.credit) as wallet_id from transfer t
+      `select t.amount, coalesce(c.wallet_id, t.credit) as wallet_id from transfer t
        left join credit_line c on c.account_id = t.credit where t.kind = 'topup' and t.ref = $1`,
       [ref],
     )
@@ -42,6 +42,39 @@ const creditIn = async (run: Run, words: Words, checkout: Checkout, paid: Nano, 
   const outcome = await postIn(run, words, { kind: 'topup', ref, debit: 'cash', credit, amount })
   if (settles) await markPaid(run, textOf(invoice, 'id'), ref)
   return outcome
+}
+
+type Taken = Parameters<CheckoutStore['takeBack']>[0]
+
+/** Stripe may take a payment back twice, by a refund and by a dispute of the whole; its wallet gives what it brought, once. */
+const takeIn = async (run: Run, words: Words, { id, payment, outstanding }: Taken) => {
+  const topup = await topupOf(run, refOf(payment))
+  if (topup === undefined) return 'unknown'
+  const wallet = textOf(topup, 'wallet_id')
+  // Locked before what was taken is read: refunds and disputes of one payment wait here for each other.
+  await run(`select a.id from account a where a.id = $1${words.lock('a')}`, [wallet])
+  const known = await run('select id, outstanding from taken_back where topup_ref = $1', [refOf(payment)])
+  const mine = known.find((row) => row.id === id)
+  if (mine !== undefined && nanoOf(mine, 'outstanding') <= outstanding) return 'replayed'
+  await run(
+    `insert into taken_back (id, topup_ref, outstanding) values ($1, $2, $3)
+     on conflict (id) do update set outstanding = excluded.outstanding`,
+    [id, refOf(payment), outstanding],
+  )
+  const asked = known.reduce((sum, row) => sum + nanoOf(row, 'outstanding'), 0n)
+  const before = mine === undefined ? 0n : nanoOf(mine, 'outstanding')
+  const limit = nanoOf(topup, 'amount')
+  const more = least(limit, asked - before + outstanding) - least(limit, asked)
+  const move = { kind: 'adjust', note: `of ${refOf(payment)}` } as const
+  if (more > 0n) {
+    await postIn(run, words, { ...move, ref: refOf(id), debit: wallet, credit: 'cash', amount: more }, true)
+    await pauseTopUps(run, words, wallet, id)
+  }
+  if (more < 0n) {
+    const ref = `${refOf(id)}:back${outstanding === 0n ? '' : `:${outstanding}`}`
+    await postIn(run, words, { ...move, ref, debit: 'cash', credit: wallet, amount: -more })
+  }
+  return 'posted'
 }
 
 export const checkoutStore = (engine: Engine): CheckoutStore => {
@@ -73,19 +106,9 @@ export const checkoutStore = (engine: Engine): CheckoutStore => {
         if ((await topupOf(run, ref)) !== undefined) return 'replayed'
         const outcome = await creditIn(run, words, checkoutOf(row), amount, ref)
         await run('update checkout set paid_ref = $2 where id = $1 and paid_ref is null', [checkoutId, ref])
+        await topUpCredited(run, words, checkoutId)
         return outcome
       }),
-    takeBack: ({ id, payment, amount, ended }) =>
-      posting(engine, async (run) => {
-        const topup = await topupOf(run, refOf(payment))
-        if (topup === undefined) return 'unknown'
-        const wallet = textOf(topup, 'wallet_id')
-        const ref = refOf(id)
-        const note = `of ${refOf(payment)}`
-        const taken: Transfer = { kind: 'adjust', ref, debit: wallet, credit: 'cash', amount, note }
-        const outcome = await postIn(run, words, taken, true)
-        if (!ended) return outcome
-        return postIn(run, words, { ...taken, ref: `${ref}:back`, debit: 'cash', credit: wallet })
-      }),
+    takeBack: (taken) => posting(engine, (run) => takeIn(run, words, taken)),
   }
 }

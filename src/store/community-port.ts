@@ -10,7 +10,7 @@ export type TrialAsk = {
   /** Names this attempt, so that its repetition gets the same wallet. */
   readonly attempt?: string
   /** The key to make, on a wallet to make; both live for `lifeMs`. */
-  readonly key: Omit<NewKey, 'trialUntil' | 'parentId' | 'subBudget'>
+  readonly key: Omit<NewKey, 'trialUntil' | 'parentId' | 'subWallet'>
   readonly amount: Nano
   /** What all trials of a UTC day may be given together. */
   readonly dailyAmount: Nano

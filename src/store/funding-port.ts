@@ -108,14 +108,13 @@ export type CheckoutStore = {
     amount: Nano
   }): Promise<'posted' | 'replayed' | 'unknown'>
   /**
-   * Takes a refunded or disputed amount of a payment out of its wallet, once by `id`; the wallet may owe it afterwards.
-   * With `ended` the money came back to us: it is taken and given again, whichever was heard of first.
+   * Takes what a refund or dispute has outstanding out of the wallet that was paid, which may owe it afterwards. All of
+   * one payment together take no more than it brought in. What is outstanding only falls: an older event changes nothing.
    */
   takeBack(taken: {
     id: string
     payment: string
-    amount: Nano
-    ended: boolean
+    outstanding: Nano
   }): Promise<'posted' | 'replayed' | 'unknown'>
 }
 

@@ -49,7 +49,7 @@ export const lockLine = async (
     now,
     day,
     month: monthOfDay(day),
-    sub: sub ?? key.subBudget,
+    sub: sub ?? key.subWallet,
   }
 }
 

@@ -3,7 +3,7 @@ import { type Engine, once, statement } from './engine.ts'
 import { keyOf } from './key-row.ts'
 import type { InstanceStore } from './port.ts'
 import { countOf, maybeText, onlyRow, textOf } from './row.ts'
-import { knownRulesOf } from './wallet-rules-store.ts'
+import { knownRulesOf } from './wallet-rules-row.ts'
 
 /** A change is stamped before it commits; no transaction may live this long, so reading back this far misses none. */
 const COMMIT_SLACK_MS = 10_000

@@ -37,7 +37,7 @@ export const keyOf = (row: Row): Key => ({
   createdAt: countOf(row, 'created_at'),
   version: countOf(row, 'version'),
   ...compact({
-    subBudget: maybeText(row, 'sub_id'),
+    subWallet: maybeText(row, 'sub_id'),
     disabledReason: reasons.find((reason) => reason === row.disabled_reason),
     disabledMonth: maybeText(row, 'disabled_month'),
     trialUntil: maybeCount(row, 'trial_until'),

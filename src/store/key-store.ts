@@ -19,13 +19,13 @@ const limitValues = ({ spendCap, monthlyCap, rpm, stopAt }: Limits): readonly Va
 ]
 
 /** A key can only be bound to a sub-wallet that exists, of its own wallet. */
-const checkSub = async (run: Run, { id, subBudget, walletId }: NewKey): Promise<void> => {
-  if (subBudget === undefined) return
+const checkSub = async (run: Run, { id, subWallet, walletId }: NewKey): Promise<void> => {
+  if (subWallet === undefined) return
   const [row] = await run('select wallet_id from sub_wallet where id = $1 and deleted_at is null', [
-    subBudget,
+    subWallet,
   ])
   if (row?.wallet_id !== walletId)
-    throw new Error(`wallet ${walletId} has no sub-wallet ${subBudget} for key ${id}`)
+    throw new Error(`wallet ${walletId} has no sub-wallet ${subWallet} for key ${id}`)
 }
 
 /** The makers of a new key, nearest first; the maker must pay from the same wallet. */
@@ -56,7 +56,7 @@ export const insertKey = async (run: Run, now: string, key: NewKey): Promise<voi
       key.walletId,
       key.parentId ?? null,
       JSON.stringify(makers),
-      key.subBudget ?? null,
+      key.subWallet ?? null,
       key.label,
       key.prefix,
       ...limits,

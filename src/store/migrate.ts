@@ -7,6 +7,8 @@ import funding from './migrations/0002-funding.sql' with { type: 'text' }
 import receipts from './migrations/0003-receipts.sql' with { type: 'text' }
 import x402 from './migrations/0004-x402.sql' with { type: 'text' }
 import helpers from './migrations/0005-helpers.sql' with { type: 'text' }
+import takenBack from './migrations/0006-taken-back.sql' with { type: 'text' }
+import autoTopUp from './migrations/0007-auto-top-up.sql' with { type: 'text' }
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
@@ -25,6 +27,8 @@ export const migrations: readonly Migration[] = [
   { version: 3, name: 'receipts', common: receipts, own: {} },
   { version: 4, name: 'x402', common: x402, own: {} },
   { version: 5, name: 'helpers', common: helpers, own: {} },
+  { version: 6, name: 'taken-back', common: takenBack, own: {} },
+  { version: 7, name: 'auto-top-up', common: autoTopUp, own: {} },
 ]
 
 const textFor = (migration: Migration, engine: Engine['name']): string =>

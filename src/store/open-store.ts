@@ -2,6 +2,7 @@
 import { messageOf } from '../core/message-of.ts'
 import type { Instant } from '../core/time.ts'
 import { houseAccounts, type Transfer, transferKinds } from '../ledger/words.ts'
+import { alertStore } from './alert-store.ts'
 import { checkoutStore } from './checkout-store.ts'
 import { creditStore } from './credit-store.ts'
 import { type Engine, once, type Row, statement, Violation } from './engine.ts'
@@ -20,6 +21,7 @@ import { maybeText, nanoOf, onlyRow, textOf } from './row.ts'
 import { openSqlite } from './sqlite.ts'
 import { subWalletStore } from './sub-wallet-store.ts'
 import { tenancyStore } from './tenancy-store.ts'
+import { topUpStore } from './top-up-store.ts'
 import { trialStore } from './trial-store.ts'
 import { walletRulesStore } from './wallet-rules-store.ts'
 
@@ -75,6 +77,8 @@ const storeOn = (engine: Engine): Store => ({
   ...idempotencyStore(engine),
   ...subWalletStore(engine),
   ...walletRulesStore(engine),
+  ...alertStore(engine),
+  ...topUpStore(engine),
   ...trialStore(engine),
   ...referralStore(engine),
   ...reviewStore(engine),

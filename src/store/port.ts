@@ -30,7 +30,8 @@ import type { FundingStore } from './funding-port.ts'
 import type { PaymentStore } from './payment-port.ts'
 import type { SubWalletNews, SubWalletStore } from './sub-wallet-port.ts'
 import type { TenancyStore } from './tenancy-port.ts'
-import type { WalletRulesStore } from './wallet-rules-port.ts'
+import type { TopUpStore } from './top-up-port.ts'
+import type { AlertStore, WalletRulesStore } from './wallet-rules-port.ts'
 
 /** Money under way: leases, holds, settlement. */
 export type LedgerStore = {
@@ -152,6 +153,8 @@ export type Store = LedgerStore &
   PaymentStore &
   SubWalletStore &
   WalletRulesStore &
+  AlertStore &
+  TopUpStore &
   TrialStore &
   ReferralStore &
   ReviewStore & {

@@ -30,7 +30,7 @@ type NewSubWallet = {
  * Who asks. A key sees what it or a key below it made, a key without a maker all of its wallet, a bound key only the one
  * it is bound to.
  */
-export type SubViewer = Pick<Key, 'id' | 'walletId' | 'ancestors' | 'subBudget'>
+export type SubViewer = Pick<Key, 'id' | 'walletId' | 'ancestors' | 'subWallet'>
 
 export type SubWalletStore = {
   /** Undefined when the wallet has as many as it may have. Repeating it returns the same one. */

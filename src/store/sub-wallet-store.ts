@@ -13,9 +13,9 @@ const visible = `s.deleted_at is null and s.wallet_id = $1 and case
     when $3 = '' then true
     else exists (select 1 from key_line n where n.key_id = s.maker_id and n.owner_id = $3) end`
 
-const viewerParams = ({ id, walletId, ancestors, subBudget }: SubViewer): readonly Value[] => [
+const viewerParams = ({ id, walletId, ancestors, subWallet }: SubViewer): readonly Value[] => [
   walletId,
-  subBudget ?? '',
+  subWallet ?? '',
   ancestors.length === 0 ? '' : id,
 ]
 

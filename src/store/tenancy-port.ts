@@ -10,7 +10,7 @@ export type NewKey = {
   readonly orgId: string
   readonly walletId: WalletId
   readonly parentId?: KeyId
-  readonly subBudget?: string
+  readonly subWallet?: string
   readonly label: string
   readonly prefix: string
   readonly limits: Limits

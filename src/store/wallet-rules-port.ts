@@ -4,14 +4,16 @@ import type { Instant } from '../core/time.ts'
 import type { WalletId } from '../tenancy/key.ts'
 import type { KnownRules, RulesChange } from '../tenancy/wallet-rules.ts'
 
-/** A wallet that has less than its owner wants to know of. */
+/** What an owner wants to know of: a wallet that has less than an amount, or whose top-ups wait for the owner. */
 export type WalletAlert = {
   readonly id: string
   readonly walletId: WalletId
   readonly url: string
   readonly balance: Nano
-  readonly below: Nano
-}
+} & (
+  | { readonly event: 'wallet.below'; readonly below: Nano }
+  | { readonly event: 'wallet.top_up_paused'; readonly reason: string }
+)
 
 export type WalletRulesStore = {
   /** What calls of the wallet's keys cost in this UTC day, and what open ones hold. */
@@ -23,9 +25,12 @@ export type WalletRulesStore = {
     id: WalletId,
     change: RulesChange,
   ): Promise<{ readonly known: KnownRules; readonly at: Instant }>
+}
+
+export type AlertStore = {
   /**
    * Alerts to send now, each given to one caller. A wallet is due once when it falls under its amount and again only
-   * after it was above. What is not confirmed by `alertSent` is given out again, later each time, and given up in the end.
+   * after it was above; a pause of its top-ups is told once. What is not confirmed by `alertSent` is given out again, later each time, and given up in the end.
    */
   takeAlerts(): Promise<readonly WalletAlert[]>
   alertSent(alert: WalletAlert): Promise<void>

@@ -1,57 +1,14 @@
-/** Wallet rules in the database: read, changed under a lock, and the alerts of wallets that run low. */
+/** Wallet rules in the database: read, and changed under a lock. */
 import type { Nano } from '../core/money.ts'
 import { dayOf, nextDayStart } from '../core/time.ts'
 import { dayScope } from '../ledger/scopes.ts'
-import { type AutoTopUp, changedRules, type KnownRules, type WalletRules } from '../tenancy/wallet-rules.ts'
-import { type Engine, once, type Row, type Run, statement } from './engine.ts'
+import { changedRules, type KnownRules } from '../tenancy/wallet-rules.ts'
+import { type Engine, once, type Run, statement } from './engine.ts'
 import { DAY_KEPT_MS } from './grant-meters.ts'
-import { countOf, nanoOf, onlyRow, textOf } from './row.ts'
-import type { WalletAlert, WalletRulesStore } from './wallet-rules-port.ts'
-
-/** Money is written as decimal text, since JSON has no integers of this size. */
-type Stored = {
-  perCallMax?: string
-  dailyLimit?: string
-  alertBelow?: string
-  allowedModels?: string[]
-  blockedModels?: string[]
-  alertWebhookUrl?: string
-  autoTopUp?: { below: string; amount: string; monthlyMax?: string }
-}
-
-const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
-
-const money = (text: string | undefined): Nano | undefined => (text === undefined ? undefined : BigInt(text))
-
-const topUpOf = (stored: NonNullable<Stored['autoTopUp']>): AutoTopUp => ({
-  below: BigInt(stored.below),
-  amount: BigInt(stored.amount),
-  ...compact({ monthlyMax: money(stored.monthlyMax) }),
-})
-
-const rulesOf = (text: string): WalletRules => {
-  const stored: Stored = JSON.parse(text)
-  return compact({
-    perCallMax: money(stored.perCallMax),
-    dailyLimit: money(stored.dailyLimit),
-    alertBelow: money(stored.alertBelow),
-    allowedModels: stored.allowedModels,
-    blockedModels: stored.blockedModels,
-    alertWebhookUrl: stored.alertWebhookUrl,
-    autoTopUp: stored.autoTopUp === undefined ? undefined : topUpOf(stored.autoTopUp),
-  })
-}
-
-const textOfRules = (rules: WalletRules): string =>
-  JSON.stringify(rules, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
-
-/** The rules in a row of the table. */
-export const knownRulesOf = (row: Row): KnownRules => ({
-  walletId: textOf(row, 'wallet_id'),
-  rules: rulesOf(textOf(row, 'rules')),
-  version: countOf(row, 'version'),
-})
+import { countOf, nanoOf, onlyRow } from './row.ts'
+import { setTopUpRule } from './top-up-store.ts'
+import type { WalletRulesStore } from './wallet-rules-port.ts'
+import { knownRulesOf, textOfRules } from './wallet-rules-row.ts'
 
 /**
  * Brings the counter of today to a new daily limit, and that of tomorrow: a grant that makes tomorrow's counter while
@@ -99,50 +56,8 @@ const change = async (
     )
     if (rules.dailyLimit !== before.rules.dailyLimit)
       await setDailyLimit(run, { wallet: id, limit, now: countOf(row, 'now') })
+    if (asked.autoTopUp !== undefined) await setTopUpRule(run, engine.words, id, rules.autoTopUp)
     return { walletId: id, rules, version: before.version + 1 }
-  })
-}
-
-const BALANCE = `(select a.balance - coalesce((select cast(sum(l.used) as bigint) from lease l
-    where l.wallet_id = a.id and l.state <> 'closed'), 0) from account a where a.id = wallet_rules.wallet_id)`
-const TRIES = 8
-const AGAIN_MS = 30_000
-
-const takeAlertsOn = async (engine: Engine): Promise<readonly WalletAlert[]> => {
-  const { now } = engine.words
-  const [, , , rows = []] = await engine.batch('control', [
-    statement(
-      `update wallet_rules set alert_state = 'armed' where alert_below is not null and alert_state <> 'armed'
-         and ${BALANCE} >= alert_below`,
-    ),
-    statement(
-      `update wallet_rules set alert_state = 'due', alert_id = wallet_id || ':' || cast(${now} as text),
-         alert_tries = 0, alert_next_at = 0
-       where alert_below is not null and alert_state = 'armed' and ${BALANCE} < alert_below`,
-    ),
-    statement(
-      `update wallet_rules set alert_state = 'done' where alert_state = 'due' and alert_tries >= ${TRIES}
-         and alert_next_at <= ${now}`,
-    ),
-    statement(
-      `update wallet_rules set alert_tries = alert_tries + 1,
-         alert_next_at = ${now} + ${AGAIN_MS} * (alert_tries + 1) * (alert_tries + 1)
-       where alert_below is not null and alert_state = 'due' and alert_next_at <= ${now}
-       returning wallet_id, alert_id, alert_below, rules, ${BALANCE} as balance`,
-    ),
-  ])
-  return rows.flatMap((row): readonly WalletAlert[] => {
-    const url = rulesOf(textOf(row, 'rules')).alertWebhookUrl
-    if (url === undefined) return []
-    return [
-      {
-        id: textOf(row, 'alert_id'),
-        walletId: textOf(row, 'wallet_id'),
-        url,
-        balance: nanoOf(row, 'balance'),
-        below: nanoOf(row, 'alert_below'),
-      },
-    ]
   })
 }
 
@@ -183,17 +98,5 @@ export const walletRulesStore = (engine: Engine): WalletRulesStore => ({
     const known = await change(engine, id, asked)
     const row = onlyRow(await once(engine, 'control', statement(`select ${engine.words.now} as now`)))
     return { known, at: countOf(row, 'now') }
-  },
-  takeAlerts: () => takeAlertsOn(engine),
-  alertSent: async ({ id, walletId }) => {
-    await once(
-      engine,
-      'control',
-      statement(
-        `update wallet_rules set alert_state = 'done' where wallet_id = $1 and alert_id = $2 and alert_state = 'due'`,
-        walletId,
-        id,
-      ),
-    )
   },
 })

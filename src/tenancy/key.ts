@@ -23,8 +23,8 @@ export type Key = {
   readonly orgId: string
   /** The key that made this one, then that key's maker, and so on; empty for a key of the operator's making. */
   readonly ancestors: readonly KeyId[]
-  /** A ceiling on the wallet's money shared by all keys bound to it. */
-  readonly subBudget?: string
+  /** The sub-wallet that the key is bound to: a ceiling on the wallet's money that such keys share. */
+  readonly subWallet?: string
   readonly label: string
   /** The first characters of the key, for people to recognise it by. */
   readonly prefix: string

@@ -1,10 +1,10 @@
 /** Rules that an owner sets for a wallet: what a call and a day may cost, which models, and when to be warned. */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
-import { type Nano, nanoFromNumber, usdNumber } from '../core/money.ts'
+import { NANO_PER_USD, type Nano, nanoFromNumber, usdNumber } from '../core/money.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import type { WalletId } from './key.ts'
 
-/** Kept for a payment provider to act on; nothing here moves money. */
+/** Charges a saved card with `amount` when the wallet falls below `below`; all of a UTC month within `monthlyMax`. */
 export type AutoTopUp = { readonly below: Nano; readonly amount: Nano; readonly monthlyMax?: Nano }
 
 /** An absent rule does not bind. */
@@ -38,6 +38,10 @@ const known = [
   'alert_webhook_url',
   'auto_top_up',
 ]
+const CENT = NANO_PER_USD / 100n
+/** What Stripe takes at a time. */
+const TOP_UP_LEAST = 50n * CENT
+const TOP_UP_MOST = 1_000_000n * CENT
 const PATTERNS_MAX = 100
 const PATTERN = /^[A-Za-z0-9*?][A-Za-z0-9*?._:/-]{0,199}$/
 
@@ -60,7 +64,7 @@ const topUp: Reader<AutoTopUp> = (name, value) => {
   const wrong = (part: string) =>
     invalid(
       `${name}${part}`,
-      `'${name}' must be null or {"below_usd", "amount_usd"} and, if there is a bound, "monthly_max_usd".`,
+      `'${name}' must be null or {"below_usd", "amount_usd"} and, if there is a bound, "monthly_max_usd" of at least the amount.`,
     )
   if (!isObject(value)) return wrong('')
   const stranger = Object.keys(value).find(
@@ -70,10 +74,17 @@ const topUp: Reader<AutoTopUp> = (name, value) => {
   const below = nanoFromNumber(value.below_usd)
   const each = nanoFromNumber(value.amount_usd)
   if (below === undefined) return wrong('.below_usd')
-  if (each === undefined || each === 0n) return wrong('.amount_usd')
+  if (each === undefined || each < TOP_UP_LEAST || each > TOP_UP_MOST || each % CENT !== 0n)
+    return invalid(
+      `${name}.amount_usd`,
+      `'${name}.amount_usd' must be a number of USD from 0.5 to 10000, in whole cents.`,
+    )
   if (value.monthly_max_usd === undefined || value.monthly_max_usd === null) return { below, amount: each }
   const monthlyMax = nanoFromNumber(value.monthly_max_usd)
-  return monthlyMax === undefined ? wrong('.monthly_max_usd') : { below, amount: each, monthlyMax }
+  // A month that one payment does not fit would never charge.
+  return monthlyMax === undefined || monthlyMax < each
+    ? wrong('.monthly_max_usd')
+    : { below, amount: each, monthlyMax }
 }
 
 /** Reads the body of PUT /api/wallet/rules; `webhook` reads an address that may be called. */

@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const settings = (url: string) => ({ DATABASE_URL: url })
 const run = (url: string, ...args: string[]) => runProgram(folder, settings(url), ...args)
-const serve = (url: string) => startProgram(folder, settings(url))
+const serve = (url: string, more: object = {}) => startProgram(folder, { ...settings(url), ...more })
 
 const json = async (url: string, ...args: string[]) => {
   const { code, out, errors } = await run(url, ...args, '--json')
@@ -30,6 +30,7 @@ for (const [engine, url] of [
 ] as const)
   test(`${engine}: first start, the printed curl, commands beside the server, drain`, async () => {
     const { child, greeting, address } = await serve(url)
+    expect(greeting).toContain('all of a day within 1 USD; TRIAL_USD=0 turns them off')
     const curl = /curl [\s\S]*?\}'/.exec(greeting)?.[0] ?? ''
     const answer = Bun.spawnSync(['sh', '-c', curl.replace('curl', 'curl -s')]).stdout.toString()
     expect(JSON.parse(answer).choices[0].message.content).toBe('You said: Hello')
@@ -88,8 +89,9 @@ for (const [engine, url] of [
 
     child.kill('SIGTERM')
     expect(await child.exited).toBe(0)
-    const second = await serve(url)
+    const second = await serve(url, { TRIAL_USD: '0' })
     expect(second.greeting).toContain('Your key was shown on the first start')
+    expect(second.greeting).toContain('Anonymous trials: off')
     second.child.kill('SIGTERM')
     expect(await second.child.exited).toBe(0)
   }, 30_000)

@@ -9,6 +9,7 @@ import {
   eventOf,
   type FakeStripe,
   paidSession,
+  paymentOf,
   refundOf,
   signatureOf,
   startFakeStripe,
@@ -169,11 +170,12 @@ for (const engine of serverEngines) {
       const payment = name('pi')
       const payload = paid(id, payment, 1200)
       const late = eventOf('checkout.session.async_payment_succeeded', paidSession(id, payment, 1200))
+      const intent = eventOf('payment_intent.succeeded', paymentOf(id, payment, 1200))
       const replay = async () => {
         const outcomes = await Promise.all([
           ...Array.from({ length: 18 }, () => outcomeOf(payload)),
           outcomeOf(late),
-          outcomeOf(late),
+          outcomeOf(intent),
         ])
         return outcomes.filter((outcome) => outcome === 'done').length
       }
@@ -242,6 +244,24 @@ for (const engine of serverEngines) {
       expect(await added(() => deliver(dispute('funds_reinstated', 'won')))).toBe(0n)
       const lost = name('dp')
       expect(await added(() => deliver(dispute('closed', 'lost', lost)))).toBe(-2000n * CENT)
+    })
+
+    test('a dispute of a partly refunded payment takes the rest of it, and one that is lost in part gives no more back', async () => {
+      const payment = name('pi')
+      await deliver(paid(await open(20), payment, 2000))
+      const id = name('dp')
+      const dispute = (type: string, status: string, moved: number[]) =>
+        eventOf(`charge.dispute.${type}`, {
+          ...disputeOf(payment, id, 2000, status),
+          balance_transactions: moved.map((amount) => ({ amount, currency: 'usd', fee: 1500 })),
+        })
+      const refund = eventOf('refund.created', refundOf(payment, name('re'), 500))
+      expect(await added(() => deliver(refund))).toBe(-500n * CENT)
+      expect(await added(() => deliver(dispute('created', 'needs_response', [-2000])))).toBe(-1500n * CENT)
+      // The bank returned what had been refunded; the payer keeps 20 USD, once.
+      expect(await added(() => deliver(dispute('funds_reinstated', 'lost', [-2000, 500])))).toBe(0n)
+      expect(await added(() => deliver(dispute('closed', 'lost', [-2000, 500])))).toBe(0n)
+      expect(await server.store.transfersOf(`stripe:${id}`)).toMatchObject([{ amount: 1500n * CENT }])
     })
 
     test('a refund heard of before its payment is asked for again; that of another product is ignored', async () => {

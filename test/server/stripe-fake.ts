@@ -2,11 +2,13 @@
 import { createHmac } from 'node:crypto'
 import Stripe from 'stripe'
 import { Secret } from '../../src/core/secret.ts'
-import type { StripeSettings } from '../../src/payment/stripe.ts'
+import type { StripeSettings } from '../../src/payment/stripe-parts.ts'
 
-const WEBHOOK_SECRET = 'whsec_of_the_tests'
+export const WEBHOOK_SECRET = 'whsec_of_the_tests'
 
 type Session = { readonly id: string; readonly form: URLSearchParams; readonly headers: Headers }
+
+export type Charge = { readonly id: string; readonly key: string; readonly form: Record<string, string> }
 
 export type FakeStripe = {
   readonly settings: StripeSettings
@@ -14,14 +16,46 @@ export type FakeStripe = {
   readonly sessions: Session[]
   /** Metadata of payments, by their id. */
   readonly payments: Map<string, Record<string, string>>
+  /** Payments without a payer: each of Stripe's making once, however often it was asked for. */
+  readonly charges: Charge[]
+  /** How often a payment without a payer was asked for, repeats by the library too. */
+  asked(): number
+  readonly detached: string[]
+  /** Leaves payments without a payer without an answer, before or after Stripe did what it was asked for. */
+  hang(when: 'before' | 'after' | undefined): void
   failWith(status: number | undefined): void
+  /** Loses the next answers to payments without a payer on their way, after Stripe has done what it was asked for. */
+  loseAnswers(count: number): void
   stop(): Promise<void>
 }
 
 export const startFakeStripe = (): FakeStripe => {
   const sessions: Session[] = []
   const payments: FakeStripe['payments'] = new Map()
+  const charges: Charge[] = []
+  const detached: string[] = []
+  const answers = new Map<string, { readonly form: string } & ReturnType<typeof chargeAnswer>>()
   let failure: number | undefined
+  let [asks, toLose] = [0, 0]
+  let hangs: 'before' | 'after' | undefined
+  /** As Stripe does: the first answer under a key is the answer to every repeat, which must ask for the same. */
+  const charge = async (request: Request): Promise<Response> => {
+    const key = request.headers.get('idempotency-key') ?? ''
+    const form = await request.text()
+    asks++
+    if (hangs === 'before') return new Promise(() => undefined)
+    const known = answers.get(key) ?? { form, ...chargeAnswer(form) }
+    if (known.form !== form) return Response.json({ error: { type: 'idempotency_error' } }, { status: 400 })
+    if (!answers.has(key) && known.status === 200) {
+      charges.push({ id: known.body.id, key, form: Object.fromEntries(new URLSearchParams(form)) })
+      payments.set(known.body.id, known.body.metadata)
+    }
+    answers.set(key, known)
+    if (hangs === 'after') return new Promise(() => undefined)
+    if (toLose === 0) return Response.json(known.body, { status: known.status })
+    toLose--
+    return new Response('bad gateway', { status: 502 })
+  }
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -34,6 +68,12 @@ export const startFakeStripe = (): FakeStripe => {
         )
       if (request.headers.get('authorization') !== 'Bearer sk_test_key')
         return Response.json({ error: { type: 'invalid_request_error' } }, { status: 401 })
+      if (request.method === 'POST' && pathname === '/v1/payment_intents') return charge(request)
+      const method = /^\/v1\/payment_methods\/(\w+)\/detach$/.exec(pathname)?.[1]
+      if (method !== undefined) {
+        detached.push(method)
+        return Response.json({ id: method, object: 'payment_method' })
+      }
       const payment = /^\/v1\/payment_intents\/(\w+)$/.exec(pathname)?.[1]
       if (payment !== undefined)
         return Response.json({
@@ -54,9 +94,19 @@ export const startFakeStripe = (): FakeStripe => {
       webhookSecrets: [new Secret('whsec_of_next_month'), new Secret(WEBHOOK_SECRET)],
       baseUrl: `http://127.0.0.1:${server.port}`,
       returnUrl: undefined,
+      topUpDailyMax: 100_000_000_000n,
     },
     sessions,
     payments,
+    charges,
+    detached,
+    asked: () => asks,
+    hang: (when) => {
+      hangs = when
+    },
+    loseAnswers: (count) => {
+      toLose = count
+    },
     failWith: (status) => {
       failure = status
     },
@@ -65,6 +115,22 @@ export const startFakeStripe = (): FakeStripe => {
 }
 
 let serial = 0
+
+/** What Stripe says to a payment without a payer, by the payment method. */
+const chargeAnswer = (
+  form: string,
+): { status: number; body: { id: string; metadata: Record<string, string> } } => {
+  const asked = new URLSearchParams(form)
+  const metadata = { turnpike_checkout: asked.get('metadata[turnpike_checkout]') ?? '' }
+  const id = `pi_auto_${++serial}`
+  const method = asked.get('payment_method') ?? ''
+  const refuse = (status: number, error: object) => ({ status, body: { id, metadata, error } })
+  if (method === 'pm_gone')
+    return refuse(400, { type: 'invalid_request_error', code: 'resource_missing', param: 'payment_method' })
+  const code = /^pm_(card_declined|expired_card|authentication_required)$/.exec(method)?.[1]
+  if (code !== undefined) return refuse(402, { type: 'card_error', code, payment_intent: { id } })
+  return { status: 200, body: { id, metadata, ...{ object: 'payment_intent', status: 'succeeded' } } }
+}
 
 /** An event as Stripe writes it. */
 export const eventOf = (type: string, object: object, more: object = {}): string =>
@@ -94,6 +160,22 @@ export const paidSession = (checkout: string, payment: string, cents: number, mo
   amount_total: cents,
   currency: 'usd',
   client_reference_id: checkout,
+  metadata: { turnpike_checkout: checkout },
+  ...more,
+})
+
+/** A payment, of a session or without a payer. */
+export const paymentOf = (checkout: string, payment: string, cents: number, more: object = {}) => ({
+  id: payment,
+  object: 'payment_intent',
+  status: 'succeeded',
+  amount: cents,
+  amount_received: cents,
+  currency: 'usd',
+  created: 1_795_000_000,
+  customer: null,
+  payment_method: 'pm_used_once',
+  setup_future_usage: null,
   metadata: { turnpike_checkout: checkout },
   ...more,
 })

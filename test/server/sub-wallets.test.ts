@@ -120,7 +120,7 @@ for (const engine of serverEngines)
       expect(await statuses(own)).toEqual([200, 200, 404])
       expect(await statuses(makers)).toEqual([200, 404, 404])
       expect((await call(own, {}, sibling.token)).status).toBe(404)
-      const bound = await server.newKey({}, { subBudget: makers })
+      const bound = await server.newKey({}, { subWallet: makers })
       expect((await server.get(`${path}/${makers}`, bound.token)).status).toBe(200)
       expect((await server.get(`${path}/${own}`, bound.token)).status).toBe(404)
       expect((await call(own, {}, bound.token)).status).toBe(404)
@@ -169,7 +169,7 @@ for (const engine of serverEngines)
         return completion('x', { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100 })
       })
       const sub = await make(0.02)
-      const keys = [await server.newKey(), await server.newKey(), await server.newKey({}, { subBudget: sub })]
+      const keys = [await server.newKey(), await server.newKey(), await server.newKey({}, { subWallet: sub })]
       const answers = await Promise.all(
         Array.from({ length: 90 }, (_, index) => call(sub, { max_tokens: 90 }, keys[index % 3]?.token)),
       )
@@ -186,7 +186,7 @@ for (const engine of serverEngines)
     test('that were deleted refuse calls that name them, and keys that are bound to them', async () => {
       server.answerWith(() => completion('x'))
       const sub = await make(1)
-      const bound = await server.newKey({}, { subBudget: sub })
+      const bound = await server.newKey({}, { subWallet: sub })
       expect((await call(sub)).status).toBe(200)
       expect((await server.post('/v1/chat/completions', chat(), {}, bound.token)).status).toBe(200)
       await server.send('DELETE', `${path}/${sub}`)

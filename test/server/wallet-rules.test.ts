@@ -45,19 +45,25 @@ for (const engine of serverEngines)
     const call = (more: object = {}) => server.post('/v1/chat/completions', chat(more))
 
     test('are read and changed member by member; null removes one', async () => {
-      const { wallet_id, alert_webhook_secret, ...rules } = await jsonOf(await server.get(path))
+      const { wallet_id, alert_webhook_secret, auto_top_up_status, ...rules } = await jsonOf(
+        await server.get(path),
+      )
+      expect(auto_top_up_status).toMatchObject({ payment_method_saved: false, active: false })
       expect([wallet_id, alert_webhook_secret, rules]).toEqual([server.wallet, null, none])
       const first = { per_call_max_usd: 0.5, allowed_models: ['mock/*'], daily_limit_usd: 90.000000001 }
       expect(await jsonOf(await put(first))).toMatchObject({ ...none, ...first })
-      const auto_top_up = { below_usd: 5, amount_usd: 20, monthly_max_usd: 100 }
-      expect(await jsonOf(await put({ auto_top_up, per_call_max_usd: null }))).toMatchObject({
+      const alert_below_usd = 5
+      expect(await jsonOf(await put({ alert_below_usd, per_call_max_usd: null }))).toMatchObject({
         ...none,
         ...first,
         per_call_max_usd: null,
-        auto_top_up,
+        alert_below_usd,
       })
-      expect(await jsonOf(await server.get(path))).toMatchObject({ allowed_models: ['mock/*'], auto_top_up })
-      const empty = { allowed_models: null, daily_limit_usd: null, auto_top_up: null }
+      expect(await jsonOf(await server.get(path))).toMatchObject({
+        allowed_models: ['mock/*'],
+        alert_below_usd,
+      })
+      const empty = { allowed_models: null, daily_limit_usd: null, alert_below_usd: null, auto_top_up: null }
       expect(await jsonOf(await put(empty))).toMatchObject(none)
     })
 
@@ -84,6 +90,7 @@ for (const engine of serverEngines)
       [{ blocked_models: Array.from({ length: 101 }, () => 'a') }, 'blocked_models'],
       [{ blocked_models: ['a b'] }, 'blocked_models'],
       [{ auto_top_up: { below_usd: 1 } }, 'auto_top_up.amount_usd'],
+      [{ auto_top_up: { below_usd: 1, amount_usd: 1 } }, 'auto_top_up'],
       [{ auto_top_up: { below_usd: 1, amount_usd: 1, more: 1 } }, 'auto_top_up.more'],
       [{ daily_limit: 5 }, 'daily_limit'],
       [{ alert_webhook_url: 'http://hooks.example.com/' }, 'alert_webhook_url'],

@@ -187,7 +187,7 @@ const createScene = (
           label: 'k',
           prefix: 'k',
           limits: limits[index]!,
-          ...(index === 1 || index === 3 ? { subBudget: 'shared' } : {}),
+          ...(index === 1 || index === 3 ? { subWallet: 'shared' } : {}),
           ...(index === 3 ? { parentId: 'k1' } : {}),
         }),
       )
@@ -227,14 +227,14 @@ const createScene = (
     const callId = `c${generation}-${answered.length}-${Math.floor(random() * 1e12)}`
     // Keys that are bound to no sub-wallet name one now and then.
     const named =
-      key.subBudget === undefined && random() < 0.3 ? (pick(0, 1) ? 'shared' : 'named') : undefined
+      key.subWallet === undefined && random() < 0.3 ? (pick(0, 1) ? 'shared' : 'named') : undefined
     const account = random() < 0.25 ? creditAccountOf(WALLET) : undefined
     const useful = amount / 8n + 1n
     const held = await process.book.hold({ callId, key, sub: named, account, amount, useful })
     if (held instanceof Refusal) return hit(`hold: ${held.code}`)
     if ('outcome' in held) return hit(`hold: ${held.limit}`)
     if (named !== undefined) hit('admitted under a named sub-wallet')
-    checkClosed(named ?? key.subBudget)
+    checkClosed(named ?? key.subWallet)
     const revoked = revokedAt.get(key.id)
     if (revoked !== undefined && world.now() > revoked) fail('admitted after a revocation was acknowledged')
     const newMonth = monthOf(EPOCH + world.now()) !== monthOf(EPOCH)

@@ -209,7 +209,7 @@ for (const engine of engines) {
       await expect(store.createSubWallet({ ...sub, walletId: other.walletId })).rejects.toThrow(
         'another wallet',
       )
-      await expect(store.createKey({ ...key, subBudget: `sub of ${one.walletId}` })).rejects.toThrow(
+      await expect(store.createKey({ ...key, subWallet: `sub of ${one.walletId}` })).rejects.toThrow(
         'sub-wallet',
       )
     })

@@ -24,6 +24,8 @@ const invoice = (
 const laws = {
   below: 'a wallet is below zero only by what payers took back',
   payment: 'a payment is credited once, and only what was credited is taken back',
+  taken: 'a payment is taken back as far as it was asked for, and never more than it brought in',
+  topUp: 'a top-up is over when its payment is credited, and not before',
   follow: 'invoices follow each other without gaps, and carry what is less than a cent',
   used: 'what was used on credit is invoiced, once',
   paid: 'a paid invoice has its payment, and a payment its invoice',
@@ -48,6 +50,34 @@ for (const kind of engines.filter(({ lasting }) => lasting))
         'money taken back of no payment',
         laws.payment,
         [transfer('adjust', 'stripe:re', 'w', 'cash', 5, 'of stripe:pi'), balance('w', -5)],
+      ],
+      [
+        'more taken back than was paid',
+        laws.taken,
+        [
+          transfer('topup', 'stripe:pi', 'cash', 'w', 4),
+          transfer('adjust', 'stripe:re', 'w', 'cash', 5, 'of stripe:pi'),
+          `insert into taken_back (id, topup_ref, outstanding) values ('re', 'stripe:pi', 5)`,
+          balance('w', -1),
+        ],
+      ],
+      [
+        'a dispute that took nothing',
+        laws.taken,
+        [
+          transfer('topup', 'stripe:pi', 'cash', 'w', 4),
+          `insert into taken_back (id, topup_ref, outstanding) values ('dp', 'stripe:pi', 3)`,
+          balance('w', 4),
+        ],
+      ],
+      [
+        'a top-up that is over without its money',
+        laws.topUp,
+        [
+          `insert into checkout (id, wallet_id, amount, created_at) values ('t', 'w', 4, 0)`,
+          `insert into top_up (id, wallet_id, customer, method, amount, day, state, next_at, made_at)
+            values ('t', 'w', 'cus', 'pm', 4, 'd', 'credited', 0, 0)`,
+        ],
       ],
       ['a missing invoice', laws.follow, [invoice(2, {})]],
       ['a rest that is not carried on', laws.follow, [invoice(1, { brought: 3 })]],

@@ -341,7 +341,7 @@ for (const engine of engines) {
       await store.openCheckout({ id: walletId, walletId, amount: 10n * CENT })
       await store.creditPayment({ checkoutId: walletId, payment: walletId, amount: 10n * CENT })
       await call(8n * CENT, 'wallet')
-      const back = { id: `re_${walletId}`, payment: walletId, amount: 10n * CENT, ended: false }
+      const back = { id: `re_${walletId}`, payment: walletId, outstanding: 10n * CENT }
       expect(await Promise.all([1, 2, 3].map(() => store.takeBack(back)))).toContain('posted')
       expect(await store.takeBack(back)).toBe('replayed')
       expect(await balance(walletId)).toBe(-8n * CENT)
@@ -370,17 +370,42 @@ for (const engine of engines) {
       const { walletId } = await begin()
       await store.openCheckout({ id: walletId, walletId, amount: 10n * CENT })
       await store.creditPayment({ checkoutId: walletId, payment: walletId, amount: 10n * CENT })
-      const first = { id: `re_${walletId}`, payment: walletId, amount: 4n * CENT }
-      await store.takeBack({ ...first, ended: true })
-      await store.takeBack({ ...first, ended: false })
+      const first = { id: `re_${walletId}`, payment: walletId }
+      await store.takeBack({ ...first, outstanding: 0n })
+      await store.takeBack({ ...first, outstanding: 4n * CENT })
       expect(await balance(walletId)).toBe(10n * CENT)
-      const second = { id: `dp_${walletId}`, payment: walletId, amount: 6n * CENT }
-      await store.takeBack({ ...second, ended: false })
+      const second = { id: `dp_${walletId}`, payment: walletId }
+      await store.takeBack({ ...second, outstanding: 6n * CENT })
       expect(await balance(walletId)).toBe(4n * CENT)
-      await store.takeBack({ ...second, ended: true })
-      await store.takeBack({ ...second, ended: true })
+      await store.takeBack({ ...second, outstanding: 0n })
+      await store.takeBack({ ...second, outstanding: 0n })
       expect(await balance(walletId)).toBe(10n * CENT)
-      expect(await store.takeBack({ ...second, payment: 'pi_strange', ended: false })).toBe('unknown')
+      expect(await store.takeBack({ ...second, payment: 'pi_strange', outstanding: 6n })).toBe('unknown')
+    })
+
+    test('a refund and a dispute of one payment take what it brought in once, in any order, also at the same time', async () => {
+      const steps = [
+        { id: 're', outstanding: 4n * CENT },
+        { id: 'dp', outstanding: 10n * CENT },
+        { id: 'dp', outstanding: 6n * CENT },
+        { id: 're', outstanding: 0n },
+      ]
+      // What the wallet has after each step, one after the other: the dispute is lost, all but the refunded part.
+      const expected = [6n, 0n, 0n, 4n]
+      for (const order of ['in order', 'reversed', 'together']) {
+        const { walletId } = await begin()
+        await store.openCheckout({ id: walletId, walletId, amount: 10n * CENT })
+        await store.creditPayment({ checkoutId: walletId, payment: walletId, amount: 10n * CENT })
+        const take = ({ id, outstanding }: { id: string; outstanding: Nano }) =>
+          store.takeBack({ id: `${id}_${walletId}`, payment: walletId, outstanding })
+        if (order === 'together') await Promise.all([...steps, ...steps].map(take))
+        else
+          for (const [index, step] of (order === 'reversed' ? steps.toReversed() : steps).entries()) {
+            await take(step)
+            if (order === 'in order') expect(await balance(walletId)).toBe((expected[index] ?? 0n) * CENT)
+          }
+        expect([order, await balance(walletId)]).toEqual([order, 4n * CENT])
+      }
     })
   })
 }

@@ -62,7 +62,7 @@ const begin = async ({ model, store }: World): Promise<void> => {
       prefix: 'sk-',
       limits,
       ...(parentId === undefined ? {} : { parentId }),
-      ...(sub === undefined ? {} : { subBudget: sub }),
+      ...(sub === undefined ? {} : { subWallet: sub }),
     })
     model.keys.push({
       id,

@@ -68,6 +68,29 @@ for (const kind of engines) {
       await database.stop()
     })
 
+    test('carry over what payers took back before each refund and dispute had a row', async () => {
+      const database = await kind.fresh()
+      const engine = openEngine(database)
+      await migrate(engine, migrations.slice(0, 5))
+      const adjust = (ref: string, debit: string, credit: string) =>
+        `('adjust', '${ref}', '${debit}', '${credit}', 7, 'of stripe:pi', 0)`
+      const moves = [
+        adjust('stripe:re', 'w', 'cash'),
+        adjust('stripe:dp', 'w', 'cash'),
+        adjust('stripe:dp:back', 'cash', 'w'),
+      ]
+      const columns = 'kind, ref, debit, credit, amount, note, at'
+      await rows(engine, `insert into transfer (${columns}) values ${moves.join(', ')}`)
+      await migrate(engine)
+      const carried = await rows(engine, 'select id, topup_ref, outstanding from taken_back order by id')
+      expect(carried.map((row) => [row.id, row.topup_ref, Number(row.outstanding)])).toEqual([
+        ['dp', 'stripe:pi', 0],
+        ['re', 'stripe:pi', 7],
+      ])
+      await engine.close()
+      await database.stop()
+    })
+
     test('leave nothing behind when one fails', async () => {
       const database = await kind.fresh()
       const engine = openEngine(database)

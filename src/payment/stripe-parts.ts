@@ -1,0 +1,24 @@
+/** What payments by Stripe are made of: the operator's settings, and the store they are written to. */
+import type { Log } from '../core/log.ts'
+import type { Nano } from '../core/money.ts'
+import type { Secret } from '../core/secret.ts'
+import type { CheckoutStore } from '../store/funding-port.ts'
+import type { TopUpStore } from '../store/top-up-port.ts'
+
+export type StripeSettings = {
+  readonly key: Secret
+  /** Several while the secret is being changed. */
+  readonly webhookSecrets: readonly Secret[]
+  readonly baseUrl: string
+  /** Where payers come back to; without it they see the state of their checkout. */
+  readonly returnUrl: string | undefined
+  /** The most that one wallet is topped up by itself in a UTC day. */
+  readonly topUpDailyMax: Nano
+}
+
+export type StripeParts = {
+  readonly settings: StripeSettings
+  readonly store: CheckoutStore & TopUpStore
+  readonly log: Log
+  readonly newId: () => string
+}

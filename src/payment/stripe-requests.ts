@@ -1,0 +1,131 @@
+/** What Stripe is asked for: a session of Checkout for a payer, and payments from a saved method that no payer attends. */
+import type Stripe from 'stripe'
+import type { Log } from '../core/log.ts'
+import type { Nano } from '../core/money.ts'
+import { type Refusal, refuse } from '../core/refusal.ts'
+import { CENT } from '../ledger/invoice.ts'
+import type { DueTopUp, TopUpPause } from '../store/top-up-port.ts'
+import { CHECKOUT, declineOf } from './stripe-events.ts'
+import type { StripeParts, StripeSettings } from './stripe-parts.ts'
+
+export type CheckoutAsk = {
+  readonly walletId: string
+  readonly invoiceId?: string
+  readonly amount: Nano
+  /** What the payer reads. */
+  readonly label: string
+  /** The address of this server as the caller used it. */
+  readonly origin: string
+  /** Saves the card for later payments, with the words by which the payer agrees to it. */
+  readonly saves?: { readonly consent: string; readonly customer?: string }
+}
+
+/** Opens a session of Checkout; its row is there first, so that no payment can come in unknown. */
+export const openSession = async (
+  stripe: Stripe,
+  { settings, store, log, newId }: StripeParts,
+  ask: CheckoutAsk,
+): Promise<{ id: string; url: string } | Refusal> => {
+  const id = `chk_${newId().replaceAll('-', '')}`
+  const { walletId, invoiceId, amount } = ask
+  await store.openCheckout({ id, walletId, amount, ...(invoiceId === undefined ? {} : { invoiceId }) })
+  try {
+    const { url } = await stripe.checkout.sessions.create(sessionOf(settings, id, ask), {
+      idempotencyKey: id,
+    })
+    if (url !== null) return { id, url }
+    log.error('Stripe opened a session without an address', { kind: 'checkout' })
+  } catch (error) {
+    log.error('Stripe failed', { kind: 'checkout', error: reasonOf(error) })
+  }
+  return refuse('upstream_error', 'Stripe did not open a checkout; nothing was charged. Try again later.', {
+    members: { provider: 'stripe' },
+  })
+}
+
+const sessionOf = (
+  { returnUrl }: StripeSettings,
+  id: string,
+  { amount, label, origin, saves }: CheckoutAsk,
+): Stripe.Checkout.SessionCreateParams => {
+  const back =
+    returnUrl === undefined
+      ? `${origin}/api/wallet/checkout/${id}`
+      : `${returnUrl}${returnUrl.includes('?') ? '&' : '?'}checkout=${id}`
+  const product = { currency: 'usd', unit_amount: Number(amount / CENT), product_data: { name: label } }
+  const metadata = { [CHECKOUT]: id }
+  return {
+    mode: 'payment',
+    client_reference_id: id,
+    line_items: [{ quantity: 1, price_data: product }],
+    metadata,
+    payment_intent_data: {
+      metadata,
+      ...(saves === undefined ? {} : { setup_future_usage: 'off_session' as const }),
+    },
+    ...(saves === undefined ? {} : savingOf(saves)),
+    success_url: back,
+    cancel_url: back,
+  }
+}
+
+/** Cards only: a bank debit is known to be paid days after it was asked for. */
+const savingOf = ({
+  consent,
+  customer,
+}: NonNullable<CheckoutAsk['saves']>): Partial<Stripe.Checkout.SessionCreateParams> => ({
+  allowed_payment_method_types: ['card'],
+  custom_text: { submit: { message: consent } },
+  ...(customer === undefined ? { customer_creation: 'always' } : { customer }),
+})
+
+/**
+ * Asks for a payment from a saved method. Its id is the idempotency key and all else is in its row, so that a repeat is the
+ * same request, to which Stripe gives the answer of the first. `unknown`: it may or may not have been paid.
+ */
+export const chargeSaved = async (
+  stripe: Stripe,
+  log: Log,
+  { id, amount, customer, method }: DueTopUp,
+): Promise<'paid' | TopUpPause | 'unknown'> => {
+  try {
+    const { status } = await stripe.paymentIntents.create(
+      {
+        amount: Number(amount / CENT),
+        currency: 'usd',
+        customer,
+        payment_method: method,
+        allowed_payment_method_types: ['card'],
+        off_session: true,
+        confirm: true,
+        description: 'Model gateway credits, topped up by the rule of the wallet',
+        metadata: { [CHECKOUT]: id },
+      },
+      { idempotencyKey: id },
+    )
+    if (status === 'succeeded' || status === 'processing') return 'paid'
+    return status === 'requires_action' ? 'authentication_required' : 'card_declined'
+  } catch (error) {
+    const outcome = refusalOf(error)
+    log.warn('a top-up was not paid', { kind: 'top_up', outcome, error: reasonOf(error) })
+    return outcome
+  }
+}
+
+/** Only what Stripe says of the request itself is a no; all else, also that it is too busy, leaves the outcome open. */
+const refusalOf = (error: unknown): TopUpPause | 'unknown' => {
+  const { type, code, statusCode } =
+    error instanceof Error ? (error as Partial<Stripe.errors.StripeError>) : {}
+  if (type === 'StripeCardError') return declineOf(code)
+  if (type !== 'StripeInvalidRequestError' || (statusCode !== 400 && statusCode !== 404)) return 'unknown'
+  return code === 'resource_missing' || code?.startsWith('payment_method') === true
+    ? 'payment_method_gone'
+    : 'refused_by_stripe'
+}
+
+/** The kind of an error and never its text, which may quote what was sent. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown'
+  const code: unknown = Reflect.get(error, 'code')
+  return typeof code === 'string' ? `${error.constructor.name} ${code}` : error.constructor.name
+}

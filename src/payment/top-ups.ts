@@ -1,0 +1,57 @@
+/** Tops wallets up by themselves, for as long as a server runs: asks Stripe for what is due, and notes what it says. */
+import type { Log } from '../core/log.ts'
+import { messageOf } from '../core/message-of.ts'
+import type { Clock } from '../core/time.ts'
+import type { DueTopUp, TopUpStore } from '../store/top-up-port.ts'
+import type { StripePayments } from './stripe.ts'
+
+const EVERY_MS = 5_000
+
+type Parts = {
+  readonly store: TopUpStore
+  readonly stripe: StripePayments
+  readonly log: Log
+  readonly newId: () => string
+}
+
+/** One round. Several servers may do it at the same time: each payment is one row, asked for under its own id. */
+export const topUpOnce = async ({ store, stripe, log, newId }: Parts): Promise<void> => {
+  const due = await store.dueTopUps({
+    newId: () => `atu_${newId().replaceAll('-', '')}`,
+    dailyMax: stripe.topUpDailyMax,
+  })
+  const settle = async (topUp: DueTopUp): Promise<void> => {
+    if (topUp.waitsFor === 'event') {
+      log.error('a top-up was paid and its event has not come: is payment_intent.succeeded on the webhook?', {
+        payment: topUp.id,
+      })
+      return
+    }
+    const outcome = await stripe.charge(topUp)
+    log.info('a top-up was asked for', { payment: topUp.id, outcome, charged: topUp.amount })
+    if (outcome !== 'unknown') await store.topUpAnswered(topUp.id, outcome)
+  }
+  for (const settled of await Promise.allSettled(due.map(settle)))
+    if (settled.status === 'rejected')
+      log.warn('the answer of a top-up could not be noted; it is asked for again', {
+        error: messageOf(settled.reason),
+      })
+}
+
+/** Runs until the returned function is called. */
+export const keepToppingUp = (parts: Parts & { clock: Clock; random: () => number }): (() => void) => {
+  let stopped = false
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      await parts.clock.sleep(EVERY_MS * (0.5 + parts.random()))
+      if (stopped) return
+      await topUpOnce(parts).catch((error: unknown) =>
+        parts.log.warn('top-ups could not be looked for', { error: messageOf(error) }),
+      )
+    }
+  }
+  void run()
+  return () => {
+    stopped = true
+  }
+}
