@@ -154,7 +154,8 @@ async function* relayStream(
       if (piece === undefined) break
     }
     if (task.signal.aborted) return
-    exchange.abort()
+    if (progress.done) exchange.leave()
+    else exchange.abort()
     const whole = cut || (progress.error === undefined && (progress.done || progress.finished))
     ended = cut ? 'cost_ceiling' : whole ? 'ok' : 'vendor_failed'
     settled = true

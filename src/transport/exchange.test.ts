@@ -1,5 +1,7 @@
 /** Deadlines of an exchange, also with a vendor whose body does not follow the signal. */
 import { expect, test } from 'bun:test'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { exchange, VendorFault } from './exchange.ts'
 
 const silentAfter = (pieces: readonly string[]) => {
@@ -38,4 +40,55 @@ test('silence before the first piece and between pieces is a fault, not an end',
 
 test('an answer that stays incomplete is a fault', async () => {
   expect(await stageOf((await silentAfter(['{"half":'])).all())).toBe('first byte')
+})
+
+/** A vendor on a socket of its own that ends its body some milliseconds after the last event, in a packet by itself. */
+const vendorThatEndsLate = async (endsAfterMs: number) => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+  const event = 'data: [DONE]\n\n'
+  let connections = 0
+  let closed = 0
+  const server = createServer((socket) => {
+    connections++
+    socket.on('error', () => undefined)
+    socket.on('close', () => closed++)
+    socket.on('data', () => {
+      socket.write(`${head}${event.length.toString(16)}\r\n${event}\r\n`)
+      setTimeout(() => socket.write('0\r\n\r\n'), endsAfterMs)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const ask = () =>
+    exchange({
+      fetch,
+      url: `http://127.0.0.1:${port}`,
+      headers: {},
+      body: new Uint8Array(),
+      timeouts: { firstByteMs: 1_000, idleMs: 1_000, totalMs: 5_000 },
+    })
+  return { ask, connections: () => connections, closed: () => closed, stop: () => server.close() }
+}
+
+test('a stream that said all leaves its connection to the next call, though its end comes late', async () => {
+  const vendor = await vendorThatEndsLate(5)
+  for (let calls = 0; calls < 3; calls++) {
+    const stream = await vendor.ask()
+    expect(new TextDecoder().decode(await stream.next())).toContain('[DONE]')
+    stream.leave()
+    await Bun.sleep(50)
+  }
+  expect(vendor.connections()).toBe(1)
+  vendor.stop()
+})
+
+test('a stream that said all and does not end is closed', async () => {
+  const vendor = await vendorThatEndsLate(60_000)
+  const stream = await vendor.ask()
+  await stream.next()
+  stream.leave()
+  for (let waits = 0; vendor.closed() === 0 && waits < 40; waits++) await Bun.sleep(100)
+  expect(vendor.closed()).toBe(1)
+  vendor.stop()
 })

@@ -27,6 +27,9 @@ export type Timeouts = {
 /** Answers larger than this are a vendor's fault: they would only fill memory. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
+/** How long a body may take to end after all was said. */
+const LEAVE_MS = 1_000
+
 export type Exchange = {
   readonly status: number
   readonly headers: Headers
@@ -36,6 +39,8 @@ export type Exchange = {
   all(): Promise<Uint8Array>
   /** Ends the exchange at once; harmless when it has ended. */
   abort(): void
+  /** Ends it once all was said: a body that soon ends by itself leaves its connection to the next call. */
+  leave(): void
 }
 
 type Outgoing = {
@@ -110,6 +115,8 @@ const watchdog = (controller: AbortController, timeouts: Timeouts) => {
   }
 }
 
+const nothing = (): void => undefined
+
 const readerOf = (response: Response) => response.body?.getReader()
 
 const over = (response: Response, controller: AbortController, watch: Watch): Exchange => {
@@ -161,6 +168,11 @@ const over = (response: Response, controller: AbortController, watch: Watch): Ex
     // Also frees a read that waits on a body which does not follow the signal.
     void reader?.cancel().catch(() => undefined)
   }
+  const leave = () => {
+    const late = setTimeout(abort, LEAVE_MS)
+    const left = next().then((more) => more !== undefined && abort(), nothing)
+    void left.finally(() => clearTimeout(late))
+  }
   if (ended) watch.end()
-  return { status: response.status, headers: response.headers, next, all, abort }
+  return { status: response.status, headers: response.headers, next, all, abort, leave }
 }
