@@ -59,8 +59,12 @@ export const named =
       ? undefined
       : invalid(`${name}.${member}`, `'${name}' must be an object with a non-empty string '${member}'.`)
 
+/** Names that have no case to fold: nearly all, so that they cost no new texts. */
+const FOLDED = /^[a-z0-9_]*$/
+
 /** A name as readers see it that do not look at its case. */
-export const foldedName = (name: string): string => name.toUpperCase().toLowerCase()
+export const foldedName = (name: string): string =>
+  FOLDED.test(name) ? name : name.toUpperCase().toLowerCase()
 
 const alwaysRead: readonly string[] = ['model', 'messages']
 

@@ -122,8 +122,9 @@ const outputBoundOf = (value: JsonObject): number | undefined => {
 }
 
 const checkUnpriced = (value: JsonObject): Refusal | undefined => {
-  for (const [name, member] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
     if (!unpriced.has(foldedName(name))) continue
+    const member = value[name]
     if (member !== undefined && member !== null && member !== false)
       return invalid(
         name,
