@@ -10,7 +10,7 @@ import { monthOf } from '../core/time.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
-import type { Trace } from './trace.ts'
+import { rateHeaders, type Trace } from './trace.ts'
 
 /** What the HTTP layer knows of a call before its body is read. */
 export type Incoming = {
@@ -85,6 +85,6 @@ export const modelOf = (gateway: Gateway, call: Call, trace: Trace): Model | Ref
 /** One request of the key's minute. */
 export const takeTurn = async (gateway: Gateway, key: Key, trace: Trace): Promise<void> => {
   const rate = must(await gateway.book.takeRate(key.id, key.limits.rpm ?? gateway.options.planRpm))
-  trace.rate = rate
+  Object.assign(trace.headers, rateHeaders(rate))
   if (!rate.admitted) throw rateLimited(rate.limit, rate.retryAfterMs)
 }

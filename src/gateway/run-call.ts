@@ -2,13 +2,9 @@
  * The life of one call, top to bottom. Only this file knows the order: who calls, what they ask, whether they asked it
  * before, whether they may, hold the money, ask, meter, settle. A call that brings its payment has its own: run-paid-call.ts.
  */
-import { type Ceiling, lowerOf } from '../admission/ceiling.ts'
-import type { Call } from '../core/call.ts'
-import type { Model } from '../core/model.ts'
+import { lowerOf } from '../admission/ceiling.ts'
 import { must } from '../core/refusal.ts'
-import type { AccountId } from '../ledger/words.ts'
 import { payingAccount, paymentMode } from '../payment/funding.ts'
-import type { Key } from '../tenancy/key.ts'
 import type { Answer } from './answer.ts'
 import { answerTask } from './answer-task.ts'
 import { waitForRoom } from './discount-lane.ts'
@@ -17,7 +13,7 @@ import { type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
 import { onceOnly } from './once-only.ts'
 import { requestHasher } from './receipt.ts'
 import type { Keep } from './recording.ts'
-import { reserve } from './reserve.ts'
+import { type Ask, reserve } from './reserve.ts'
 import { rulesFor } from './rules.ts'
 import { runPaidCall } from './run-paid-call.ts'
 import type { PaymentFacts, Task } from './task.ts'
@@ -30,29 +26,33 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
   const key = await whoCalls(gateway, incoming.authorization, trace)
   const account = payingAccount(must(mode), key)
   const payment = { mode: must(mode) }
-  const { body, ...asked } = await readAsked(gateway, incoming, trace)
+  const asked = await readAsked(gateway, incoming, trace)
+  const { body, call, model } = asked
   return onceOnly(gateway, { incoming, key, body, trace }, async (keep, signal) => {
-    const { perCallMax } = must(await rulesFor(gateway, key, asked.model))
-    await waitForRoom(gateway, asked.model, signal)
+    const { perCallMax } = must(await rulesFor(gateway, key, model))
+    await waitForRoom(gateway, model, signal)
     await takeTurn(gateway, key, trace)
-    const sent = body.bytes
-    const ceiling = lowerOf(asked.ceiling, perCallMax)
-    const sub = incoming.subWallet
-    const payer = { key, sub, account, payment }
-    const task = await openTask(gateway, { ...payer, ...asked, ceiling, sent, trace, keep, signal })
+    const task = await openTask(gateway, {
+      callId: trace.callId,
+      key,
+      sub: incoming.subWallet,
+      account,
+      payment,
+      call,
+      model,
+      ceiling: lowerOf(asked.ceiling, perCallMax),
+      sent: body.bytes,
+      trace,
+      keep,
+      signal,
+    })
     return answerTask(gateway, task)
   })
 }
 
-type Opening = {
-  readonly key: Key
-  readonly sub: string | undefined
-  readonly account: AccountId | undefined
-  readonly call: Call
+type Opening = Ask & {
   readonly sent: Uint8Array
   readonly payment: PaymentFacts
-  readonly model: Model
-  readonly ceiling: Ceiling
   readonly trace: Trace
   readonly keep: Keep | undefined
   readonly signal: AbortSignal
@@ -60,9 +60,23 @@ type Opening = {
 
 /** Holds the money and makes the task that carries it. */
 const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
-  const { ceiling, sent, sub: _sub, ...rest } = opening
-  const reserved = must(await reserve(gateway, { ...opening, callId: opening.trace.callId }))
-  const { lowered, ...held } = reserved
-  if (lowered !== undefined) opening.trace.headers['x-max-tokens-lowered'] = String(lowered)
-  return { ...rest, ...held, limit: ceiling, requestHash: requestHasher(gateway, sent) }
+  const { key, account, payment, call, model, trace, keep, signal } = opening
+  const { hold, outputBound, heldOutput, fullOutput, lowered } = must(await reserve(gateway, opening))
+  if (lowered !== undefined) trace.headers['x-max-tokens-lowered'] = String(lowered)
+  return {
+    key,
+    account,
+    payment,
+    call,
+    model,
+    trace,
+    keep,
+    signal,
+    hold,
+    outputBound,
+    heldOutput,
+    fullOutput,
+    limit: opening.ceiling,
+    requestHash: requestHasher(gateway, opening.sent),
+  }
 }

@@ -10,7 +10,6 @@ export type Trace = {
   model?: string
   vendor?: string
   attempts: number
-  rate?: RateVerdict
   firstByteMs?: number
   charged?: Nano
   ended?: string

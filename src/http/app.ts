@@ -8,7 +8,7 @@ import type { Answer } from '../gateway/answer.ts'
 import { ledgerUnavailable } from '../gateway/answer-whole.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { newTrace, rateHeaders, type Trace } from '../gateway/trace.ts'
+import { newTrace, type Trace } from '../gateway/trace.ts'
 import { StoreFault } from '../store/port.ts'
 import { checkHeaders } from './headers.ts'
 import { HelperRefusal } from './helper-refusal.ts'
@@ -53,7 +53,6 @@ const respond = (gateway: Gateway, trace: Trace, answer: Answer): Response => {
     ...answer.headers,
     ...trace.headers,
     'x-request-id': trace.callId,
-    ...rateHeadersOf(trace),
   }
   if (body instanceof Uint8Array || trace.ended !== undefined) logCall(gateway, trace, status)
   // A stream's line is written when it has ended, with what it cost.
@@ -83,7 +82,6 @@ const respondRefusal = (
       ...refusal.headers,
       ...trace.headers,
       'x-request-id': trace.callId,
-      ...rateHeadersOf(trace),
     },
   })
 }
@@ -117,9 +115,6 @@ const internalError = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal
     'The server failed at this call; it was not charged. The request id helps the operator find out why.',
   )
 }
-
-const rateHeadersOf = (trace: Trace): Record<string, string> =>
-  trace.rate === undefined ? {} : rateHeaders(trace.rate)
 
 /** The one line of log a call gets. */
 export const logCall = (gateway: Gateway, trace: Trace, status: number): void => {
