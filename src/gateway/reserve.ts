@@ -76,16 +76,16 @@ export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Re
   const plan = planCall(gateway, ask, model.maxOutputTokens)
   if (plan instanceof Refusal) return plan
   let { output } = plan
-  const useful = smallestUseful(model, call.size)
   for (let tries = 0; ; tries++) {
     const first = startsSmall(call, model) ? Math.min(output, FIRST_OUTPUT) : output
+    const amount = price(first)
     const hold = await gateway.book.hold({
       callId: ask.callId,
       key: ask.key,
       sub: ask.sub,
       account: ask.account,
-      amount: price(first),
-      useful: least(usedUpBelow(model, call.size), price(first)),
+      amount,
+      useful: least(usedUpBelow(model, call.size), amount),
     })
     if (hold instanceof Refusal) return hold
     if (!('outcome' in hold)) {
@@ -101,7 +101,11 @@ export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Re
     const affordable =
       explicit === undefined ? affordableOutput(model, call.size, call.choices, hold.available) : 0
     if (affordable < 1 || affordable >= first || tries === TRIES)
-      return doesNotFit(hold, explicit === undefined ? useful : price(output), credits)
+      return doesNotFit(
+        hold,
+        explicit === undefined ? smallestUseful(model, call.size) : price(output),
+        credits,
+      )
     output = affordable
   }
 }
