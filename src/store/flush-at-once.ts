@@ -30,6 +30,9 @@ export const textsFor = ({ each, now, lock }: Words) => ({
   lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
       union select f.lease_id from ${each('$2')} e join inflight f on f.call_id = e.value->>'c')
     order by l.id${lock('l')}`,
+  // Charge, booking and removal of a call read it one after the other: nobody may end it in between.
+  ending: `select f.call_id from inflight f where f.call_id in (select e.value->>'c' from ${each('$1')} e)
+    order by f.call_id${lock('f')}`,
   // Fenced: only into the instance's own lease while it is open. A call that was charged already is not opened again.
   intents: `insert into inflight (call_id, lease_id, hold, started_at)
     select e.value->>'c', l.id, cast(e.value->>'h' as bigint), ${now}
@@ -132,7 +135,7 @@ const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
   const add = (text: string, ...params: string[]): number => statements.push(statement(text, ...params)) - 1
   if (words.locksRows && intents.length + progress.length + settles.length > 0) {
     const leases = new Set([...intents, ...settles].map(({ leaseId }) => leaseId))
-    add(texts.lock, ids(leases), ids(progress.map(({ callId }) => callId)))
+    add(texts.lock, ids(leases), ids([...progress, ...settles].map(({ callId }) => callId)))
   }
   if (intents.length > 0) {
     const rows = intents.map(({ callId, leaseId, hold }) => ({ c: callId, l: leaseId, h: hold.toString() }))
@@ -148,6 +151,7 @@ const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
   }
   if (settles.length > 0) {
     const rows = json(settles.map(settleRow))
+    if (words.locksRows) add(texts.ending, ids(settles.map(({ callId }) => callId)))
     add(texts.charge, rows)
     add(texts.spend, rows)
     add(texts.detail, json(settles.map(detailRow)))
