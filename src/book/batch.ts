@@ -8,8 +8,8 @@ export type SettleEnds = {
   /** The call's intent was given up and the settlement never sent: the answer must not go out. `done` follows. */
   readonly dropped: () => void
   /**
-   * The ledger has answered; `remaining` undefined: the call was not open, so nothing was charged. `chargedBefore`:
-   * what the call had been charged already.
+   * The ledger has answered; `remaining` undefined: the call was not open, so nothing was charged, or another attempt
+   * was charged for its own answer. `chargedBefore`: what the call had been charged already.
    */
   readonly done: (remaining: Nano | undefined, chargedBefore: Nano) => void
 }

@@ -1,6 +1,7 @@
 /** One open call's money: taken from a lease, made durable, extended, and ended once by a charge or a void. */
 import type { Log } from '../core/log.ts'
 import { greatest, least, type Nano } from '../core/money.ts'
+import { type Refusal, unavailable } from '../core/refusal.ts'
 import type { AccountId, CallId, Settle, UsageDetail } from '../ledger/words.ts'
 import type { Key } from '../tenancy/key.ts'
 import { endHold, type Lease } from './lease.ts'
@@ -104,8 +105,7 @@ export class OpenHold implements Hold {
         done: (remaining, chargedBefore) => {
           endHold(this.lease, this.#amount, greatest(remaining === undefined ? 0n : charge, chargedBefore))
           this.#parts.ended(this)
-          if (remaining === undefined)
-            reject(new Error(`call ${this.callId} was not open when it was settled`))
+          if (remaining === undefined) reject(this.#notSettled(chargedBefore))
           else resolve({ charged: charge, remaining })
         },
       })
@@ -124,6 +124,12 @@ export class OpenHold implements Hold {
       })
     })
     return this.#voided
+  }
+
+  #notSettled(chargedBefore: Nano): Refusal | Error {
+    return chargedBefore > 0n
+      ? unavailable('Another attempt of this call was answered; send it again for that answer.')
+      : new Error(`call ${this.callId} was not open when it was settled`)
   }
 
   #end(): void {

@@ -30,7 +30,8 @@ export type Hold = {
   checkpoint(spent: Nano): void
   /**
    * Gate 2: resolves when the charge is durable, in the ledger or in the local journal. `cost` above the hold is charged
-   * as the hold; the house pays the rest. Rejects when the call was not open, so that nothing was charged.
+   * as the hold; the house pays the rest. Rejects when the call was not open, so that nothing was charged, and when
+   * another attempt of it was charged for another answer.
    */
   settle(
     cost: Nano,

@@ -36,6 +36,7 @@ const NOTHING: FlushResult = {
   extended: new Set(),
   settled: new Map(),
   chargedBefore: new Map(),
+  answeredElsewhere: new Set(),
 }
 const INTENT_WAIT_MS = 2_000
 /** A settlement goes to the journal after a flush has failed, or when it has waited for so long. */
@@ -110,14 +111,16 @@ export const createWriter = ({ store, clock, instance, log, journal }: WriterPar
       }
   }
 
-  const concludeSettle = (op: SettleOp, { settled, chargedBefore }: FlushResult): void => {
+  const concludeSettle = (op: SettleOp, result: FlushResult): void => {
     const { callId, charge } = op.settle
-    const remaining = settled.get(callId)
+    // What was kept in the journal has been answered.
+    const mayAnswer = op.safe || !result.answeredElsewhere.has(callId)
+    const remaining = mayAnswer ? result.settled.get(callId) : undefined
     // One that was answered and then refused is a bug: it stays in the journal, to be looked into.
     if (remaining !== undefined || !op.safe) journal?.inLedger(callId)
     else log.error('the ledger refused a settlement of the journal', { call: callId, charged: charge })
     op.safe = true
-    op.ends.done(remaining, chargedBefore.get(callId) ?? 0n)
+    op.ends.done(remaining, result.chargedBefore.get(callId) ?? 0n)
   }
 
   /** A charge that waits behind an intent which was fenced must not be sent: its call may not answer. */

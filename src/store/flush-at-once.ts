@@ -4,6 +4,7 @@ import { inputTokens, outputTokens } from '../core/usage.ts'
 import type { CallId, FlushBatch, Progress, Settle } from '../ledger/words.ts'
 import { type Engine, type Row, type Statement, statement, Violation, type Words } from './engine.ts'
 import { nanoOf, textOf } from './row.ts'
+import { isSilent } from './silence.ts'
 
 /** How long a stored answer may be replayed. */
 const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000
@@ -25,6 +26,16 @@ export const latest = (progress: readonly Progress[]): readonly Progress[] => {
   return [...byCall.values()]
 }
 
+/** A repeat takes an open call over, with its own hold, when the process that had it is silent. */
+export const takeOver = (now: string): string =>
+  `on conflict (call_id) do update
+    set lease_id = excluded.lease_id, hold = excluded.hold, started_at = excluded.started_at
+    where inflight.lease_id <> excluded.lease_id
+      and ${isSilent(now, '(select h.instance from lease h where h.id = inflight.lease_id)')}`
+
+/** A charge that comes with its intent is for the call as that intent opened it. */
+const own = `(e.value->>'l' is null or e.value->>'l' = f.lease_id)`
+
 /** The statements' texts, made once per engine so that prepared statements are found by them. */
 export const textsFor = ({ each, now, lock }: Words) => ({
   lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
@@ -38,7 +49,7 @@ export const textsFor = ({ each, now, lock }: Words) => ({
     select e.value->>'c', l.id, cast(e.value->>'h' as bigint), ${now}
     from ${each('$1')} e join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2
     where not exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c')
-    on conflict (call_id) do nothing returning call_id as c`,
+    ${takeOver(now)} returning call_id as c`,
   // A hold grows only while the lease is open and the instance's own; a checkpoint within the hold is always welcome.
   progress: `update inflight set hold = case when p.h > inflight.hold then p.h else inflight.hold end,
       spent = case when p.s > inflight.spent then p.s else inflight.spent end
@@ -52,16 +63,18 @@ export const textsFor = ({ each, now, lock }: Words) => ({
     select 'usage', f.call_id, l.wallet_id, 'revenue',
       case when cast(e.value->>'a' as bigint) < f.hold then cast(e.value->>'a' as bigint) else f.hold end,
       l.key_id, l.month, l.day, l.sub_id, e.value->>'n', ${now}
-    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' join lease l on l.id = f.lease_id`,
+    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} join lease l on l.id = f.lease_id`,
   spend: `update lease set used = lease.used + q.charge, calls = lease.calls + q.calls
     from (select f.lease_id, cast(count(*) as bigint) as calls, cast(sum(
             case when cast(e.value->>'a' as bigint) < f.hold then cast(e.value->>'a' as bigint) else f.hold end) as bigint) as charge
-          from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' group by f.lease_id) q
+          from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} group by f.lease_id) q
     where lease.id = q.lease_id`,
   detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
     select f.call_id, e.value->>'m', cast(e.value->>'i' as bigint), cast(e.value->>'o' as bigint), e.value->>'d'
-    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' where true on conflict (call_id) do nothing`,
-  close: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e) returning call_id as c`,
+    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} where true
+    on conflict (call_id) do nothing`,
+  close: `delete from inflight where call_id in (select f.call_id from ${each('$1')} e
+    join inflight f on f.call_id = e.value->>'c' and ${own}) returning call_id as c`,
   answer: `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
       expires_at = ${now} + ${ANSWER_KEPT_MS}
     from (select e.value->>'k' as key_id, e.value->>'e' as endpoint, e.value->>'i' as idem_key, e.value->>'c' as call_id,
@@ -76,10 +89,11 @@ export const textsFor = ({ each, now, lock }: Words) => ({
       - coalesce((select cast(sum(l.used) as bigint) from lease l
       where l.wallet_id = a.id and l.state <> 'closed'), 0) as balance
     from account a where a.id in (select e.value->>'c' from ${each('$1')} e)`,
-  charged: `select t.ref as c, case when t.kind = 'usage' then t.amount else 0 end as a
+  charged: `select t.ref as c, case when t.kind = 'usage' then t.amount else 0 end as a,
+      case when t.kind = 'usage' and coalesce(t.note, '') <> 'recovered' then 1 else 0 end as s
     from transfer t join ${each('$1')} e on t.ref = e.value->>'c' where t.kind in ('usage', 'writeoff')`,
-  known: `select f.call_id as c from inflight f join ${each('$1')} e on f.call_id = e.value->>'c'
-    union select t.ref from transfer t join ${each('$1')} e on t.ref = e.value->>'c' where t.kind in ('usage', 'writeoff')`,
+  known: `select f.call_id as c from inflight f join ${each('$1')} e on f.call_id = e.value->>'c' and f.lease_id = e.value->>'l'
+    union select t.ref from transfer t join ${each('$2')} e on t.ref = e.value->>'c' where t.kind in ('usage', 'writeoff')`,
   // Clears an intent whose call another attempt settled late at the very same time.
   clear: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
     and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = inflight.call_id)`,
@@ -90,7 +104,15 @@ export type Texts = ReturnType<typeof textsFor>
 /** What the ledger says of a charge whose cost was above the hold. */
 export const noteOf = ({ excess }: Settle): string | null => (excess > 0n ? `house_excess ${excess}` : null)
 
-const settleRow = (settle: Settle) => ({ c: settle.callId, a: settle.charge.toString(), n: noteOf(settle) })
+const chargeRows = ({ intents, settles }: FlushBatch) => {
+  const leases = new Map(intents.map(({ callId, leaseId }) => [callId, leaseId]))
+  return settles.map((settle) => ({
+    c: settle.callId,
+    a: settle.charge.toString(),
+    n: noteOf(settle),
+    l: leases.get(settle.callId),
+  }))
+}
 
 export const detailRow = ({ callId, detail }: Settle) => ({
   c: callId,
@@ -135,7 +157,7 @@ const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
   const add = (text: string, ...params: string[]): number => statements.push(statement(text, ...params)) - 1
   if (words.locksRows && intents.length + progress.length + settles.length > 0) {
     const leases = new Set([...intents, ...settles].map(({ leaseId }) => leaseId))
-    add(texts.lock, ids(leases), ids([...progress, ...settles].map(({ callId }) => callId)))
+    add(texts.lock, ids(leases), ids([...intents, ...progress, ...settles].map(({ callId }) => callId)))
   }
   if (intents.length > 0) {
     const rows = intents.map(({ callId, leaseId, hold }) => ({ c: callId, l: leaseId, h: hold.toString() }))
@@ -150,11 +172,12 @@ const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
     places.set('progress', add(texts.progress, json(rows), instance))
   }
   if (settles.length > 0) {
-    const rows = json(settles.map(settleRow))
+    const charges = chargeRows(batch)
+    const rows = json(charges)
     if (words.locksRows) add(texts.ending, ids(settles.map(({ callId }) => callId)))
     add(texts.charge, rows)
     add(texts.spend, rows)
-    add(texts.detail, json(settles.map(detailRow)))
+    add(texts.detail, json(settles.map((settle, place) => ({ ...detailRow(settle), l: charges[place]?.l }))))
     places.set('close', add(texts.close, rows))
     const answers = answerRows(settles)
     if (answers.length > 0) add(texts.answer, json(answers))

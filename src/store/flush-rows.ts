@@ -16,6 +16,7 @@ import {
   latest,
   noteOf,
   type Texts,
+  takeOver,
 } from './flush-at-once.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from './row.ts'
 
@@ -23,11 +24,12 @@ const texts = {
   lease: 'select instance, state, key_id, wallet_id, sub_id, month, day from lease where id = $1',
   // A call that was charged already is not opened again.
   intent: `insert into inflight (call_id, lease_id, hold, started_at) select $1, $2, $3, $4
-    where not exists (select 1 from transfer where kind in ('usage', 'writeoff') and ref = $1) on conflict do nothing`,
+    where not exists (select 1 from transfer where kind in ('usage', 'writeoff') and ref = $1) ${takeOver('$4')}`,
   progress: `update inflight set hold = max(hold, $2), spent = max(spent, $3) where call_id = $1 and ($2 <= hold or exists
     (select 1 from lease l where l.id = inflight.lease_id and l.state = 'open' and l.instance = $4))`,
   isOpen: 'select 1 from inflight where call_id = $1',
-  close: 'delete from inflight where call_id = $1 returning lease_id, hold',
+  close:
+    'delete from inflight where call_id = $1 and lease_id = coalesce($2, lease_id) returning lease_id, hold',
   // Another attempt may have charged the call: then it is closed and not charged again.
   charge: `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, at)
     values ('usage', $1, $2, 'revenue', $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
@@ -109,9 +111,9 @@ const openAndCharge = (round: Round, intent: Intent, settle: Settle): boolean =>
   return true
 }
 
-/** What is not open is not charged here. */
-const close = (round: Round, settle: Settle): void => {
-  const [row] = round.now.rows(texts.close, settle.callId)
+/** What is not open is not charged here; what was opened in the same commit, only as it was. */
+const close = (round: Round, settle: Settle, intent?: Intent): void => {
+  const [row] = round.now.rows(texts.close, settle.callId, intent?.leaseId ?? null)
   if (row === undefined) return
   const path = pathOf(round, textOf(row, 'lease_id'))
   if (path !== undefined) charge(round, path, settle, nanoOf(row, 'hold'))
@@ -140,7 +142,7 @@ const settleAll = (round: Round, short: ReadonlyMap<CallId, Intent>): void => {
       if (openAndCharge(round, intent, settle)) continue
       open(round, intent)
     }
-    close(round, settle)
+    close(round, settle, intent)
   }
   for (const [id, path] of round.paths)
     if (path !== undefined && path.calls > 0) round.now.change(texts.spend, id, path.used, path.calls)

@@ -15,7 +15,7 @@ import {
 } from './flush-at-once.ts'
 import { flushRows } from './flush-rows.ts'
 import { settleLate } from './late-settle.ts'
-import { nanoOf, textOf } from './row.ts'
+import { nanoOf, textOf, truthOf } from './row.ts'
 
 /** Charges one call after its lease was reaped, and keeps its detail and answer as the group commit would have. */
 const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise<void> => {
@@ -35,19 +35,23 @@ const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise
   ])
 }
 
-/** What the calls have been charged so far, written off included as nothing; those that were not are missing. */
-const chargesOf = async (
-  engine: Engine,
-  texts: Texts,
-  calls: readonly CallId[],
-): Promise<ReadonlyMap<CallId, Nano>> => {
-  if (calls.length === 0) return new Map()
+type Before = {
+  /** What calls have been charged so far, written off included as nothing; those that were not are missing. */
+  readonly charges: ReadonlyMap<CallId, Nano>
+  /** Those whose charge is a settlement, and not what was recovered of an orphan. */
+  readonly settled: ReadonlySet<CallId>
+}
+
+const chargesOf = async (engine: Engine, texts: Texts, calls: readonly CallId[]): Promise<Before> => {
   const charges = new Map<CallId, Nano>()
+  const settled = new Set<CallId>()
+  if (calls.length === 0) return { charges, settled }
   for (const row of await once(engine, 'control', statement(texts.charged, ids(calls)))) {
     const callId = textOf(row, 'c')
     charges.set(callId, greatest(charges.get(callId) ?? 0n, nanoOf(row, 'a')))
+    if (truthOf(row, 's')) settled.add(callId)
   }
-  return charges
+  return { charges, settled }
 }
 
 type Charged = { readonly calls: ReadonlySet<CallId>; readonly balances: ReadonlyMap<string, Nano> }
@@ -76,12 +80,17 @@ const settleRest = async (
   }
 }
 
-/** Intents that were not inserted now: opened by an earlier sending of the same batch, charged already, or fenced. */
+/**
+ * Intents that were not inserted now: opened, or opened and charged, by an earlier sending of the same batch; or fenced,
+ * because the lease is, or because another attempt has the call or was charged for it.
+ */
 const openedOf = async (engine: Engine, texts: Texts, batch: FlushBatch, inserted: readonly CallId[]) => {
   const opened = new Set(inserted)
-  const rest = batch.intents.map(({ callId }) => callId).filter((callId) => !opened.has(callId))
+  const rest = batch.intents.filter(({ callId }) => !opened.has(callId))
   if (rest.length === 0) return opened
-  const [rows] = await engine.batch('control', [statement(texts.known, ids(rest))])
+  const asked = rest.map(({ callId, leaseId }) => ({ c: callId, l: leaseId }))
+  const settling = batch.settles.map(({ callId }) => callId)
+  const rows = await once(engine, 'control', statement(texts.known, json(asked), ids(settling)))
   for (const callId of callsOf(rows)) opened.add(callId)
   return opened
 }
@@ -96,7 +105,8 @@ export const flushOn = (engine: Engine): ((batch: FlushBatch) => Promise<FlushRe
     const opened = await openedOf(engine, texts, batch, done.opened)
     const ended = new Set([...done.closed, ...done.voided])
     const over = [...batch.settles.map(({ callId }) => callId), ...batch.voids].filter((id) => !ended.has(id))
-    const chargedBefore = await chargesOf(engine, texts, over)
+    const before = await chargesOf(engine, texts, over)
+    const chargedBefore = before.charges
     const first = { calls: new Set(done.closed), balances: done.balances }
     const charged = await settleRest(engine, texts, batch, { done: first, opened, before: chargedBefore })
     const settled = new Map<CallId, Nano>()
@@ -104,6 +114,10 @@ export const flushOn = (engine: Engine): ((batch: FlushBatch) => Promise<FlushRe
       const balance = charged.balances.get(walletId)
       if (charged.calls.has(callId) && balance !== undefined) settled.set(callId, balance)
     }
-    return { opened, extended: new Set(done.extended), settled, chargedBefore }
+    const elsewhere = batch.settles.filter(
+      ({ callId, charge }) => before.settled.has(callId) && chargedBefore.get(callId) !== charge,
+    )
+    const answeredElsewhere = new Set(elsewhere.map(({ callId }) => callId))
+    return { opened, extended: new Set(done.extended), settled, chargedBefore, answeredElsewhere }
   }
 }

@@ -3,10 +3,9 @@ import type { StoredAnswer } from '../ledger/words.ts'
 import { type Engine, once, type Row, statement } from './engine.ts'
 import type { IdempotencyState, IdempotencyStore } from './port.ts'
 import { countOf, textOf } from './row.ts'
+import { isSilent } from './silence.ts'
 
 const KEPT_MS = 24 * 60 * 60 * 1000
-/** An instance that has not beaten for so long has crashed, or will not answer this call's client any more. */
-const SILENT_MS = 3_000
 
 const headersOf = (text: string): Readonly<Record<string, string>> => {
   const parsed: unknown = JSON.parse(text)
@@ -29,8 +28,8 @@ const where = 'key_id = $1 and endpoint = $2 and idem_key = $3'
 const claim = (now: string): string => {
   const expired = `idempotency.expires_at < ${now}`
   const same = 'idempotency.fingerprint = excluded.fingerprint'
-  const silent = `idempotency.state = 'running' and (idempotency.locked_until < ${now} or not exists
-    (select 1 from instance i where i.id = idempotency.instance and i.beat_at > ${now} - ${SILENT_MS}))`
+  const silent = `idempotency.state = 'running' and (idempotency.locked_until < ${now}
+    or ${isSilent(now, 'idempotency.instance')})`
   return `insert into idempotency
       (key_id, endpoint, idem_key, fingerprint, state, call_id, instance, locked_until, expires_at)
     values ($1, $2, $3, $4, 'running', $5, $6, ${now} + cast($7 as bigint), ${now} + cast($7 as bigint) + ${KEPT_MS})

@@ -6,6 +6,7 @@ import { fold, lockMeters } from './fold.ts'
 import type { ChangePaid, NewPayment, Payment, PaymentStore } from './payment-port.ts'
 import { postIn } from './post.ts'
 import { countOf, maybeText, nanoOf, onlyRow, textOf } from './row.ts'
+import { isSilent } from './silence.ts'
 
 /** The change of a call that has just ended is paid by the process that ran it; others wait this long. */
 const CHANGE_WAIT_MS = 30_000
@@ -14,9 +15,6 @@ const PAUSE_MS = 10_000
 const LONGEST_DOUBLINGS = 9
 /** As long as an answer is kept: after it a payment that was not served cannot be any more. */
 const SERVABLE_MS = 24 * 60 * 60 * 1000
-
-/** An instance that has not beaten for so long has crashed; the same as for a claim under an Idempotency-Key. */
-const SILENT_MS = 3_000
 
 const states = ['settling', 'settled', 'failed'] as const
 
@@ -150,8 +148,7 @@ const closeLeases = async (engine: Engine, run: Run, account: string): Promise<b
 /** A process that lives after all finds its call closed; what it then settles is charged if there is room, else the house's. */
 const freeAccount = (engine: Engine, account: string): Promise<void> =>
   engine.transaction('control', async (run) => {
-    const dead = `not exists (select 1 from instance i where i.id = l.instance and i.beat_at > ${engine.words.now} - ${SILENT_MS})`
-    for (const lease of await leasesOn(engine, run, account, dead)) {
+    for (const lease of await leasesOn(engine, run, account, isSilent(engine.words.now, 'l.instance'))) {
       await run('delete from inflight where lease_id = $1', [textOf(lease, 'id')])
       await closeLease(engine, run, lease)
     }

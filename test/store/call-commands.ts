@@ -82,11 +82,18 @@ export const settleTwice: Command = async (world, { a, b }) => {
     a,
   )
   if (call === undefined) return
-  const again = settleOf(call, (call.charged ?? 0n) + BigInt(b % 5))
-  ok((await flush(world, batchOf(call.lease.instance, { settles: [again] }))).settled.has(call.id))
+  const more = BigInt(b % 5)
+  const again = settleOf(call, (call.charged ?? 0n) + more)
+  const batch = batchOf(call.lease.instance, { settles: [again] })
+  const { settled, answeredElsewhere } = await flush(world, batch)
+  ok(settled.has(call.id))
+  // Written off and recovered calls were charged for no answer.
+  const [posted] = await world.store.transfersOf(call.id)
+  const answered = posted?.kind === 'usage' && posted.note !== 'recovered'
+  equal(answeredElsewhere.has(call.id), answered && more > 0n)
   const intent = { callId: call.id, leaseId: call.lease.id, hold: 0n }
   if (mine(world, call.lease))
-    ok((await flush(world, batchOf(call.lease.instance, { intents: [intent] }))).opened.has(call.id))
+    equal((await flush(world, batchOf(call.lease.instance, { intents: [intent] }))).opened.size, 0)
 }
 
 export const settleLate: Command = async (world, { a, b }) => {
@@ -169,7 +176,9 @@ export const resend: Command = async ({ store, last, model }) => {
   for (const { callId } of last.intents) {
     const call = model.calls.find(({ id }) => id === callId)
     // A void call may be opened by a repeat, and is then void again by the same batch.
-    if (call?.open === true || call?.charged !== undefined) ok(opened.has(callId))
+    const settling = last.settles.some((settle) => settle.callId === callId)
+    if (call?.open === true || (call?.charged !== undefined && settling)) ok(opened.has(callId))
+    else if (call?.charged !== undefined) ok(!opened.has(callId))
     else if (opened.has(callId)) await store.flush(batchOf(last.instance, { voids: [callId] }))
   }
 }

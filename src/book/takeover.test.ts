@@ -1,0 +1,134 @@
+/** A call that another process takes over under the same id, as a repeat under an Idempotency-Key does. */
+import { afterEach, expect, test } from 'bun:test'
+import { silentLog } from '../core/log.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { UsageDetail } from '../ledger/words.ts'
+import { openStore } from '../store/open-store.ts'
+import type { Store } from '../store/port.ts'
+import { createBook } from './book.ts'
+import type { Book, Hold } from './words.ts'
+
+const START = Date.UTC(2026, 10, 21, 12, 0, 0)
+const WALLET = 10_000_000_000n
+
+const detail: UsageDetail = {
+  keyId: 'k',
+  model: 'm',
+  vendor: 'v',
+  usage: { input: 1 },
+  estimated: false,
+  priceVersion: 't',
+  startedAt: START,
+  tookMs: 1,
+  firstByteMs: 1,
+  ended: 'ok',
+}
+
+let open: Store | undefined
+afterEach(async () => {
+  await open?.close()
+  open = undefined
+})
+
+/** Processes over one store; none beats by itself, so each is silent once time has passed. */
+const scene = async (shared: boolean) => {
+  let time = 0
+  const store = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })
+  open = store
+  await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: WALLET })
+  await store.createKey({
+    id: 'k',
+    hash: 'h',
+    orgId: 'o',
+    walletId: 'w',
+    label: 'k',
+    prefix: 'k',
+    limits: {},
+  })
+  const key = (await store.key('k'))!
+  const bookOf = async (instance: string): Promise<Book> => {
+    const clock = {
+      now: () => START + time,
+      monotonicMs: () => 0,
+      sleep: () => new Promise<void>(() => undefined),
+      turn: () => Promise.resolve(),
+    }
+    const book = createBook({ store, clock, instance, random: () => 0, log: silentLog })
+    await book.start()
+    return book
+  }
+  const attempt = async (book: Book, amount: bigint): Promise<Hold> => {
+    const hold = await book.hold({ callId: 'c', key, amount, useful: 1n })
+    if (hold instanceof Refusal || 'outcome' in hold) throw new Error('no hold')
+    return hold
+  }
+  return {
+    store,
+    attempt,
+    bookOf,
+    wait: (ms: number) => {
+      time += ms
+    },
+    charges: async () => (await store.transfersOf('c')).map(({ kind, amount }) => [kind, amount]),
+    sound: async () => expect((await store.audit()).filter(({ ok }) => !ok)).toEqual([]),
+  }
+}
+
+for (const shared of [true, false]) {
+  const how = shared ? 'at once' : 'row by row'
+
+  test(`the repeat is charged what it tells, though the first attempt held less (${how})`, async () => {
+    const { attempt, bookOf, wait, charges, sound } = await scene(shared)
+    expect(await (await attempt(await bookOf('a'), 50n)).opened).toBe(true)
+    wait(5_000)
+    const repeat = await attempt(await bookOf('b'), 100n)
+    expect(await repeat.opened).toBe(true)
+    expect((await repeat.settle(100n, detail)).charged).toBe(100n)
+    expect(await charges()).toEqual([['usage', 100n]])
+    await sound()
+  })
+
+  test(`the first attempt cannot take the repeat's intent away (${how})`, async () => {
+    const { store, attempt, bookOf, wait, charges, sound } = await scene(shared)
+    const first = await attempt(await bookOf('a'), 100n)
+    expect(await first.opened).toBe(true)
+    wait(5_000)
+    const repeat = await attempt(await bookOf('b'), 100n)
+    expect(await repeat.opened).toBe(true)
+    repeat.checkpoint(60n)
+    await first.void()
+    // The process of the repeat is killed here, with 60 delivered.
+    wait(60_000)
+    for (const _ of [1, 2]) await store.reap({ graceMs: 0, longestCallMs: 0 })
+    expect(await charges()).toEqual([['usage', 60n]])
+    expect((await store.wallet('w'))?.held).toBe(0n)
+    await sound()
+  })
+
+  test(`an attempt that finds its call charged otherwise does not answer (${how})`, async () => {
+    const { attempt, bookOf, wait, charges, sound } = await scene(shared)
+    const first = await attempt(await bookOf('a'), 100n)
+    expect(await first.opened).toBe(true)
+    wait(5_000)
+    const repeat = await attempt(await bookOf('b'), 100n)
+    expect(await repeat.opened).toBe(true)
+    await first.settle(70n, detail)
+    expect(repeat.settle(20n, detail)).rejects.toThrow()
+    expect(await charges()).toEqual([['usage', 70n]])
+    await sound()
+  })
+
+  test(`a repeat whose process lives beside the first attempt's is not opened on its intent (${how})`, async () => {
+    const { attempt, bookOf, charges, sound } = await scene(shared)
+    const first = await attempt(await bookOf('a'), 50n)
+    expect(await first.opened).toBe(true)
+    const repeat = await attempt(await bookOf('b'), 100n)
+    const settled = repeat.settle(100n, detail)
+    expect(settled).rejects.toThrow()
+    expect(await repeat.opened).toBe(false)
+    await first.settle(40n, detail)
+    expect(await charges()).toEqual([['usage', 40n]])
+    await sound()
+  })
+}
