@@ -122,7 +122,9 @@ const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => 
   } catch (refusal) {
     // Nothing was charged: the next attempt runs again. If the release is lost, the claim ends with this process.
     const undone = it.idle?.(refusal) === true
-    const letGo = undone ? gateway.store.forget(it.ref, claimed) : gateway.store.release(it.ref)
+    const letGo = undone
+      ? gateway.store.forget(it.ref, claimed, gateway.instance)
+      : gateway.store.release(it.ref, gateway.instance)
     await letGo.catch(() => undefined)
     throw refusal
   }
@@ -157,7 +159,8 @@ const pump = async (gateway: Gateway, it: First, body: ByteStream): Promise<void
     gateway.log.error('recorded stream broke off', { call: it.trace.callId, error: String(fault) })
   } finally {
     it.recording.end()
-    if (it.trace.ended === 'vendor_failed') await gateway.store.release(it.ref).catch(() => undefined)
+    if (it.trace.ended === 'vendor_failed')
+      await gateway.store.release(it.ref, gateway.instance).catch(() => undefined)
   }
 }
 

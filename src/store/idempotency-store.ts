@@ -56,13 +56,13 @@ export const idempotencyStore = (engine: Engine): IdempotencyStore => {
         if (textOf(row, 'state') === 'running') return { state: 'running', by: textOf(row, 'instance') }
         return { state: 'done', answer: answerOf(row), callId: textOf(row, 'call_id') }
       }),
-    release: async ({ keyId, endpoint, key }) => {
-      const text = `update idempotency set state = 'released' where ${where} and state = 'running'`
-      await once(engine, 'control', statement(text, keyId, endpoint, key))
+    release: async ({ keyId, endpoint, key }, by) => {
+      const text = `update idempotency set state = 'released' where ${where} and state = 'running' and instance = $4`
+      await once(engine, 'control', statement(text, keyId, endpoint, key, by))
     },
-    forget: async ({ keyId, endpoint, key }, callId) => {
-      const text = `delete from idempotency where ${where} and state = 'running' and call_id = $4`
-      await once(engine, 'control', statement(text, keyId, endpoint, key, callId))
+    forget: async ({ keyId, endpoint, key }, callId, by) => {
+      const text = `delete from idempotency where ${where} and state = 'running' and instance = $4 and call_id = $5`
+      await once(engine, 'control', statement(text, keyId, endpoint, key, by, callId))
     },
   }
 }

@@ -113,10 +113,13 @@ export type IdempotencyStore = {
     instance: InstanceId
     lockMs: number
   }): Promise<IdempotencyState>
-  /** The call failed in a way that may be retried: the next attempt runs again, under the same id. */
-  release(ref: IdempotencyRef): Promise<void>
+  /**
+   * The call failed in a way that may be retried: the next attempt runs again, under the same id. Only who has the
+   * claim can let it go: another instance may have taken it over.
+   */
+  release(ref: IdempotencyRef, by: InstanceId): Promise<void>
   /** Nothing came of the claim: it is as if it had never been made. */
-  forget(ref: IdempotencyRef, callId: CallId): Promise<void>
+  forget(ref: IdempotencyRef, callId: CallId, by: InstanceId): Promise<void>
 }
 
 export type StoredReceiptKey = {

@@ -103,9 +103,9 @@ for (const engine of engines) {
       await store.beat('i1', undefined)
       const ref = { keyId: 'k', endpoint: '/v1/run', key: 'released' }
       await claim('released', 'first')
-      await store.release(ref)
+      await store.release(ref, 'i1')
       expect(await claim('released', 'second')).toEqual({ state: 'first', callId: 'first' })
-      await store.release(ref)
+      await store.release(ref, 'i1')
       expect(await claim('released', 'third', 'other')).toEqual({ state: 'first', callId: 'third' })
     })
 
@@ -117,6 +117,19 @@ for (const engine of engines) {
       now += 1_500
       expect(await claim('silent', 'second', 'other', 'i2')).toEqual({ state: 'conflict' })
       expect(await claim('silent', 'second', 'same', 'i2')).toEqual({ state: 'first', callId: 'first' })
+    })
+
+    test('a claim that another attempt took over is not let go by the first', async () => {
+      await store.beat('i1', undefined)
+      const ref = { keyId: 'k', endpoint: '/v1/run', key: 'taken over' }
+      await claim('taken over', 'first')
+      now += 3_500
+      await store.beat('i2', undefined)
+      expect(await claim('taken over', 'second', 'same', 'i2')).toEqual({ state: 'first', callId: 'first' })
+      await store.release(ref, 'i1')
+      await store.forget(ref, 'first', 'i1')
+      expect(await claim('taken over', 'third', 'same', 'i1')).toEqual({ state: 'running', by: 'i2' })
+      expect(await claim('taken over', 'third', 'other', 'i1')).toEqual({ state: 'conflict' })
     })
 
     const detail = detailFor('k', {
@@ -159,7 +172,7 @@ for (const engine of engines) {
       }
       await store.flush({ ...empty, settles: [settle] })
       expect(await claim('answered', 'call-b')).toEqual({ state: 'done', answer, callId: 'call-a' })
-      await store.release(ref)
+      await store.release(ref, 'i1')
       now += 23 * 3_600_000
       expect(await claim('answered', 'call-b')).toMatchObject({ state: 'done' })
       now += 2 * 3_600_000
