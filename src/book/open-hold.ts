@@ -63,6 +63,11 @@ export class OpenHold implements Hold {
     const extra = to - this.#amount
     if (extra <= 0n || this.#over) return extra <= 0n
     if (!(await this.#parts.more(this, extra))) return false
+    if (this.#over) {
+      // Sent now, it could only extend a repeat under the same id.
+      endHold(this.lease, extra, 0n)
+      return false
+    }
     return new Promise((resolve) => {
       this.#parts.writer.progress({ callId: this.callId, hold: to, spent }, (extended) => {
         if (extended && !this.#over) this.#amount = to

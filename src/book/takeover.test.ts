@@ -33,8 +33,10 @@ afterEach(async () => {
 /** Processes over one store; none beats by itself, so each is silent once time has passed. */
 const scene = async (shared: boolean) => {
   let time = 0
-  const store = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })
-  open = store
+  const opened = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })
+  open = opened
+  let granting: Promise<void> = Promise.resolve()
+  const store: Store = { ...opened, grant: (ask) => granting.then(() => opened.grant(ask)) }
   await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
   await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: WALLET })
   await store.createKey({
@@ -67,6 +69,12 @@ const scene = async (shared: boolean) => {
     store,
     attempt,
     bookOf,
+    /** From now on grants wait until this is called. */
+    grantsLate: () => {
+      const late = Promise.withResolvers<void>()
+      granting = late.promise
+      return late.resolve
+    },
     wait: (ms: number) => {
       time += ms
     },
@@ -117,6 +125,23 @@ for (const shared of [true, false]) {
     expect(repeat.settle(20n, detail)).rejects.toThrow()
     expect(await charges()).toEqual([['usage', 70n]])
     await sound()
+  })
+
+  test(`room that comes after the call was void does not extend its repeat (${how})`, async () => {
+    const { store, attempt, bookOf, grantsLate, sound } = await scene(shared)
+    const book = await bookOf('a')
+    const first = await attempt(book, 100n)
+    expect(await first.opened).toBe(true)
+    const granted = grantsLate()
+    const extended = first.extend(10_000n, 0n)
+    await first.void()
+    const repeat = await attempt(book, 100n)
+    expect(await repeat.opened).toBe(true)
+    granted()
+    expect(await extended).toBe(false)
+    expect((await store.wallet('w'))?.held).toBe(100n)
+    await sound()
+    await repeat.settle(100n, detail)
   })
 
   test(`a repeat whose process lives beside the first attempt's is not opened on its intent (${how})`, async () => {
