@@ -15,13 +15,20 @@ import type { Key } from '../../src/tenancy/key.ts'
 import { createDisk } from './disk.ts'
 import { type Link, overNetwork } from './network.ts'
 import { createPayments } from './payments.ts'
+import { type Counter, createRepeats } from './repeats.ts'
 import type { Shop } from './shop.ts'
 import { createWorld, EPOCH, type World } from './world.ts'
 
 /** What a history reached; over all seeds every counter must be above zero. */
 export type Reached = Map<string, number>
 
-type Process = { readonly book: Book; readonly link: Link; readonly shop: Shop | undefined; dead: boolean }
+type Process = {
+  readonly book: Book
+  readonly link: Link
+  readonly shop: Shop | undefined
+  readonly counter: Counter
+  dead: boolean
+}
 type Answered = {
   readonly callId: string
   readonly cost: bigint
@@ -127,9 +134,26 @@ const createScene = (
     longestCallMs: LONGEST_CALL_MS,
   })
 
+  const repeats = createRepeats({
+    world,
+    counter: () => (closed ? undefined : processes[pick(0, 2)]?.counter),
+    detail,
+    keyId: 'k0',
+    hash: 'h0',
+    longestCallMs: LONGEST_CALL_MS,
+    hit,
+    fail,
+  })
+
   const startProcess = (slot: number) => {
     const link = { partitioned: false, alive: () => !process.dead }
-    const process: Process = { dead: false, link, book: undefined as never, shop: undefined }
+    const process: Process = {
+      dead: false,
+      link,
+      book: undefined as never,
+      shop: undefined,
+      counter: undefined as never,
+    }
     const clock = world.clock(link.alive)
     const seen = overNetwork(store, world, {
       link,
@@ -161,7 +185,8 @@ const createScene = (
           longestCallMs: LONGEST_CALL_MS,
         })
       : undefined
-    processes[slot] = Object.assign(process, { book, shop })
+    const counter = { store: seen, book, clock, instance, alive: link.alive }
+    processes[slot] = Object.assign(process, { book, shop, counter })
   }
 
   const setUp = async () => {
@@ -196,6 +221,7 @@ const createScene = (
     for (let slot = 0; slot < 3; slot++) startProcess(slot)
     if (paying) after(500, buyers)
     after(300, load)
+    after(350, repeaters)
     after(400, chaos)
   }
 
@@ -205,6 +231,12 @@ const createScene = (
     const process = processes[slot]
     if (process !== undefined && !quiet.has(slot)) guard(call(process, pick(0, KEYS - 1)))
     after(random() < 0.03 ? pick(100, 1_500) : pick(0, 80), load)
+  }
+
+  const repeaters = () => {
+    if (!loading) return
+    guard(repeats.insist())
+    after(pick(20, 1_200), repeaters)
   }
 
   const buyers = () => {
@@ -451,6 +483,7 @@ const createScene = (
     if (balances.reduce((sum, one) => sum + one, 0n) !== deposited) fail('money was made or lost')
     if (disk.names().length > 0) fail(`a journal is left after everything ended: ${disk.names()}`)
     await checkBills()
+    await repeats.check(store)
     if (paying) await payments.finish()
     finished = true
   }

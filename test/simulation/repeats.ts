@@ -1,0 +1,130 @@
+/**
+ * Callers with an Idempotency-Key: they send their call to one process after another until it is answered. Each attempt
+ * of a call costs something else, as the answers of a model do; the caller pays what one of them told, once.
+ */
+import type { Book, Hold } from '../../src/book/words.ts'
+import { Refusal } from '../../src/core/refusal.ts'
+import type { Clock } from '../../src/core/time.ts'
+import type { IdempotencyRef, UsageDetail } from '../../src/ledger/words.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { World } from './world.ts'
+
+/** A process as such a caller meets it. */
+export type Counter = {
+  readonly store: Store
+  readonly book: Book
+  readonly clock: Clock
+  readonly instance: string
+  readonly alive: () => boolean
+}
+
+type Told = { readonly callId: string; readonly cost: bigint; readonly sure: boolean }
+
+type RepeatParts = {
+  readonly world: World
+  readonly counter: () => Counter | undefined
+  readonly detail: UsageDetail
+  readonly keyId: string
+  readonly hash: string
+  readonly longestCallMs: number
+  readonly hit: (what: string) => void
+  readonly fail: (law: string) => void
+}
+
+const PATIENCE_MS = 4_500
+const TRIES = 6
+const POLLS = 12
+
+export const createRepeats = (parts: RepeatParts) => {
+  const { world, hit, fail } = parts
+  const { random, pick, after } = world
+  const told: (readonly Told[])[] = []
+  let serial = 0
+
+  /** The call itself, under its id; undefined when it came to nothing. */
+  const run = async ({ book, clock }: Counter, callId: string, ref: IdempotencyRef) => {
+    const key = await book.caller(parts.hash)
+    if (key === undefined || key instanceof Refusal) return undefined
+    const amount = BigInt(pick(200, 3_000)) * 1_000n
+    const hold = await book.hold({ callId, key, amount, useful: amount / 8n })
+    if (hold instanceof Refusal || 'outcome' in hold) return undefined
+    const streams = random() < 0.6
+    if (streams && !(await hold.opened)) return undefined
+    await clock.sleep(pick(1, random() < 0.1 ? parts.longestCallMs - 500 : 300))
+    if (streams && random() < 0.3) await hold.extend(amount * 2n, amount / 4n)
+    if (streams && random() < 0.5) hold.checkpoint(amount / 4n)
+    if (random() < 0.2) return void (await Promise.race([hold.void(), clock.sleep(2_000)]))
+    return settle(hold, ref)
+  }
+
+  const settle = async (hold: Hold, ref: IdempotencyRef): Promise<Told | undefined> => {
+    const cost = (hold.amount() * BigInt(pick(1, 100))) / 100n
+    const answer = { ref, answer: { status: 200, headers: {}, body: `${cost}` } }
+    const settled = await hold.settle(cost, parts.detail, answer).catch(() => undefined)
+    if (settled === undefined) return void hit('repeat: not answered')
+    return { callId: hold.callId, cost, sure: settled.remaining !== undefined }
+  }
+
+  const attempt = async (counter: Counter, ref: IdempotencyRef): Promise<Told | undefined> => {
+    const { store, clock, instance } = counter
+    const entry = { ref, fingerprint: 'f', callId: `i${serial++}`, instance, lockMs: parts.longestCallMs }
+    for (let polls = 0; polls < POLLS; polls++) {
+      const state = await store.begin(entry)
+      if (state.state === 'conflict') return void fail('a repeat was taken for another call')
+      if (state.state === 'done') {
+        hit('repeat: replayed')
+        return { callId: state.callId, cost: BigInt(state.answer.body), sure: true }
+      }
+      if (state.state === 'first') {
+        if (state.callId !== entry.callId) hit('repeat: taken over')
+        const answered = await run(counter, state.callId, ref).catch(() => undefined)
+        if (answered === undefined) await store.release(ref, instance).catch(() => undefined)
+        return answered
+      }
+      await clock.sleep(250)
+    }
+    return undefined
+  }
+
+  /** Sends a call until it is answered, now and then to two processes at once. */
+  const insist = async (): Promise<void> => {
+    const ref = { keyId: parts.keyId, endpoint: 'chat', key: `${serial++}` }
+    const answers: Told[] = []
+    told.push(answers)
+    for (let tries = 0; tries < TRIES; tries++) {
+      const copies = random() < 0.2 ? [send(ref), send(ref)] : [send(ref)]
+      const got = (await Promise.all(copies)).filter((one) => one !== undefined)
+      answers.push(...got)
+      if (got.length > 0 && random() < 0.7) return hit('repeat: answered')
+    }
+  }
+
+  /** What the caller hears: nothing of a process that died, and nothing after its patience. */
+  const send = (ref: IdempotencyRef): Promise<Told | undefined> =>
+    new Promise((resolve) => {
+      const counter = parts.counter()
+      after(PATIENCE_MS, () => resolve(undefined))
+      if (counter === undefined) return resolve(undefined)
+      attempt(counter, ref).then(
+        (answer) => counter.alive() && resolve(answer),
+        () => resolve(undefined),
+      )
+    })
+
+  /** With all processes gone: what was told is what was charged, or the charge is the house's or what was recovered. */
+  const check = async (store: Store): Promise<void> => {
+    for (const answers of told) {
+      if (new Set(answers.map(({ callId }) => callId)).size > 1) fail('one Idempotency-Key is two calls')
+      for (const { callId, cost, sure } of answers) {
+        const posted = await store.transfersOf(callId)
+        const charged = posted.find(({ kind }) => kind === 'usage')
+        if (posted.length === 0) fail('a repeated call was answered, and not billed')
+        if (!sure || charged === undefined || charged.note === 'recovered') continue
+        if (charged.amount !== cost) fail(`a repeated call told ${cost} and is billed ${charged.amount}`)
+        hit('repeat: bill exact')
+      }
+    }
+  }
+
+  return { insist, check }
+}
