@@ -48,12 +48,15 @@ const BATCH_MAX = 256
 
 /**
  * How many operations go out together. A flush opens calls before it settles and voids calls, so a call that ends and is
- * opened again (a repeat under the same id) takes two flushes.
+ * opened again (a repeat under the same id) takes two flushes; and so does one that is settled twice, by a journal that
+ * was left and by a repeat.
  */
 export const batchLength = (queue: readonly Op[]): number => {
   const ended = new Set<CallId>()
   for (const [index, op] of queue.entries()) {
-    if (index === BATCH_MAX || (op.kind === 'intent' && ended.has(op.intent.callId))) return index
+    if (index === BATCH_MAX) return index
+    if (op.kind === 'intent' && ended.has(op.intent.callId)) return index
+    if (op.kind === 'settle' && ended.has(op.settle.callId)) return index
     if (op.kind === 'void') ended.add(op.callId)
     if (op.kind === 'settle') ended.add(op.settle.callId)
   }

@@ -33,8 +33,11 @@ export const takeOver = (now: string): string =>
     where inflight.lease_id <> excluded.lease_id
       and ${isSilent(now, '(select h.instance from lease h where h.id = inflight.lease_id)')}`
 
-/** A charge that comes with its intent is for the call as that intent opened it. */
-const own = `(e.value->>'l' is null or e.value->>'l' = f.lease_id)`
+/**
+ * A charge is for the call as its own attempt opened it. Where another attempt has it open it is booked there, if that
+ * holds enough; but never when its own intent came with it and was refused.
+ */
+const own = `(e.value->>'l' = f.lease_id or (e.value->>'s' is null and cast(e.value->>'a' as bigint) <= f.hold))`
 
 /** The statements' texts, made once per engine so that prepared statements are found by them. */
 export const textsFor = ({ each, now, lock }: Words) => ({
@@ -75,14 +78,17 @@ export const textsFor = ({ each, now, lock }: Words) => ({
     on conflict (call_id) do nothing`,
   close: `delete from inflight where call_id in (select f.call_id from ${each('$1')} e
     join inflight f on f.call_id = e.value->>'c' and ${own}) returning call_id as c`,
+  // Only the answer that was charged is kept, also when the claim was let go meanwhile.
   answer: `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
       expires_at = ${now} + ${ANSWER_KEPT_MS}
     from (select e.value->>'k' as key_id, e.value->>'e' as endpoint, e.value->>'i' as idem_key, e.value->>'c' as call_id,
-            cast(e.value->>'s' as bigint) as status, e.value->>'h' as headers, e.value->>'b' as body
+            cast(e.value->>'s' as bigint) as status, e.value->>'h' as headers, e.value->>'b' as body,
+            cast(e.value->>'a' as bigint) as amount
           from ${each('$1')} e) a
     where idempotency.key_id = a.key_id and idempotency.endpoint = a.endpoint and idempotency.idem_key = a.idem_key
-      and idempotency.state = 'running' and idempotency.call_id = a.call_id
-      and exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id)`,
+      and idempotency.state <> 'done' and idempotency.call_id = a.call_id
+      and exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id
+        and (t.kind = 'writeoff' or t.note = 'recovered' or t.amount = a.amount))`,
   voids: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
     and exists (select 1 from lease l where l.id = inflight.lease_id and l.instance = $2) returning call_id as c`,
   balances: `select a.id, a.balance + coalesce((select c.lim from credit_line c where c.account_id = a.id), 0)
@@ -105,12 +111,13 @@ export type Texts = ReturnType<typeof textsFor>
 export const noteOf = ({ excess }: Settle): string | null => (excess > 0n ? `house_excess ${excess}` : null)
 
 const chargeRows = ({ intents, settles }: FlushBatch) => {
-  const leases = new Map(intents.map(({ callId, leaseId }) => [callId, leaseId]))
+  const opening = new Set(intents.map(({ callId }) => callId))
   return settles.map((settle) => ({
     c: settle.callId,
     a: settle.charge.toString(),
     n: noteOf(settle),
-    l: leases.get(settle.callId),
+    l: settle.leaseId,
+    ...(opening.has(settle.callId) ? { s: 1 } : {}),
   }))
 }
 
@@ -130,7 +137,7 @@ export const detailRow = ({ callId, detail }: Settle) => ({
 const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
 
 export const answerRows = (settles: readonly Settle[]) =>
-  settles.flatMap(({ callId, answer }) =>
+  settles.flatMap(({ callId, charge, answer }) =>
     answer === undefined
       ? []
       : [
@@ -142,6 +149,7 @@ export const answerRows = (settles: readonly Settle[]) =>
             s: answer.answer.status,
             h: storable(JSON.stringify(answer.answer.headers)),
             b: storable(answer.answer.body),
+            a: charge.toString(),
           },
         ],
   )
@@ -177,7 +185,7 @@ const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
     if (words.locksRows) add(texts.ending, ids(settles.map(({ callId }) => callId)))
     add(texts.charge, rows)
     add(texts.spend, rows)
-    add(texts.detail, json(settles.map((settle, place) => ({ ...detailRow(settle), l: charges[place]?.l }))))
+    add(texts.detail, json(settles.map((settle, place) => ({ ...detailRow(settle), ...charges[place] }))))
     places.set('close', add(texts.close, rows))
     const answers = answerRows(settles)
     if (answers.length > 0) add(texts.answer, json(answers))

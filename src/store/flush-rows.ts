@@ -29,7 +29,7 @@ const texts = {
     (select 1 from lease l where l.id = inflight.lease_id and l.state = 'open' and l.instance = $4))`,
   isOpen: 'select 1 from inflight where call_id = $1',
   close:
-    'delete from inflight where call_id = $1 and lease_id = coalesce($2, lease_id) returning lease_id, hold',
+    'delete from inflight where call_id = $1 and (lease_id = $2 or ($3 = 0 and hold >= $4)) returning lease_id, hold',
   // Another attempt may have charged the call: then it is closed and not charged again.
   charge: `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, at)
     values ('usage', $1, $2, 'revenue', $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
@@ -111,9 +111,9 @@ const openAndCharge = (round: Round, intent: Intent, settle: Settle): boolean =>
   return true
 }
 
-/** What is not open is not charged here; what was opened in the same commit, only as it was. */
-const close = (round: Round, settle: Settle, intent?: Intent): void => {
-  const [row] = round.now.rows(texts.close, settle.callId, intent?.leaseId ?? null)
+/** What is not open is not charged here; see flush-at-once.ts for what another attempt has open. */
+const close = (round: Round, settle: Settle, opening: boolean): void => {
+  const [row] = round.now.rows(texts.close, settle.callId, settle.leaseId, opening ? 1 : 0, settle.charge)
   if (row === undefined) return
   const path = pathOf(round, textOf(row, 'lease_id'))
   if (path !== undefined) charge(round, path, settle, nanoOf(row, 'hold'))
@@ -142,7 +142,7 @@ const settleAll = (round: Round, short: ReadonlyMap<CallId, Intent>): void => {
       if (openAndCharge(round, intent, settle)) continue
       open(round, intent)
     }
-    close(round, settle, intent)
+    close(round, settle, intent !== undefined)
   }
   for (const [id, path] of round.paths)
     if (path !== undefined && path.calls > 0) round.now.change(texts.spend, id, path.used, path.calls)

@@ -185,7 +185,7 @@ const createScene = (
           longestCallMs: LONGEST_CALL_MS,
         })
       : undefined
-    const counter = { store: seen, book, clock, instance, alive: link.alive }
+    const counter = { store: seen, book, clock, instance, alive: link.alive, running: new Set<string>() }
     processes[slot] = Object.assign(process, { book, shop, counter })
   }
 

@@ -16,6 +16,8 @@ export type Counter = {
   readonly clock: Clock
   readonly instance: string
   readonly alive: () => boolean
+  /** What it runs now: a gateway lets copies join, and never runs two at once. */
+  readonly running: Set<string>
 }
 
 type Told = { readonly callId: string; readonly cost: bigint; readonly sure: boolean }
@@ -66,6 +68,17 @@ export const createRepeats = (parts: RepeatParts) => {
   }
 
   const attempt = async (counter: Counter, ref: IdempotencyRef): Promise<Told | undefined> => {
+    const { running } = counter
+    if (running.has(ref.key)) return undefined
+    running.add(ref.key)
+    try {
+      return await claim(counter, ref)
+    } finally {
+      running.delete(ref.key)
+    }
+  }
+
+  const claim = async (counter: Counter, ref: IdempotencyRef): Promise<Told | undefined> => {
     const { store, clock, instance } = counter
     const entry = { ref, fingerprint: 'f', callId: `i${serial++}`, instance, lockMs: parts.longestCallMs }
     for (let polls = 0; polls < POLLS; polls++) {

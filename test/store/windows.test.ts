@@ -179,6 +179,30 @@ for (const engine of engines) {
       expect(await claim('answered', 'call-b')).toEqual({ state: 'first', callId: 'call-b' })
     })
 
+    test('only the answer that was charged is kept, also when the claim was let go meanwhile', async () => {
+      await store.beat('i1', undefined)
+      const lease = await openLease('charged')
+      const ref = { keyId: 'k', endpoint: '/v1/run', key: 'charged' }
+      const settle = (charge: bigint) => ({
+        callId: 'call-charged',
+        leaseId: lease,
+        walletId: 'w',
+        charge,
+        excess: 0n,
+        detail,
+        answer: { ref, answer: { status: 200, headers: {}, body: `${charge}` } },
+      })
+      const { answer: _none, ...silently } = settle(20n)
+      await claim('charged', 'call-charged')
+      await store.flush({ ...empty, intents: [{ callId: 'call-charged', leaseId: lease, hold: 50n }] })
+      await store.flush({ ...empty, settles: [silently] })
+      await store.flush({ ...empty, settles: [settle(30n)] })
+      expect(await claim('charged', 'other')).toMatchObject({ state: 'running' })
+      await store.release(ref, 'i1')
+      await store.flush({ ...empty, settles: [settle(20n)] })
+      expect(await claim('charged', 'other')).toMatchObject({ state: 'done', answer: { body: '20' } })
+    })
+
     test('an answer with characters that a database cannot keep does not stop the commit', async () => {
       const lease = await openLease('odd')
       const ref = { keyId: 'k', endpoint: '/v1/run', key: 'odd' }
