@@ -12,9 +12,10 @@ export type Run = (text: string, params?: readonly Value[]) => Promise<readonly 
 
 /**
  * Which connection a transaction uses: `writer` for the group commits of calls, `control` for grants and everything
- * people ask for, `relaxed` for what may be lost in a crash (heartbeats, rate windows) and so waits for no disk.
+ * people ask for, `relaxed` for what may be lost in a crash (heartbeats, rate windows) and so waits for no disk,
+ * `reading` for what only reads: it may take long, and keeps nobody from writing.
  */
-export type Lane = 'writer' | 'control' | 'relaxed'
+export type Lane = 'writer' | 'control' | 'relaxed' | 'reading'
 
 /** The words in which the engines' SQL differs. */
 export type Words = {

@@ -69,6 +69,10 @@ const transferOf = (row: Row): Transfer => {
   }
 }
 
+/** With the kinds, by which the ledger is indexed first. */
+const transfersOfRef = `select * from transfer
+  where kind in (${transferKinds.map((kind) => `'${kind}'`).join(', ')}) and ref = $1 order by at`
+
 const storeOn = (engine: Engine): Store => ({
   ...ledgerStore(engine),
   ...tenancyStore(engine),
@@ -101,10 +105,7 @@ const storeOn = (engine: Engine): Store => ({
       ),
       'balance',
     ),
-  transfersOf: async (ref) =>
-    (await once(engine, 'control', statement('select * from transfer where ref = $1 order by at', ref))).map(
-      transferOf,
-    ),
+  transfersOf: async (ref) => (await once(engine, 'control', statement(transfersOfRef, ref))).map(transferOf),
   ping: async () => {
     await once(engine, 'control', statement('select 1 as one'))
   },

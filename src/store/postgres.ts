@@ -15,6 +15,8 @@ import {
 const STATEMENT_MS = 3_000
 /** No transaction may take longer than this, on ours: the answer to a server or network that says nothing at all. */
 const TRANSACTION_MS = 5_000
+/** The same for what reads much: reports, and the audit of the whole ledger. */
+const READING_MS = 10 * 60_000
 const CONNECT_SECONDS = 2
 const ATTEMPTS = 5
 /** The lock that migrations hold, by an arbitrary number that is Turnpike's. */
@@ -77,7 +79,12 @@ type Pool = {
 }
 
 /** A few connections with the same settings; after a deadline passed they are all given up and made anew. */
-const openPool = (url: string, max: number, settings: Readonly<Record<string, string>>): Pool => {
+const openPool = (
+  url: string,
+  max: number,
+  settings: Readonly<Record<string, string>>,
+  longestMs = TRANSACTION_MS,
+): Pool => {
   const connect = () =>
     new SQL({
       url,
@@ -99,7 +106,7 @@ const openPool = (url: string, max: number, settings: Readonly<Record<string, st
     dead.close({ timeout: 0 }).catch(() => undefined)
   }
   return {
-    use: (work, ms = TRANSACTION_MS) => {
+    use: (work, ms = longestMs) => {
       const mine = sql
       const run = async () => {
         const connection = await mine.reserve()
@@ -166,6 +173,7 @@ export const openPostgres = (url: string, now?: () => Instant): Engine => {
     writer: openPool(url, 1, { enable_seqscan: 'off' }),
     control: openPool(url, 4, {}),
     relaxed: openPool(url, 2, { synchronous_commit: 'off' }),
+    reading: openPool(url, 2, { statement_timeout: `${READING_MS}` }, READING_MS),
   }
   const begin = (): readonly Statement[] =>
     now === undefined

@@ -119,10 +119,11 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
   // and with it the transaction it waits for.
   const turn = turns()
 
-  const begin = (connection: Connection): void => {
+  const begin = (connection: Connection, how = 'begin immediate'): void => {
     if (now !== undefined) connection.run('update temp.clock set ms = $1', [now()])
-    connection.run('begin immediate', [])
+    connection.run(how, [])
   }
+  const of = (lane: Lane): Connection => (lane === 'relaxed' ? relaxed : durable)
   const undo = (connection: Connection): void => {
     try {
       connection.run('rollback', [])
@@ -130,8 +131,10 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
       // SQLite has already rolled back by itself, after a full disk for example; the first error is the one to report.
     }
   }
-  const inTransaction = <T>(connection: Connection, work: () => T): T => {
-    begin(connection)
+  const inTransaction = <T>(lane: Lane, work: () => T): T => {
+    const connection = of(lane)
+    // Who only reads takes no lock, so that a server on the same file goes on.
+    begin(connection, lane === 'reading' ? 'begin' : 'begin immediate')
     try {
       const done = work()
       connection.run('commit', [])
@@ -141,8 +144,6 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
       throw translated(error)
     }
   }
-  const of = (lane: Lane): Connection => (lane === 'relaxed' ? relaxed : durable)
-
   const transaction = <T>(connection: Connection, work: (run: Run) => Promise<T>): Promise<T> =>
     turn(async () => {
       begin(connection)
@@ -160,10 +161,8 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
     name: 'sqlite',
     words: wordsFor(now),
     batch: (lane, statements: readonly Statement[]) =>
-      turn(() =>
-        inTransaction(of(lane), () => statements.map(({ text, params }) => of(lane).run(text, params))),
-      ),
-    inline: (lane, work) => turn(() => inTransaction(of(lane), () => work(of(lane).now))),
+      turn(() => inTransaction(lane, () => statements.map(({ text, params }) => of(lane).run(text, params)))),
+    inline: (lane, work) => turn(() => inTransaction(lane, () => work(of(lane).now))),
     transaction: (lane, work) => transaction(of(lane), work),
     exclusive: (work) => transaction(durable, (run) => work(run, async (text) => durable.script(text))),
     close: () =>

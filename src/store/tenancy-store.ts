@@ -79,7 +79,7 @@ export const tenancyStore = (engine: Engine): TenancyStore => {
         await once(engine, 'control', statement(`${wallets} and a.org_id <> $1 order by a.id`, PAYMENTS_ORG))
       ).map(walletOf),
     spend: (id) => spendOf(engine, id),
-    usage: (query) => engine.transaction('control', (run) => usageOf(run, engine.words.each, query)),
+    usage: (query) => usageOf(engine, query),
     setting: async (name, make) => {
       const read = () => once(engine, 'control', statement('select value from setting where name = $1', name))
       const [found] = await read()

@@ -1,6 +1,6 @@
 /** Reports of what keys used: money from the ledger, tokens and models from the details kept beside it. */
 import { DAY_MS } from '../core/time.ts'
-import type { Row, Run } from './engine.ts'
+import { type Engine, once, type Row, statement } from './engine.ts'
 import { countOf, maybeCount, maybeText, nanoOf } from './row.ts'
 import type { UsageQuery, UsageRow } from './tenancy-port.ts'
 
@@ -25,22 +25,27 @@ const rowOf = (row: Row): UsageRow => {
   }
 }
 
+/**
+ * As many as the next power of two, so that few texts are prepared. The keys are parameters of their own, since a list
+ * in JSON is taken for a hundred keys, and the whole ledger read for them.
+ */
+const padded = (keyIds: readonly string[]): readonly string[] => {
+  const size = 2 ** Math.ceil(Math.log2(keyIds.length))
+  return [...keyIds, ...Array<string>(size - keyIds.length).fill(keyIds[0] ?? '')]
+}
+
 /** Charged calls of the keys in `[from, to)`, grouped; a recovered call has the empty model name. At most 10 000 rows. */
-export const usageOf = async (
-  run: Run,
-  each: (param: string) => string,
-  query: UsageQuery,
-): Promise<readonly UsageRow[]> => {
+export const usageOf = async (engine: Engine, query: UsageQuery): Promise<readonly UsageRow[]> => {
+  if (query.keyIds.length === 0) return []
   const groups = (['day', 'model', 'key'] as const).filter((group) => query.groupBy.includes(group))
   const selected = groups.map((group) => `${columns[group]} as "${group}", `).join('')
+  const keys = padded(query.keyIds)
   const places = groups.map((_, place) => place + 1).join(', ')
-  const rows = await run(
-    `select ${selected}cast(count(*) as bigint) as requests, coalesce(cast(sum(d.input_tokens) as bigint), 0) as input_tokens,
+  const text = `select ${selected}cast(count(*) as bigint) as requests, coalesce(cast(sum(d.input_tokens) as bigint), 0) as input_tokens,
        coalesce(cast(sum(d.output_tokens) as bigint), 0) as output_tokens, coalesce(cast(sum(t.amount) as bigint), 0) as cost
-     from ${each('$1')} e join transfer t on t.key_id = e.value->>'k' left join usage_detail d on d.call_id = t.ref
-     where t.kind = 'usage' and t.at >= $2 and t.at < $3
-     ${groups.length > 0 ? `group by ${places} order by ${places}` : ''} limit 10000`,
-    [JSON.stringify(query.keyIds.map((k) => ({ k }))), query.from, query.to],
-  )
+     from transfer t left join usage_detail d on d.call_id = t.ref
+     where t.key_id in (${keys.map((_, place) => `$${place + 3}`).join(', ')}) and t.kind = 'usage' and t.at >= $1 and t.at < $2
+     ${groups.length > 0 ? `group by ${places} order by ${places}` : ''} limit 10000`
+  const rows = await once(engine, 'reading', statement(text, query.from, query.to, ...keys))
   return rows.map(rowOf)
 }

@@ -1,0 +1,98 @@
+/** A ledger that has grown: what calls and people wait for finds its rows by an index, and the audit takes its time. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { brokenLaws } from './engines.ts'
+import { batchOf, CENT, detailFor } from './world.ts'
+
+const ROWS = 200_000
+
+let database: TestDatabase
+let store: Store
+let sql: SQL
+beforeAll(async () => {
+  database = await postgresForTests()
+  store = await openStore({ url: database.url })
+  sql = new SQL({ url: database.url, max: 2 })
+  await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 100n * CENT })
+  await store.createKey({
+    id: 'k',
+    hash: 'h',
+    orgId: 'o',
+    walletId: 'w',
+    label: 'k',
+    prefix: 'k',
+    limits: {},
+  })
+  await sql.unsafe(`insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, at)
+    select 'usage', 'old' || n, 'elsewhere', 'revenue', 1, 'key' || (n % 5000), '2026-01', '2026-01-01', n
+    from generate_series(1, ${ROWS}) n`)
+  await sql.unsafe(`insert into usage_detail select ref, 'm', 1, 1, '{}' from transfer where kind = 'usage'`)
+  await sql.unsafe('analyze')
+}, 60_000)
+afterAll(async () => {
+  await sql.close()
+  await store.close()
+  await database.stop()
+})
+
+/** Full reads of the tables that grow with every call; a connection has reported its own when it has ended. */
+const fullReads = async (): Promise<number> => {
+  await store.close()
+  await sql.close()
+  await Bun.sleep(200)
+  sql = new SQL({ url: database.url, max: 2 })
+  store = await openStore({ url: database.url })
+  const tables = `select cast(sum(seq_scan) as int) as reads from pg_stat_user_tables where relname in ('transfer', 'usage_detail')`
+  return (await sql.unsafe(tables))[0].reads
+}
+
+test('what a call or a person waits for reads no table that grows with every call', async () => {
+  const before = await fullReads()
+  const ask = { instance: 'i', keyId: 'k', leaseId: 'i:1', need: CENT, want: CENT, useful: 1n, ttlMs: 60_000 }
+  expect((await store.grant(ask)).outcome).toBe('granted')
+  const call = (callId: string) => ({
+    intent: { callId, leaseId: 'i:1', hold: 100n },
+    settle: {
+      callId,
+      leaseId: 'i:1',
+      walletId: 'w',
+      charge: 70n,
+      excess: 0n,
+      detail: detailFor('k'),
+    },
+  })
+  const [kept, dropped] = [call('kept'), call('dropped')]
+  await store.flush(batchOf('i', { intents: [kept.intent, dropped.intent] }))
+  const last = batchOf('i', { settles: [kept.settle], voids: ['dropped'] })
+  await store.flush(last)
+  await store.flush(last)
+  await store.flush(batchOf('i', { intents: [kept.intent], settles: [dropped.settle] }))
+  expect(await store.transfersOf('kept')).toHaveLength(1)
+  expect((await store.chargedCall('kept'))?.charged).toBe(70n)
+  await store.post({ kind: 'refund', ref: 'kept:1', debit: 'revenue', credit: 'w', amount: 1n })
+  await store.spend('k')
+  const span = { from: 0, to: Date.now() + 1_000, groupBy: ['day', 'model'] as const }
+  expect(await store.usage({ keyIds: ['k'], ...span })).toHaveLength(1)
+  expect(await store.usage({ keyIds: ['k', 'key1', 'key2'], ...span })).toHaveLength(2)
+  await store.reap({ graceMs: 0, longestCallMs: 0 })
+  await store.dueChange(10)
+  expect(await fullReads()).toBe(before)
+}, 20_000)
+
+test('the audit may take longer than a call would wait', async () => {
+  await sql.unsafe(
+    `insert into account (id, bounded, org_id, name, created_at) values ('elsewhere', 0, 'o', '', 0)`,
+  )
+  const other = await sql.reserve()
+  await other.unsafe('begin')
+  await other.unsafe('lock table setting, transfer in access exclusive mode')
+  const broken = brokenLaws(store)
+  await Bun.sleep(6_000)
+  await other.unsafe('rollback')
+  other.release()
+  expect(await broken).toEqual([])
+}, 15_000)
