@@ -118,8 +118,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a settled call stays open, row by row',
     file: 'src/store/flush-rows.ts',
-    from: "close: 'delete from inflight where call_id = $1 returning lease_id, hold'",
-    to: "close: 'update inflight set spent = 0 where call_id = $1 returning lease_id, hold'",
+    from: "'delete from inflight where call_id = $1 and (lease_id",
+    to: "'update inflight set spent = 0 where call_id = $1 and (lease_id",
   },
   {
     name: 'a full minute gives one more',
@@ -240,5 +240,23 @@ export const mutations: readonly Mutation[] = [
     file: 'src/store/payment-store.ts',
     from: "await run('update x402_payment set change_to = $2 where id = $1', [id, to])",
     to: '',
+  },
+  {
+    name: 'an attempt answers though another was charged',
+    file: 'src/book/writer.ts',
+    from: 'op.safe || !result.answeredElsewhere.has(callId)',
+    to: 'op.safe || callId !== undefined',
+  },
+  {
+    name: 'a repeat takes a call over from the living',
+    file: 'src/store/flush-at-once.ts',
+    from: 'where inflight.lease_id <> excluded.lease_id\n      and ${',
+    to: 'where inflight.lease_id <> excluded.lease_id\n      or ${',
+  },
+  {
+    name: 'a repeat is opened on the intent of another attempt',
+    file: 'src/store/flush-at-once.ts',
+    from: "on f.call_id = e.value->>'c' and f.lease_id = e.value->>'l'",
+    to: "on f.call_id = e.value->>'c'",
   },
 ]
