@@ -1,5 +1,7 @@
 /** x402, end to end and offline: a chain, a token, a facilitator of the official parts, payers of both versions. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { decimalFromNano } from '../../src/core/money.ts'
+import { recompute } from '../../src/receipts/recompute.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import {
   chat,
@@ -11,7 +13,7 @@ import {
   streaming,
   USD,
 } from '../server/harness.ts'
-import { hasChain, startChain, type TestChain } from './chain.ts'
+import { hasChain, startChain, type TestChain, TOKEN } from './chain.ts'
 import { startFacilitator, type TestFacilitator } from './facilitator.ts'
 import { decoded, encoded, payerV2, payV1 } from './payers.ts'
 import { again, optionsFor, type Rig, signedRequest, startRig } from './rig.ts'
@@ -102,7 +104,19 @@ describe.skipIf(!hasChain)('x402', () => {
           const claim = response.headers.get('x-change-claim')
           const receipt = response.headers.get('x-receipt') ?? ''
           const told = JSON.parse(Buffer.from(receipt.split('.')[1] ?? '', 'base64url').toString())
-          expect(told.payment).toMatchObject({ mode: 'x402', transaction: outcome.transaction })
+          expect(told.payment).toEqual({
+            mode: 'x402',
+            scheme: 'exact',
+            network: 'eip155:84532',
+            asset: TOKEN.toLowerCase(),
+            payer: payer.address.toLowerCase(),
+            id: expect.stringContaining(payer.address.toLowerCase()),
+            transaction: outcome.transaction,
+            paid_usd: decimalFromNano(paid * 1_000n),
+          })
+          const verdict = await rig.server.post('/api/receipts/verify', { receipt })
+          expect(await jsonOf(verdict)).toMatchObject({ valid: true, claims: { payment: told.payment } })
+          expect(recompute(told)).toBe(COST)
           const way = path === '/v1/run' ? { receipt } : { claim }
           const wallet = await rig.server.balance()
           const forged = await rig.server.post('/api/wallet/claim', {
