@@ -5,18 +5,18 @@
  * The payment's id takes the place of an Idempotency-Key: copies join the running call, later ones get the stored answer,
  * and what failed without a charge may be sent again under the same payment, which is not settled a second time.
  */
+import { unknownSubWallet } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
 import { canonicalJson } from '../core/canonical.ts'
 import { decimalFromNano } from '../core/money.ts'
-import { must, Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
+import { invalid, must, Refusal } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
 import type { IdempotencyRef } from '../ledger/words.ts'
 import { bringsPayment, x402Unavailable } from '../payment/funding.ts'
 import { nanoOfUnits } from '../payment/x402/offer.ts'
 import { type Presented, readPayment } from '../payment/x402/presented.ts'
 import { checkQuote } from '../payment/x402/quote.ts'
-import { outcomeHeaders, type Resource } from '../payment/x402/required.ts'
-import type { Collected } from '../payment/x402/settlement.ts'
+import type { Resource } from '../payment/x402/required.ts'
 import { GUESTS_KEY, type X402 } from '../payment/x402.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
 import type { Answer } from './answer.ts'
@@ -30,12 +30,15 @@ import { PaymentDue, planPaid, type Quotable, quoteAnswer, requirementsOf } from
 import { requestHasher } from './receipt.ts'
 import { checkCaps, reservePaid } from './reserve-paid.ts'
 import { rulesFor } from './rules.ts'
+import { takePayment, tellPaid } from './take-payment.ts'
 import type { Task } from './task.ts'
 import type { Trace } from './trace.ts'
 
 /** One paid request: everything about it that does not change. */
 type Paying = Quotable & {
   readonly key: Key
+  /** The sub-wallet that the call names. */
+  readonly sub: string | undefined
   readonly presented: Presented | undefined
   readonly trace: Trace
 }
@@ -49,6 +52,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const { payment } = incoming
   if (x402 === undefined || offer === undefined || payment === undefined) throw x402Unavailable()
   const key = own ?? (await guests(gateway, x402, trace))
+  const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readAsked(gateway, incoming, trace)
   const { perCallMax } = must(await rulesFor(gateway, key, read.model))
   const asked = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
@@ -58,6 +62,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     x402,
     offers,
     key,
+    sub,
     bearer,
     asked,
     plan: must(planPaid(gateway, asked, offers, x402.options.outputTokens)),
@@ -78,6 +83,18 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   }
 }
 
+/** The sub-wallet a call names, which must be the key's before anything is paid: a ceiling is never left out in silence. */
+const subWalletOf = async (
+  gateway: Gateway,
+  { subWallet }: Incoming,
+  own: Key | undefined,
+): Promise<string | Refusal | undefined> => {
+  if (subWallet === undefined) return undefined
+  if (own === undefined)
+    return invalid('X-Sub-Wallet', "'X-Sub-Wallet' names a part of a key's wallet; send the key with it.")
+  return (await gateway.store.subWallet(own, subWallet)) === undefined ? unknownSubWallet() : subWallet
+}
+
 /** The key of callers without one; the operator may limit or disable it like any other. */
 const guests = async (gateway: Gateway, x402: X402, trace: Trace): Promise<Key> => {
   const key = must(await gateway.book.caller(x402.guestsHash))
@@ -94,6 +111,7 @@ const fingerprintOf = (gateway: Gateway, incoming: Incoming, asked: Asked, own: 
       asked.body.value,
       incoming.maxCostUsd ?? null,
       own?.id ?? null,
+      incoming.subWallet ?? null,
     ]),
   )
 
@@ -134,7 +152,12 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Pr
   const run: Run = async (keep, signal) => {
     if (!bound) await checkFirst(gateway, paying, presented)
     await waitForRoom(gateway, paying.asked.model, signal)
-    const transaction = await takeMoney(paying, presented)
+    const transaction = await takePayment({
+      ...payerOf(paying, presented),
+      requirements: requirementsOf(paying, presented),
+      paidFor: trace.callId,
+      fingerprint,
+    })
     return answerTask(gateway, await openPaid(gateway, paying, { presented, transaction, keep, signal }))
   }
   const answer = await onceUnder(gateway, { ref, fingerprint, trace, idle: isDue }, run).catch(
@@ -146,14 +169,22 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Pr
   // Copies that joined and later ones are told of the payment as well.
   if (trace.headers['payment-response'] === undefined) {
     const settled = await gateway.store.payment(presented.id)
-    if (settled?.transaction !== undefined) tellPaid(paying, presented, settled.transaction)
+    if (settled?.transaction !== undefined) tellPaid(payerOf(paying, presented), settled.transaction)
   }
   return answer
 }
 
+/** Who is told of the payment, and whose its change is. */
+const payerOf = ({ x402, trace, bearer, key }: Paying, presented: Presented) => ({
+  x402,
+  trace,
+  presented,
+  creditTo: bearer ? key.walletId : undefined,
+})
+
 /** What can be told before any money moves: that the quote holds, and that the caller may call. */
 const checkFirst = async (gateway: Gateway, paying: Paying, presented: Presented): Promise<void> => {
-  const { x402, key, bearer, plan, fingerprint, trace } = paying
+  const { x402, key, sub, bearer, plan, fingerprint, trace } = paying
   const { units, quoteId, offer } = presented
   const verdict = checkQuote(
     x402.hash,
@@ -164,57 +195,7 @@ const checkFirst = async (gateway: Gateway, paying: Paying, presented: Presented
   if (verdict !== 'good') throw new PaymentDue(verdict)
   // Guests pay before anything is done for them; they are counted only if the operator has set them a rate.
   if (bearer || key.limits.rpm !== undefined) await takeTurn(gateway, key, trace)
-  await checkCaps(gateway, key, plan.amount)
-}
-
-/** Takes the payment, and gives the transaction on the chain. */
-const takeMoney = async (paying: Paying, presented: Presented): Promise<string> => {
-  const { x402, key, bearer, fingerprint, trace } = paying
-  const collected: Collected = await x402.collect({
-    presented,
-    requirements: requirementsOf(paying, presented),
-    callId: trace.callId,
-    fingerprint,
-    creditTo: bearer ? key.walletId : undefined,
-  })
-  switch (collected.outcome) {
-    case 'settled':
-      tellPaid(paying, presented, collected.transaction)
-      return collected.transaction
-    case 'refused': {
-      const { version, offer, payer } = presented
-      const { reason } = collected
-      Object.assign(
-        trace.headers,
-        outcomeHeaders({ version, offer, payer, success: false, errorReason: reason }),
-      )
-      throw new PaymentDue(reason)
-    }
-    case 'used':
-      throw new PaymentDue('payment_already_used')
-    case 'unreachable':
-      throw unavailable('The facilitator of x402 payments cannot be asked now.')
-    default:
-      throw unconfirmed()
-  }
-}
-
-/** Never a 402: whoever is told to pay pays again. */
-const unconfirmed = (): Refusal =>
-  refuse(
-    'payment_unconfirmed',
-    'It is not known yet whether the payment went through. Send the same payment again in 5 s; do not sign a new one.',
-    retryIn(5),
-  )
-
-const tellPaid = (paying: Paying, presented: Presented, transaction: string): void => {
-  const { version, offer, payer, id } = presented
-  Object.assign(paying.trace.headers, {
-    ...outcomeHeaders({ version, offer, payer, success: true, transaction }),
-    'cache-control': 'private, no-store',
-    'access-control-expose-headers': 'PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Change-Claim',
-    ...(paying.bearer ? {} : { 'x-change-claim': paying.x402.claimFor(id) }),
-  })
+  await checkCaps(gateway, { key, sub }, plan.amount)
 }
 
 type Opening = {
@@ -230,19 +211,15 @@ const openPaid = async (
   paying: Paying,
   { presented, transaction, keep, signal }: Opening,
 ): Promise<Task> => {
-  const { x402, key, bearer, asked, plan, trace } = paying
+  const { x402, key, sub, bearer, asked, plan, trace } = paying
   const { call, model, ceiling, body } = asked
   const { id, payer, offer, units } = presented
   const account = x402.accountOf(id)
   const paid = nanoOfUnits(offer, units)
   const reserved = await reservePaid(
     gateway,
-    { key, call, model, callId: trace.callId },
-    {
-      plan,
-      account,
-      paid,
-    },
+    { key, sub, call, model, callId: trace.callId },
+    { plan, account, paid },
   )
   if (reserved === 'spent') throw new PaymentDue('payment_already_used')
   const { lowered, hold, ...held } = must(reserved)

@@ -194,6 +194,43 @@ describe.skipIf(!hasChain)('x402', () => {
         expect(await chain.unitsOf(payer.address)).toBe(1_000_000n)
       })
 
+      test('a call that names a sub-wallet counts under its budget, and is told before it pays when that has no room', async () => {
+        const { token } = await rig.server.newKey()
+        const authorization = `Bearer ${token}`
+        const make = async (budget: number) =>
+          (await jsonOf(await rig.server.post('/api/wallet/sub-wallets', { budget_usd: budget }, {}, token)))
+            .id
+        const [sub, small] = [await make(1), await make(0.0001)]
+        const named = (name: string, more = {}) =>
+          rig.request('/v1/run', run(), { authorization, 'x-sub-wallet': name, ...more })
+        const payer = await chain.newPayer(1_000_000n)
+        expect((await payerV2(payer, rig.server.fetch).pay(named(sub))).status).toBe(200)
+        const spent = async (id: string) =>
+          (await jsonOf(await rig.server.get(`/api/wallet/sub-wallets/${id}`, token))).spent_usd
+        expect(await spent(sub)).toBe(Number(COST) / 1e9)
+        const left = await chain.unitsOf(payer.address)
+
+        const full = await rig.server.fetch(await signedRequest(rig, payer, named(small)))
+        expect([full.status, (await jsonOf(full)).error.limit]).toEqual([402, 'sub_wallet'])
+        const own = await signedRequest(rig, payer, named(sub))
+        // A key that is bound to another budget does not see it.
+        const bound = await rig.server.newKey({}, { subWallet: small })
+        const foreign = again(own)
+        foreign.headers.set('authorization', `Bearer ${bound.token}`)
+        for (const request of [foreign, named('sub_nobody'), named('sub_nobody', { 'x-payment': 'e30=' })])
+          expect((await rig.server.fetch(request)).status).toBe(404)
+        const other = again(own)
+        other.headers.set('x-sub-wallet', small)
+        expect((await jsonOf(await rig.server.fetch(other))).error).toBe('quote_mismatch')
+        const guest = again(own)
+        guest.headers.delete('authorization')
+        const refused = await rig.server.fetch(guest)
+        expect([refused.status, (await jsonOf(refused)).error.param]).toEqual([400, 'X-Sub-Wallet'])
+        expect(await chain.unitsOf(payer.address)).toBe(left)
+        expect([await spent(sub), await spent(small)]).toEqual([Number(COST) / 1e9, 0])
+        await rig.check()
+      })
+
       test('a payment sent again gets the same answer, to the byte, and neither pays nor runs again', async () => {
         const payer = await chain.newPayer(1_000_000n)
         const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
