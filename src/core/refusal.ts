@@ -120,7 +120,8 @@ export const refusalTable = {
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',
-    meaning: 'The key has used its requests of this minute.',
+    meaning:
+      'The key, or a network address that calls without one (`GUEST_RPM`), has used its requests of this minute.',
     members: 'retry_after',
   },
   headers_too_large: {

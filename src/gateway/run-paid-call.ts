@@ -23,6 +23,7 @@ import type { Answer } from './answer.ts'
 import { answerTask } from './answer-task.ts'
 import { waitForRoom } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
+import { takeGuestTurn } from './guest-turn.ts'
 import { type Asked, type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
 import { onceUnder, type Run, readIdempotencyKey } from './once-only.ts'
 import { payingChange } from './paying-change.ts'
@@ -51,13 +52,15 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const [offer, ...more] = x402?.offers() ?? []
   const { payment } = incoming
   if (x402 === undefined || offer === undefined || payment === undefined) throw x402Unavailable()
+  const pays = bringsPayment(payment)
+  const kind = pays ? 'payment' : 'quote'
+  const uncount = bearer ? undefined : takeGuestTurn(gateway, kind, payment.origin(), trace)
   const key = own ?? (await guests(gateway, x402, trace))
   const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readAsked(gateway, incoming, trace)
   const { perCallMax } = must(await rulesFor(gateway, key, read.model))
   const asked = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
-  const pays = bringsPayment(payment)
   const paying: Paying = {
     x402,
     offers,
@@ -72,7 +75,10 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     trace,
   }
   try {
-    return await payOnce(gateway, incoming, paying)
+    const answer = await payOnce(gateway, incoming, paying)
+    // An answer that is only repeated is not paid again.
+    if (trace.ended !== 'replayed' && trace.ended !== 'joined') uncount?.()
+    return answer
   } catch (thrown) {
     if (!(thrown instanceof PaymentDue)) throw thrown
     // A payment that is not for anything taken here.

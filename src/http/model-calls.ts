@@ -14,6 +14,7 @@ import type { Incoming } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { type CredentialStyle, credentialOf } from './credential.ts'
 import { HelperRefusal } from './helper-refusal.ts'
+import { originOfCall } from './origin.ts'
 import { readBody } from './read-body.ts'
 import type { Handler, HttpCall } from './route.ts'
 
@@ -42,6 +43,7 @@ export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: End
       paymentProtocol: headers.get('x-payment-protocol') ?? undefined,
       payment: {
         url: call.request.url,
+        origin: () => originOfCall(gateway, call),
         v2: headers.get('payment-signature') ?? undefined,
         v1: headers.get('x-payment') ?? undefined,
       },

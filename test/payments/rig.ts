@@ -79,10 +79,11 @@ export const signedRequest = async (
   rig: Rig,
   payer: Parameters<typeof payerV2>[0],
   request: Request,
+  send: (request: Request) => Promise<Response> = rig.server.fetch,
 ): Promise<Request> => {
   let signed: Request | undefined
   const { pay } = payerV2(payer, async (sent) => {
-    if (!sent.headers.has('payment-signature')) return rig.server.fetch(sent)
+    if (!sent.headers.has('payment-signature')) return send(sent)
     signed = sent
     return new Response('{}')
   })

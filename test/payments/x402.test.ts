@@ -321,6 +321,31 @@ describe.skipIf(!hasChain)('x402', () => {
         await rig.check()
       })
 
+      test('quotes and payments that buy nothing are counted by address; what was paid is not', async () => {
+        const strict = await startRig(chain, optionsFor(facilitator, chain), { options: { guestRpm: 2 } })
+        const from = (peer: string) => (request: Request) => strict.server.fetchFrom(peer, request)
+        const payer = await chain.newPayer(1_000_000n)
+        const asking = () => strict.request('/v1/run', run())
+        const signed = await signedRequest(strict, payer, asking(), from('192.0.2.8'))
+        const spare = await signedRequest(strict, payer, asking(), from('192.0.2.9'))
+        for (let times = 0; times < 3; times++) {
+          const payers = await signedRequest(strict, payer, asking(), from(`192.0.2.${10 + times}`))
+          expect((await from('192.0.2.8')(payers)).status).toBe(200)
+        }
+        const junk = () => strict.request('/v1/run', run(), { 'payment-signature': 'e30=' })
+        const replay = () => from('192.0.2.8')(again(signed))
+        expect((await replay()).status).toBe(200)
+        expect((await replay()).headers.get('idempotent-replayed')).toBe('true')
+        expect((await from('192.0.2.8')(junk())).status).toBe(400)
+        const refused = await replay()
+        expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([429, 'rate_limit_exceeded'])
+        // Its quotes are counted apart, and others are not counted with it.
+        expect((await from('192.0.2.8')(asking())).status).toBe(402)
+        expect((await from('192.0.2.9')(spare)).status).toBe(200)
+        await strict.check()
+        await strict.server.stop()
+      })
+
       test('X-Payment-Protocol: wallet leaves a payment alone', async () => {
         const funded = await startRig(chain, rig.options, { fund: USD })
         const payer = await chain.newPayer(1_000_000n)

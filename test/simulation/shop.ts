@@ -212,6 +212,7 @@ export const openShop = (parts: ShopParts): Shop => {
       options: {
         creditNano: 10_000_000n,
         planRpm: 1_000_000,
+        guestRpm: 1_000_000,
         bodyBytesMax: 100_000,
         // Real timers never fire in virtual time; the vendor ends every request itself.
         timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: parts.longestCallMs },
@@ -252,6 +253,7 @@ export const openShop = (parts: ShopParts): Shop => {
           subWallet: undefined,
           paymentProtocol: 'x402',
           payment: {
+            origin: () => 'nobody',
             url: 'http://turnpike.invalid/v1/chat/completions',
             v1: payment?.version === 1 ? payment.header : undefined,
             v2: payment?.version === 2 ? payment.header : undefined,
