@@ -4,8 +4,14 @@ import { greatest, type Nano } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { nanoOfUnits, type Offer, unitsFor } from '../payment/x402/offer.ts'
 import type { Presented } from '../payment/x402/presented.ts'
-import { makeQuote } from '../payment/x402/quote.ts'
-import { paymentRequired, type Resource, requirementsV1, requirementsV2 } from '../payment/x402/required.ts'
+import { checkQuote, makeQuote } from '../payment/x402/quote.ts'
+import {
+  type ChangePolicy,
+  paymentRequired,
+  type Resource,
+  requirementsV1,
+  requirementsV2,
+} from '../payment/x402/required.ts'
 import type { X402 } from '../payment/x402.ts'
 import type { Answer } from './answer.ts'
 import { creditsOf } from './credits.ts'
@@ -45,40 +51,53 @@ export const planPaid = (
   return price > asked.ceiling.amount ? ceilingExceeded(price, asked.ceiling, creditsOf(gateway)) : plan
 }
 
+/** What is to be paid for: a call, or an invoice. */
 export type Quotable = {
   readonly x402: X402
   readonly offers: Offers
-  readonly plan: Plan
-  readonly asked: Asked
+  /** The most it can cost. */
+  readonly bound: Nano
+  /** The output bound that is quoted in place of the model's own. */
+  readonly outputTokens: number | undefined
   readonly fingerprint: string
   readonly resource: Resource
-  readonly bearer: boolean
+  readonly change: ChangePolicy
 }
 
 /** The 402 with a fresh quote; nothing is stored for it. */
 export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answer => {
-  const { x402, plan, asked, fingerprint, resource, bearer } = it
+  const { x402, bound, fingerprint, resource, outputTokens, change } = it
   const { timeoutSeconds } = x402.options
+  const now = gateway.clock.now()
   const quotedIn = (offer: Offer) => ({
     offer,
-    quote: makeQuote(
-      x402.hash,
-      offer,
-      { fingerprint, bound: plan.amount },
-      { now: gateway.clock.now(), timeoutSeconds },
-    ),
+    quote: makeQuote(x402.hash, offer, { fingerprint, bound }, { now, timeoutSeconds }),
   })
   const [first, ...more] = it.offers
-  const chat = asked.call.maxOutput === undefined && asked.call.kind === 'chat'
   const { headers, body } = paymentRequired({
     quoted: [quotedIn(first), ...more.map(quotedIn)],
     resource,
     timeoutSeconds,
     error,
-    outputTokens: chat ? plan.output : undefined,
-    bearer,
+    outputTokens,
+    change,
   })
   return { status: 402, headers, body: new TextEncoder().encode(JSON.stringify(body)) }
+}
+
+/** The address of what is paid for, as callers know this server. */
+export const resourceAt = (x402: X402, url: string, description: string): Resource => {
+  const { origin, pathname } = new URL(url)
+  return { url: (x402.options.publicUrl ?? origin) + pathname, description }
+}
+
+/** Throws unless the payment is what was quoted for this. */
+export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented): void => {
+  const { x402, bound, fingerprint } = it
+  const { units, quoteId, offer } = presented
+  const paid = { units, quoteId, now: gateway.clock.now() }
+  const verdict = checkQuote(x402.hash, offer, { fingerprint, bound }, paid)
+  if (verdict !== 'good') throw new PaymentDue(verdict)
 }
 
 /** What the facilitator is told that this server asked for: its own words, never the payer's. */

@@ -15,8 +15,6 @@ import type { IdempotencyRef } from '../ledger/words.ts'
 import { bringsPayment, x402Unavailable } from '../payment/funding.ts'
 import { nanoOfUnits } from '../payment/x402/offer.ts'
 import { type Presented, readPayment } from '../payment/x402/presented.ts'
-import { checkQuote } from '../payment/x402/quote.ts'
-import type { Resource } from '../payment/x402/required.ts'
 import { GUESTS_KEY, type X402 } from '../payment/x402.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
 import type { Answer } from './answer.ts'
@@ -27,8 +25,18 @@ import { takeGuestTurn } from './guest-turn.ts'
 import { type Asked, type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
 import { onceUnder, type Run, readIdempotencyKey } from './once-only.ts'
 import { payingChange } from './paying-change.ts'
-import { PaymentDue, planPaid, type Quotable, quoteAnswer, requirementsOf } from './payment-due.ts'
+import {
+  checkQuoted,
+  PaymentDue,
+  planPaid,
+  type Quotable,
+  quoteAnswer,
+  requirementsOf,
+  resourceAt,
+} from './payment-due.ts'
+
 import { requestHasher } from './receipt.ts'
+import type { Plan } from './reserve.ts'
 import { checkCaps, reservePaid } from './reserve-paid.ts'
 import { rulesFor } from './rules.ts'
 import { takePayment, tellPaid } from './take-payment.ts'
@@ -37,6 +45,9 @@ import type { Trace } from './trace.ts'
 
 /** One paid request: everything about it that does not change. */
 type Paying = Quotable & {
+  readonly bearer: boolean
+  readonly asked: Asked
+  readonly plan: Plan
   readonly key: Key
   /** The sub-wallet that the call names. */
   readonly sub: string | undefined
@@ -61,6 +72,8 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const { perCallMax } = must(await rulesFor(gateway, key, read.model))
   const asked = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
+  const plan = must(planPaid(gateway, asked, offers, x402.options.outputTokens))
+  const { call, model } = asked
   const paying: Paying = {
     x402,
     offers,
@@ -68,9 +81,12 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     sub,
     bearer,
     asked,
-    plan: must(planPaid(gateway, asked, offers, x402.options.outputTokens)),
+    plan,
+    bound: plan.amount,
+    outputTokens: call.maxOutput === undefined && call.kind === 'chat' ? plan.output : undefined,
     fingerprint: fingerprintOf(gateway, incoming, asked, own),
-    resource: resourceOf(x402, payment.url, asked),
+    resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
+    change: bearer ? 'bearer' : 'none',
     presented: pays ? must(readPayment(payment, x402.options.offers)) : undefined,
     trace,
   }
@@ -120,14 +136,6 @@ const fingerprintOf = (gateway: Gateway, incoming: Incoming, asked: Asked, own: 
       incoming.subWallet ?? null,
     ]),
   )
-
-const resourceOf = (x402: X402, url: string, { model }: Asked): Resource => {
-  const { origin, pathname } = new URL(url)
-  return {
-    url: (x402.options.publicUrl ?? origin) + pathname,
-    description: `One call of ${model.id}`,
-  }
-}
 
 /** Under what the answer is kept: the caller's own Idempotency-Key, else the payment. Neither means a quote. */
 const refOf = (incoming: Incoming, { bearer, key, presented }: Paying): IdempotencyRef | undefined => {
@@ -190,15 +198,8 @@ const payerOf = ({ x402, trace, bearer, key }: Paying, presented: Presented) => 
 
 /** What can be told before any money moves: that the quote holds, and that the caller may call. */
 const checkFirst = async (gateway: Gateway, paying: Paying, presented: Presented): Promise<void> => {
-  const { x402, key, sub, bearer, plan, fingerprint, trace } = paying
-  const { units, quoteId, offer } = presented
-  const verdict = checkQuote(
-    x402.hash,
-    offer,
-    { fingerprint, bound: plan.amount },
-    { units, quoteId, now: gateway.clock.now() },
-  )
-  if (verdict !== 'good') throw new PaymentDue(verdict)
+  const { key, sub, bearer, plan, trace } = paying
+  checkQuoted(gateway, paying, presented)
   // Guests pay before anything is done for them; they are counted only if the operator has set them a rate.
   if (bearer || key.limits.rpm !== undefined) await takeTurn(gateway, key, trace)
   await checkCaps(gateway, { key, sub }, plan.amount)

@@ -17,14 +17,22 @@ type Taking = {
   /** What is paid for: its id, and what tells it from any other. */
   readonly paidFor: string
   readonly fingerprint: string
+  readonly invoiceId?: string
   /** The bearer's wallet, which gets what is left over; without one its holder gets a claim. */
   readonly creditTo: WalletId | undefined
 }
 
 /** Takes the payment, once however often it is sent, and gives the transaction on the chain. */
 export const takePayment = async (it: Taking): Promise<string> => {
-  const { x402, presented, requirements, paidFor, fingerprint, creditTo } = it
-  const collected = await x402.collect({ presented, requirements, callId: paidFor, fingerprint, creditTo })
+  const { x402, presented, requirements, paidFor, fingerprint, invoiceId, creditTo } = it
+  const collected = await x402.collect({
+    presented,
+    requirements,
+    callId: paidFor,
+    fingerprint,
+    invoiceId,
+    creditTo,
+  })
   if (collected.outcome === 'settled') {
     tellPaid(it, collected.transaction)
     return collected.transaction
@@ -54,7 +62,7 @@ const notTaken = (
 }
 
 /** The 503 of a payment whose outcome is not known. */
-const unconfirmed = (): Refusal =>
+export const unconfirmed = (): Refusal =>
   refuse(
     'payment_unconfirmed',
     'It is not known yet whether the payment went through. Send the same payment again in 5 s; do not sign a new one.',

@@ -13,6 +13,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { Incoming } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { type CredentialStyle, credentialOf } from './credential.ts'
+import { paymentHeaders } from './headers.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { originOfCall } from './origin.ts'
 import { readBody } from './read-body.ts'
@@ -44,8 +45,7 @@ export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: End
       payment: {
         url: call.request.url,
         origin: () => originOfCall(gateway, call),
-        v2: headers.get('payment-signature') ?? undefined,
-        v1: headers.get('x-payment') ?? undefined,
+        ...paymentHeaders(headers),
       },
       idempotencyKey: headers.get('idempotency-key') ?? undefined,
       readBody: () => readBody(call.request, gateway.options.bodyBytesMax),

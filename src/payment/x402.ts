@@ -25,6 +25,7 @@ type Collection = {
   readonly requirements: JsonObject
   readonly callId: string
   readonly fingerprint: string
+  readonly invoiceId?: string | undefined
   readonly creditTo: string | undefined
 }
 

@@ -14,6 +14,8 @@ export type NewPayment = {
   readonly account: AccountId
   readonly amount: Nano
   readonly payer: string
+  /** What is paid for when it is not a call. */
+  readonly invoiceId?: string
   /** The bearer's wallet, which gets the change. */
   readonly creditTo?: WalletId
   /** What the facilitator is given, to give it again while the outcome is not known. */
@@ -24,7 +26,8 @@ export type NewPayment = {
 
 export type Payment = Omit<NewPayment, 'sent' | 'firstTryMs'> & {
   /** `settling`: sent to be settled, outcome unknown. */
-  readonly state: 'settling' | 'settled' | 'failed'
+  readonly state: 'authorized' | 'settling' | 'settled' | 'failed' | 'lost'
+  readonly scheme: 'exact' | 'upto'
   readonly sent?: string
   readonly transaction?: string
   readonly reason?: string
@@ -52,6 +55,9 @@ export type PaymentStore = {
   dueChange(most: number): Promise<readonly Payment[]>
   /** Ends what processes that have died hold of a payment's account, so that the next attempt can. */
   freeAccount(account: AccountId): Promise<void>
-  /** Moves what a payment's call has left over to a wallet, once. Payments that were never served count after a day. */
+  /**
+   * Pays the invoice that a payment is for, if it still is to be paid, and moves what the payment has left over to a
+   * wallet, once. Payments for calls that were never served count after a day.
+   */
   payChange(id: string, to: WalletId): Promise<ChangePaid>
 }

@@ -231,13 +231,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'change forgets what the call was charged',
-    file: 'src/store/payment-store.ts',
-    from: 'const amount = payment.amount - (charged ?? 0n)',
+    file: 'src/store/payment-change.ts',
+    from: 'const amount = payment.amount - (used ?? 0n)',
     to: 'const amount = payment.amount',
   },
   {
     name: 'change that was given is not noted',
-    file: 'src/store/payment-store.ts',
+    file: 'src/store/payment-change.ts',
     from: "await run('update x402_payment set change_to = $2 where id = $1', [id, to])",
     to: '',
   },

@@ -18,7 +18,8 @@ type Required = {
   readonly error: string
   /** The output bound that was quoted in place of the model's own. */
   readonly outputTokens: number | undefined
-  readonly bearer: boolean
+  /** What becomes of what is left over. */
+  readonly change: ChangePolicy
 }
 
 type Message = { readonly headers: Readonly<Record<string, string>>; readonly body: object }
@@ -26,9 +27,12 @@ type Message = { readonly headers: Readonly<Record<string, string>>; readonly bo
 const MIME = 'application/json'
 
 const CHANGE_POLICY = {
+  invoice: "The invoice takes what it comes to; anything beyond is credited to the key's wallet.",
   bearer: "What the call does not use is credited to the key's wallet.",
   none: 'What the call does not use is credited once to the wallet of whoever sends the X-Change-Claim of the answer, or its receipt, to POST /api/wallet/claim.',
 }
+
+export type ChangePolicy = keyof typeof CHANGE_POLICY
 
 const encodeHeader = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64')
 
@@ -96,10 +100,10 @@ export const paymentRequired = (it: Required): Message => {
         quote_id: first.quote.id,
         amount_usd: decimalFromNano(nanoOfUnits(first.offer, first.quote.units)),
         currency: first.offer.name,
-        upper_bound: true,
+        upper_bound: it.change !== 'invoice',
         ...(it.outputTokens === undefined ? {} : { max_output_tokens: it.outputTokens }),
         expires_at: new Date(first.quote.expiresAt).toISOString(),
-        change_policy: it.bearer ? CHANGE_POLICY.bearer : CHANGE_POLICY.none,
+        change_policy: CHANGE_POLICY[it.change],
       },
     },
   }

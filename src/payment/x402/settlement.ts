@@ -34,6 +34,8 @@ type Collecting = {
   readonly callId: string
   readonly fingerprint: string
   readonly account: string
+  /** What is paid for when it is not a call. */
+  readonly invoiceId?: string | undefined
   readonly creditTo: string | undefined
 }
 
@@ -77,6 +79,7 @@ export const collect = async (parts: SettlementParts, it: Collecting): Promise<C
     account: it.account,
     amount: nanoOfUnits(presented.offer, presented.units),
     payer: presented.payer,
+    ...(it.invoiceId === undefined ? {} : { invoiceId: it.invoiceId }),
     ...(it.creditTo === undefined ? {} : { creditTo: it.creditTo }),
     sent: JSON.stringify(sentOf(presented, requirements)),
     firstTryMs: parts.firstTryMs,
