@@ -67,6 +67,13 @@ export const refusalTable = {
     meaning: 'The server does not take x402 payments; `payment_modes` names what it takes.',
     members: 'payment_modes',
   },
+  payment_failed: {
+    status: 402,
+    type: 'insufficient_balance',
+    meaning:
+      'The call was made, but the x402 payment that was authorised for it (`upto`) did not come, so its answer is withheld; `reason` says why.',
+    members: 'reason',
+  },
   key_disabled: {
     status: 403,
     type: 'invalid_request_error',

@@ -41,6 +41,7 @@ export const payInvoiceByX402 = async (gateway: Gateway, request: Request): Prom
     offers: [offer, ...more],
     bound: invoice.total,
     outputTokens: undefined,
+    uptoSeconds: undefined,
     fingerprint: gateway.hash(canonicalJson(['x402 invoice', invoice.id])),
     resource: resourceAt(x402, payment.url, `Invoice ${invoice.id}`),
     change: 'invoice',
@@ -48,7 +49,7 @@ export const payInvoiceByX402 = async (gateway: Gateway, request: Request): Prom
     trace,
   }
   const pays = bringsPayment(payment)
-  const presented = pays ? must(readPayment(payment, x402.options.offers)) : undefined
+  const presented = pays ? must(readPayment(payment, x402.options.offers, ['exact'])) : undefined
   try {
     if (presented === undefined) throw new PaymentDue(pays ? 'quote_mismatch' : 'payment_required')
     return await payOnce(gateway, paying, presented, request.show)

@@ -9,8 +9,10 @@ import {
   type ChangePolicy,
   paymentRequired,
   type Resource,
+  requirementsUpto,
   requirementsV1,
   requirementsV2,
+  type UptoTerms,
 } from '../payment/x402/required.ts'
 import type { X402 } from '../payment/x402.ts'
 import type { Answer } from './answer.ts'
@@ -62,6 +64,15 @@ export type Quotable = {
   readonly fingerprint: string
   readonly resource: Resource
   readonly change: ChangePolicy
+  /** How long a payment must be good that is settled after what it pays for; undefined where none is taken so. */
+  readonly uptoSeconds: number | undefined
+}
+
+const uptoTerms = ({ x402, bound, uptoSeconds }: Quotable, offer: Offer): UptoTerms | undefined => {
+  const facilitator = x402.uptoBy(offer, bound)
+  return facilitator === undefined || uptoSeconds === undefined
+    ? undefined
+    : { facilitator, seconds: uptoSeconds }
 }
 
 /** The 402 with a fresh quote; nothing is stored for it. */
@@ -72,6 +83,7 @@ export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answ
   const quotedIn = (offer: Offer) => ({
     offer,
     quote: makeQuote(x402.hash, offer, { fingerprint, bound }, { now, timeoutSeconds }),
+    upto: uptoTerms(it, offer),
   })
   const [first, ...more] = it.offers
   const { headers, body } = paymentRequired({
@@ -98,12 +110,18 @@ export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented
   const paid = { units, quoteId, now: gateway.clock.now() }
   const verdict = checkQuote(x402.hash, offer, { fingerprint, bound }, paid)
   if (verdict !== 'good') throw new PaymentDue(verdict)
+  // The same quote is offered for both schemes only where the bound allows it.
+  if (presented.scheme === 'upto' && uptoTerms(it, offer) === undefined)
+    throw new PaymentDue('quote_mismatch')
 }
 
 /** What the facilitator is told that this server asked for: its own words, never the payer's. */
-export const requirementsOf = ({ x402, resource }: Quotable, presented: Presented) => {
-  const { offer, units, quoteId } = presented
+export const requirementsOf = (it: Quotable, presented: Presented) => {
+  const { x402, resource } = it
+  const { offer, units, quoteId, scheme } = presented
   const { timeoutSeconds } = x402.options
+  const terms = scheme === 'upto' ? uptoTerms(it, offer) : undefined
+  if (terms !== undefined) return requirementsUpto(offer, units, quoteId, terms)
   return presented.version === 1
     ? requirementsV1(offer, units, resource, timeoutSeconds)
     : requirementsV2(offer, units, quoteId, timeoutSeconds)

@@ -8,13 +8,12 @@
 import { unknownSubWallet } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
 import { canonicalJson } from '../core/canonical.ts'
-import { decimalFromNano } from '../core/money.ts'
 import { invalid, must, Refusal } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
 import type { IdempotencyRef } from '../ledger/words.ts'
 import { bringsPayment, x402Unavailable } from '../payment/funding.ts'
-import { nanoOfUnits } from '../payment/x402/offer.ts'
-import { type Presented, readPayment } from '../payment/x402/presented.ts'
+import { unitsFor } from '../payment/x402/offer.ts'
+import { type Presented, readPayment, type Scheme } from '../payment/x402/presented.ts'
 import { GUESTS_KEY, type X402 } from '../payment/x402.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
 import type { Answer } from './answer.ts'
@@ -24,36 +23,15 @@ import type { Gateway } from './gateway.ts'
 import { takeGuestTurn } from './guest-turn.ts'
 import { type Asked, type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
 import { onceUnder, type Run, readIdempotencyKey } from './once-only.ts'
-import { payingChange } from './paying-change.ts'
-import {
-  checkQuoted,
-  PaymentDue,
-  planPaid,
-  type Quotable,
-  quoteAnswer,
-  requirementsOf,
-  resourceAt,
-} from './payment-due.ts'
-
-import { requestHasher } from './receipt.ts'
-import type { Plan } from './reserve.ts'
-import { checkCaps, reservePaid } from './reserve-paid.ts'
+import { openPaid, type Paying } from './open-paid.ts'
+import { authorizePayment, checkPaidFor, uptoSecondsOf } from './pay-after.ts'
+import { checkQuoted, PaymentDue, planPaid, quoteAnswer, requirementsOf, resourceAt } from './payment-due.ts'
+import { checkCaps } from './reserve-paid.ts'
 import { rulesFor } from './rules.ts'
 import { takePayment, tellPaid } from './take-payment.ts'
-import type { Task } from './task.ts'
 import type { Trace } from './trace.ts'
 
-/** One paid request: everything about it that does not change. */
-type Paying = Quotable & {
-  readonly bearer: boolean
-  readonly asked: Asked
-  readonly plan: Plan
-  readonly key: Key
-  /** The sub-wallet that the call names. */
-  readonly sub: string | undefined
-  readonly presented: Presented | undefined
-  readonly trace: Trace
-}
+const nothing = (): void => undefined
 
 /** Answers one call that is paid for by x402, or quotes its price. */
 export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
@@ -65,7 +43,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   if (x402 === undefined || offer === undefined || payment === undefined) throw x402Unavailable()
   const pays = bringsPayment(payment)
   const kind = pays ? 'payment' : 'quote'
-  const uncount = bearer ? undefined : takeGuestTurn(gateway, kind, payment.origin(), trace)
+  const uncount = bearer ? nothing : takeGuestTurn(gateway, kind, payment.origin(), trace)
   const key = own ?? (await guests(gateway, x402, trace))
   const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readAsked(gateway, incoming, trace)
@@ -87,13 +65,16 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     fingerprint: fingerprintOf(gateway, incoming, asked, own),
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
-    presented: pays ? must(readPayment(payment, x402.options.offers)) : undefined,
+    uptoSeconds: uptoSecondsOf(gateway, x402),
+    presented: pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined,
     trace,
+    uncount,
   }
   try {
     const answer = await payOnce(gateway, incoming, paying)
-    // An answer that is only repeated is not paid again.
-    if (trace.ended !== 'replayed' && trace.ended !== 'joined') uncount?.()
+    // An answer that is only repeated is not paid again, and one that is paid after the call is not paid yet.
+    const repeated = trace.ended === 'replayed' || trace.ended === 'joined'
+    if (!repeated && paying.presented?.scheme === 'exact') uncount()
     return answer
   } catch (thrown) {
     if (!(thrown instanceof PaymentDue)) throw thrown
@@ -125,6 +106,9 @@ const guests = async (gateway: Gateway, x402: X402, trace: Trace): Promise<Key> 
   return key
 }
 
+const schemesOf = ({ options }: X402): readonly Scheme[] =>
+  options.upto === undefined ? ['exact'] : ['exact', 'upto']
+
 const fingerprintOf = (gateway: Gateway, incoming: Incoming, asked: Asked, own: Key | undefined): string =>
   gateway.hash(
     canonicalJson([
@@ -152,26 +136,18 @@ const refOf = (incoming: Incoming, { bearer, key, presented }: Paying): Idempote
 const isDue = (thrown: unknown): boolean => thrown instanceof PaymentDue
 
 const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Promise<Answer> => {
-  const { presented, fingerprint, trace } = paying
+  const { x402, presented, fingerprint, trace } = paying
   const ref = refOf(incoming, paying)
   if (ref === undefined) throw new PaymentDue('payment_required')
-  if (presented === undefined)
-    return onceUnder(gateway, { ref, fingerprint, trace, idle: isDue }, () =>
-      Promise.reject(new PaymentDue('payment_required')),
-    )
-  const known = await gateway.store.payment(presented.id)
+  const known = presented && (await gateway.store.payment(presented.id))
   const bound = known !== undefined && known.state !== 'failed'
   // Before the claim: a request that is not the one it pays for must not touch what the right one left.
   if (bound && known.fingerprint !== fingerprint) throw new PaymentDue('payment_already_used')
   const run: Run = async (keep, signal) => {
+    if (presented === undefined) throw new PaymentDue('payment_required')
     if (!bound) await checkFirst(gateway, paying, presented)
     await waitForRoom(gateway, paying.asked.model, signal)
-    const transaction = await takePayment({
-      ...payerOf(paying, presented),
-      requirements: requirementsOf(paying, presented),
-      paidFor: trace.callId,
-      fingerprint,
-    })
+    const transaction = await takeMoney(gateway, paying, presented)
     return answerTask(gateway, await openPaid(gateway, paying, { presented, transaction, keep, signal }))
   }
   const answer = await onceUnder(gateway, { ref, fingerprint, trace, idle: isDue }, run).catch(
@@ -180,21 +156,46 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Pr
       throw conflict && ref.keyId === GUESTS_KEY ? new PaymentDue('payment_already_used') : thrown
     },
   )
-  // Copies that joined and later ones are told of the payment as well.
-  if (trace.headers['payment-response'] === undefined) {
-    const settled = await gateway.store.payment(presented.id)
-    if (settled?.transaction !== undefined) tellPaid(payerOf(paying, presented), settled.transaction)
-  }
+  if (trace.ended === 'replayed') await checkPaidFor(gateway, x402, trace)
+  if (presented !== undefined) await tellAgain(gateway, paying, presented)
   return answer
 }
 
-/** Who is told of the payment, and whose its change is. */
-const payerOf = ({ x402, trace, bearer, key }: Paying, presented: Presented) => ({
-  x402,
-  trace,
-  presented,
-  creditTo: bearer ? key.walletId : undefined,
-})
+/** Takes the payment, or what was authorised instead; gives the transaction, if there is one by then. */
+const takeMoney = async (
+  gateway: Gateway,
+  paying: Paying,
+  presented: Presented,
+): Promise<string | undefined> => {
+  const { x402, key, bearer, fingerprint, trace } = paying
+  const requirements = requirementsOf(paying, presented)
+  const it = { x402, trace, presented, requirements, paidFor: trace.callId, fingerprint }
+  if (presented.scheme === 'upto') {
+    await authorizePayment(gateway, it)
+    return undefined
+  }
+  const transaction = await takePayment({ ...it, creditTo: bearer ? key.walletId : undefined })
+  tellClaim(paying, presented)
+  return transaction
+}
+
+/** Whoever has no key is told how to claim what is left over; nothing is where it was paid after the call. */
+const tellClaim = ({ x402, bearer, trace }: Paying, { scheme, id }: Presented): void => {
+  if (scheme === 'exact' && !bearer) trace.headers['x-change-claim'] = x402.claimFor(id)
+}
+
+/** Copies that joined and later ones are told of the payment as well. */
+const tellAgain = async (gateway: Gateway, paying: Paying, presented: Presented): Promise<void> => {
+  const { trace } = paying
+  const { id, offer } = presented
+  tellClaim(paying, presented)
+  if (trace.headers['payment-response'] === undefined) {
+    const settled = await gateway.store.payment(id)
+    const units = settled?.scheme === 'upto' ? unitsFor(offer, settled.amount) : undefined
+    if (settled?.transaction !== undefined)
+      tellPaid({ trace, payment: presented }, settled.transaction, units)
+  }
+}
 
 /** What can be told before any money moves: that the quote holds, and that the caller may call. */
 const checkFirst = async (gateway: Gateway, paying: Paying, presented: Presented): Promise<void> => {
@@ -203,58 +204,4 @@ const checkFirst = async (gateway: Gateway, paying: Paying, presented: Presented
   // Guests pay before anything is done for them; they are counted only if the operator has set them a rate.
   if (bearer || key.limits.rpm !== undefined) await takeTurn(gateway, key, trace)
   await checkCaps(gateway, { key, sub }, plan.amount)
-}
-
-type Opening = {
-  readonly presented: Presented
-  readonly transaction: string
-  readonly keep: Task['keep']
-  readonly signal: AbortSignal
-}
-
-/** Holds the paid money and makes the task that carries it. */
-const openPaid = async (
-  gateway: Gateway,
-  paying: Paying,
-  { presented, transaction, keep, signal }: Opening,
-): Promise<Task> => {
-  const { x402, key, sub, bearer, asked, plan, trace } = paying
-  const { call, model, ceiling, body } = asked
-  const { id, payer, offer, units } = presented
-  const account = x402.accountOf(id)
-  const paid = nanoOfUnits(offer, units)
-  const reserved = await reservePaid(
-    gateway,
-    { key, sub, call, model, callId: trace.callId },
-    { plan, account, paid },
-  )
-  if (reserved === 'spent') throw new PaymentDue('payment_already_used')
-  const { lowered, hold, ...held } = must(reserved)
-  if (lowered !== undefined) trace.headers['x-max-tokens-lowered'] = String(lowered)
-  const payChange = async () => {
-    if (bearer) await x402.payChange(id, key.walletId)
-  }
-  return {
-    key,
-    call,
-    model,
-    trace,
-    keep,
-    signal,
-    account,
-    payment: {
-      mode: 'x402',
-      scheme: 'exact',
-      network: offer.network,
-      asset: offer.asset.toLowerCase(),
-      id,
-      payer,
-      transaction,
-      paid_usd: decimalFromNano(paid),
-    },
-    requestHash: requestHasher(gateway, body.bytes),
-    limit: ceiling,
-    ...held,
-    hold: payingChange(hold, payChange),
-  }
 }

@@ -3,13 +3,12 @@ import type { JsonObject } from '../core/json-body.ts'
 import { type Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
 import type { Presented } from '../payment/x402/presented.ts'
 import { outcomeHeaders } from '../payment/x402/required.ts'
-import type { Collected } from '../payment/x402/settlement.ts'
 import type { X402 } from '../payment/x402.ts'
 import type { WalletId } from '../tenancy/key.ts'
 import { PaymentDue } from './payment-due.ts'
 import type { Trace } from './trace.ts'
 
-type Taking = {
+export type Taking = {
   readonly x402: X402
   readonly trace: Trace
   readonly presented: Presented
@@ -34,24 +33,25 @@ export const takePayment = async (it: Taking): Promise<string> => {
     creditTo,
   })
   if (collected.outcome === 'settled') {
-    tellPaid(it, collected.transaction)
+    tellPaid({ trace: it.trace, payment: presented }, collected.transaction)
     return collected.transaction
   }
   throw notTaken(it, collected)
 }
 
+type NotTaken =
+  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'used' | 'unreachable' | 'unknown' }
+
 /** What a payment that was not taken leads to. */
-const notTaken = (
+export const notTaken = (
   { trace, presented }: Pick<Taking, 'trace' | 'presented'>,
-  collected: Exclude<Collected, { outcome: 'settled' }>,
+  collected: NotTaken,
 ): PaymentDue | Refusal => {
   switch (collected.outcome) {
-    case 'refused': {
-      const { version, offer, payer } = presented
-      const errorReason = collected.reason
-      Object.assign(trace.headers, outcomeHeaders({ version, offer, payer, success: false, errorReason }))
-      return new PaymentDue(errorReason)
-    }
+    case 'refused':
+      tellUnpaid({ trace, payment: presented }, collected.reason)
+      return new PaymentDue(collected.reason)
     case 'used':
       return new PaymentDue('payment_already_used')
     case 'unreachable':
@@ -69,16 +69,24 @@ export const unconfirmed = (): Refusal =>
     retryIn(5),
   )
 
-/** Puts the headers of a settled payment on the answer. */
-export const tellPaid = (
-  { x402, trace, presented, creditTo }: Pick<Taking, 'x402' | 'trace' | 'presented' | 'creditTo'>,
-  transaction: string,
-): void => {
-  const { version, offer, payer, id } = presented
+export type Told = {
+  readonly trace: Trace
+  readonly payment: Pick<Presented, 'version' | 'offer' | 'payer'>
+}
+
+/** Puts the headers of a settled payment on the answer; `units` where they are not what was signed. */
+export const tellPaid = ({ trace, payment }: Told, transaction: string, units?: string): void => {
+  const { version, offer, payer } = payment
+  const told = { version, offer, payer, success: true, transaction } as const
   Object.assign(trace.headers, {
-    ...outcomeHeaders({ version, offer, payer, success: true, transaction }),
+    ...outcomeHeaders(units === undefined ? told : { ...told, units }),
     'cache-control': 'private, no-store',
     'access-control-expose-headers': 'PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Change-Claim',
-    ...(creditTo === undefined ? { 'x-change-claim': x402.claimFor(id) } : {}),
   })
+}
+
+/** Tells of a payment that did not come. */
+export const tellUnpaid = ({ trace, payment }: Told, errorReason: string): void => {
+  const { version, offer, payer } = payment
+  Object.assign(trace.headers, outcomeHeaders({ version, offer, payer, success: false, errorReason }))
 }

@@ -80,6 +80,7 @@ export const payChange = (engine: Engine, id: string, to: string): Promise<Chang
         amount,
         note: 'change',
       })
+    await run('update account set lowest = 0 where id = $1', [payment.account])
     await run('update x402_payment set change_to = $2 where id = $1', [id, to])
     return { outcome: 'paid', amount, to }
   })

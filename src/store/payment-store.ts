@@ -4,6 +4,7 @@ import { type Engine, once, statement } from './engine.ts'
 import { freeAccount, payChange, SERVABLE_MS } from './payment-change.ts'
 import type { NewPayment, Payment, PaymentStore } from './payment-port.ts'
 import { lockPayment, paymentOf } from './payment-row.ts'
+import { authorize, charge, lose } from './payment-upto.ts'
 import { postIn } from './post.ts'
 import { onlyRow } from './row.ts'
 
@@ -66,10 +67,21 @@ const settle = (engine: Engine, id: string, transaction: string): Promise<void> 
     )
   })
 
+const fail = (engine: Engine, id: string, reason: string): Promise<void> =>
+  engine.transaction('control', async (run) => {
+    const payment = await lockPayment(engine, run, id)
+    if (payment?.state !== 'settling') return
+    if (payment.scheme === 'upto') return void (await lose(engine, run, payment, reason))
+    await run(`update x402_payment set state = 'failed', reason = $2, sent = null where id = $1`, [
+      id,
+      reason,
+    ])
+  })
+
 /** Rows of `where` that are due, put off so that nobody else takes them up now. */
 const takeDue = async (engine: Engine, where: string, most: number): Promise<readonly Payment[]> => {
   const { now, lockFree } = engine.words
-  const pause = `${PAUSE_MS} * (1 << cast(case when tries < ${LONGEST_DOUBLINGS} then tries else ${LONGEST_DOUBLINGS} end as integer))`
+  const pause = `${PAUSE_MS} * (1 << cast(case when state = 'authorized' then 0 when tries < ${LONGEST_DOUBLINGS} then tries else ${LONGEST_DOUBLINGS} end as integer))`
   const rows = await once(
     engine,
     'control',
@@ -85,18 +97,20 @@ const takeDue = async (engine: Engine, where: string, most: number): Promise<rea
 
 export const paymentStore = (engine: Engine): PaymentStore => {
   const { now } = engine.words
+  const find = async (column: 'id' | 'call_id', value: string): Promise<Payment | undefined> => {
+    const text = `select * from x402_payment where ${column} = $1 order by created_at desc limit 1`
+    const [row] = await once(engine, 'control', statement(text, value))
+    return row === undefined ? undefined : paymentOf(row)
+  }
   return {
-    payment: async (id) => {
-      const [row] = await once(engine, 'control', statement('select * from x402_payment where id = $1', id))
-      return row === undefined ? undefined : paymentOf(row)
-    },
+    payment: (id) => find('id', id),
+    paymentForCall: (callId) => find('call_id', callId),
     beginPayment: (payment) => begin(engine, payment),
     settlePayment: (id, transaction) => settle(engine, id, transaction),
-    failPayment: async (id, reason) => {
-      const text = `update x402_payment set state = 'failed', reason = $2, sent = null where id = $1 and state = 'settling'`
-      await once(engine, 'control', statement(text, id, reason))
-    },
-    unsettledPayments: (most) => takeDue(engine, `p.state = 'settling'`, most),
+    authorizePayment: (payment) => authorize(engine, payment),
+    chargePayment: (it) => charge(engine, it),
+    failPayment: (id, reason) => fail(engine, id, reason),
+    unsettledPayments: (most) => takeDue(engine, `p.state in ('authorized', 'settling')`, most),
     dueChange: (most) =>
       takeDue(
         engine,

@@ -83,7 +83,8 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
       )
     }
     const facilitator: Facilitator = {
-      supported: () => answer(chance(0.2) ? undefined : new Set(['2 exact eip155:84532']), world.pick(1, 30)),
+      supported: () =>
+        answer(chance(0.2) ? undefined : new Map([['2 exact eip155:84532', undefined]]), world.pick(1, 30)),
       verify: (sent) => {
         if (chance(0.05)) return answer({ outcome: 'unknown' }, ANSWER_WAIT_MS)
         const used = known(nonceOf(sent)).state !== 'unused'

@@ -6,7 +6,10 @@ import { decimalFromNano } from '../../core/money.ts'
 import { nanoOfUnits, type Offer } from './offer.ts'
 import type { Quote } from './quote.ts'
 
-type Quoted = { readonly offer: Offer; readonly quote: Quote }
+/** What else a payer needs to authorise a payment: who may settle it, and how long that may take. */
+export type UptoTerms = { readonly facilitator: string; readonly seconds: number }
+
+type Quoted = { readonly offer: Offer; readonly quote: Quote; readonly upto: UptoTerms | undefined }
 
 export type Resource = { readonly url: string; readonly description: string }
 
@@ -54,6 +57,27 @@ export const requirementsV2 = (
   extra: { ...extraOf(offer), paymentFlow: 'upfront', ...(quoteId === undefined ? {} : { quoteId }) },
 })
 
+/** What version 2 asks for where the call is paid for after it, with what it was charged. */
+export const requirementsUpto = (
+  offer: Offer,
+  units: string,
+  quoteId: string | undefined,
+  { facilitator, seconds }: UptoTerms,
+) => ({
+  scheme: 'upto',
+  network: offer.network,
+  amount: units,
+  asset: offer.asset,
+  payTo: offer.payTo,
+  maxTimeoutSeconds: seconds,
+  extra: {
+    ...extraOf(offer),
+    assetTransferMethod: 'permit2',
+    facilitatorAddress: facilitator,
+    ...(quoteId === undefined ? {} : { quoteId }),
+  },
+})
+
 /** What version 1 asks for. Its strict clients know these members only, and no null. */
 export const requirementsV1 = (offer: Offer, units: string, resource: Resource, seconds: number) => ({
   scheme: 'exact',
@@ -75,9 +99,11 @@ export const paymentRequired = (it: Required): Message => {
     x402Version: 2,
     error,
     resource: { ...resource, mimeType: MIME },
-    accepts: it.quoted.map(({ offer, quote }) =>
+    // Clients take the first they know: the one that pays for no more than was used.
+    accepts: it.quoted.flatMap(({ offer, quote, upto }) => [
+      ...(upto === undefined ? [] : [requirementsUpto(offer, quote.units, quote.id, upto)]),
       requirementsV2(offer, quote.units, quote.id, timeoutSeconds),
-    ),
+    ]),
     extensions: {},
   }
   const v1 = it.quoted
@@ -114,7 +140,7 @@ type Outcome = {
   readonly offer: Offer
   readonly payer: string
 } & (
-  | { readonly success: true; readonly transaction: string }
+  | { readonly success: true; readonly transaction: string; readonly units?: string }
   | { readonly success: false; readonly errorReason: string }
 )
 
@@ -124,7 +150,10 @@ export const outcomeHeaders = (outcome: Outcome): Record<string, string> => {
   const value = encodeHeader({
     success: outcome.success,
     ...(outcome.success
-      ? { transaction: outcome.transaction }
+      ? {
+          transaction: outcome.transaction,
+          ...(outcome.units === undefined ? {} : { amount: outcome.units }),
+        }
       : { errorReason: outcome.errorReason, transaction: '' }),
     network: version === 1 ? (offer.v1Network ?? offer.network) : offer.network,
     payer,
