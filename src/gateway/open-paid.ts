@@ -72,7 +72,7 @@ export const openPaid = async (
       ? {
           hold,
           collect: async () => {
-            const unpaid = await settleAuthorized({ x402, trace, payment: presented, uncharged: 'open' })
+            const unpaid = await settleAuthorized({ x402, trace, payment: presented })
             if (unpaid === undefined) paying.uncount()
             return unpaid
           },

@@ -36,8 +36,6 @@ export const authorizePayment = async (
 type Authorized = Told & {
   readonly x402: X402
   readonly payment: Told['payment'] & { readonly id: string }
-  /** What it means that the ledger knows of no charge: it is still to come, or there was none. */
-  readonly uncharged: 'open' | 'free'
 }
 
 /** Settles an authorised payment for what its call was charged, or gives why the money did not come. */
@@ -54,8 +52,8 @@ export const settleAuthorized = async (it: Authorized): Promise<Refusal | undefi
         'The call was made, but the payment that was authorised for it did not come; its answer is withheld.',
         { members: { reason: finished.reason } },
       )
-    case 'uncharged':
-      return it.uncharged === 'free' ? undefined : unconfirmed()
+    case 'free':
+      return undefined
     default:
       return unconfirmed()
   }
@@ -70,6 +68,6 @@ export const checkPaidFor = async (gateway: Gateway, x402: X402, trace: Trace): 
   const unpaid =
     offer === undefined
       ? unconfirmed()
-      : await settleAuthorized({ x402, trace, payment: { version: 2, offer, payer, id }, uncharged: 'free' })
+      : await settleAuthorized({ x402, trace, payment: { version: 2, offer, payer, id } })
   if (unpaid !== undefined) throw unpaid
 }

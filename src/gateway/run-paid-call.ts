@@ -150,13 +150,12 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Pr
     const transaction = await takeMoney(gateway, paying, presented)
     return answerTask(gateway, await openPaid(gateway, paying, { presented, transaction, keep, signal }))
   }
-  const answer = await onceUnder(gateway, { ref, fingerprint, trace, idle: isDue }, run).catch(
-    (thrown: unknown) => {
-      const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
-      throw conflict && ref.keyId === GUESTS_KEY ? new PaymentDue('payment_already_used') : thrown
-    },
-  )
-  if (trace.ended === 'replayed') await checkPaidFor(gateway, x402, trace)
+  const checkRepeat = () => checkPaidFor(gateway, x402, trace)
+  const once = { ref, fingerprint, trace, idle: isDue, checkRepeat }
+  const answer = await onceUnder(gateway, once, run).catch((thrown: unknown) => {
+    const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
+    throw conflict && ref.keyId === GUESTS_KEY ? new PaymentDue('payment_already_used') : thrown
+  })
   if (presented !== undefined) await tellAgain(gateway, paying, presented)
   return answer
 }

@@ -80,8 +80,10 @@ const isOver = async (engine: Engine, run: Run, id: string): Promise<boolean> =>
   return (await run(text, [id])).length > 0
 }
 
-const fail = (run: Run, id: string, reason: string): Promise<unknown> =>
-  run(`update x402_payment set state = 'failed', reason = $2, sent = null where id = $1`, [id, reason])
+const fail = async (run: Run, id: string, reason: string): Promise<Payment> => {
+  const text = `update x402_payment set state = 'failed', reason = $2, sent = null where id = $1 returning *`
+  return paymentOf(onlyRow(await run(text, [id, reason])))
+}
 
 /** Sets what is to be settled once the call was charged: the charge, rounded up to the token's unit. */
 export const charge = (
@@ -95,9 +97,11 @@ export const charge = (
     const charged = await chargedFor(run, payment.callId)
     if (charged === undefined || charged === 0n) {
       const done = charged === 0n || (await isOver(engine, run, id))
-      if (done && (await closeAccount(engine, run, payment)))
-        await fail(run, id, charged === 0n ? 'nothing_charged' : 'payment_expired')
-      return { payment, begun: false }
+      if (!done || !(await closeAccount(engine, run, payment))) return { payment, begun: false }
+      return {
+        payment: await fail(run, id, charged === 0n ? 'nothing_charged' : 'payment_expired'),
+        begun: false,
+      }
     }
     if (!(await closeLeases(engine, run, payment.account))) return { payment, begun: false }
     const amount = ((charged + unit - 1n) / unit) * unit

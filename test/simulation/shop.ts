@@ -41,6 +41,7 @@ export const x402Options: X402Options = {
   timeoutSeconds: 60,
   settleMs: 400,
   outputTokens: 100,
+  upto: { most: 1_000_000_000n },
 }
 
 const model: Model = {

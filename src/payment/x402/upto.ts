@@ -45,8 +45,8 @@ export const authorize = async (parts: SettlementParts, it: Authorizing): Promis
 }
 
 export type Finished =
-  /** Nothing was charged, as far as the ledger knows: there is nothing to settle. */
-  | { readonly outcome: 'uncharged' }
+  /** Nothing is to be settled: the call cost nothing, or what it cost is the house's already. */
+  | { readonly outcome: 'free' }
   | { readonly outcome: 'settled'; readonly transaction: string; readonly amount: Nano }
   /** The money did not come and cannot: the house paid. */
   | { readonly outcome: 'refused'; readonly reason: string }
@@ -57,7 +57,9 @@ export const finish = async (parts: SettlementParts, id: string, offer: Offer): 
   const { store, log, firstTryMs } = parts
   const { payment, begun } = await store.chargePayment({ id, unit: offer.nanoPerUnit, firstTryMs })
   const { state, amount, reason = 'payment_refused' } = payment
-  if (state === 'authorized' || state === 'failed') return { outcome: 'uncharged' }
+  if (state === 'failed') return { outcome: 'free' }
+  // Its charge is still on its way to the ledger.
+  if (state === 'authorized') return { outcome: 'unknown' }
   if (state === 'lost') return { outcome: 'refused', reason }
   const settled = await resolve(parts, payment, offer, begun ? 'first' : 'again')
   if (settled.outcome === 'settled') return { ...settled, amount }
