@@ -15,7 +15,7 @@ import {
 import { serverEngines } from '../store/engines.ts'
 import { accountOf, hasChain, startChain, type TestChain } from './chain.ts'
 import { startFacilitator, type TestFacilitator } from './facilitator.ts'
-import { decoded, payerV2 } from './payers.ts'
+import { decoded, encoded, payerV2 } from './payers.ts'
 import { installPermit2, move, newUptoPayer, takeBack } from './permit2.ts'
 import { again, optionsFor, type Rig, signedRequest, startRig } from './rig.ts'
 
@@ -323,6 +323,48 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         await bounded.server.stop()
         await fresh.stop()
       }, 20_000)
+
+      test('what is not written as Permit2 has it is 400, and what pays somebody else a quote', async () => {
+        const payer = await buyer()
+        const signed = await sign(payer, rig.request('/v1/run', run()))
+        const payment = decoded(signed.headers.get('payment-signature'))
+        const it = payment.payload.permit2Authorization
+        const stranger = accountOf(60).address
+        const send = (change: object, more: object = {}) =>
+          rig.server.fetch(
+            rig.request('/v1/run', run(), {
+              'payment-signature': encoded({
+                ...payment,
+                payload: { ...payment.payload, permit2Authorization: { ...it, ...change }, ...more },
+              }),
+            }),
+          )
+        const verified = facilitator.asked.verify
+        for (const change of [
+          { from: '0x1' },
+          { nonce: '01' },
+          { nonce: '0x1' },
+          { nonce: '-1' },
+          { deadline: 'soon' },
+          { permitted: { ...it.permitted, amount: '1e3' } },
+          { permitted: null },
+          { witness: { ...it.witness, facilitator: 'none' } },
+        ])
+          expect([change, (await send(change)).status]).toEqual([change, 400])
+        for (const change of [
+          { witness: { ...it.witness, to: stranger } },
+          { permitted: { ...it.permitted, token: stranger } },
+          { permitted: { ...it.permitted, amount: '1' } },
+        ])
+          expect([change, await codeOf(await send(change))]).toEqual([change, [402, 'quote_mismatch']])
+        // Too short to be settled after the longest call.
+        const soon = String(Math.floor(Date.now() / 1000) + 60)
+        expect(await codeOf(await send({ deadline: soon }))).toEqual([402, 'payment_expired'])
+        expect(facilitator.asked.verify).toBe(verified)
+        // What the payer signed is checked by the facilitator.
+        expect((await send({}, { signature: `0x${'12'.repeat(65)}` })).status).toBe(402)
+        expect(await paidBy(payer)).toBe(0n)
+      })
 
       test('it is off unless the operator names it', async () => {
         const plain = await startRig(chain, { ...rig.options, upto: undefined } as never)
