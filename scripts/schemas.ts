@@ -253,8 +253,16 @@ export const schemas = {
       invoice: { oneOf: [invoice, { type: 'null' }] },
     }),
   }),
-  PaymentRequest: object({ method: { enum: ['wallet', 'stripe'] } }, ['method']),
-  PaymentAnswer: { oneOf: [object({ data: invoice }), checkout] },
+  PaymentRequest: object({ method: { enum: ['wallet', 'stripe', 'x402'] } }),
+  PaymentAnswer: {
+    oneOf: [
+      object({
+        data: invoice,
+        credited_usd: { type: 'number', description: 'What of an x402 payment went to the wallet' },
+      }),
+      checkout,
+    ],
+  },
   Receipt: object({
     receipt: { ...text, description: 'A JWT of type receipt+jwt' },
     claims: { type: 'object' },

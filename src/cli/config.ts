@@ -70,6 +70,7 @@ export const readConfig = (environment: Environment): Config => {
     gateway: {
       creditNano: amountOf(environment, 'CREDIT_USD') || bad('CREDIT_USD must be a decimal amount above 0'),
       planRpm: numberOf(environment, 'PLAN_RPM'),
+      guestRpm: numberOf(environment, 'GUEST_RPM'),
       bodyBytesMax: numberOf(environment, 'BODY_BYTES_MAX'),
       openCallsMax: numberOf(environment, 'OPEN_CALLS_MAX'),
       discountOpenMax: numberOf(environment, 'DISCOUNT_OPEN_MAX'),

@@ -82,6 +82,14 @@ export const settings = {
     check: /^[1-9]\d{0,8}$/,
     allowed: 'a number of at least 1',
   },
+  GUEST_RPM: {
+    name: 'GUEST_RPM',
+    fallback: '60',
+    meaning:
+      'Requests per minute that one network address (IPv6: /64) may make at a process without paying: quotes of x402, payments that buy nothing, trials, claims of change, each counted by itself.',
+    check: /^[1-9]\d{0,8}$/,
+    allowed: 'a number of at least 1',
+  },
   BODY_BYTES_MAX: {
     name: 'BODY_BYTES_MAX',
     fallback: '20971520',

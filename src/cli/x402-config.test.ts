@@ -18,6 +18,8 @@ test.each([
   ['  accept: [{ network: "eip155:1" }]', 'x402.accept.0 needs network, asset, name, version and decimals'],
   ['  accept: [{ network: solana }]', 'x402.accept.0'],
   ['  accept: [base]\n  facilitater: x', "did you mean 'facilitator'?"],
+  ['  accept: [base]\n  schemes: [upto]', 'x402.schemes must name exact'],
+  ['  accept: [base]\n  schemes: [exact, upto]\n  upto_max_usd: "0"', 'x402.upto_max_usd must be'],
 ])('an x402 section is refused: %s', (lines, message) => {
   expect(
     messageOf(() => {
@@ -45,4 +47,15 @@ test('an x402 section is read with its known and its own tokens', () => {
       { network: 'eip155:1', nanoPerUnit: 1_000_000n, payTo: `0x${'3'.repeat(40)}` },
     ],
   })
+})
+
+test('upto is off unless it is named, and bounded', () => {
+  const upto = (lines: string) => {
+    const section = x402(`  accept: [base]\n${lines}`)
+    return section && x402OptionsOf(section).upto
+  }
+  expect(upto('')).toBeUndefined()
+  expect(upto('  schemes: [exact]')).toBeUndefined()
+  expect(upto('  schemes: [exact, upto]')).toEqual({ most: 1_000_000_000n })
+  expect(upto('  schemes: [exact, upto]\n  upto_max_usd: "0.25"')).toEqual({ most: 250_000_000n })
 })

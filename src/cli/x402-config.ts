@@ -1,5 +1,6 @@
 /** The `x402` section of turnpike.yaml → what this server takes by x402. */
 import { z } from 'zod'
+import { nanoFromDecimal } from '../core/money.ts'
 import { knownTokens, type Offer, type X402Options } from '../payment/x402/offer.ts'
 import { BadSetting } from './settings.ts'
 
@@ -29,6 +30,8 @@ export const x402Shape = z.strictObject({
   accept: z.array(z.union([z.string(), token])).min(1),
   timeout_seconds: z.int().min(15).max(3600).optional(),
   settle_seconds: z.int().min(1).max(300).optional(),
+  schemes: z.array(z.enum(['exact', 'upto'])).optional(),
+  upto_max_usd: z.string().optional(),
   output_tokens: z.int().min(1).optional(),
   public_url: url.optional(),
 })
@@ -45,8 +48,19 @@ export const x402OptionsOf = (section: Section): X402Options => ({
   timeoutSeconds: section.timeout_seconds ?? 60,
   settleMs: (section.settle_seconds ?? 30) * 1000,
   outputTokens: section.output_tokens ?? 1024,
+  ...uptoOf(section),
   ...(section.public_url === undefined ? {} : { publicUrl: section.public_url }),
 })
+
+/** `exact` is always taken: it is what every payer can do. */
+const uptoOf = ({ schemes = ['exact'], upto_max_usd = '1' }: Section): Pick<X402Options, 'upto'> => {
+  const most = nanoFromDecimal(upto_max_usd)
+  if (most === undefined || most === 0n)
+    throw new BadSetting(`x402.upto_max_usd must be a decimal amount above 0, not '${upto_max_usd}'`)
+  if (!schemes.includes('exact'))
+    throw new BadSetting('x402.schemes must name exact, and may name upto beside it')
+  return schemes.includes('upto') ? { upto: { most } } : {}
+}
 
 const offerOf = (entry: z.infer<typeof token>, payTo: string, where: string): Offer => {
   const rest = {

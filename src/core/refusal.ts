@@ -67,6 +67,13 @@ export const refusalTable = {
     meaning: 'The server does not take x402 payments; `payment_modes` names what it takes.',
     members: 'payment_modes',
   },
+  payment_failed: {
+    status: 402,
+    type: 'insufficient_balance',
+    meaning:
+      'The call was made, but the x402 payment that was authorised for it (`upto`) did not come, so its answer is withheld; `reason` says why.',
+    members: 'reason',
+  },
   key_disabled: {
     status: 403,
     type: 'invalid_request_error',
@@ -120,7 +127,8 @@ export const refusalTable = {
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',
-    meaning: 'The key has used its requests of this minute.',
+    meaning:
+      'The key, or a network address that calls without one (`GUEST_RPM`), has used its requests of this minute.',
     members: 'retry_after',
   },
   headers_too_large: {

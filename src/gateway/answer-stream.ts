@@ -3,7 +3,7 @@
  * the charge. Whatever ends it, the charge is what was delivered and never more than the hold.
  */
 import { concat, parseJson } from '../core/json-body.ts'
-import { refusalBody } from '../core/refusal.ts'
+import { type Refusal, refusalBody } from '../core/refusal.ts'
 import type { Form } from '../dialects/form.ts'
 import type { Progress, StreamRelay } from '../dialects/relay.ts'
 import { filled, type Told } from '../dialects/told.ts'
@@ -275,7 +275,8 @@ const settleStream = async (
       answer: { status: 200, headers: headersOf(task), body: task.keep.textWith([bytes]) },
     }
     await task.hold.settle(metered.cost, detail, answer)
-    return bytes
+    const unpaid = charged === 0n ? undefined : await task.collect?.()
+    return unpaid === undefined ? bytes : withheld(task, stream, unpaid)
   }
   const { remaining } = await task.hold.settle(metered.cost, detail)
   return encoder.encode(filled(ending, balanceOf(gateway, remaining), receipt))
@@ -285,6 +286,10 @@ const encoder = new TextEncoder()
 
 /** Whether the caller reads an ending in which a receipt has its place. */
 const hasSlots = (ended: string): boolean => ended === 'ok' || ended === 'cost_ceiling'
+
+/** What ends a stream whose payment did not come: its own end stays here. */
+const withheld = ({ trace }: Task, stream: StreamRelay, unpaid: Refusal): Uint8Array =>
+  encoder.encode(stream.fail(refusalBody(unpaid, trace.callId).error))
 
 /** What ends the stream for its caller; nothing for one that has gone. */
 const lastWords = (task: Task, stream: StreamRelay, told: Told & Ended): string => {

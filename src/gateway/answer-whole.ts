@@ -69,6 +69,8 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Pro
   // A kept answer leaves the balance out, so that repeats are the same to the byte.
   const answer = { status: 200, headers, body: new TextDecoder().decode(body) }
   await settled(task, task.hold.settle(metered.cost, detail, { ref: keep.ref, answer }))
+  const unpaid = charged === 0n ? undefined : await task.collect?.()
+  if (unpaid !== undefined) throw unpaid
   return { status: 200, headers, body }
 }
 

@@ -1,4 +1,5 @@
 /** The parts a call passes through, in one record; made once by the wiring. */
+import { type GuestRates, newGuestRates } from '../admission/guest-rates.ts'
 import type { Book } from '../book/words.ts'
 import type { Block } from '../core/address.ts'
 import type { Log } from '../core/log.ts'
@@ -19,6 +20,8 @@ export type GatewayOptions = {
   readonly creditNano: Nano
   /** Requests per minute of a key without an `rpm_limit`. */
   readonly planRpm: number
+  /** Requests per minute of each kind that an address may make without paying: quotes, trials, claims of change. */
+  readonly guestRpm: number
   readonly bodyBytesMax: number
   readonly timeouts: Timeouts
   readonly openCallsMax: number
@@ -72,6 +75,7 @@ export type Parts = {
 export type Gateway = Parts & {
   readonly traffic: Traffic
   readonly repeats: Repeats
+  readonly guestRates: GuestRates
   /** Deployments by model id. */
   readonly deployments: Map<string, readonly Deployment[]>
 }
@@ -80,5 +84,6 @@ export const createGateway = (parts: Parts): Gateway => ({
   ...parts,
   traffic: newTraffic(),
   repeats: newRepeats(),
+  guestRates: newGuestRates(),
   deployments: new Map(),
 })

@@ -20,8 +20,8 @@ export type Incoming = {
   readonly maxCostUsd: string | undefined
   readonly subWallet: string | undefined
   readonly paymentProtocol: string | undefined
-  /** The payment it may bring, and the address it came in under; undefined where none can be brought. */
-  readonly payment: (PaymentHeaders & { readonly url: string }) | undefined
+  /** The payment it may bring, the address it came in under, and whence; undefined where none can be brought. */
+  readonly payment: (PaymentHeaders & { readonly url: string; readonly origin: () => string }) | undefined
   readonly idempotencyKey: string | undefined
   readonly readBody: () => Promise<Uint8Array>
   readonly decode: (body: JsonBody, modelNamed: (name: string) => Model | undefined) => Call | Refusal

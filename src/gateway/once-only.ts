@@ -50,17 +50,19 @@ type Once = {
   readonly trace: Trace
   /** Whether what was thrown means that nothing was done, so that the claim need not be remembered. */
   readonly idle?: (thrown: unknown) => boolean
+  /** Throws when the stored answer of the trace's call may not be given again. */
+  readonly checkRepeat?: () => Promise<void>
 }
 
 /** Runs what is asked under a reference once; the answer is kept, joined and replayed. */
 export const onceUnder = async (gateway: Gateway, it: Once, run: Run): Promise<Answer> => {
-  const { ref, fingerprint, trace, idle } = it
+  const { ref, fingerprint, trace } = it
   const name = JSON.stringify([ref.keyId, ref.endpoint, ref.key])
   const running = gateway.repeats.get(name)
   if (running !== undefined) return join(running, fingerprint, trace)
   // Entered before anything is awaited, so that two copies arriving together make one call.
   const recording = newRecording()
-  const answer = first(gateway, { ref, fingerprint, recording, trace, idle }, run)
+  const answer = first(gateway, { ...it, recording }, run)
   gateway.repeats.set(name, { fingerprint, recording, trace, answer })
   const forget = () => gateway.repeats.delete(name)
   try {
@@ -95,18 +97,14 @@ const join = async (running: Running, fingerprint: string, trace: Trace): Promis
   }
 }
 
-type First = {
-  readonly ref: IdempotencyRef
-  readonly fingerprint: string
-  readonly recording: Recording
-  readonly trace: Trace
-  readonly idle: Once['idle']
-}
+type First = Once & { readonly recording: Recording }
 
 /** Claims the key and runs the call to its end, whether or not its caller stays: a retry will ask for the answer. */
 const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => {
   const claimed = await claim(gateway, it)
   if (typeof claimed !== 'string') {
+    // Here and not by who asked: others may join what is repeated.
+    await it.checkRepeat?.()
     it.trace.ended = 'replayed'
     return {
       status: claimed.status,

@@ -4,8 +4,16 @@ import { greatest, type Nano } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { nanoOfUnits, type Offer, unitsFor } from '../payment/x402/offer.ts'
 import type { Presented } from '../payment/x402/presented.ts'
-import { makeQuote } from '../payment/x402/quote.ts'
-import { paymentRequired, type Resource, requirementsV1, requirementsV2 } from '../payment/x402/required.ts'
+import { checkQuote, makeQuote } from '../payment/x402/quote.ts'
+import {
+  type ChangePolicy,
+  paymentRequired,
+  type Resource,
+  requirementsUpto,
+  requirementsV1,
+  requirementsV2,
+  type UptoTerms,
+} from '../payment/x402/required.ts'
 import type { X402 } from '../payment/x402.ts'
 import type { Answer } from './answer.ts'
 import { creditsOf } from './credits.ts'
@@ -45,46 +53,75 @@ export const planPaid = (
   return price > asked.ceiling.amount ? ceilingExceeded(price, asked.ceiling, creditsOf(gateway)) : plan
 }
 
+/** What is to be paid for: a call, or an invoice. */
 export type Quotable = {
   readonly x402: X402
   readonly offers: Offers
-  readonly plan: Plan
-  readonly asked: Asked
+  /** The most it can cost. */
+  readonly bound: Nano
+  /** The output bound that is quoted in place of the model's own. */
+  readonly outputTokens: number | undefined
   readonly fingerprint: string
   readonly resource: Resource
-  readonly bearer: boolean
+  readonly change: ChangePolicy
+  /** How long a payment must be good that is settled after what it pays for; undefined where none is taken so. */
+  readonly uptoSeconds: number | undefined
+}
+
+const uptoTerms = ({ x402, bound, uptoSeconds }: Quotable, offer: Offer): UptoTerms | undefined => {
+  const facilitator = x402.uptoBy(offer, bound)
+  return facilitator === undefined || uptoSeconds === undefined
+    ? undefined
+    : { facilitator, seconds: uptoSeconds }
 }
 
 /** The 402 with a fresh quote; nothing is stored for it. */
 export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answer => {
-  const { x402, plan, asked, fingerprint, resource, bearer } = it
+  const { x402, bound, fingerprint, resource, outputTokens, change } = it
   const { timeoutSeconds } = x402.options
+  const now = gateway.clock.now()
   const quotedIn = (offer: Offer) => ({
     offer,
-    quote: makeQuote(
-      x402.hash,
-      offer,
-      { fingerprint, bound: plan.amount },
-      { now: gateway.clock.now(), timeoutSeconds },
-    ),
+    quote: makeQuote(x402.hash, offer, { fingerprint, bound }, { now, timeoutSeconds }),
+    upto: uptoTerms(it, offer),
   })
   const [first, ...more] = it.offers
-  const chat = asked.call.maxOutput === undefined && asked.call.kind === 'chat'
   const { headers, body } = paymentRequired({
     quoted: [quotedIn(first), ...more.map(quotedIn)],
     resource,
     timeoutSeconds,
     error,
-    outputTokens: chat ? plan.output : undefined,
-    bearer,
+    outputTokens,
+    change,
   })
   return { status: 402, headers, body: new TextEncoder().encode(JSON.stringify(body)) }
 }
 
+/** The address of what is paid for, as callers know this server. */
+export const resourceAt = (x402: X402, url: string, description: string): Resource => {
+  const { origin, pathname } = new URL(url)
+  return { url: (x402.options.publicUrl ?? origin) + pathname, description }
+}
+
+/** Throws unless the payment is what was quoted for this. */
+export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented): void => {
+  const { x402, bound, fingerprint } = it
+  const { units, quoteId, offer } = presented
+  const paid = { units, quoteId, now: gateway.clock.now() }
+  const verdict = checkQuote(x402.hash, offer, { fingerprint, bound }, paid)
+  if (verdict !== 'good') throw new PaymentDue(verdict)
+  // The same quote is offered for both schemes only where the bound allows it.
+  if (presented.scheme === 'upto' && uptoTerms(it, offer) === undefined)
+    throw new PaymentDue('quote_mismatch')
+}
+
 /** What the facilitator is told that this server asked for: its own words, never the payer's. */
-export const requirementsOf = ({ x402, resource }: Quotable, presented: Presented) => {
-  const { offer, units, quoteId } = presented
+export const requirementsOf = (it: Quotable, presented: Presented) => {
+  const { x402, resource } = it
+  const { offer, units, quoteId, scheme } = presented
   const { timeoutSeconds } = x402.options
+  const terms = scheme === 'upto' ? uptoTerms(it, offer) : undefined
+  if (terms !== undefined) return requirementsUpto(offer, units, quoteId, terms)
   return presented.version === 1
     ? requirementsV1(offer, units, resource, timeoutSeconds)
     : requirementsV2(offer, units, quoteId, timeoutSeconds)

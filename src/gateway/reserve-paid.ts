@@ -3,7 +3,6 @@ import { least, type Nano } from '../core/money.ts'
 import { must, Refusal, unavailable } from '../core/refusal.ts'
 import type { BindingLimit } from '../ledger/words.ts'
 import { usedUpBelow } from '../pricing/quote.ts'
-import type { Key } from '../tenancy/key.ts'
 import { creditsOf } from './credits.ts'
 import type { Gateway } from './gateway.ts'
 import { type Ask, doesNotFit, type Plan, type Reserved } from './reserve.ts'
@@ -21,13 +20,13 @@ type Paid = {
 /** Holds what was paid, or less where the price fell since; `spent` when the payment was charged before. */
 export const reservePaid = async (
   gateway: Gateway,
-  ask: Pick<Ask, 'key' | 'call' | 'model' | 'callId'>,
+  ask: Pick<Ask, 'key' | 'sub' | 'call' | 'model' | 'callId'>,
   { plan, account, paid }: Paid,
 ): Promise<Reserved | Refusal | 'spent'> => {
-  const { call, model, key, callId } = ask
+  const { call, model, key, sub, callId } = ask
   const amount = least(plan.amount, paid)
   const useful = least(usedUpBelow(model, call.size), amount)
-  const take = () => gateway.book.hold({ callId, key, account, amount, useful })
+  const take = () => gateway.book.hold({ callId, key, sub, account, amount, useful })
   let hold = await take()
   for (let tries = 0; !(hold instanceof Refusal) && 'outcome' in hold; tries++) {
     if (hold.limit !== 'payment') return doesNotFit(hold, amount, creditsOf(gateway))
@@ -45,11 +44,14 @@ export const reservePaid = async (
   return { hold, outputBound: lowered, lowered, heldOutput: tokens, fullOutput: tokens }
 }
 
+type Spender = Pick<Ask, 'key' | 'sub'>
+
 /**
  * Throws the refusal of a call that the caller's caps have no room for, before it is paid for. The caps are checked again,
  * and for good, when the money is held.
  */
-export const checkCaps = async (gateway: Gateway, key: Key, amount: Nano): Promise<void> => {
+export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano): Promise<void> => {
+  const { key } = spender
   for (const id of [key.id, ...key.ancestors]) {
     const owner = id === key.id ? key : await gateway.store.key(id)
     const { spendCap, monthlyCap } = owner?.limits ?? {}
@@ -62,11 +64,11 @@ export const checkCaps = async (gateway: Gateway, key: Key, amount: Nano): Promi
     check('spend_cap_usd', spendCap, spent)
     check('monthly_cap_usd', monthlyCap, spentThisMonth)
   }
-  await checkWallet(gateway, key, amount)
+  await checkWallet(gateway, spender, amount)
 }
 
-/** The limits that a key shares with others: its wallet's day and the sub-wallet it is bound to. */
-const checkWallet = async (gateway: Gateway, key: Key, amount: Nano): Promise<void> => {
+/** The limits that a key shares with others: its wallet's day, and the sub-wallet it names or is bound to. */
+const checkWallet = async (gateway: Gateway, { key, sub }: Spender, amount: Nano): Promise<void> => {
   const check = (limit: BindingLimit, cap: Nano, { spent, held }: { spent: Nano; held: Nano }) => {
     if (cap - spent - held < amount)
       throw doesNotFit({ limit, available: cap - spent - held, held }, amount, creditsOf(gateway))
@@ -74,7 +76,8 @@ const checkWallet = async (gateway: Gateway, key: Key, amount: Nano): Promise<vo
   const { dailyLimit } = must(await gateway.book.rules(key.walletId))
   if (dailyLimit !== undefined)
     check('daily_limit_usd', dailyLimit, await gateway.store.spentToday(key.walletId))
-  if (key.subWallet === undefined) return
-  const sub = await gateway.store.subWallet(key, key.subWallet)
-  check('sub_wallet', sub?.budget ?? 0n, sub ?? { spent: 0n, held: 0n })
+  const id = sub ?? key.subWallet
+  if (id === undefined) return
+  const found = await gateway.store.subWallet(key, id)
+  check('sub_wallet', found?.budget ?? 0n, found ?? { spent: 0n, held: 0n })
 }

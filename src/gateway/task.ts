@@ -3,6 +3,7 @@ import type { Ceiling } from '../admission/ceiling.ts'
 import type { Hold } from '../book/words.ts'
 import type { Call } from '../core/call.ts'
 import type { Model } from '../core/model.ts'
+import type { Refusal } from '../core/refusal.ts'
 import type { AccountId } from '../ledger/words.ts'
 import type { PaymentMode } from '../payment/funding.ts'
 import type { Key } from '../tenancy/key.ts'
@@ -18,6 +19,11 @@ export type Task = {
   /** Fingerprint of the body as the caller sent it. */
   readonly requestHash: () => string
   readonly payment: PaymentFacts
+  /**
+   * Takes the money of a call whose payer authorised it before: once it is charged, and before the end of its answer goes
+   * out. Gives why it did not come.
+   */
+  readonly collect?: () => Promise<Refusal | undefined>
   /** What pays when it is not the key's wallet. */
   readonly account: AccountId | undefined
   readonly model: Model

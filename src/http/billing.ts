@@ -1,15 +1,19 @@
 /** The credit line of the caller's wallet: what is owed, statements by month, invoices and their payment. */
-import { refuse } from '../core/refusal.ts'
+import { usdNumber } from '../core/money.ts'
+import { invalid, must, refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { creditsOf } from '../gateway/credits.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takeTurn } from '../gateway/incoming.ts'
+import { payInvoiceByX402 } from '../gateway/pay-invoice.ts'
+import { paymentMode } from '../payment/funding.ts'
 import { payFromWallet } from '../payment/pay-invoice.ts'
 import { shownInvoice, shownLine, shownStatement } from '../payment/show-credit.ts'
 import type { Invoice } from '../store/funding-port.ts'
 import type { Key } from '../tenancy/key.ts'
 import { callerOf } from './caller.ts'
 import { payByStripe } from './funding.ts'
+import { paymentHeaders } from './headers.ts'
 import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
@@ -48,6 +52,7 @@ export const getStatement = async (gateway: Gateway, call: HttpCall): Promise<An
 export const payInvoice = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const { method, invoice, key } = await readPayment(gateway, call)
   await takeTurn(gateway, key, call.trace)
+  if (method === 'x402') return payByX402(gateway, call, invoice)
   if (method === 'stripe') return payByStripe(gateway, call, invoice)
   const outcome = await payFromWallet(gateway.store, gateway.clock, invoice.id)
   if (outcome === 'short' || outcome === 'leased') throw await tooLittle(gateway, invoice)
@@ -55,12 +60,35 @@ export const payInvoice = async (gateway: Gateway, call: HttpCall): Promise<Answ
   return json({ data: shownInvoice(paid ?? invoice) })
 }
 
+const payByX402 = (gateway: Gateway, call: HttpCall, invoice: Invoice): Promise<Answer> =>
+  payInvoiceByX402(gateway, {
+    invoice,
+    payment: { url: call.request.url, ...paymentHeaders(call.request.headers) },
+    trace: call.trace,
+    show: async ({ amount }) => {
+      const now = await gateway.store.invoice(invoice.id)
+      return json({ data: shownInvoice(now ?? invoice), credited_usd: usdNumber(amount) })
+    },
+  })
+
+/** How the invoice is to be paid: by the body, or by x402 as for calls, with no need of a body. */
+const methodOf = async ({ request }: HttpCall): Promise<'wallet' | 'stripe' | 'x402'> => {
+  const mode = paymentMode(
+    request.headers.get('x-payment-protocol') ?? undefined,
+    paymentHeaders(request.headers),
+  )
+  const byX402 = must(mode) === 'x402'
+  if (byX402 && request.body === null) return 'x402'
+  const { method } = await readSmallBody(request)
+  if (method === 'x402' || (byX402 && method === undefined)) return 'x402'
+  if (byX402) throw invalid('method', "'method' must be x402, or left out, with X-Payment-Protocol: x402.")
+  if (method === 'wallet' || method === 'stripe') return method
+  throw invalid('method', "'method' must be wallet, stripe or x402.")
+}
+
 const readPayment = async (gateway: Gateway, call: HttpCall) => {
   const key = await billedKey(gateway, call)
-  const value = await readSmallBody(call.request)
-  const { method } = value
-  if (method !== 'wallet' && method !== 'stripe')
-    throw refuse('invalid_parameter', "'method' must be wallet or stripe.", { members: { param: 'method' } })
+  const method = await methodOf(call)
   const invoice = await gateway.store.invoice(call.params.id ?? '')
   if (invoice === undefined || invoice.walletId !== key.walletId)
     throw refuse('not_found', 'There is no such invoice, or it is not yours; GET /api/billing lists them.')

@@ -69,10 +69,12 @@ export const fundingRoutes: readonly Route[] = [
   {
     method: 'POST',
     path: '/api/billing/invoices/:id/pay',
-    summary: 'Pays an invoice from the wallet, or opens a checkout of Stripe for it.',
+    summary:
+      'Pays an invoice from the wallet, by x402 (402 with a quote, then the same with the payment), or opens a checkout of Stripe for it.',
     auth: 'bearer',
     body: 'PaymentRequest',
     answer: 'PaymentAnswer',
+    headers: ['X-Payment-Protocol', 'PAYMENT-SIGNATURE', 'X-PAYMENT'],
     handler: payInvoice,
   },
 ]

@@ -1,5 +1,6 @@
 /** Header rules: a header that decides about money or identity may be there once. */
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
+import type { PaymentHeaders } from '../payment/x402/presented.ts'
 
 /** The runtime joins a repeated header with a comma; none of these may contain one. */
 const single = [
@@ -25,3 +26,9 @@ export const checkHeaders = (headers: Headers): Refusal | undefined => {
     ? refuse('headers_too_large', `A request may have at most ${HEADERS_MAX} headers.`)
     : undefined
 }
+
+/** The payments by x402 that a request brings, under the names of both versions. */
+export const paymentHeaders = (headers: Headers): PaymentHeaders => ({
+  v2: headers.get('payment-signature') ?? undefined,
+  v1: headers.get('x-payment') ?? undefined,
+})

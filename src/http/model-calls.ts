@@ -13,7 +13,9 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { Incoming } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { type CredentialStyle, credentialOf } from './credential.ts'
+import { paymentHeaders } from './headers.ts'
 import { HelperRefusal } from './helper-refusal.ts'
+import { originOfCall } from './origin.ts'
 import { readBody } from './read-body.ts'
 import type { Handler, HttpCall } from './route.ts'
 
@@ -42,8 +44,8 @@ export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: End
       paymentProtocol: headers.get('x-payment-protocol') ?? undefined,
       payment: {
         url: call.request.url,
-        v2: headers.get('payment-signature') ?? undefined,
-        v1: headers.get('x-payment') ?? undefined,
+        origin: () => originOfCall(gateway, call),
+        ...paymentHeaders(headers),
       },
       idempotencyKey: headers.get('idempotency-key') ?? undefined,
       readBody: () => readBody(call.request, gateway.options.bodyBytesMax),

@@ -1,12 +1,13 @@
 /** POST /api/try/anonymous-wallet: a small wallet and a key without signing up, once for each network address. */
-import { callerAddress, originOf } from '../core/address.ts'
 import { must } from '../core/refusal.ts'
 import { creditsOf } from '../gateway/credits.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { takeGuestTurn } from '../gateway/guest-turn.ts'
 import { readIdempotencyKey } from '../gateway/once-only.ts'
 import type { TrialOutcome } from '../store/community-port.ts'
 import { Violation } from '../store/engine.ts'
 import { HelperRefusal } from './helper-refusal.ts'
+import { originOfCall } from './origin.ts'
 import { json } from './reply.ts'
 import type { Handler, HttpCall } from './route.ts'
 
@@ -16,6 +17,7 @@ const TRIAL_RPM = 10
 export const claimTrial: Handler = async (gateway, call) => {
   if (gateway.options.trial.amount === 0n)
     throw new HelperRefusal(404, 'not_found', 'There are no anonymous trials here; sign up for a key.')
+  takeGuestTurn(gateway, 'trial', originOfCall(gateway, call), call.trace)
   const token = tokenOf(gateway, call)
   const outcome = await claim(gateway, call, token)
   if (outcome.outcome !== 'granted') throw tooSoon(outcome)
@@ -31,18 +33,15 @@ export const claimTrial: Handler = async (gateway, call) => {
 }
 
 /** Callers whose address cannot be known share one claim. */
-const originOfCall = (gateway: Gateway, call: HttpCall): string => {
-  const forwardedFor = call.request.headers.get('x-forwarded-for')
-  const address = callerAddress(call.peer(), forwardedFor, gateway.options.trustedProxies)
-  return gateway.hash(`trial of ${address === undefined ? 'nobody' : originOf(address)}`)
-}
+const claimantOf = (gateway: Gateway, call: HttpCall): string =>
+  gateway.hash(`trial of ${originOfCall(gateway, call)}`)
 
 /** Derived under the server's secret: who repeats a claim with its Idempotency-Key is given the same key again. */
 const tokenOf = (gateway: Gateway, call: HttpCall): string => {
   const attempt = call.request.headers.get('idempotency-key')
   const name =
     attempt === null ? `once ${gateway.newCallId()}` : `attempt ${must(readIdempotencyKey(attempt))}`
-  return `sk-trial${gateway.hash(`trial key of ${originOfCall(gateway, call)} ${name}`)}`
+  return `sk-trial${gateway.hash(`trial key of ${claimantOf(gateway, call)} ${name}`)}`
 }
 
 const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<TrialOutcome> => {
@@ -51,7 +50,7 @@ const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<T
   const { amount, dailyAmount, lifeMs, againMs } = gateway.options.trial
   try {
     return await gateway.store.claimTrial({
-      origin: originOfCall(gateway, call),
+      origin: claimantOf(gateway, call),
       ...(attempt === null ? {} : { attempt: gateway.hash(`trial attempt ${attempt}`) }),
       key: {
         id: `key_${id}`,

@@ -4,15 +4,18 @@ import { usdNumber } from '../core/money.ts'
 import { unavailable } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { takeGuestTurn } from '../gateway/guest-turn.ts'
 import { receiptKeysOf } from '../gateway/receipt.ts'
 import { verifyReceipt } from '../receipts/token.ts'
 import { callerOf } from './caller.ts'
 import { HelperRefusal } from './helper-refusal.ts'
+import { originOfCall } from './origin.ts'
 import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
 
 export const claimChange = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  takeGuestTurn(gateway, 'claim', originOfCall(gateway, call), call.trace)
   const caller = await callerOf(gateway, call)
   const body = await readSmallBody(call.request)
   const payment = await paymentOf(gateway, body)

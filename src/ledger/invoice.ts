@@ -13,6 +13,9 @@ export const invoiced = (owed: Nano): { readonly total: Nano; readonly carried: 
   return { total, carried: owed - total }
 }
 
+/** The reference under which an invoice is paid: once, however. */
+export const invoiceRef = (id: string): string => `invoice:${id}`
+
 export type InvoiceStatus = 'open' | 'past_due' | 'paid' | 'nothing_due'
 
 /** An invoice is due until its last instant has passed. */

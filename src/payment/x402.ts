@@ -5,16 +5,18 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { JsonObject } from '../core/json-body.ts'
 import type { Log } from '../core/log.ts'
+import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
 import { PAYMENTS_ORG, paymentAccountOf } from '../ledger/words.ts'
-import type { ChangePaid } from '../store/payment-port.ts'
+import type { ChangePaid, Payment } from '../store/payment-port.ts'
 import type { Store } from '../store/port.ts'
 import { type Chain, chain } from './x402/chain.ts'
-import { type Facilitator, openFacilitator } from './x402/facilitator.ts'
+import { type Facilitator, type Kinds, openFacilitator } from './x402/facilitator.ts'
 import type { Offer, X402Options } from './x402/offer.ts'
 import type { Presented } from './x402/presented.ts'
 import type { Hash } from './x402/quote.ts'
 import { type Collected, collect, isIn, resolve, type SettlementParts } from './x402/settlement.ts'
+import { type Authorized, authorize, type Finished, finish } from './x402/upto.ts'
 
 /** The key that stands for callers without one: the operator may limit or disable it as any other. */
 export const GUESTS_KEY = 'key_x402_guests'
@@ -25,8 +27,11 @@ type Collection = {
   readonly requirements: JsonObject
   readonly callId: string
   readonly fingerprint: string
+  readonly invoiceId?: string | undefined
   readonly creditTo: string | undefined
 }
+
+type Authorization = Omit<Collection, 'invoiceId' | 'creditTo'>
 
 export type X402 = {
   readonly options: X402Options
@@ -41,6 +46,14 @@ export type X402 = {
   /** The account that holds what a payment brought. */
   accountOf(paymentId: string): string
   collect(it: Collection): Promise<Collected>
+  /** The facilitator's address that payers of the scheme `upto` name; undefined where the bound is not taken so. */
+  uptoBy(offer: Offer, bound: Nano): string | undefined
+  /** The token an open payment was made in, while it is offered. */
+  offerOf(payment: Payment): Offer | undefined
+  /** Takes note of what a payer authorised, before its call runs. */
+  authorize(it: Authorization): Promise<Authorized>
+  /** Settles what the call of an authorised payment was charged. */
+  finish(paymentId: string, offer: Offer): Promise<Finished>
   /** Pays the change of a call that has ended; what fails now is done by the next round. */
   payChange(paymentId: string, to: string): Promise<ChangePaid | undefined>
   /** A text that lets its holder claim the change of a payment. */
@@ -61,6 +74,7 @@ export type X402Parts = {
 
 const ROUND_MS = 5_000
 const ROUND_SIZE = 20
+const KINDS_ROUNDS = 60
 /** Payments one process takes at the same time; whoever sends junk waits for the facilitator like everyone. */
 const COLLECTING_MAX = 256
 
@@ -117,13 +131,25 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
     chain,
     log,
     firstTryMs: options.settleMs * 2 + 1_000,
+    now: () => parts.clock.now(),
   }
-  let kinds: ReadonlySet<string> | undefined
+  let kinds: Kinds | undefined
+  let rounds = 0
   let stopped = false
   let collecting = 0
   const accountOf = (paymentId: string): string =>
     paymentAccountOf(hash(`x402 account ${paymentId}`).slice(0, 32))
   const proofOf = (paymentId: string): string => hash(`x402 change ${paymentId}`).slice(0, 32)
+
+  const oneOfMany = async <T>(take: () => Promise<T>): Promise<T | { outcome: 'unreachable' }> => {
+    if (collecting >= COLLECTING_MAX) return { outcome: 'unreachable' }
+    collecting++
+    try {
+      return await take()
+    } finally {
+      collecting--
+    }
+  }
 
   const payChange = (paymentId: string, to: string): Promise<ChangePaid | undefined> =>
     store.payChange(paymentId, to).catch((error: unknown) => {
@@ -132,10 +158,13 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
     })
 
   const round = async (): Promise<void> => {
-    kinds ??= await facilitator.supported()
+    // Asked again now and then: the address that payers of `upto` name may change.
+    if (kinds === undefined || ++rounds % KINDS_ROUNDS === 0) kinds = (await facilitator.supported()) ?? kinds
     for (const payment of await store.unsettledPayments(ROUND_SIZE)) {
-      const offer = options.offers.find((one) => isIn(payment, one))
-      if (offer !== undefined) await resolve(settlement, payment, offer)
+      const offer = mode.offerOf(payment)
+      if (offer === undefined) continue
+      if (payment.scheme === 'upto') await mode.finish(payment.id, offer)
+      else await resolve(settlement, payment, offer)
     }
     for (const { id, creditTo } of await store.dueChange(ROUND_SIZE))
       if (creditTo !== undefined) await payChange(id, creditTo)
@@ -155,14 +184,25 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
         : undefined
     },
     accountOf,
-    collect: async (it) => {
-      if (collecting >= COLLECTING_MAX) return { outcome: 'unreachable' }
-      collecting++
-      try {
-        return await collect(settlement, { ...it, account: accountOf(it.presented.id) })
-      } finally {
-        collecting--
-      }
+    offerOf: (payment) => options.offers.find((one) => isIn(payment, one)),
+    collect: (it) => oneOfMany(() => collect(settlement, { ...it, account: accountOf(it.presented.id) })),
+    uptoBy: (offer, bound) =>
+      options.upto === undefined || bound === 0n || bound > options.upto.most
+        ? undefined
+        : kinds?.get(`2 upto ${offer.network}`),
+    authorize: (it) =>
+      oneOfMany(() =>
+        authorize(settlement, {
+          ...it,
+          account: accountOf(it.presented.id),
+          most: options.upto?.most ?? 0n,
+        }),
+      ),
+    finish: async (paymentId, offer) => {
+      const finished = await finish(settlement, paymentId, offer)
+      // What is less than a unit of the token; what fails now is done by the next round.
+      if (finished.outcome === 'settled') await payChange(paymentId, 'revenue')
+      return finished
     },
     payChange,
     claimFor: (paymentId) => `${Buffer.from(paymentId).toString('base64url')}.${proofOf(paymentId)}`,

@@ -100,6 +100,8 @@ const laws: readonly Law[] = [
     offences: `select a.id || ' has ' || cast(a.balance - a.held as text) as offence from account a
       where a.bounded = 1 and a.balance - a.held < 0
         and not exists (select 1 from credit_line c where c.account_id = a.id)
+        and not exists (select 1 from x402_payment p where p.account_id = a.id
+          and p.state in ('authorized', 'settling') and p.amount >= a.held - a.balance)
         and a.balance - a.held + coalesce((select cast(sum(t.amount) as bigint) from transfer t
           where t.kind = 'adjust' and t.debit = a.id), 0) < 0`,
   },
@@ -134,7 +136,9 @@ const laws: readonly Law[] = [
       union all select t.ref from transfer t where t.debit = 'x402' and not exists (select 1 from x402_payment p
         where p.state = 'settled' and t.ref = 'x402:' || p.id)
       union all select t.ref from transfer t join x402_payment p on p.account_id = t.debit
-        where t.kind = 'usage' and t.ref <> p.call_id`,
+        where t.kind = 'usage' and t.ref <> p.call_id
+      union all select t.ref from transfer t where t.debit = 'loss' and t.ref like 'x402:%' and not exists (
+        select 1 from x402_payment p where p.state = 'lost' and t.ref = 'x402:' || p.id and t.credit = p.account_id)`,
   },
   {
     check: 'invoices follow each other without gaps, and carry what is less than a cent',

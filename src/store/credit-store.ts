@@ -1,5 +1,6 @@
 /** Credit lines: granted, shown, paid. An account beside the wallet, whose constraint lets it fall to minus the limit. */
 import { monthOf } from '../core/time.ts'
+import { invoiceRef } from '../ledger/invoice.ts'
 import { creditAccountOf } from '../ledger/words.ts'
 import { type Engine, once, type Row, type Run, statement, type Words } from './engine.ts'
 import type { CreditLine, CreditStore, PayOutcome } from './funding-port.ts'
@@ -97,7 +98,7 @@ const payIn = async (run: Run, words: Words, { id, from, note }: Payment): Promi
     if (wallet === undefined) throw new Error(`there is no wallet ${walletId}`)
     if (freeOf(wallet) < total) return shortOrLeased(run, words, wallet, total)
   }
-  const ref = `invoice:${id}`
+  const ref = invoiceRef(id)
   const debit = from === 'wallet' ? walletId : 'cash'
   await postIn(run, words, {
     kind: 'topup',

@@ -1,6 +1,6 @@
 /**
- * The account that pays for a call: a wallet or a payment, which may fall to nothing, or a credit line, which may fall to
- * minus its limit.
+ * The account that pays for a call: a wallet or a payment, which may fall to nothing, a credit line, which may fall to
+ * minus its limit, or a payment that was only authorised, which may fall to minus that.
  */
 import type { Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
@@ -19,8 +19,9 @@ export const payers = `select a.*, c.lim, c.wallet_id as line_of,
       from account w where w.id = c.wallet_id) as wallet_balance
   from account a left join credit_line c on c.account_id = a.id`
 
-/** How far below nothing the account may go: a wallet not at all. */
-export const creditOf = (account: Row): Nano => maybeNano(account, 'lim') ?? 0n
+/** How far below nothing the account may go: a wallet not at all, a payment as far as it was authorised. */
+export const creditOf = (account: Row): Nano =>
+  isPayment(account) ? -nanoOf(account, 'lowest') : (maybeNano(account, 'lim') ?? 0n)
 
 /** What is free to be leased or posted. */
 export const freeOf = (account: Row): Nano =>

@@ -44,11 +44,12 @@ export const hasChain = anvilPath() !== undefined
 
 type Compiled = Record<string, { evm: { deployedBytecode: { object: string } } }>
 
-const compile = async (): Promise<Compiled> => {
+/** The contracts of a file beside this one, by name. */
+export const compile = async (file: string): Promise<Compiled> => {
   const solc = require('solc')
   const input = {
     language: 'Solidity',
-    sources: { 'token.sol': { content: await Bun.file(join(import.meta.dir, 'token.sol')).text() } },
+    sources: { [file]: { content: await Bun.file(join(import.meta.dir, file)).text() } },
     settings: {
       optimizer: { enabled: true, runs: 200 },
       evmVersion: 'cancun',
@@ -58,7 +59,7 @@ const compile = async (): Promise<Compiled> => {
   const output = JSON.parse(solc.compile(JSON.stringify(input)))
   const error = (output.errors ?? []).find((one: { severity: string }) => one.severity === 'error')
   if (error !== undefined) throw new Error(error.formattedMessage)
-  return output.contracts['token.sol']
+  return output.contracts[file]
 }
 
 export type TestChain = {
@@ -91,13 +92,27 @@ export const keyOf = (account: HDAccount): Hex => toHex(account.getHdKey().priva
 
 let payers = 100
 
-export const startChain = async (): Promise<TestChain> => {
-  const compiled = compile()
-  const node = Bun.spawn([anvilPath() ?? '', '--host', '127.0.0.1', '--port', '0', '--chain-id', '84532'], {
+/** A node on a free port. */
+export const startNode = async (
+  more: readonly string[],
+): Promise<{ url: string; stop: () => Promise<void> }> => {
+  const node = Bun.spawn([anvilPath() ?? '', '--host', '127.0.0.1', '--port', '0', ...more], {
     stdout: 'pipe',
     stderr: 'ignore',
   })
   const url = `http://${await listening(node.stdout)}`
+  return {
+    url,
+    stop: async () => {
+      node.kill()
+      await node.exited
+    },
+  }
+}
+
+export const startChain = async (): Promise<TestChain> => {
+  const compiled = compile('token.sol')
+  const { url, stop } = await startNode(['--chain-id', '84532'])
   const client = clientOf(url)
   const { DollarToken, BatchReader } = await compiled
   await client.setCode({ address: TOKEN, bytecode: `0x${DollarToken?.evm.deployedBytecode.object}` })
@@ -146,10 +161,7 @@ export const startChain = async (): Promise<TestChain> => {
         }),
       )
     },
-    stop: async () => {
-      node.kill()
-      await node.exited
-    },
+    stop,
   }
 }
 

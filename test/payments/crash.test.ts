@@ -11,6 +11,7 @@ import { brokenLaws } from '../store/engines.ts'
 import { accountOf, hasChain, startChain } from './chain.ts'
 import { startFacilitator } from './facilitator.ts'
 import { decoded, payerV2 } from './payers.ts'
+import { installPermit2, newUptoPayer } from './permit2.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-x402-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -20,10 +21,11 @@ const PAY_TO = accountOf(5).address
 const start = (file: string, database: string) =>
   startProgram(folder, { DATABASE_URL: database, TURNPIKE_CONFIG: file })
 
-test.skipIf(!hasChain)(
-  'kill -9 while a paid call runs',
-  async () => {
+test.skipIf(!hasChain).each(['exact', 'both'] as const)(
+  'kill -9 while a paid call runs, payer of %s',
+  async (schemes) => {
     const chain = await startChain()
+    await installPermit2(chain)
     const facilitator = await startFacilitator(chain)
     const asked = Promise.withResolvers<void>()
     let calls = 0
@@ -49,13 +51,14 @@ x402:
   facilitator: ${facilitator.url}
   pay_to: "${PAY_TO}"
   accept: [{ token: base-sepolia, rpc_url: "${chain.url}" }]
+  schemes: [exact, upto]
 `,
     )
-    const database = `sqlite:${join(folder, 'ledger.db')}`
+    const database = `sqlite:${join(folder, `${schemes}.db`)}`
     const first = await start(file, database)
     expect(first.greeting).toContain('x402 payments: USDC on eip155:84532')
-    const payer = await chain.newPayer(1_000_000n)
-    const { pay, sent } = payerV2(payer, (request) => fetch(request))
+    const payer = await newUptoPayer(chain, 1_000_000n)
+    const { pay, sent } = payerV2(payer, (request) => fetch(request), schemes)
     const body = { model: 'mock/small', messages: [{ role: 'user', content: 'hi' }] }
     const ask = (address: string, headers = {}) =>
       new Request(`${address}/v1/chat/completions`, {
@@ -68,8 +71,9 @@ x402:
     first.child.kill('SIGKILL')
     await first.child.exited
     expect(await unanswered).toBe('broken off')
-    const paid = await chain.unitsOf(PAY_TO)
-    expect(paid).toBeGreaterThan(0n)
+    const before = await chain.unitsOf(PAY_TO)
+    if (schemes === 'exact') expect(before).toBeGreaterThan(0n)
+    else expect(before).toBe(0n)
 
     const second = await start(file, database)
     const payment = sent[1]?.headers.get('payment-signature') ?? ''
@@ -77,7 +81,9 @@ x402:
     expect(response.status).toBe(200)
     expect(await response.text()).toContain('hello')
     expect(decoded(response.headers.get('payment-response')).success).toBe(true)
-    expect(await chain.unitsOf(PAY_TO)).toBe(paid)
+    const paid = await chain.unitsOf(PAY_TO)
+    // Ten tokens in and five out, or what was paid for before the crash.
+    expect(paid).toBe(schemes === 'exact' ? before : 60n)
     expect(facilitator.asked.settle).toBe(1)
     second.child.kill('SIGTERM')
     await second.child.exited

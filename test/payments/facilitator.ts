@@ -2,9 +2,11 @@
 import { x402Facilitator } from '@x402/core/facilitator'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import { createWalletClient, http, publicActions } from 'viem'
-import { nonceManager, privateKeyToAccount } from 'viem/accounts'
+import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
+import { createNonceManager, jsonRpc } from 'viem/nonce'
 import { accountOf, keyOf, type TestChain } from './chain.ts'
 
 type Path = 'verify' | 'settle'
@@ -28,6 +30,8 @@ export type TestFacilitator = {
 type Body = { paymentPayload: never; paymentRequirements: never }
 
 export const startFacilitator = async (chain: TestChain, confirmMs = 5_000): Promise<TestFacilitator> => {
+  // Its own: the count is that of one chain, and tests start several under one number.
+  const nonceManager = createNonceManager({ source: jsonRpc() })
   const account = privateKeyToAccount(keyOf(accountOf(0)), { nonceManager })
   const client = createWalletClient({
     account,
@@ -54,6 +58,7 @@ export const startFacilitator = async (chain: TestChain, confirmMs = 5_000): Pro
     signer,
     networks: 'eip155:84532',
   } as never)
+  facilitator.register('eip155:84532', new UptoEvmScheme(signer))
   const waiting: Record<Path, Mishap[]> = { verify: [], settle: [] }
   const asked: Record<Path, number> = { verify: 0, settle: 0 }
   const answer = async (path: Path, body: Body): Promise<Response> => {

@@ -1,5 +1,6 @@
 /** Payers: the official client of version 2, and one of version 1 that knows nothing but the body of the 402. */
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { toHex } from 'viem'
 import type { HDAccount } from 'viem/accounts'
@@ -7,9 +8,10 @@ import type { HDAccount } from 'viem/accounts'
 type Send = (request: Request) => Promise<Response>
 
 /** The official client, on its default settings. `sent` keeps the requests that went out. */
-export const payerV2 = (payer: HDAccount, send: Send) => {
+export const payerV2 = (payer: HDAccount, send: Send, schemes: 'exact' | 'both' = 'exact') => {
   const sent: Request[] = []
   const client = registerExactEvmScheme(new x402Client(), { signer: payer, networks: ['eip155:84532'] })
+  if (schemes === 'both') client.register('eip155:84532', new UptoEvmScheme(payer))
   const spying = (input: string | URL | Request, init?: RequestInit) => {
     const request = input instanceof Request ? new Request(input, init) : new Request(String(input), init)
     sent.push(copyOf(request))

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test'
 import { openEngine, openStore } from '../../src/store/open-store.ts'
-import type { NewPayment } from '../../src/store/payment-port.ts'
+import type { AuthorizedPayment, NewPayment } from '../../src/store/payment-port.ts'
 import type { Store } from '../../src/store/port.ts'
 import { USD } from '../server/harness.ts'
 import { brokenLaws, engines } from '../store/engines.ts'
@@ -46,6 +46,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
   test.each([
     ['a payment that was never taken in', [`update x402_payment set state = 'settled' where id = 'open'`]],
     ['money from the chain without a payment', [transfer('topup', 'x402:nobody', 'x402', 'promo')]],
+    ['a loss on a payment that was not lost', [transfer('adjust', 'x402:a', 'loss', 'promo')]],
     [
       'a call on the payment of another',
       [
@@ -287,4 +288,126 @@ for (const engine of engines)
         expect((await store.spend('key_capped')).spent).toBe(200_000n)
         expect(await store.balance('wal_bearer')).toBe(0n)
       }))
+
+    const UNIT = 1_000n
+    const authorized = (id: string, more: Partial<AuthorizedPayment> = {}): AuthorizedPayment => ({
+      ...payment(id),
+      expiresAt: 4_000_000_000_000,
+      most: 2_000_000n,
+      ...more,
+    })
+    const charge = (store: Store, id: string) => store.chargePayment({ id, unit: UNIT, firstTryMs: 0 })
+    /** Runs the call of an authorised payment. */
+    const call = async (store: Store, it: AuthorizedPayment, amount: bigint) => {
+      const lease = await grant(store, 'one', it.account)
+      if (lease.outcome !== 'granted') throw new Error(lease.outcome)
+      await store.beat('one', undefined)
+      const intent = { callId: it.callId, leaseId: lease.leaseId, hold: 1_000_000n }
+      await flush(store, 'one', { intents: [intent], settles: [settleOf(it, lease.leaseId, amount)] })
+    }
+
+    test('what was authorised is held, charged, and settled for the charge in whole units, once', () =>
+      withStore(async (store) => {
+        const it = authorized('a')
+        const begun = await Promise.all([
+          store.authorizePayment(it),
+          store.authorizePayment({ ...it, callId: 'call-other' }),
+        ])
+        expect(new Set(begun.map((one) => one !== 'too_much' && one.callId)).size).toBe(1)
+        expect(await grant(store, 'one', it.account, 1_000_001n)).toMatchObject({ outcome: 'insufficient' })
+        expect(await charge(store, 'a')).toMatchObject({ begun: false, payment: { state: 'authorized' } })
+        expect(await store.payChange('a', 'revenue')).toEqual({ outcome: 'open' })
+        await call(
+          store,
+          { ...it, callId: begun[0] === 'too_much' ? '' : (begun[0]?.callId ?? '') },
+          300_001n,
+        )
+        expect(await brokenLaws(store)).toEqual([])
+        const charged = await Promise.all([charge(store, 'a'), charge(store, 'a')])
+        expect(charged.filter((one) => one.begun)).toHaveLength(1)
+        expect(charged[0]?.payment).toMatchObject({ state: 'settling', amount: 301_000n })
+        expect(await brokenLaws(store)).toEqual([])
+        await Promise.all(['t', 't'].map((transaction) => store.settlePayment('a', transaction)))
+        expect(await store.payChange('a', 'revenue')).toMatchObject({ outcome: 'paid', amount: 999n })
+        expect(await store.balance('x402')).toBe(-301_000n)
+        expect(await store.balance('revenue')).toBe(301_000n)
+        expect(await store.balance(it.account)).toBe(0n)
+        // Nothing more is drawn on it.
+        expect(await grant(store, 'one', it.account, 1n)).toMatchObject({ outcome: 'insufficient' })
+      }))
+
+    test('a charge whose payment cannot come is the loss of the house, and its payer authorises no more', () =>
+      withStore(async (store) => {
+        const it = authorized('a')
+        await store.authorizePayment(it)
+        await call(store, it, 300_000n)
+        await charge(store, 'a')
+        await store.failPayment('a', 'gone')
+        await store.failPayment('a', 'gone')
+        expect(await store.payment('a')).toMatchObject({ state: 'lost', reason: 'gone' })
+        expect([await store.balance('loss'), await store.balance(it.account)]).toEqual([-300_000n, 0n])
+        expect(await store.authorizePayment(authorized('b'))).toBe('too_much')
+        expect(await store.authorizePayment(authorized('c', { payer: '0xother' }))).toMatchObject({
+          state: 'authorized',
+        })
+        expect(await store.payChange('a', 'revenue')).toEqual({ outcome: 'unknown' })
+      }))
+
+    test('a payer has no more open than it may, however many ask at once', () =>
+      withStore(async (store) => {
+        const asked = await Promise.all(
+          ['a', 'b', 'c', 'd'].map((id) => store.authorizePayment(authorized(id))),
+        )
+        expect(asked.filter((one) => one === 'too_much')).toHaveLength(2)
+      }))
+
+    test('an authorisation that nothing was charged to ends when it has run out, not before', async () => {
+      let now = 1_800_000_000_000
+      await withStore(
+        async (store) => {
+          const it = authorized('a', { expiresAt: now + 600_000 })
+          await store.authorizePayment(it)
+          now += 600_000
+          expect((await store.unsettledPayments(10)).map(({ id }) => id)).toEqual(['a'])
+          expect((await charge(store, 'a')).payment.state).toBe('authorized')
+          now += 60_001
+          expect((await charge(store, 'a')).payment).toMatchObject({
+            state: 'failed',
+            reason: 'payment_expired',
+          })
+          expect(await grant(store, 'one', it.account, 1n)).toMatchObject({ outcome: 'insufficient' })
+          // It may be authorised anew.
+          expect(await store.authorizePayment({ ...it, callId: 'call-2' })).toMatchObject({
+            state: 'authorized',
+            callId: 'call-2',
+          })
+          await call(store, { ...it, callId: 'call-2' }, 0n)
+          expect((await charge(store, 'a')).payment).toMatchObject({
+            state: 'failed',
+            reason: 'nothing_charged',
+          })
+        },
+        () => now,
+      )
+    })
+
+    test('while a call is open its authorisation does not end', async () => {
+      let now = 1_800_000_000_000
+      await withStore(
+        async (store) => {
+          const it = authorized('a', { expiresAt: now + 1_000 })
+          await store.authorizePayment(it)
+          const lease = await grant(store, 'one', it.account)
+          if (lease.outcome !== 'granted') throw new Error(lease.outcome)
+          const intent = { callId: it.callId, leaseId: lease.leaseId, hold: 1_000_000n }
+          await flush(store, 'one', { intents: [intent] })
+          now += 100_000
+          expect((await charge(store, 'a')).payment.state).toBe('authorized')
+          await flush(store, 'one', { settles: [settleOf(it, lease.leaseId, 300_000n)] })
+          expect((await charge(store, 'a')).begun).toBe(true)
+          await store.settlePayment('a', 't')
+        },
+        () => now,
+      )
+    })
   })

@@ -79,13 +79,19 @@ export const signedRequest = async (
   rig: Rig,
   payer: Parameters<typeof payerV2>[0],
   request: Request,
+  send: (request: Request) => Promise<Response> = rig.server.fetch,
+  schemes: 'exact' | 'both' = 'exact',
 ): Promise<Request> => {
   let signed: Request | undefined
-  const { pay } = payerV2(payer, async (sent) => {
-    if (!sent.headers.has('payment-signature')) return rig.server.fetch(sent)
-    signed = sent
-    return new Response('{}')
-  })
+  const { pay } = payerV2(
+    payer,
+    async (sent) => {
+      if (!sent.headers.has('payment-signature')) return send(sent)
+      signed = sent
+      return new Response('{}')
+    },
+    schemes,
+  )
   await pay(request)
   if (signed === undefined) throw new Error('the client signed nothing')
   return signed

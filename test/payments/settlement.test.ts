@@ -8,6 +8,7 @@ import { openStore } from '../../src/store/open-store.ts'
 
 const presented: Presented = {
   version: 2,
+  scheme: 'exact',
   offer: {
     network: 'eip155:1',
     asset: '0xa',
@@ -42,12 +43,12 @@ test.each([
   const store = await openStore({ url: 'sqlite::memory:' })
   const left: Settled[] = [...answers]
   const facilitator: Facilitator = {
-    supported: () => Promise.resolve(new Set()),
+    supported: () => Promise.resolve(new Map()),
     verify: () => Promise.resolve({ outcome: 'valid' }),
     settle: () => Promise.resolve(left.shift() ?? PENDING),
   }
   const chain = { look: () => Promise.resolve({ state: 'unknown' as const }) }
-  const parts = { store, facilitator, chain, log: silentLog, firstTryMs: 0 }
+  const parts = { store, facilitator, chain, log: silentLog, firstTryMs: 0, now: Date.now }
   const asked = {
     presented,
     requirements: {},

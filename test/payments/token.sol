@@ -17,6 +17,7 @@ contract DollarToken {
     bytes32 private constant CANCEL = keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
 
     mapping(address => uint256) public balanceOf;
+    mapping(address => mapping(address => uint256)) public allowance;
     mapping(address => mapping(bytes32 => bool)) public authorizationState;
 
     event Transfer(address indexed from, address indexed to, uint256 value);
@@ -39,6 +40,18 @@ contract DollarToken {
 
     function transfer(address to, uint256 value) external returns (bool) {
         move(msg.sender, to, value);
+        return true;
+    }
+
+    function approve(address spender, uint256 value) external returns (bool) {
+        allowance[msg.sender][spender] = value;
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 value) external returns (bool) {
+        require(allowance[from][msg.sender] >= value, "transfer amount exceeds allowance");
+        allowance[from][msg.sender] -= value;
+        move(from, to, value);
         return true;
     }
 

@@ -1,5 +1,7 @@
 /** x402, end to end and offline: a chain, a token, a facilitator of the official parts, payers of both versions. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { decimalFromNano } from '../../src/core/money.ts'
+import { recompute } from '../../src/receipts/recompute.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import {
   chat,
@@ -11,7 +13,7 @@ import {
   streaming,
   USD,
 } from '../server/harness.ts'
-import { hasChain, startChain, type TestChain } from './chain.ts'
+import { hasChain, startChain, type TestChain, TOKEN } from './chain.ts'
 import { startFacilitator, type TestFacilitator } from './facilitator.ts'
 import { decoded, encoded, payerV2, payV1 } from './payers.ts'
 import { again, optionsFor, type Rig, signedRequest, startRig } from './rig.ts'
@@ -102,7 +104,19 @@ describe.skipIf(!hasChain)('x402', () => {
           const claim = response.headers.get('x-change-claim')
           const receipt = response.headers.get('x-receipt') ?? ''
           const told = JSON.parse(Buffer.from(receipt.split('.')[1] ?? '', 'base64url').toString())
-          expect(told.payment).toMatchObject({ mode: 'x402', transaction: outcome.transaction })
+          expect(told.payment).toEqual({
+            mode: 'x402',
+            scheme: 'exact',
+            network: 'eip155:84532',
+            asset: TOKEN.toLowerCase(),
+            payer: payer.address.toLowerCase(),
+            id: expect.stringContaining(payer.address.toLowerCase()),
+            transaction: outcome.transaction,
+            paid_usd: decimalFromNano(paid * 1_000n),
+          })
+          const verdict = await rig.server.post('/api/receipts/verify', { receipt })
+          expect(await jsonOf(verdict)).toMatchObject({ valid: true, claims: { payment: told.payment } })
+          expect(recompute(told)).toBe(COST)
           const way = path === '/v1/run' ? { receipt } : { claim }
           const wallet = await rig.server.balance()
           const forged = await rig.server.post('/api/wallet/claim', {
@@ -178,6 +192,43 @@ describe.skipIf(!hasChain)('x402', () => {
           limit: 'spend_cap_usd',
         })
         expect(await chain.unitsOf(payer.address)).toBe(1_000_000n)
+      })
+
+      test('a call that names a sub-wallet counts under its budget, and is told before it pays when that has no room', async () => {
+        const { token } = await rig.server.newKey()
+        const authorization = `Bearer ${token}`
+        const make = async (budget: number) =>
+          (await jsonOf(await rig.server.post('/api/wallet/sub-wallets', { budget_usd: budget }, {}, token)))
+            .id
+        const [sub, small] = [await make(1), await make(0.0001)]
+        const named = (name: string, more = {}) =>
+          rig.request('/v1/run', run(), { authorization, 'x-sub-wallet': name, ...more })
+        const payer = await chain.newPayer(1_000_000n)
+        expect((await payerV2(payer, rig.server.fetch).pay(named(sub))).status).toBe(200)
+        const spent = async (id: string) =>
+          (await jsonOf(await rig.server.get(`/api/wallet/sub-wallets/${id}`, token))).spent_usd
+        expect(await spent(sub)).toBe(Number(COST) / 1e9)
+        const left = await chain.unitsOf(payer.address)
+
+        const full = await rig.server.fetch(await signedRequest(rig, payer, named(small)))
+        expect([full.status, (await jsonOf(full)).error.limit]).toEqual([402, 'sub_wallet'])
+        const own = await signedRequest(rig, payer, named(sub))
+        // A key that is bound to another budget does not see it.
+        const bound = await rig.server.newKey({}, { subWallet: small })
+        const foreign = again(own)
+        foreign.headers.set('authorization', `Bearer ${bound.token}`)
+        for (const request of [foreign, named('sub_nobody'), named('sub_nobody', { 'x-payment': 'e30=' })])
+          expect((await rig.server.fetch(request)).status).toBe(404)
+        const other = again(own)
+        other.headers.set('x-sub-wallet', small)
+        expect((await jsonOf(await rig.server.fetch(other))).error).toBe('quote_mismatch')
+        const guest = again(own)
+        guest.headers.delete('authorization')
+        const refused = await rig.server.fetch(guest)
+        expect([refused.status, (await jsonOf(refused)).error.param]).toEqual([400, 'X-Sub-Wallet'])
+        expect(await chain.unitsOf(payer.address)).toBe(left)
+        expect([await spent(sub), await spent(small)]).toEqual([Number(COST) / 1e9, 0])
+        await rig.check()
       })
 
       test('a payment sent again gets the same answer, to the byte, and neither pays nor runs again', async () => {
@@ -268,6 +319,31 @@ describe.skipIf(!hasChain)('x402', () => {
         await outsider.stop()
         expect((await rig.server.fetch(signed)).status).toBe(200)
         await rig.check()
+      })
+
+      test('quotes and payments that buy nothing are counted by address; what was paid is not', async () => {
+        const strict = await startRig(chain, optionsFor(facilitator, chain), { options: { guestRpm: 2 } })
+        const from = (peer: string) => (request: Request) => strict.server.fetchFrom(peer, request)
+        const payer = await chain.newPayer(1_000_000n)
+        const asking = () => strict.request('/v1/run', run())
+        const signed = await signedRequest(strict, payer, asking(), from('192.0.2.8'))
+        const spare = await signedRequest(strict, payer, asking(), from('192.0.2.9'))
+        for (let times = 0; times < 3; times++) {
+          const payers = await signedRequest(strict, payer, asking(), from(`192.0.2.${10 + times}`))
+          expect((await from('192.0.2.8')(payers)).status).toBe(200)
+        }
+        const junk = () => strict.request('/v1/run', run(), { 'payment-signature': 'e30=' })
+        const replay = () => from('192.0.2.8')(again(signed))
+        expect((await replay()).status).toBe(200)
+        expect((await replay()).headers.get('idempotent-replayed')).toBe('true')
+        expect((await from('192.0.2.8')(junk())).status).toBe(400)
+        const refused = await replay()
+        expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([429, 'rate_limit_exceeded'])
+        // Its quotes are counted apart, and others are not counted with it.
+        expect((await from('192.0.2.8')(asking())).status).toBe(402)
+        expect((await from('192.0.2.9')(spare)).status).toBe(200)
+        await strict.check()
+        await strict.server.stop()
       })
 
       test('X-Payment-Protocol: wallet leaves a payment alone', async () => {

@@ -194,6 +194,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     options: {
       creditNano: 10_000_000n,
       planRpm: 100_000,
+      guestRpm: 100_000,
       bodyBytesMax: 1_000_000,
       timeouts: { firstByteMs: 2_000, idleMs: 2_000, totalMs: 10_000 },
       openCallsMax: 2_000,

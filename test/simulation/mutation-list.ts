@@ -214,8 +214,32 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an unknown outcome of a payment is a no',
     file: 'src/payment/x402/settlement.ts',
-    from: "if (answer.outcome === 'refused' && first && !taken) return",
-    to: 'if (first) return',
+    from: "if (answer.outcome === 'unknown') return { outcome: 'unknown' }",
+    to: "if (first) return { outcome: 'refused', reason }",
+  },
+  {
+    name: 'upto: all that was authorised is settled',
+    file: 'src/payment/x402/settlement.ts',
+    from: "scheme === 'upto' ? { ...sent.requirements, amount: units } : sent.requirements",
+    to: 'sent.requirements',
+  },
+  {
+    name: 'upto: a stream ends before it is paid',
+    file: 'src/gateway/answer-stream.ts',
+    from: 'await task.collect?.()',
+    to: 'await Promise.resolve(undefined)',
+  },
+  {
+    name: 'upto: an answer is repeated before it is paid',
+    file: 'src/gateway/once-only.ts',
+    from: '    await it.checkRepeat?.()\n',
+    to: '',
+  },
+  {
+    name: 'upto: a charge nobody pays is forgotten',
+    file: 'src/store/payment-upto.ts',
+    from: '  if (charged > 0n) await postIn(',
+    to: '  if (charged < 0n) await postIn(',
   },
   {
     name: 'a payment pays for two calls',
@@ -231,13 +255,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'change forgets what the call was charged',
-    file: 'src/store/payment-store.ts',
-    from: 'const amount = payment.amount - (charged ?? 0n)',
+    file: 'src/store/payment-change.ts',
+    from: 'const amount = payment.amount - (used ?? 0n)',
     to: 'const amount = payment.amount',
   },
   {
     name: 'change that was given is not noted',
-    file: 'src/store/payment-store.ts',
+    file: 'src/store/payment-change.ts',
     from: "await run('update x402_payment set change_to = $2 where id = $1', [id, to])",
     to: '',
   },

@@ -38,6 +38,8 @@ type Answered = { readonly callId: string; readonly order: number; readonly cost
 type Bought = {
   readonly id: string
   readonly nonce: string
+  readonly scheme: 'exact' | 'upto'
+  /** What was signed for. */
   readonly units: bigint
   readonly bearer: boolean
   readonly answers: Answered[]
@@ -62,7 +64,7 @@ const CHANGE_WALLETS = ['xc', 'xd'] as const
 const PATIENCE_MS = 6_000
 const HOUR_MS = 3_600_000
 /** Reasons for which the same payment is of no use. */
-const HOPELESS = /insufficient_funds|quote_mismatch|already_used|disabled|cap|expired/
+const HOPELESS = /insufficient_funds|quote_mismatch|already_used|disabled|cap|expired|payment_failed/
 
 export const createPayments = (parts: PaymentParts): Payments => {
   const { world, hit, fail, guard } = parts
@@ -86,26 +88,39 @@ export const createPayments = (parts: PaymentParts): Payments => {
     })
   }
 
-  const sign = (quote: Reply, bearer: boolean): { it: Bought; payment: NonNullable<Request['payment']> } => {
+  const permitOf = (accepted: any, from: string, nonce: string, deadline: number) => ({
+    from,
+    permitted: { token: accepted.asset, amount: accepted.amount },
+    spender: `0x${'d'.repeat(40)}`,
+    nonce,
+    deadline: String(deadline),
+    witness: { to: accepted.payTo, facilitator: accepted.extra.facilitatorAddress, validAfter: '0' },
+  })
+
+  const sign = (
+    quote: Reply,
+    bearer: boolean,
+  ): { it: Bought; payment: NonNullable<Request['payment']> } | undefined => {
     const required = JSON.parse(Buffer.from(quote.headers['payment-required'] ?? '', 'base64').toString())
-    const accepted = required.accepts[0]
-    const nonce = `0x${(++serial).toString(16).padStart(64, '0')}`
-    const from = `0x${'f'.repeat(40)}`
+    const version = random() < 0.4 ? 1 : 2
+    const scheme = version === 2 && random() < 0.5 ? 'upto' : 'exact'
+    const accepted = required.accepts.find((one: { scheme: string }) => one.scheme === scheme)
+    if (accepted === undefined) return undefined
+    const number = ++serial
+    const [from, nonce] =
+      scheme === 'upto'
+        ? [`0x${number.toString(16).padStart(40, 'e')}`, String(number)]
+        : [`0x${'f'.repeat(40)}`, `0x${number.toString(16).padStart(64, '0')}`]
     const units = BigInt(accepted.amount)
-    const validBefore = Math.floor((EPOCH + world.now()) / 1000) + 60
+    const validBefore = Math.floor((EPOCH + world.now()) / 1000) + accepted.maxTimeoutSeconds
     chain.authorizations.set(nonce, { units, validBefore, poor: random() < 0.06, state: 'unused' })
+    const signed = { from, to: accepted.payTo, value: accepted.amount, nonce }
     const payload = {
       signature: '0xab',
-      authorization: {
-        from,
-        to: accepted.payTo,
-        value: accepted.amount,
-        validAfter: '0',
-        validBefore: String(validBefore),
-        nonce,
-      },
+      ...(scheme === 'upto'
+        ? { permit2Authorization: permitOf(accepted, from, nonce, validBefore) }
+        : { authorization: { ...signed, validAfter: '0', validBefore: String(validBefore) } }),
     }
-    const version = random() < 0.5 ? 1 : 2
     const value =
       version === 2
         ? { x402Version: 2, accepted, payload }
@@ -113,6 +128,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
     const it: Bought = {
       id: `${accepted.network}:${accepted.asset}:${from}:${nonce}`.toLowerCase(),
       nonce,
+      scheme,
       units,
       bearer,
       answers: [],
@@ -166,7 +182,11 @@ export const createPayments = (parts: PaymentParts): Payments => {
     }
     const quote = await ask(request)
     if (quote?.status !== 402) return hit('x402: no quote')
-    const { it, payment } = sign(quote, bearer)
+    const signed = sign(quote, bearer)
+    // A facilitator that has not answered yet: one scheme is not offered then.
+    if (signed === undefined) return hit('x402: scheme not offered')
+    const { it, payment } = signed
+    hit(`x402: pays by ${it.scheme}`)
     const paid = { ...request, payment }
     if (await insist(it, paid)) {
       hit('x402: answered')
@@ -234,14 +254,29 @@ export const createPayments = (parts: PaymentParts): Payments => {
     hit(told ? 'x402: bill exact' : `x402: bill ${only.note}`)
   }
 
+  /** Nobody has an answer that ended well without having paid for it, but for what the house bears. */
+  const checkAnswered = async ({ id, answers }: Bought): Promise<void> => {
+    const [answer] = answers
+    const payment = await parts.store().payment(id)
+    if (answer === undefined || payment?.state === 'settled') return
+    const posted = await parts.store().transfersOf(answer.callId)
+    if (posted.some(({ kind }) => kind === 'usage'))
+      fail(`answered and charged, and its payment is ${payment?.state}`)
+    hit('x402: answered at the cost of the house')
+  }
+
   /** What a payment brought is its call's charge and its change; the change has one receiver. */
   const checkPayment = async (it: Bought, change: Map<string, Nano>): Promise<void> => {
     const store = parts.store()
     const payment = await store.payment(it.id)
-    const onChain = chain.authorizations.get(it.nonce)?.state
-    if (payment?.state === 'settling') return fail('the outcome of a payment was never found out')
+    const { state: onChain, taken = 0n } = chain.authorizations.get(it.nonce) ?? {}
+    await checkAnswered(it)
+    if (payment?.state === 'settling' || payment?.state === 'authorized')
+      return fail('the outcome of a payment was never found out')
     if ((onChain === 'paid') !== (payment?.state === 'settled'))
       return fail(`on the chain a payment is ${onChain}, in the ledger ${payment?.state}`)
+    if (payment !== undefined && (await store.balance(payment.account)) !== 0n)
+      fail('a payment account is not empty at its end')
     if (payment?.state !== 'settled') return hit(`x402: ended ${payment?.state ?? 'unseen'}`)
     const posted = await store.transfersOf(payment.callId)
     const spent = posted
@@ -250,8 +285,10 @@ export const createPayments = (parts: PaymentParts): Payments => {
     if (spent === 0n) hit('x402: paid back whole')
     const to = payment.changeTo
     if (to === undefined) return fail('change was never given')
-    change.set(to, (change.get(to) ?? 0n) + it.units * UNIT - spent)
-    if ((await store.balance(payment.account)) !== 0n) fail('a payment account is not empty at its end')
+    if (payment.amount !== taken * UNIT) fail(`taken ${taken * UNIT}, in the ledger ${payment.amount}`)
+    if (it.scheme === 'upto' && (taken * UNIT < spent || taken * UNIT >= spent + UNIT))
+      fail(`charged ${spent}, taken ${taken * UNIT}`)
+    change.set(to, (change.get(to) ?? 0n) + taken * UNIT - spent)
     await checkBill(it)
   }
 

@@ -8,9 +8,12 @@ import { EPOCH, type World } from './world.ts'
 
 /** One authorization on the chain. `poor` payers cannot pay it; `cancelled` ones took it back. */
 export type Authorization = {
+  /** What was signed for: all of it is taken, or with `upto` no more than it. */
   readonly units: bigint
   readonly validBefore: number
   readonly poor: boolean
+  /** What was taken. */
+  taken?: bigint
   state: 'unused' | 'paid' | 'cancelled'
 }
 
@@ -25,11 +28,22 @@ export type SimulatedChain = {
 }
 
 const ANSWER_WAIT_MS = 400
+const KINDS = new Map([
+  ['2 exact eip155:84532', undefined],
+  ['2 upto eip155:84532', `0x${'c'.repeat(40)}`],
+])
 const NO_ANSWER = { outcome: 'unknown', reason: 'no_answer' } as const
 
-const nonceOf = (sent: Sent): string => {
-  const { payload } = sent as { payload: { payload: { authorization: { nonce: string } } } }
-  return payload.payload.authorization.nonce
+/** What a facilitator is asked for: a nonce, and how much under it where the payer left that open. */
+const readSent = (sent: Sent): { readonly nonce: string; readonly units: bigint | undefined } => {
+  const { payload, requirements } = sent as {
+    payload: { payload: { authorization?: { nonce: string }; permit2Authorization?: { nonce: string } } }
+    requirements: { amount: string }
+  }
+  const { authorization, permit2Authorization } = payload.payload
+  return permit2Authorization === undefined
+    ? { nonce: authorization?.nonce ?? '', units: undefined }
+    : { nonce: permit2Authorization.nonce, units: BigInt(requirements.amount) }
 }
 
 export const createChain = (world: World, hit: (what: string) => void): SimulatedChain => {
@@ -45,18 +59,20 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
   const seconds = () => Math.floor((EPOCH + world.now()) / 1000)
 
   /** What a transaction does when its block comes. */
-  const land = (nonce: string): boolean => {
+  const land = (nonce: string, units?: bigint): boolean => {
     const it = known(nonce)
-    if (it.state !== 'unused' || it.poor || seconds() >= it.validBefore) return false
+    const amount = units ?? it.units
+    if (it.state !== 'unused' || it.poor || seconds() >= it.validBefore || amount > it.units) return false
     it.state = 'paid'
-    received += it.units
+    it.taken = amount
+    received += amount
     return true
   }
 
-  const settleNow = (nonce: string): Settled => {
+  const settleNow = (nonce: string, units: bigint | undefined): Settled => {
     if (known(nonce).state === 'paid' && world.random() < 0.5)
       return { outcome: 'settled', transaction: `tx ${nonce}` }
-    if (land(nonce)) return { outcome: 'settled', transaction: `tx ${nonce}` }
+    if (land(nonce, units)) return { outcome: 'settled', transaction: `tx ${nonce}` }
     const reason = known(nonce).poor ? 'insufficient_funds' : 'invalid_exact_evm_nonce_already_used'
     return { outcome: 'refused', reason }
   }
@@ -65,16 +81,19 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
     const answer = <T>(value: T, ms: number): Promise<T> =>
       new Promise((resolve) => world.after(ms, () => alive() && resolve(value)))
     const settle = (sent: Sent): Promise<Settled> => {
-      const nonce = nonceOf(sent)
+      const { nonce, units } = readSent(sent)
       if (chance(0.06)) return answer(NO_ANSWER, ANSWER_WAIT_MS)
       // On its way: it lands or not while nobody waits for it.
       if (chance(0.1)) {
-        world.after(world.pick(5, world.random() < 0.5 ? 100 : 2_500), () => chance(0.2) || land(nonce))
+        world.after(
+          world.pick(5, world.random() < 0.5 ? 100 : 2_500),
+          () => chance(0.2) || land(nonce, units),
+        )
         return answer({ outcome: 'unknown', reason: 'settlement_pending' }, world.pick(5, 100))
       }
       return new Promise((resolve) =>
         world.after(world.pick(3, 120), () => {
-          const outcome = settleNow(nonce)
+          const outcome = settleNow(nonce, units)
           hit(`facilitator: ${outcome.outcome}`)
           const lost = chance(0.12)
           if (lost) hit('facilitator: answer lost')
@@ -83,10 +102,10 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
       )
     }
     const facilitator: Facilitator = {
-      supported: () => answer(chance(0.2) ? undefined : new Set(['2 exact eip155:84532']), world.pick(1, 30)),
+      supported: () => answer(chance(0.2) ? undefined : KINDS, world.pick(1, 30)),
       verify: (sent) => {
         if (chance(0.05)) return answer({ outcome: 'unknown' }, ANSWER_WAIT_MS)
-        const used = known(nonceOf(sent)).state !== 'unused'
+        const used = known(readSent(sent).nonce).state !== 'unused'
         return answer(
           used
             ? { outcome: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
@@ -97,8 +116,10 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
       settle,
     }
     const chain: Chain = {
-      look: ({ nonce }) => {
-        const { state } = known(nonce)
+      look: ({ nonce, units }) => {
+        const { state, taken } = known(nonce)
+        if (state === 'paid' && taken !== BigInt(units))
+          throw new Error(`looked for ${units}, taken ${taken}`)
         if (chance(0.15)) return answer({ state: 'unknown' }, world.pick(1, 200))
         if (state === 'paid') return answer({ state, transaction: `tx ${nonce}` }, world.pick(1, 30))
         if (state === 'cancelled') return answer({ state: 'spent' }, world.pick(1, 30))

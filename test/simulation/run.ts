@@ -60,6 +60,9 @@ const mustReach = [
   'x402: change open',
   'x402: paid back whole',
   'x402: ended failed',
+  'x402: pays by upto',
+  'x402: ended lost',
+  'x402: payment_failed',
 ]
 
 const option = (name: string, fallback: number): number => {

@@ -41,6 +41,7 @@ export const x402Options: X402Options = {
   timeoutSeconds: 60,
   settleMs: 400,
   outputTokens: 100,
+  upto: { most: 1_000_000_000n },
 }
 
 const model: Model = {
@@ -212,6 +213,7 @@ export const openShop = (parts: ShopParts): Shop => {
       options: {
         creditNano: 10_000_000n,
         planRpm: 1_000_000,
+        guestRpm: 1_000_000,
         bodyBytesMax: 100_000,
         // Real timers never fire in virtual time; the vendor ends every request itself.
         timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: parts.longestCallMs },
@@ -252,6 +254,7 @@ export const openShop = (parts: ShopParts): Shop => {
           subWallet: undefined,
           paymentProtocol: 'x402',
           payment: {
+            origin: () => 'nobody',
             url: 'http://turnpike.invalid/v1/chat/completions',
             v1: payment?.version === 1 ? payment.header : undefined,
             v2: payment?.version === 2 ? payment.header : undefined,

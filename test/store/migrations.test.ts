@@ -68,6 +68,32 @@ for (const kind of engines) {
       await database.stop()
     })
 
+    test('carry over payments by x402, open or ended', async () => {
+      const database = await kind.fresh()
+      const engine = openEngine(database)
+      await migrate(engine, migrations.slice(0, 7))
+      const insert = (id: string, state: string, sent: string, tx: string) =>
+        rows(
+          engine,
+          `insert into x402_payment (id, call_id, fingerprint, state, account_id, amount, payer, credit_to, tx, sent,
+             created_at, next_try, tries)
+           values ('${id}', 'c-${id}', 'f', '${state}', 'x402:${id}', 7, '0xp', 'wal', ${tx}, ${sent}, 5, 6, 2)`,
+        )
+      await insert('open', 'settling', `'{}'`, 'null')
+      await insert('paid', 'settled', 'null', `'0xt'`)
+      await migrate(engine)
+      await engine.close()
+      if (kind.lasting) {
+        const store = await openStore({ url: database.url })
+        const both = { scheme: 'exact', amount: 7n, payer: '0xp', creditTo: 'wal', createdAt: 5 }
+        expect(await store.payment('open')).toMatchObject({ ...both, state: 'settling', sent: '{}' })
+        expect(await store.payment('paid')).toMatchObject({ ...both, state: 'settled', transaction: '0xt' })
+        expect((await store.unsettledPayments(10)).map(({ id }) => id)).toEqual(['open'])
+        await store.close()
+      }
+      await database.stop()
+    })
+
     test('carry over what payers took back before each refund and dispute had a row', async () => {
       const database = await kind.fresh()
       const engine = openEngine(database)

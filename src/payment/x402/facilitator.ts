@@ -20,13 +20,18 @@ export type Settled =
 export type Facilitator = {
   verify(sent: Sent): Promise<Verified>
   settle(sent: Sent): Promise<Settled>
-  /** `<version> <scheme> <network>` of all it takes; undefined when it does not answer. */
-  supported(): Promise<ReadonlySet<string> | undefined>
+  /** All it takes; undefined when it does not answer. */
+  supported(): Promise<Kinds | undefined>
 }
+
+/** By `<version> <scheme> <network>`: the address it settles from, where payers must name it. */
+export type Kinds = ReadonlyMap<string, string | undefined>
 
 const PENDING = 'settlement_pending'
 /** Reasons are passed on to callers: codes only, since a facilitator's messages hold the texts of its node. */
 const CODE = /^[a-z0-9_]{1,100}$/
+
+const ADDRESS = /^0x[0-9a-f]{40}$/i
 
 const codeOf = (reason: unknown): string =>
   typeof reason === 'string' && CODE.test(reason) ? reason : 'payment_refused'
@@ -71,7 +76,15 @@ const facilitatorOn = (client: HTTPFacilitatorClient): Facilitator => ({
   supported: async () => {
     try {
       const { kinds } = await client.getSupported()
-      return new Set(kinds.map(({ x402Version, scheme, network }) => `${x402Version} ${scheme} ${network}`))
+      return new Map(
+        kinds.map(({ x402Version, scheme, network, extra }) => {
+          const address = extra?.facilitatorAddress
+          return [
+            `${x402Version} ${scheme} ${network}`,
+            typeof address === 'string' && ADDRESS.test(address) ? address : undefined,
+          ]
+        }),
+      )
     } catch {
       return undefined
     }

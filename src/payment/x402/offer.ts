@@ -29,6 +29,8 @@ export type X402Options = {
   readonly settleMs: number
   /** Output tokens that are quoted when the caller gives no bound. */
   readonly outputTokens: number
+  /** The scheme `upto`, where it is on: what a payer may have authorised and not paid yet in all. */
+  readonly upto?: { readonly most: Nano }
   /** The address callers know this server by, when it is not the one requests come in under. */
   readonly publicUrl?: string
 }

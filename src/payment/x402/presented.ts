@@ -3,14 +3,18 @@ import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { invalid, type Refusal } from '../../core/refusal.ts'
 import type { Offer } from './offer.ts'
 
+/** `exact` pays before the call; `upto` authorises before it, and pays what it was charged. */
+export type Scheme = 'exact' | 'upto'
+
 export type Presented = {
   readonly version: 1 | 2
+  readonly scheme: Scheme
   readonly offer: Offer
-  /** `<network>:<asset>:<payer>:<nonce>` in lower case. */
+  /** `<network>:<asset>:<payer>:<nonce>` in lower case; the nonces of the two schemes are written differently. */
   readonly id: string
   readonly payer: string
   readonly nonce: string
-  /** Units of the token. */
+  /** Units of the token; with `upto` the most that may be taken. */
   readonly units: string
   /** Seconds since 1970 after which the chain does not take it. */
   readonly validBefore: number
@@ -26,6 +30,8 @@ const HEADER_MAX = 8 * 1024
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const NONCE = /^0x[0-9a-f]{64}$/i
+/** A number of up to 256 bits, written in one way only. */
+const NUMBER = /^(?:0|[1-9]\d{0,77})$/
 const SIGNATURE = /^0x[0-9a-f]{2,}$/i
 const UNITS = /^[1-9]\d{0,15}$/
 const SECONDS = /^\d{1,15}$/
@@ -42,6 +48,7 @@ const textAt = (value: unknown, name: string, shape: RegExp): string | undefined
 export const readPayment = (
   headers: PaymentHeaders,
   offers: readonly Offer[],
+  schemes: readonly Scheme[],
 ): Presented | Refusal | undefined => {
   const name = headers.v2 === undefined ? 'X-PAYMENT' : 'PAYMENT-SIGNATURE'
   const header = headers.v2 ?? headers.v1 ?? ''
@@ -57,20 +64,17 @@ export const readPayment = (
   if (!isObject(chosen) || typeof chosen.scheme !== 'string' || typeof chosen.network !== 'string')
     return malformed
   const { payload } = value
-  const { authorization } = payload
-  if (chosen.scheme !== 'exact' || (!isObject(authorization) && isObject(payload.permit2Authorization)))
-    return undefined
-  const [payer, to] = [textAt(authorization, 'from', ADDRESS), textAt(authorization, 'to', ADDRESS)]
-  const [units, nonce] = [textAt(authorization, 'value', UNITS), textAt(authorization, 'nonce', NONCE)]
-  const validBefore = textAt(authorization, 'validBefore', SECONDS)
-  if (payer === undefined || to === undefined || units === undefined || nonce === undefined) return malformed
-  if (validBefore === undefined || textAt(authorization, 'validAfter', SECONDS) === undefined)
-    return malformed
-  if (textAt(payload, 'signature', SIGNATURE) === undefined) return malformed
+  const scheme = schemeOf(chosen.scheme, payload, schemes)
+  if (scheme === undefined || (scheme === 'upto' && value.x402Version === 1)) return undefined
+  const signed = scheme === 'exact' ? readAuthorization(payload) : readPermit(payload)
+  if (signed === undefined || textAt(payload, 'signature', SIGNATURE) === undefined) return malformed
+  const { payer, to, nonce, units, validBefore } = signed
   const offer = offers.find((one) => same(to, one.payTo) && isFor(one, value.x402Version === 1, chosen))
-  if (offer === undefined) return undefined
+  if (offer === undefined || (signed.asset !== undefined && !same(signed.asset, offer.asset)))
+    return undefined
   return {
     version: value.x402Version,
+    scheme,
     offer,
     id: `${offer.network}:${offer.asset}:${payer}:${nonce}`.toLowerCase(),
     payer: payer.toLowerCase(),
@@ -80,6 +84,45 @@ export const readPayment = (
     quoteId: value.x402Version === 2 ? textAt(chosen.extra, 'quoteId', /^.{1,80}$/) : undefined,
     payload: value,
   }
+}
+
+/** The scheme, if it is one of those and the payment is signed as it wants. */
+const schemeOf = (name: string, payload: JsonObject, schemes: readonly Scheme[]): Scheme | undefined => {
+  const scheme = schemes.find((one) => one === name)
+  const permit = !isObject(payload.authorization) && isObject(payload.permit2Authorization)
+  return scheme === 'exact' && permit ? undefined : scheme
+}
+
+/** What was signed; Permit2 also signs the token. */
+type Signed = {
+  readonly payer: string
+  readonly to: string
+  readonly units: string
+  readonly nonce: string
+  readonly validBefore: string
+  readonly asset: string | undefined
+}
+
+const readAuthorization = ({ authorization: it }: JsonObject): Signed | undefined => {
+  const [payer, to] = [textAt(it, 'from', ADDRESS), textAt(it, 'to', ADDRESS)]
+  const [units, nonce] = [textAt(it, 'value', UNITS), textAt(it, 'nonce', NONCE)]
+  const [validAfter, validBefore] = [textAt(it, 'validAfter', SECONDS), textAt(it, 'validBefore', SECONDS)]
+  if (payer === undefined || to === undefined || units === undefined || nonce === undefined) return undefined
+  if (validAfter === undefined || validBefore === undefined) return undefined
+  return { payer, to, units, nonce, validBefore, asset: undefined }
+}
+
+const readPermit = ({ permit2Authorization: it }: JsonObject): Signed | undefined => {
+  if (!isObject(it)) return undefined
+  const { permitted, witness } = it
+  const [payer, to] = [textAt(it, 'from', ADDRESS), textAt(witness, 'to', ADDRESS)]
+  const [units, asset] = [textAt(permitted, 'amount', UNITS), textAt(permitted, 'token', ADDRESS)]
+  const [nonce, validBefore] = [textAt(it, 'nonce', NUMBER), textAt(it, 'deadline', SECONDS)]
+  if (payer === undefined || to === undefined || units === undefined || nonce === undefined) return undefined
+  if (asset === undefined || validBefore === undefined) return undefined
+  if (textAt(witness, 'facilitator', ADDRESS) === undefined) return undefined
+  if (textAt(witness, 'validAfter', SECONDS) === undefined) return undefined
+  return { payer, to, units, nonce, validBefore, asset }
 }
 
 const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()

@@ -6,7 +6,10 @@ import { decimalFromNano } from '../../core/money.ts'
 import { nanoOfUnits, type Offer } from './offer.ts'
 import type { Quote } from './quote.ts'
 
-type Quoted = { readonly offer: Offer; readonly quote: Quote }
+/** What else a payer needs to authorise a payment: who may settle it, and how long that may take. */
+export type UptoTerms = { readonly facilitator: string; readonly seconds: number }
+
+type Quoted = { readonly offer: Offer; readonly quote: Quote; readonly upto: UptoTerms | undefined }
 
 export type Resource = { readonly url: string; readonly description: string }
 
@@ -18,7 +21,8 @@ type Required = {
   readonly error: string
   /** The output bound that was quoted in place of the model's own. */
   readonly outputTokens: number | undefined
-  readonly bearer: boolean
+  /** What becomes of what is left over. */
+  readonly change: ChangePolicy
 }
 
 type Message = { readonly headers: Readonly<Record<string, string>>; readonly body: object }
@@ -26,9 +30,12 @@ type Message = { readonly headers: Readonly<Record<string, string>>; readonly bo
 const MIME = 'application/json'
 
 const CHANGE_POLICY = {
+  invoice: "The invoice takes what it comes to; anything beyond is credited to the key's wallet.",
   bearer: "What the call does not use is credited to the key's wallet.",
   none: 'What the call does not use is credited once to the wallet of whoever sends the X-Change-Claim of the answer, or its receipt, to POST /api/wallet/claim.',
 }
+
+export type ChangePolicy = keyof typeof CHANGE_POLICY
 
 const encodeHeader = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64')
 
@@ -48,6 +55,27 @@ export const requirementsV2 = (
   payTo: offer.payTo,
   maxTimeoutSeconds: seconds,
   extra: { ...extraOf(offer), paymentFlow: 'upfront', ...(quoteId === undefined ? {} : { quoteId }) },
+})
+
+/** What version 2 asks for where the call is paid for after it, with what it was charged. */
+export const requirementsUpto = (
+  offer: Offer,
+  units: string,
+  quoteId: string | undefined,
+  { facilitator, seconds }: UptoTerms,
+) => ({
+  scheme: 'upto',
+  network: offer.network,
+  amount: units,
+  asset: offer.asset,
+  payTo: offer.payTo,
+  maxTimeoutSeconds: seconds,
+  extra: {
+    ...extraOf(offer),
+    assetTransferMethod: 'permit2',
+    facilitatorAddress: facilitator,
+    ...(quoteId === undefined ? {} : { quoteId }),
+  },
 })
 
 /** What version 1 asks for. Its strict clients know these members only, and no null. */
@@ -71,9 +99,11 @@ export const paymentRequired = (it: Required): Message => {
     x402Version: 2,
     error,
     resource: { ...resource, mimeType: MIME },
-    accepts: it.quoted.map(({ offer, quote }) =>
+    // Clients take the first they know: the one that pays for no more than was used.
+    accepts: it.quoted.flatMap(({ offer, quote, upto }) => [
+      ...(upto === undefined ? [] : [requirementsUpto(offer, quote.units, quote.id, upto)]),
       requirementsV2(offer, quote.units, quote.id, timeoutSeconds),
-    ),
+    ]),
     extensions: {},
   }
   const v1 = it.quoted
@@ -96,10 +126,10 @@ export const paymentRequired = (it: Required): Message => {
         quote_id: first.quote.id,
         amount_usd: decimalFromNano(nanoOfUnits(first.offer, first.quote.units)),
         currency: first.offer.name,
-        upper_bound: true,
+        upper_bound: it.change !== 'invoice',
         ...(it.outputTokens === undefined ? {} : { max_output_tokens: it.outputTokens }),
         expires_at: new Date(first.quote.expiresAt).toISOString(),
-        change_policy: it.bearer ? CHANGE_POLICY.bearer : CHANGE_POLICY.none,
+        change_policy: CHANGE_POLICY[it.change],
       },
     },
   }
@@ -110,7 +140,7 @@ type Outcome = {
   readonly offer: Offer
   readonly payer: string
 } & (
-  | { readonly success: true; readonly transaction: string }
+  | { readonly success: true; readonly transaction: string; readonly units?: string }
   | { readonly success: false; readonly errorReason: string }
 )
 
@@ -120,7 +150,10 @@ export const outcomeHeaders = (outcome: Outcome): Record<string, string> => {
   const value = encodeHeader({
     success: outcome.success,
     ...(outcome.success
-      ? { transaction: outcome.transaction }
+      ? {
+          transaction: outcome.transaction,
+          ...(outcome.units === undefined ? {} : { amount: outcome.units }),
+        }
       : { errorReason: outcome.errorReason, transaction: '' }),
     network: version === 1 ? (offer.v1Network ?? offer.network) : offer.network,
     payer,

@@ -4,9 +4,11 @@
  */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Log } from '../../core/log.ts'
+import type { Instant } from '../../core/time.ts'
 import type { Payment, PaymentStore } from '../../store/payment-port.ts'
-import type { Chain, ChainState } from './chain.ts'
+import type { Chain } from './chain.ts'
 import type { Facilitator, Settled } from './facilitator.ts'
+import type { ChainState } from './node.ts'
 import { nanoOfUnits, type Offer } from './offer.ts'
 import type { Presented } from './presented.ts'
 
@@ -15,6 +17,7 @@ export type SettlementParts = {
   readonly facilitator: Facilitator
   readonly chain: Chain
   readonly log: Log
+  readonly now: () => Instant
   readonly firstTryMs: number
 }
 
@@ -28,12 +31,14 @@ export type Collected =
   | { readonly outcome: 'unreachable' }
   | { readonly outcome: 'unknown' }
 
-type Collecting = {
+export type Collecting = {
   readonly presented: Presented
   readonly requirements: JsonObject
   readonly callId: string
   readonly fingerprint: string
   readonly account: string
+  /** What is paid for when it is not a call. */
+  readonly invoiceId?: string | undefined
   readonly creditTo: string | undefined
 }
 
@@ -45,6 +50,7 @@ type Sent = {
   readonly asset: string
   readonly payer: string
   readonly nonce: string
+  /** What was signed for. */
   readonly units: string
   readonly validBefore: number
 }
@@ -53,6 +59,9 @@ type Sent = {
 const MAY_BE_PAID = /nonce_already_used$|simulation_failed$/
 /** After a good verification this one says so: the nonce was taken since. */
 const WAS_TAKEN = /nonce_already_used$/
+
+/** A chain's clock may be behind. */
+const CHAIN_LATE_MS = 60_000
 
 /** Takes the payment for one call: once, however often and from however many processes it is asked for. */
 export const collect = async (parts: SettlementParts, it: Collecting): Promise<Collected> => {
@@ -77,6 +86,7 @@ export const collect = async (parts: SettlementParts, it: Collecting): Promise<C
     account: it.account,
     amount: nanoOfUnits(presented.offer, presented.units),
     payer: presented.payer,
+    ...(it.invoiceId === undefined ? {} : { invoiceId: it.invoiceId }),
     ...(it.creditTo === undefined ? {} : { creditTo: it.creditTo }),
     sent: JSON.stringify(sentOf(presented, requirements)),
     firstTryMs: parts.firstTryMs,
@@ -95,12 +105,17 @@ export const resolve = async (
   if (payment.state === 'settled') return { outcome: 'settled', transaction: payment.transaction ?? '' }
   const sent = payment.sent === undefined ? undefined : readSent(payment.sent)
   if (sent === undefined) return { outcome: 'unknown' }
-  const { payload, requirements } = sent
+  const { payload } = sent
+  const units = (payment.amount / offer.nanoPerUnit).toString()
+  const { scheme } = payment
+  // What was authorised is settled for what the call was charged.
+  const requirements = scheme === 'upto' ? { ...sent.requirements, amount: units } : sent.requirements
   let answer = await parts.facilitator.settle({ payload, requirements })
   const pending = answer.outcome === 'unknown' && answer.reason === 'settlement_pending'
   // On its way: asked once more, the facilitator waits for the same transaction, or says no since that was taken.
   if (pending) answer = await parts.facilitator.settle({ payload, requirements })
-  const verdict = await judge(parts.chain, answer, { sent, offer, first: attempt === 'first' && !pending })
+  const first = attempt === 'first' && !pending
+  const verdict = await judge(parts, answer, { sent: { ...sent, units }, scheme, offer, first })
   const line = { payment: payment.id, outcome: verdict.outcome }
   if (verdict.outcome === 'unknown') parts.log.warn('the outcome of a payment is not known', line)
   else parts.log.info('payment', line)
@@ -112,28 +127,40 @@ export const resolve = async (
   return now?.state === 'settled' ? { outcome: 'settled', transaction: now.transaction ?? '' } : verdict
 }
 
-type Case = { readonly sent: Sent; readonly offer: Offer; readonly first: boolean }
+type Case = {
+  readonly sent: Sent
+  readonly scheme: Payment['scheme']
+  readonly offer: Offer
+  readonly first: boolean
+}
 
 const judge = async (
-  chain: Chain,
+  { chain, now }: SettlementParts,
   answer: Settled,
-  { sent, offer, first }: Case,
+  { sent, scheme, offer, first }: Case,
 ): Promise<Exclude<Collected, { outcome: 'used' | 'unreachable' }>> => {
   if (answer.outcome === 'settled') return answer
-  const seen: ChainState = await chain.look({ ...sent, offer })
+  const seen: ChainState = await chain.look({ ...sent, scheme, offer })
   if (seen.state === 'paid') return { outcome: 'settled', transaction: seen.transaction }
   const reason = answer.reason
   if (seen.state === 'spent') return { outcome: 'refused', reason }
+  if (seen.state === 'unused' && seen.blockTime >= sent.validBefore)
+    return { outcome: 'refused', reason: 'payment_expired' }
+  if (answer.outcome === 'unknown') return { outcome: 'unknown' }
+  // A call that was answered by the vendor is not given up while its payer's money may still come.
+  if (scheme === 'upto') {
+    const over = seen.state === 'unknown' && now() >= sent.validBefore * 1000 + CHAIN_LATE_MS
+    return over ? { outcome: 'refused', reason } : { outcome: 'unknown' }
+  }
   // The first clear no is one, unless it says that the nonce was taken and nobody can tell by whom. After an unknown
   // outcome an earlier transaction may still be under way, so a no counts only when the chain will not take the
   // authorization any more.
   const taken = WAS_TAKEN.test(reason) && seen.state === 'unknown'
-  if (answer.outcome === 'refused' && first && !taken) return { outcome: 'refused', reason }
-  const over = seen.state === 'unused' && seen.blockTime >= sent.validBefore
-  return over ? { outcome: 'refused', reason: 'payment_expired' } : { outcome: 'unknown' }
+  return first && !taken ? { outcome: 'refused', reason } : { outcome: 'unknown' }
 }
 
-const sentOf = (presented: Presented, requirements: JsonObject): Sent => ({
+/** What is kept of a payment until its outcome is known. */
+export const sentOf = (presented: Presented, requirements: JsonObject): Sent => ({
   payload: presented.payload,
   requirements,
   network: presented.offer.network,

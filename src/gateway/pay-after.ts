@@ -1,0 +1,73 @@
+/**
+ * Calls that are paid for after they ran (x402, scheme `upto`): authorised before, settled once they are charged, and the
+ * end of the answer is given only then. What was charged and does not come is the house's loss, at most what a payer may
+ * have authorised at once.
+ */
+import { type Refusal, refuse } from '../core/refusal.ts'
+import { unitsFor } from '../payment/x402/offer.ts'
+import type { X402 } from '../payment/x402.ts'
+import type { Gateway } from './gateway.ts'
+import { PaymentDue } from './payment-due.ts'
+import { notTaken, type Taking, type Told, tellPaid, tellUnpaid, unconfirmed } from './take-payment.ts'
+import type { Trace } from './trace.ts'
+
+/** For what the last call of a server that crashed was charged to be found out and settled. */
+const SETTLE_MS = 600_000
+/** The least of it that must be left when a call begins. */
+const SETTLE_LEAST_MS = 60_000
+
+/** How long an authorisation must be good: until the longest call has ended and is settled. */
+export const uptoSecondsOf = ({ options }: Gateway, x402: X402): number =>
+  x402.options.timeoutSeconds + Math.ceil((options.timeouts.totalMs + SETTLE_MS) / 1000)
+
+/** Notes what a payer authorised for a call; nothing has moved then. */
+export const authorizePayment = async (
+  gateway: Gateway,
+  it: Omit<Taking, 'creditTo' | 'invoiceId'>,
+): Promise<void> => {
+  const { x402, presented, requirements, paidFor, fingerprint } = it
+  const neededUntil = gateway.clock.now() + gateway.options.timeouts.totalMs + SETTLE_LEAST_MS
+  if (presented.validBefore * 1000 < neededUntil) throw new PaymentDue('payment_expired')
+  const authorized = await x402.authorize({ presented, requirements, callId: paidFor, fingerprint })
+  if (authorized.outcome === 'too_much') throw new PaymentDue('too_much_authorized')
+  if (authorized.outcome !== 'authorized') throw notTaken(it, authorized)
+}
+
+type Authorized = Told & {
+  readonly x402: X402
+  readonly payment: Told['payment'] & { readonly id: string }
+}
+
+/** Settles an authorised payment for what its call was charged, or gives why the money did not come. */
+export const settleAuthorized = async (it: Authorized): Promise<Refusal | undefined> => {
+  const { offer, id } = it.payment
+  const finished = await it.x402.finish(id, offer).catch(() => ({ outcome: 'unknown' as const }))
+  switch (finished.outcome) {
+    case 'settled':
+      return void tellPaid(it, finished.transaction, unitsFor(offer, finished.amount))
+    case 'refused':
+      tellUnpaid(it, finished.reason)
+      return refuse(
+        'payment_failed',
+        'The call was made, but the payment that was authorised for it did not come; its answer is withheld.',
+        { members: { reason: finished.reason } },
+      )
+    case 'free':
+      return undefined
+    default:
+      return unconfirmed()
+  }
+}
+
+/** An answer is stored with its charge; it is given again only if what was authorised for it has come. */
+export const checkPaidFor = async (gateway: Gateway, x402: X402, trace: Trace): Promise<void> => {
+  const payment = await gateway.store.paymentForCall(trace.callId)
+  if (payment?.scheme !== 'upto') return
+  const offer = x402.offerOf(payment)
+  const { id, payer } = payment
+  const unpaid =
+    offer === undefined
+      ? unconfirmed()
+      : await settleAuthorized({ x402, trace, payment: { version: 2, offer, payer, id } })
+  if (unpaid !== undefined) throw unpaid
+}

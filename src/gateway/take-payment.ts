@@ -1,0 +1,92 @@
+/** Takes a payment by x402 and tells its payer how it went; whoever is told to pay pays again, so a 402 is a sure no. */
+import type { JsonObject } from '../core/json-body.ts'
+import { type Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
+import type { Presented } from '../payment/x402/presented.ts'
+import { outcomeHeaders } from '../payment/x402/required.ts'
+import type { X402 } from '../payment/x402.ts'
+import type { WalletId } from '../tenancy/key.ts'
+import { PaymentDue } from './payment-due.ts'
+import type { Trace } from './trace.ts'
+
+export type Taking = {
+  readonly x402: X402
+  readonly trace: Trace
+  readonly presented: Presented
+  readonly requirements: JsonObject
+  /** What is paid for: its id, and what tells it from any other. */
+  readonly paidFor: string
+  readonly fingerprint: string
+  readonly invoiceId?: string
+  /** The bearer's wallet, which gets what is left over; without one its holder gets a claim. */
+  readonly creditTo: WalletId | undefined
+}
+
+/** Takes the payment, once however often it is sent, and gives the transaction on the chain. */
+export const takePayment = async (it: Taking): Promise<string> => {
+  const { x402, presented, requirements, paidFor, fingerprint, invoiceId, creditTo } = it
+  const collected = await x402.collect({
+    presented,
+    requirements,
+    callId: paidFor,
+    fingerprint,
+    invoiceId,
+    creditTo,
+  })
+  if (collected.outcome === 'settled') {
+    tellPaid({ trace: it.trace, payment: presented }, collected.transaction)
+    return collected.transaction
+  }
+  throw notTaken(it, collected)
+}
+
+type NotTaken =
+  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'used' | 'unreachable' | 'unknown' }
+
+/** What a payment that was not taken leads to. */
+export const notTaken = (
+  { trace, presented }: Pick<Taking, 'trace' | 'presented'>,
+  collected: NotTaken,
+): PaymentDue | Refusal => {
+  switch (collected.outcome) {
+    case 'refused':
+      tellUnpaid({ trace, payment: presented }, collected.reason)
+      return new PaymentDue(collected.reason)
+    case 'used':
+      return new PaymentDue('payment_already_used')
+    case 'unreachable':
+      return unavailable('The facilitator of x402 payments cannot be asked now.')
+    default:
+      return unconfirmed()
+  }
+}
+
+/** The 503 of a payment whose outcome is not known. */
+export const unconfirmed = (): Refusal =>
+  refuse(
+    'payment_unconfirmed',
+    'It is not known yet whether the payment went through. Send the same payment again in 5 s; do not sign a new one.',
+    retryIn(5),
+  )
+
+export type Told = {
+  readonly trace: Trace
+  readonly payment: Pick<Presented, 'version' | 'offer' | 'payer'>
+}
+
+/** Puts the headers of a settled payment on the answer; `units` where they are not what was signed. */
+export const tellPaid = ({ trace, payment }: Told, transaction: string, units?: string): void => {
+  const { version, offer, payer } = payment
+  const told = { version, offer, payer, success: true, transaction } as const
+  Object.assign(trace.headers, {
+    ...outcomeHeaders(units === undefined ? told : { ...told, units }),
+    'cache-control': 'private, no-store',
+    'access-control-expose-headers': 'PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Change-Claim',
+  })
+}
+
+/** Tells of a payment that did not come. */
+export const tellUnpaid = ({ trace, payment }: Told, errorReason: string): void => {
+  const { version, offer, payer } = payment
+  Object.assign(trace.headers, outcomeHeaders({ version, offer, payer, success: false, errorReason }))
+}
