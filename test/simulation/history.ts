@@ -137,6 +137,7 @@ const createScene = (
   const repeats = createRepeats({
     world,
     counter: () => (closed ? undefined : processes[pick(0, 2)]?.counter),
+    cutOff: (ms) => cutOff(pick(0, 2), ms),
     detail,
     keyId: 'k0',
     hash: 'h0',
@@ -146,7 +147,7 @@ const createScene = (
   })
 
   const startProcess = (slot: number) => {
-    const link = { partitioned: false, alive: () => !process.dead }
+    const link = { partitioned: false, slow: false, alive: () => !process.dead }
     const process: Process = {
       dead: false,
       link,
@@ -235,7 +236,7 @@ const createScene = (
 
   const repeaters = () => {
     if (!loading) return
-    guard(repeats.insist())
+    guard(random() < 0.04 ? repeats.duel() : repeats.insist())
     after(pick(20, 1_200), repeaters)
   }
 
@@ -409,6 +410,27 @@ const createScene = (
     })
   }
 
+  /** Puts a process out of touch in a moment, for so long, and tells it with another one. */
+  const cutOff = (slot: number, ms: number): readonly [Counter, Counter] | undefined => {
+    const [one, other] = [processes[slot], processes[(slot + 1) % 3]]
+    if (closed || one === undefined || other === undefined) return undefined
+    const touch = (partitioned: boolean) => () => {
+      one.link.partitioned = partitioned
+    }
+    after(60, touch(true))
+    after(60 + ms, touch(false))
+    return [one.counter, other.counter]
+  }
+
+  /** Calls that come at once, to a process whose answers take long for a while. */
+  const rush = (process: Process): void => {
+    process.link.slow = true
+    for (let calls = 0; calls < 6; calls++) guard(call(process, pick(0, KEYS - 1)))
+    after(1_200, () => {
+      process.link.slow = false
+    })
+  }
+
   /** A new cap, which also lifts a block; never while a revocation of that key is being watched. */
   const changeCap = async (process: Process): Promise<void> => {
     if (revokedAt.has('k1')) return
@@ -431,6 +453,10 @@ const createScene = (
         ? store.changeWalletRules(WALLET, { dailyLimit: amount })
         : store.changeSubWallet(owner, limit, { budget: amount })
     closedAt.set(limit, Number.POSITIVE_INFINITY)
+    const late = processes[pick(0, 2)]
+    if (late !== undefined) rush(late)
+    // What they ask for is granted before the change, and known to them after it.
+    await new Promise<void>((resolve) => after(10, resolve))
     const changed = await set(1n)
     const acknowledged = await process.book.untilKnown(changed?.at ?? 0).then(
       () => true,
@@ -439,6 +465,7 @@ const createScene = (
     if (acknowledged) {
       closedAt.set(limit, world.now())
       hit('closed limit acknowledged')
+      if (late !== undefined) rush(late)
     }
     after(pick(200, 2_000), () => {
       closedAt.delete(limit)

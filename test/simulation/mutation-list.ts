@@ -271,16 +271,4 @@ export const mutations: readonly Mutation[] = [
     from: 'op.safe || !result.answeredElsewhere.has(callId)',
     to: 'op.safe || callId !== undefined',
   },
-  {
-    name: 'a repeat takes a call over from the living',
-    file: 'src/store/flush-at-once.ts',
-    from: 'where inflight.lease_id <> excluded.lease_id\n      and ${',
-    to: 'where inflight.lease_id <> excluded.lease_id\n      or ${',
-  },
-  {
-    name: 'a repeat is opened on the intent of another attempt',
-    file: 'src/store/flush-at-once.ts',
-    from: "on f.call_id = e.value->>'c' and f.lease_id = e.value->>'l'",
-    to: "on f.call_id = e.value->>'c'",
-  },
 ]

@@ -4,7 +4,12 @@ import { Violation } from '../../src/store/engine.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { World } from './world.ts'
 
-export type Link = { partitioned: boolean; readonly alive: () => boolean }
+export type Link = {
+  partitioned: boolean
+  /** All answers take long. */
+  slow: boolean
+  readonly alive: () => boolean
+}
 
 export type Outage = { down: boolean }
 
@@ -39,7 +44,7 @@ export const overNetwork = (store: Store, world: World, way: Way): Store => {
       world.after(world.pick(1, 8), () => {
         if (outage.down) return lost()
         const loseAnswer = world.random() < LOST_ANSWER
-        const back = world.random() < SLOW_ANSWER ? world.pick(50, 600) : world.pick(1, 8)
+        const back = link.slow || world.random() < SLOW_ANSWER ? world.pick(50, 600) : world.pick(1, 8)
         method(...args).then(
           (answer) => {
             arrived()

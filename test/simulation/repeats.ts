@@ -25,6 +25,8 @@ type Told = { readonly callId: string; readonly cost: bigint; readonly sure: boo
 type RepeatParts = {
   readonly world: World
   readonly counter: () => Counter | undefined
+  /** Two processes, the first of which is out of touch from now on, for so long. */
+  readonly cutOff: (ms: number) => readonly [Counter, Counter] | undefined
   readonly detail: UsageDetail
   readonly keyId: string
   readonly hash: string
@@ -33,7 +35,12 @@ type RepeatParts = {
   readonly fail: (law: string) => void
 }
 
+/** One request: its key, and how long the vendor takes for it. */
+type Repeat = { readonly ref: IdempotencyRef; readonly lastsMs?: number }
+
 const PATIENCE_MS = 4_500
+/** After so long without a beat another process may take over; see src/store/silence.ts. */
+const SILENT_MS = 3_000
 const TRIES = 6
 const POLLS = 12
 
@@ -44,7 +51,7 @@ export const createRepeats = (parts: RepeatParts) => {
   let serial = 0
 
   /** The call itself, under its id; undefined when it came to nothing. */
-  const run = async ({ book, clock }: Counter, callId: string, ref: IdempotencyRef) => {
+  const run = async ({ book, clock }: Counter, callId: string, { ref, lastsMs }: Repeat) => {
     const key = await book.caller(parts.hash)
     if (key === undefined || key instanceof Refusal) return undefined
     const amount = BigInt(pick(200, 3_000)) * 1_000n
@@ -52,7 +59,7 @@ export const createRepeats = (parts: RepeatParts) => {
     if (hold instanceof Refusal || 'outcome' in hold) return undefined
     const streams = random() < 0.6
     if (streams && !(await hold.opened)) return undefined
-    await clock.sleep(pick(1, random() < 0.1 ? parts.longestCallMs - 500 : 300))
+    await clock.sleep(lastsMs ?? pick(1, random() < 0.1 ? parts.longestCallMs - 500 : 300))
     if (streams && random() < 0.3) await hold.extend(amount * 2n, amount / 4n)
     if (streams && random() < 0.5) hold.checkpoint(amount / 4n)
     if (random() < 0.2) return void (await Promise.race([hold.void(), clock.sleep(2_000)]))
@@ -67,18 +74,20 @@ export const createRepeats = (parts: RepeatParts) => {
     return { callId: hold.callId, cost, sure: settled.remaining !== undefined }
   }
 
-  const attempt = async (counter: Counter, ref: IdempotencyRef): Promise<Told | undefined> => {
+  const attempt = async (counter: Counter, repeat: Repeat): Promise<Told | undefined> => {
+    const { ref } = repeat
     const { running } = counter
     if (running.has(ref.key)) return undefined
     running.add(ref.key)
     try {
-      return await claim(counter, ref)
+      return await claim(counter, repeat)
     } finally {
       running.delete(ref.key)
     }
   }
 
-  const claim = async (counter: Counter, ref: IdempotencyRef): Promise<Told | undefined> => {
+  const claim = async (counter: Counter, repeat: Repeat): Promise<Told | undefined> => {
+    const { ref } = repeat
     const { store, clock, instance } = counter
     const entry = { ref, fingerprint: 'f', callId: `i${serial++}`, instance, lockMs: parts.longestCallMs }
     for (let polls = 0; polls < POLLS; polls++) {
@@ -90,7 +99,7 @@ export const createRepeats = (parts: RepeatParts) => {
       }
       if (state.state === 'first') {
         if (state.callId !== entry.callId) hit('repeat: taken over')
-        const answered = await run(counter, state.callId, ref).catch(() => undefined)
+        const answered = await run(counter, state.callId, repeat).catch(() => undefined)
         if (answered === undefined) await store.release(ref, instance).catch(() => undefined)
         return answered
       }
@@ -105,20 +114,36 @@ export const createRepeats = (parts: RepeatParts) => {
     const answers: Told[] = []
     told.push(answers)
     for (let tries = 0; tries < TRIES; tries++) {
-      const copies = random() < 0.2 ? [send(ref), send(ref)] : [send(ref)]
+      const copies = random() < 0.2 ? [send({ ref }), send({ ref })] : [send({ ref })]
       const got = (await Promise.all(copies)).filter((one) => one !== undefined)
       answers.push(...got)
       if (got.length > 0 && random() < 0.7) return hit('repeat: answered')
     }
   }
 
+  /**
+   * A long call on a process that is out of touch until another has taken the call over; then both come to their end.
+   */
+  const duel = async (): Promise<void> => {
+    const awayMs = SILENT_MS + pick(50, 500)
+    const pair = parts.cutOff(awayMs)
+    if (pair === undefined) return
+    const ref = { keyId: parts.keyId, endpoint: 'chat', key: `${serial++}` }
+    const answers: Told[] = []
+    told.push(answers)
+    const [first, second] = pair
+    const one = send({ ref, lastsMs: pick(2_000, parts.longestCallMs - 50) }, first)
+    await new Promise<void>((resolve) => after(awayMs - pick(10, 200), resolve))
+    const other = send({ ref, lastsMs: pick(100, 1_500) }, second)
+    answers.push(...(await Promise.all([one, other])).filter((answer) => answer !== undefined))
+  }
+
   /** What the caller hears: nothing of a process that died, and nothing after its patience. */
-  const send = (ref: IdempotencyRef): Promise<Told | undefined> =>
+  const send = (repeat: Repeat, counter = parts.counter()): Promise<Told | undefined> =>
     new Promise((resolve) => {
-      const counter = parts.counter()
       after(PATIENCE_MS, () => resolve(undefined))
       if (counter === undefined) return resolve(undefined)
-      attempt(counter, ref).then(
+      attempt(counter, repeat).then(
         (answer) => counter.alive() && resolve(answer),
         () => resolve(undefined),
       )
@@ -139,5 +164,5 @@ export const createRepeats = (parts: RepeatParts) => {
     }
   }
 
-  return { insist, check }
+  return { insist, duel, check }
 }
