@@ -63,7 +63,8 @@ const ratio = (samples: Map<string, Sample[]>, a: string, b: string): number => 
 
 try {
   const upstream = kept(await startUpstream())
-  const base = 20_000 + Math.floor(Math.random() * 20_000)
+  // Below the ports that a system gives to outgoing connections.
+  const base = 20_000 + Math.floor(Math.random() * 10_000)
   const bare = kept(await startBare(upstream))
   const sqlite = kept(await startTurnpike(upstream, { engine: 'sqlite', port: base }))
   const portkey = kept(await startPortkey(upstream, base + 1))

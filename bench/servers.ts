@@ -154,7 +154,10 @@ export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Ser
   const child = spawn([join(root, 'bin/turnpike'), 'serve', '--workers', String(workers)], env)
   void new Response(child.stdout).text()
   const url = `http://127.0.0.1:${port}`
-  await untilUp(`${url}/api/status`)
+  await untilUp(`${url}/api/status`).catch(async (error: unknown) => {
+    await stopped(child)
+    throw error
+  })
   await command(env, 'wallet', 'fund', '--usd', '1000000')
   const { key } = await command(
     env,

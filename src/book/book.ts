@@ -30,7 +30,8 @@ type BookParts = {
   readonly longestCallMs?: number
 }
 
-const QUEUE_MAX = 2_000
+/** A bound on memory, above what all open calls of a process queue at once; that the ledger is slow shows in the age. */
+const QUEUE_MAX = 20_000
 const QUEUE_AGE_MAX_MS = 1_000
 const REAP_MS = 1_000
 const EXPIRE_MS = 250

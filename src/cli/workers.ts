@@ -8,10 +8,16 @@ const HEALTHY_MS = 30_000
 /** Runs `count` workers of this program until a signal has ended them all. */
 export const runWorkers = async (count: number): Promise<void> => {
   let stopping = false
+  let proven = false
   const running = new Set<Subprocess>()
   const pass = (signal: 'SIGTERM' | 'SIGINT') => {
     stopping = true
     for (const worker of running) worker.kill(signal)
+  }
+  /** What ends the first start by itself, a port that is taken for example, would end every other. */
+  const giveUp = (code: number) => {
+    process.exitCode = code
+    pass('SIGTERM')
   }
   process.on('SIGTERM', () => pass('SIGTERM'))
   process.on('SIGINT', () => pass('SIGINT'))
@@ -27,11 +33,11 @@ export const runWorkers = async (count: number): Promise<void> => {
       const code = await worker.exited
       running.delete(worker)
       if (stopping) return
+      const healthy = performance.now() - startedMs > HEALTHY_MS
+      proven ||= healthy
+      if (!proven && code !== 0 && worker.signalCode === null) return giveUp(code)
       process.stderr.write(`worker ${index + 1} ended with code ${code}; another is started\n`)
-      pauseMs =
-        performance.now() - startedMs > HEALTHY_MS
-          ? RESTART_FIRST_MS
-          : Math.min(pauseMs * 2, RESTART_LONGEST_MS)
+      pauseMs = healthy ? RESTART_FIRST_MS : Math.min(pauseMs * 2, RESTART_LONGEST_MS)
       await Bun.sleep(pauseMs)
     }
   }

@@ -125,3 +125,14 @@ test('several processes on SQLite are refused in one line', async () => {
     'turnpike: WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite\n',
   ])
 })
+
+test('several processes whose port is taken end with one line each and a code, and are not started for ever', async () => {
+  const taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+  const port = String(taken.port)
+  const set = { ...settings(database.url), PORT: port }
+  const { code, errors } = await runProgram(folder, set, 'serve', '--workers', '2')
+  await taken.stop()
+  expect(code).toBe(1)
+  expect(errors).toContain(`port ${port} in use`)
+  expect(errors).not.toContain('another is started')
+}, 30_000)
