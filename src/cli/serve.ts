@@ -10,6 +10,7 @@ import { listen } from '../http/listen.ts'
 import { keepMonthsClosed } from '../payment/close-months.ts'
 import { keepToppingUp } from '../payment/top-ups.ts'
 import { systemWebhooks } from '../transport/webhook.ts'
+import { keepCollecting } from './collect.ts'
 import type { Config } from './config.ts'
 import { firstStart } from './first-start.ts'
 import { greeting } from './greeting.ts'
@@ -86,7 +87,7 @@ const openSold = async (config: Config, log: Log): Promise<Sold> => {
   return sold
 }
 
-/** What a server does beside its calls: invoices, alerts, top-ups. Tells how to stop it. */
+/** What a server does beside its calls: memory, invoices, alerts, top-ups. Tells how to stop it. */
 const startChores = ({
   store,
   log,
@@ -95,6 +96,7 @@ const startChores = ({
 }: Pick<Parts, 'store' | 'hash' | 'log' | 'stripe'>): (() => void) => {
   const [clock, random] = [systemClock, Math.random]
   const chores = [
+    keepCollecting(),
     keepMonthsClosed({ store, clock, log }),
     keepAlerting({ store, clock, log, hash, webhooks: systemWebhooks }, random),
     ...(stripe === undefined

@@ -97,7 +97,16 @@ export const startGateways = async (
   }
   for (let index = 0; index < ports.length; index++) start(index)
   const addresses = ports.map((port) => `http://127.0.0.1:${port}`)
-  await Promise.all(addresses.map((address) => untilUp(address)))
+  const stop = async (): Promise<void> => {
+    stopping = true
+    for (const child of running) child?.kill('SIGTERM')
+    await Promise.race([Promise.all(running.map((child) => child?.exited)), Bun.sleep(20_000)])
+    for (const child of running) child?.kill('SIGKILL')
+  }
+  await Promise.all(addresses.map((address) => untilUp(address))).catch(async (error: unknown) => {
+    await stop()
+    throw error
+  })
   return {
     addresses,
     kill: (index) => {
@@ -106,12 +115,7 @@ export const startGateways = async (
     },
     kills: () => kills,
     memory: () => running.map((child) => (child === undefined ? 0 : residentMb(child.pid))),
-    stop: async () => {
-      stopping = true
-      for (const child of running) child?.kill('SIGTERM')
-      await Promise.race([Promise.all(running.map((child) => child?.exited)), Bun.sleep(20_000)])
-      for (const child of running) child?.kill('SIGKILL')
-    },
+    stop,
   }
 }
 

@@ -69,7 +69,8 @@ const main = async (): Promise<number> => {
     const direct = environmentFor(postgres.url, upstreamProxy.port, facilitator.section)
     const proxied = environmentFor(database.href, upstreamProxy.port, facilitator.section)
     undo.push(direct.remove, proxied.remove)
-    const base = pick(20_000, 40_000)
+    // Below the ports that a system gives to outgoing connections.
+    const base = pick(20_000, 30_000)
     const gateways = await startGateways(product, proxied.environment, [base, base + 1, base + 2])
     undo.push(gateways.stop)
     const money = await setUpKeys(product, direct.environment, gateways.addresses[0]!)
