@@ -5,7 +5,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { brokenLaws } from './engines.ts'
-import { batchOf, CENT, detailFor } from './world.ts'
+import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
 
 const ROWS = 200_000
 
@@ -16,17 +16,7 @@ beforeAll(async () => {
   database = await postgresForTests()
   store = await openStore({ url: database.url })
   sql = new SQL({ url: database.url, max: 2 })
-  await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-  await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 100n * CENT })
-  await store.createKey({
-    id: 'k',
-    hash: 'h',
-    orgId: 'o',
-    walletId: 'w',
-    label: 'k',
-    prefix: 'k',
-    limits: {},
-  })
+  await createOneKey(store)
   await sql.unsafe(`insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, at)
     select 'usage', 'old' || n, 'elsewhere', 'revenue', 1, 'key' || (n % 5000), '2026-01', '2026-01-01', n
     from generate_series(1, ${ROWS}) n`)

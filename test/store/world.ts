@@ -40,6 +40,21 @@ export const detailFor = (keyId: string, change: Partial<UsageDetail> = {}): Usa
   ...change,
 })
 
+/** A wallet `w` with a dollar and a key `k` on it, for tests that need no other. */
+export const createOneKey = async (store: Store): Promise<void> => {
+  await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 100n * CENT })
+  await store.createKey({
+    id: 'k',
+    hash: 'h',
+    orgId: 'o',
+    walletId: 'w',
+    label: 'k',
+    prefix: 'k',
+    limits: {},
+  })
+}
+
 export const batchOf = (instance: string, part: Partial<FlushBatch>): FlushBatch => ({
   instance,
   intents: [],
