@@ -35,11 +35,11 @@ const names = {
 export const ceilingExceeded = (
   required: Nano,
   { amount, name }: CallLimit,
-  credits: (amount: Nano) => number,
+  credits: { readonly required_credits: number; readonly available_credits: number },
 ): Refusal =>
   refuse(
     'max_cost_exceeded',
     `The call may cost up to ${decimalFromNano(required)} USD, more than ${names[name]} allows (${decimalFromNano(amount)}). ` +
       'Lower max_tokens or raise the ceiling.',
-    { members: { required_credits: credits(required), available_credits: credits(amount), limit: name } },
+    { members: { ...credits, limit: name } },
   )

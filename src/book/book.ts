@@ -9,10 +9,12 @@ import { createHeartbeat, type Nudge, untilKnown } from './heartbeat.ts'
 import type { Journal } from './journal.ts'
 import { createKnownKeys } from './known-keys.ts'
 import { createKnownRules } from './known-rules.ts'
+import { endHold, type Lease } from './lease.ts'
 import { createNews } from './news.ts'
 import { OpenHold } from './open-hold.ts'
-import { createPurses, roomOf } from './purse.ts'
+import { createPurses } from './purse.ts'
 import { createRates } from './rates.ts'
+import { pathOf } from './room.ts'
 import type { Book, BookHealth, HoldAsk, HoldRefused } from './words.ts'
 import { createWriter } from './writer.ts'
 
@@ -38,6 +40,8 @@ const EXPIRE_MS = 250
 const REAP_GRACE_MS = 1_000
 const LONGEST_CALL_MS = 15 * 60_000
 const STALE_WAITS = 3
+/** How often a hold that grows follows its path to another lease. */
+const MOVES = 3
 
 export const createBook = (parts: BookParts): Book => {
   const { store, clock, instance, log, nudge, journal } = parts
@@ -47,9 +51,11 @@ export const createBook = (parts: BookParts): Book => {
   let draining = false
   let nothingOpen: (() => void) | undefined
 
-  const mayAdmit = (): Refusal | undefined => {
-    if (draining) return unavailable('The server is shutting down.')
+  /** Shutting down and overload are for new calls; those that were admitted go on. */
+  const mayAdmit = (goesOn = false): Refusal | undefined => {
+    if (draining && !goesOn) return unavailable('The server is shutting down.')
     if (!heartbeat.fresh()) return unavailable('The server has lost touch with the ledger.')
+    if (goesOn) return undefined
     if (writer.queued() > QUEUE_MAX || writer.oldestMs() > QUEUE_AGE_MAX_MS)
       return unavailable('The ledger is overloaded.')
     return undefined
@@ -63,6 +69,7 @@ export const createBook = (parts: BookParts): Book => {
     void learn({ keys: beat.changed, rules: beat.rules, subWallets: beat.subWallets })
     purses.answerRecall(beat.recalled)
     purses.giveBackIdle()
+    void purses.renew()
     rates.returnIdle()
   }
 
@@ -74,8 +81,7 @@ export const createBook = (parts: BookParts): Book => {
 
   /** Knowledge that is merely late is fetched; a ledger that does not answer leaves the refusal. */
   const untilFresh = async (): Promise<void> => {
-    for (let waits = 0; !heartbeat.fresh() && !draining && waits < STALE_WAITS; waits++)
-      await heartbeat.beatNow()
+    for (let waits = 0; !heartbeat.fresh() && waits < STALE_WAITS; waits++) await heartbeat.beatNow()
   }
 
   const reapForEver = async (): Promise<void> => {
@@ -106,31 +112,36 @@ export const createBook = (parts: BookParts): Book => {
     }
   }
 
+  /** Takes room for a call to hold `to` in all: more of its own lease or, where that is over, all of it on another. */
+  const more = async (hold: OpenHold, to: Nano, waits: boolean): Promise<Lease | undefined> => {
+    const path = pathOf(hold.key, hold.sub, hold.account)
+    for (let tries = 0; tries < MOVES; tries++) {
+      if (!heartbeat.fresh()) await untilFresh()
+      const moves = purses.leaseOf(path) !== hold.lease
+      const amount = moves ? to : to - hold.amount()
+      const taken = await purses.take({ ...path, amount, useful: 0n, goesOn: true, waits })
+      if (taken instanceof Refusal || 'outcome' in taken) return undefined
+      if ((taken !== hold.lease) === moves) return taken
+      // Its lease was replaced while it asked.
+      endHold(taken, amount, 0n)
+    }
+    return undefined
+  }
+
   const holdParts = {
     writer,
     log,
-    more: async (hold: OpenHold, extra: Nano): Promise<boolean> => {
-      const taken = await purses.take({
-        ...roomOf(hold.key, hold.sub),
-        account: hold.account,
-        amount: extra,
-        useful: 0n,
-      })
-      if (taken instanceof Refusal || 'outcome' in taken) return false
-      if (taken === hold.lease) return true
-      // The key's lease was replaced since: room on another lease cannot cover this call.
-      taken.held -= extra
-      return false
-    },
+    more,
     ended: (hold: OpenHold): void => {
       open.delete(hold)
+      purses.freed()
       if (open.size === 0) nothingOpen?.()
     },
   }
 
   const holdNow = async (ask: HoldAsk): Promise<OpenHold | HoldRefused | Refusal> => {
-    const { callId, key, sub, account, amount, useful } = ask
-    const taken = await purses.take({ ...roomOf(key, sub), account, amount, useful })
+    const { callId, key, sub, account, amount, useful, waits = false, signal } = ask
+    const taken = await purses.take({ ...pathOf(key, sub, account), amount, useful, waits, signal })
     if (taken instanceof Refusal || 'outcome' in taken) return taken
     const hold = new OpenHold(holdParts, { callId, key, sub, account, lease: taken, amount })
     open.add(hold)

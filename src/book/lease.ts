@@ -43,7 +43,12 @@ export const covers = (lease: Lease, amount: Nano, nowMs: number): boolean =>
 export const applyGrant = (lease: Lease, granted: Granted, askedMs: number): void => {
   lease.room += granted.grown
   lease.tight = granted.tight
-  lease.deadlineMs = askedMs + granted.lifeMs * (1 - DRIFT_MARGIN) - FIXED_MARGIN_MS
+  liveOn(lease, granted.lifeMs, askedMs)
+}
+
+/** The lease lives on for so long from the moment the ledger was asked. */
+export const liveOn = (lease: Lease, lifeMs: number, askedMs: number): void => {
+  lease.deadlineMs = askedMs + lifeMs * (1 - DRIFT_MARGIN) - FIXED_MARGIN_MS
 }
 
 export const holdOn = (lease: Lease, amount: Nano, nowMs: number): void => {

@@ -11,8 +11,8 @@ import type { Writer } from './writer.ts'
 type HoldParts = {
   readonly writer: Writer
   readonly log: Log
-  /** Takes further room for this call, on the lease it has. */
-  readonly more: (hold: OpenHold, extra: Nano) => Promise<boolean>
+  /** Takes room for this call to hold `to`: on the lease it has, or for all of it on another. */
+  readonly more: (hold: OpenHold, to: Nano, waits: boolean) => Promise<Lease | undefined>
   readonly ended: (hold: OpenHold) => void
 }
 
@@ -32,11 +32,12 @@ export class OpenHold implements Hold {
   readonly sub: string | undefined
   /** What pays when it is not the key's wallet. */
   readonly account: AccountId | undefined
-  readonly lease: Lease
   readonly opened: Promise<boolean>
   readonly #parts: HoldParts
+  #lease: Lease
   #amount: Nano
   #over = false
+  #concluded = false
   #voided: Promise<void> = Promise.resolve()
 
   constructor(parts: HoldParts, it: HeldCall) {
@@ -44,7 +45,7 @@ export class OpenHold implements Hold {
     this.key = it.key
     this.sub = it.sub
     this.account = it.account
-    this.lease = it.lease
+    this.#lease = it.lease
     this.#parts = parts
     this.#amount = it.amount
     this.opened = new Promise((resolve) => {
@@ -59,22 +60,38 @@ export class OpenHold implements Hold {
     return this.#amount
   }
 
-  async extend(to: Nano, spent: Nano): Promise<boolean> {
+  /** The lease its money is taken from; another one after the hold had to move. */
+  get lease(): Lease {
+    return this.#lease
+  }
+
+  async extend(to: Nano, spent: Nano, waits: boolean): Promise<boolean> {
     const extra = to - this.#amount
     if (extra <= 0n || this.#over) return extra <= 0n
-    if (!(await this.#parts.more(this, extra))) return false
-    if (this.#over) {
-      // Sent now, it could only extend a repeat under the same id.
-      endHold(this.lease, extra, 0n)
+    const lease = await this.#parts.more(this, to, waits)
+    if (lease === undefined) return false
+    const moves = lease !== this.#lease
+    const taken = moves ? to : extra
+    // Only what the ledger knows can move; and sent after the end, it could only extend a repeat under the same id.
+    if (this.#over || (moves && !(await this.opened)) || this.#over) {
+      endHold(lease, taken, 0n)
       return false
     }
+    const progress = { callId: this.callId, hold: to, spent, ...(moves ? { leaseId: lease.id } : {}) }
     return new Promise((resolve) => {
-      this.#parts.writer.progress({ callId: this.callId, hold: to, spent }, (extended) => {
-        if (extended && !this.#over) this.#amount = to
-        else endHold(this.lease, extra, 0n)
+      this.#parts.writer.progress(progress, (extended) => {
+        if (extended && !this.#concluded) this.#grow(lease, to)
+        else endHold(lease, taken, 0n)
         resolve(extended)
       })
     })
+  }
+
+  /** The ledger has the larger hold; a call that was settled meanwhile ends with it. */
+  #grow(lease: Lease, to: Nano): void {
+    if (lease !== this.#lease) endHold(this.#lease, this.#amount, 0n)
+    this.#lease = lease
+    this.#amount = to
   }
 
   checkpoint(spent: Nano): void {
@@ -108,8 +125,7 @@ export class OpenHold implements Hold {
         dropped: () => reject(new Error(`the intent of call ${this.callId} was given up`)),
         // Until the ledger has the charge it counts the call as open, and so the lease does too.
         done: (remaining, chargedBefore) => {
-          endHold(this.lease, this.#amount, greatest(remaining === undefined ? 0n : charge, chargedBefore))
-          this.#parts.ended(this)
+          this.#conclude(greatest(remaining === undefined ? 0n : charge, chargedBefore))
           if (remaining === undefined) reject(this.#notSettled(chargedBefore))
           else resolve({ charged: charge, remaining })
         },
@@ -123,8 +139,7 @@ export class OpenHold implements Hold {
     this.#voided = new Promise((resolve) => {
       // The room is free again only when the ledger has forgotten the intent; another attempt may have used it up.
       this.#parts.writer.void(this.callId, (chargedBefore) => {
-        endHold(this.lease, this.#amount, chargedBefore)
-        this.#parts.ended(this)
+        this.#conclude(chargedBefore)
         resolve()
       })
     })
@@ -135,6 +150,13 @@ export class OpenHold implements Hold {
     return chargedBefore > 0n
       ? unavailable('Another attempt of this call was answered; send it again for that answer.')
       : new Error(`call ${this.callId} was not open when it was settled`)
+  }
+
+  /** The ledger has its end: the money that is left is free again. */
+  #conclude(charged: Nano): void {
+    this.#concluded = true
+    endHold(this.#lease, this.#amount, charged)
+    this.#parts.ended(this)
   }
 
   #end(): void {

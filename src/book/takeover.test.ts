@@ -133,7 +133,7 @@ for (const shared of [true, false]) {
     const first = await attempt(book, 100n)
     expect(await first.opened).toBe(true)
     const granted = grantsLate()
-    const extended = first.extend(10_000n, 0n)
+    const extended = first.extend(10_000n, 0n, false)
     await first.void()
     const repeat = await attempt(book, 100n)
     expect(await repeat.opened).toBe(true)

@@ -24,8 +24,11 @@ export type Hold = {
    * the ledger could not be reached in time, so that the call must not answer (it is then already void).
    */
   readonly opened: Promise<boolean>
-  /** Raises the hold to `to`, durably; false when the money is not there or the key's limits forbid it now. */
-  extend(to: Nano, spent: Nano): Promise<boolean>
+  /**
+   * Raises the hold to `to`, durably; false when the money is not there or the key's limits forbid it now. `waits`: a
+   * little, for money that other open calls hold.
+   */
+  extend(to: Nano, spent: Nano, waits: boolean): Promise<boolean>
   /** Notes what the call would cost if it ended now; written with the next commits, for recovery after a crash. */
   checkpoint(spent: Nano): void
   /**
@@ -53,7 +56,11 @@ export type Settled = {
 
 export type HoldRefused = {
   readonly outcome: 'refused'
+  /** The money is gone; otherwise it is only held, by open calls or for other processes, and may come back. */
+  readonly spent: boolean
   readonly limit: BindingLimit
+  /** Whose cap or stop-at binds; undefined for limits of the wallet or the account. */
+  readonly owner: KeyId | undefined
   readonly required: Nano
   readonly available: Nano
   readonly held: Nano
@@ -69,6 +76,10 @@ export type HoldAsk = {
   readonly amount: Nano
   /** The smallest charge that would still be of use; see GrantAsk. */
   readonly useful: Nano
+  /** Whether the call waits a little for money that other open calls hold. */
+  readonly waits?: boolean
+  /** Ends that wait: the caller has gone. */
+  readonly signal?: AbortSignal
 }
 
 export type RateVerdict = {

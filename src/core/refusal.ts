@@ -51,7 +51,15 @@ export const refusalTable = {
     meaning:
       'The call does not fit the wallet or a cap. `limit` names what binds: wallet, spend_cap_usd, monthly_cap_usd, ' +
       'sub_wallet, daily_limit_usd, stop_at_remaining_usd or max_cost; in post-paid mode credit_line, no_credit_line or past_due.',
-    members: 'required_credits, available_credits, held_credits, limit',
+    members: 'required_credits, available_credits, held_credits, limit, limit_owner',
+  },
+  balance_held: {
+    status: 429,
+    type: 'rate_limit_error',
+    meaning:
+      'The call would fit, but open calls hold the money: it was waited for a little, and may be back after `Retry-After`. ' +
+      '`limit` names what they hold of, as for insufficient_balance.',
+    members: 'retry_after, required_credits, available_credits, held_credits, limit, limit_owner',
   },
   max_cost_exceeded: {
     status: 402,

@@ -8,6 +8,8 @@ export type Bill = {
   /** USD by usage class. */
   readonly details: Readonly<Record<string, string>>
   readonly estimated: boolean
+  /** The bound that was sent in place of the model's own, because no more was affordable. */
+  readonly lowered?: number
 }
 
 export type Balance = { readonly remainingCredits: string; readonly warning: boolean }
@@ -15,9 +17,10 @@ export type Balance = { readonly remainingCredits: string; readonly warning: boo
 export type Told = { readonly usage: Usage; readonly bill: Bill }
 
 /** Members `"cost":…,"cost_details":{…}` as JSON text, to stand behind others. */
-const billMembers = ({ cost, details, estimated }: Bill): string => {
+const billMembers = ({ cost, details, estimated, lowered }: Bill): string => {
   const each = Object.entries(details).map(([name, usd]) => `${JSON.stringify(name)}:${usd}`)
-  return `${estimated ? '"estimated":true,' : ''}"cost":${cost},"cost_details":{${each.join(',')}}`
+  const bound = lowered === undefined ? '' : `"max_tokens_lowered":${lowered},`
+  return `${estimated ? '"estimated":true,' : ''}${bound}"cost":${cost},"cost_details":{${each.join(',')}}`
 }
 
 /** JSON text of an object with the bill's members behind its own. */

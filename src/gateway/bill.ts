@@ -54,6 +54,7 @@ export const billOf = (task: Task, metered: Metered): Bill => ({
   cost: decimalFromNano(chargedOf(task, metered)),
   details: costDetails(task.model.price, metered.usage),
   estimated: metered.estimated,
+  ...(task.outputBound === undefined ? {} : { lowered: task.outputBound }),
 })
 
 /** What an answer tells of the money left; nothing while the ledger cannot be asked. */

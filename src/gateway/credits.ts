@@ -1,10 +1,27 @@
 /** Credits: the operator's unit for showing money. Never stored, never read back. */
+import { type Ceiling, ceilingExceeded } from '../admission/ceiling.ts'
 import type { Nano } from '../core/money.ts'
+import type { Refusal } from '../core/refusal.ts'
 
 const SCALE = 1_000_000n
 
-/** Amounts in credits, to six decimals, rounded down. */
+type Unit = { readonly options: { readonly creditNano: Nano } }
+
+/** What is there, in credits, to six decimals, rounded down. */
 export const creditsOf =
-  (gateway: { readonly options: { readonly creditNano: Nano } }) =>
+  ({ options: { creditNano } }: Unit) =>
   (amount: Nano): number =>
-    Number((amount * SCALE) / gateway.options.creditNano) / Number(SCALE)
+    Number((amount * SCALE) / creditNano) / Number(SCALE)
+
+/** What is needed, in credits, rounded up: in any refusal more is needed than is there, also as it is shown. */
+export const creditsNeeded =
+  ({ options: { creditNano } }: Unit) =>
+  (amount: Nano): number =>
+    Number((amount * SCALE + creditNano - 1n) / creditNano) / Number(SCALE)
+
+/** The 402 of a call that costs more than its ceiling. */
+export const tooDear = (gateway: Unit, required: Nano, ceiling: NonNullable<Ceiling>): Refusal =>
+  ceilingExceeded(required, ceiling, {
+    required_credits: creditsNeeded(gateway)(required),
+    available_credits: creditsOf(gateway)(ceiling.amount),
+  })

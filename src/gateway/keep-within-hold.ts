@@ -28,20 +28,32 @@ const allowed = async (gateway: Gateway, task: Task, amount: Nano): Promise<bool
 const CHECKPOINT_TOKENS = 256
 /** Share of the held tokens after which more is asked for. */
 const EXTEND_SHARE = 0.75
+/** A hold doubles; where that does not fit it grows a little, and waits for money that other calls hold. */
+const STEPS = [
+  { factor: 2, waits: false },
+  { factor: 1.125, waits: true },
+] as const
+/** Tokens that a model may think in a millisecond before it says anything; few models are faster out of sight. */
+const THOUGHT_A_MS = 0.5
 
 export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
   const { call, model, hold } = task
   const full = task.fullOutput
+  const startedMs = gateway.clock.monotonicMs()
   let held = task.heldOutput
   let extendAt = held * EXTEND_SHARE
   let checkpointAt = CHECKPOINT_TOKENS
+  let thought = model.capabilities.includes('reasoning') ? undefined : 0
   const spentBy = (delivered: Delivered) =>
     least(chargeFor(model.price, estimateFor(task, delivered)), hold.amount())
 
   const extend = async (delivered: Delivered, tokens: number): Promise<boolean> => {
-    const wanted = Math.min(held * 2, full)
-    const amount = ceiling(model, call.size, Math.ceil(wanted / call.choices), call.choices)
-    if ((await allowed(gateway, task, amount)) && (await hold.extend(amount, spentBy(delivered)))) {
+    for (const { factor, waits } of STEPS) {
+      const wanted = Math.min(Math.ceil(held * factor), full)
+      const amount = ceiling(model, call.size, Math.ceil(wanted / call.choices), call.choices)
+      const fits =
+        (await allowed(gateway, task, amount)) && (await hold.extend(amount, spentBy(delivered), waits))
+      if (!fits) continue
       held = wanted
       extendAt = held * EXTEND_SHARE
       return true
@@ -49,6 +61,14 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
     // No more money: what is held covers the stream a little further.
     extendAt = held
     return tokens < held
+  }
+
+  /** What the model may have thought out of sight before its first word. */
+  const thoughtBy = ({ contentEvents }: Progress): number => {
+    if (thought !== undefined) return thought
+    if (contentEvents === 0) return 0
+    thought = Math.min((gateway.clock.monotonicMs() - startedMs) * THOUGHT_A_MS, full)
+    return thought
   }
 
   return {
@@ -61,7 +81,8 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
       }
       // At its full bound the vendor ends the answer itself; one that goes on is cut. An event is one token or more.
       if (held >= full) return delivered.events <= full
-      return tokens < extendAt || extend(delivered, tokens)
+      const used = tokens + thoughtBy(progress)
+      return used < extendAt || extend(delivered, tokens)
     },
   }
 }
@@ -78,5 +99,5 @@ export const coverCost = async (gateway: Gateway, task: Task, cost: Nano): Promi
   const amount = least(cost, most)
   if (amount <= hold.amount() || !(await allowed(gateway, task, amount))) return
   // An answer does not wait for a ledger that is away.
-  await Promise.race([hold.extend(amount, hold.amount()), gateway.clock.sleep(EXTEND_WAIT_MS)])
+  await Promise.race([hold.extend(amount, hold.amount(), true), gateway.clock.sleep(EXTEND_WAIT_MS)])
 }

@@ -50,12 +50,12 @@ export const openPaid = async (
   const paid = nanoOfUnits(offer, units)
   const reserved = await reservePaid(
     gateway,
-    { key, sub, call, model, callId: trace.callId },
+    { key, sub, call, model, callId: trace.callId, signal },
     { plan, account, paid },
   )
   if (reserved === 'spent') throw new PaymentDue('payment_already_used')
-  const { lowered, hold, ...held } = must(reserved)
-  if (lowered !== undefined) trace.headers['x-max-tokens-lowered'] = String(lowered)
+  const { hold, ...held } = must(reserved)
+  if (held.outputBound !== undefined) trace.headers['x-max-tokens-lowered'] = String(held.outputBound)
   return {
     key,
     call,

@@ -5,7 +5,7 @@ export const payingChange = (hold: Hold, payChange: () => Promise<unknown>): Hol
   callId: hold.callId,
   opened: hold.opened,
   amount: () => hold.amount(),
-  extend: (to, spent) => hold.extend(to, spent),
+  extend: (to, spent, waits) => hold.extend(to, spent, waits),
   checkpoint: (spent) => hold.checkpoint(spent),
   void: () => hold.void(),
   settle: async (cost, detail, answer) => {

@@ -1,5 +1,5 @@
 /** The price of a paid call, and the 402 that quotes it. */
-import { type Ceiling, ceilingExceeded } from '../admission/ceiling.ts'
+import type { Ceiling } from '../admission/ceiling.ts'
 import { greatest, type Nano } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { nanoOfUnits, type Offer, unitsFor } from '../payment/x402/offer.ts'
@@ -16,7 +16,7 @@ import {
 } from '../payment/x402/required.ts'
 import type { X402 } from '../payment/x402.ts'
 import type { Answer } from './answer.ts'
-import { creditsOf } from './credits.ts'
+import { tooDear } from './credits.ts'
 import type { Gateway } from './gateway.ts'
 import type { Asked } from './incoming.ts'
 import { type Plan, planCall } from './reserve.ts'
@@ -50,7 +50,7 @@ export const planPaid = (
     (highest, offer) => greatest(highest, nanoOfUnits(offer, unitsFor(offer, plan.amount))),
     0n,
   )
-  return price > asked.ceiling.amount ? ceilingExceeded(price, asked.ceiling, creditsOf(gateway)) : plan
+  return price > asked.ceiling.amount ? tooDear(gateway, price, asked.ceiling) : plan
 }
 
 /** What is to be paid for: a call, or an invoice. */

@@ -3,9 +3,9 @@ import { least, type Nano } from '../core/money.ts'
 import { must, Refusal, unavailable } from '../core/refusal.ts'
 import type { BindingLimit } from '../ledger/words.ts'
 import { usedUpBelow } from '../pricing/quote.ts'
-import { creditsOf } from './credits.ts'
+import { type Binding, doesNotFit } from './does-not-fit.ts'
 import type { Gateway } from './gateway.ts'
-import { type Ask, doesNotFit, type Plan, type Reserved } from './reserve.ts'
+import type { Ask, Plan, Reserved } from './reserve.ts'
 
 const TRIES = 20
 const WAIT_MS = 50
@@ -20,16 +20,16 @@ type Paid = {
 /** Holds what was paid, or less where the price fell since; `spent` when the payment was charged before. */
 export const reservePaid = async (
   gateway: Gateway,
-  ask: Pick<Ask, 'key' | 'sub' | 'call' | 'model' | 'callId'>,
+  ask: Pick<Ask, 'key' | 'sub' | 'call' | 'model' | 'callId' | 'signal'>,
   { plan, account, paid }: Paid,
 ): Promise<Reserved | Refusal | 'spent'> => {
-  const { call, model, key, sub, callId } = ask
+  const { call, model, key, sub, callId, signal } = ask
   const amount = least(plan.amount, paid)
-  const useful = least(usedUpBelow(model, call.size), amount)
-  const take = () => gateway.book.hold({ callId, key, sub, account, amount, useful })
+  const useful = least(usedUpBelow(model), amount)
+  const take = () => gateway.book.hold({ callId, key, sub, account, amount, useful, waits: true, signal })
   let hold = await take()
   for (let tries = 0; !(hold instanceof Refusal) && 'outcome' in hold; tries++) {
-    if (hold.limit !== 'payment') return doesNotFit(hold, amount, creditsOf(gateway))
+    if (hold.limit !== 'payment') return doesNotFit({ ...hold, keyId: key.id }, { required: amount }, gateway)
     if ((await gateway.store.transfersOf(callId)).length > 0) return 'spent'
     // An earlier attempt still holds the money: it is about to let go, or its process has died. Never a 402: it is paid.
     if (tries === TRIES) return unavailable('An earlier attempt under this payment has not ended.')
@@ -41,7 +41,7 @@ export const reservePaid = async (
   const lowered =
     call.maxOutput === undefined && plan.output < model.maxOutputTokens ? plan.output : undefined
   const tokens = plan.output * call.choices
-  return { hold, outputBound: lowered, lowered, heldOutput: tokens, fullOutput: tokens }
+  return { hold, outputBound: lowered, heldOutput: tokens, fullOutput: tokens }
 }
 
 type Spender = Pick<Ask, 'key' | 'sub'>
@@ -58,8 +58,8 @@ export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano
     if (spendCap === undefined && monthlyCap === undefined) continue
     const { spent, spentThisMonth, held } = await gateway.store.spend(id)
     const check = (limit: BindingLimit, cap: Nano | undefined, used: Nano) => {
-      if (cap !== undefined && cap - used - held < amount)
-        throw doesNotFit({ limit, available: cap - used - held, held }, amount, creditsOf(gateway))
+      if (cap !== undefined)
+        checkRoom(gateway, { limit, owner: id, keyId: key.id }, { cap, used, held, amount })
     }
     check('spend_cap_usd', spendCap, spent)
     check('monthly_cap_usd', monthlyCap, spentThisMonth)
@@ -67,12 +67,22 @@ export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano
   await checkWallet(gateway, spender, amount)
 }
 
+type Room = { readonly cap: Nano; readonly used: Nano; readonly held: Nano; readonly amount: Nano }
+
+const checkRoom = (
+  gateway: Gateway,
+  whose: Pick<Binding, 'limit' | 'owner' | 'keyId'>,
+  { cap, used, held, amount }: Room,
+): void => {
+  const available = cap - used - held
+  if (available < amount)
+    throw doesNotFit({ ...whose, available, held, spent: cap - used < amount }, { required: amount }, gateway)
+}
+
 /** The limits that a key shares with others: its wallet's day, and the sub-wallet it names or is bound to. */
 const checkWallet = async (gateway: Gateway, { key, sub }: Spender, amount: Nano): Promise<void> => {
-  const check = (limit: BindingLimit, cap: Nano, { spent, held }: { spent: Nano; held: Nano }) => {
-    if (cap - spent - held < amount)
-      throw doesNotFit({ limit, available: cap - spent - held, held }, amount, creditsOf(gateway))
-  }
+  const check = (limit: BindingLimit, cap: Nano, { spent, held }: { spent: Nano; held: Nano }) =>
+    checkRoom(gateway, { limit, owner: undefined, keyId: key.id }, { cap, used: spent, held, amount })
   const { dailyLimit } = must(await gateway.book.rules(key.walletId))
   if (dailyLimit !== undefined)
     check('daily_limit_usd', dailyLimit, await gateway.store.spentToday(key.walletId))

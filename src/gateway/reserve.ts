@@ -1,23 +1,23 @@
 /** The hold of a call: its ceiling on every meter at once, or the largest one that is affordable. */
-import { type Ceiling, ceilingExceeded } from '../admission/ceiling.ts'
-import type { Hold, HoldRefused } from '../book/words.ts'
+import type { Ceiling } from '../admission/ceiling.ts'
+import type { Hold } from '../book/words.ts'
 import type { Call } from '../core/call.ts'
 import type { Model } from '../core/model.ts'
 import { least, type Nano } from '../core/money.ts'
-import { invalid, Refusal, refuse } from '../core/refusal.ts'
-import type { AccountId, BindingLimit } from '../ledger/words.ts'
+import { invalid, Refusal } from '../core/refusal.ts'
+import type { AccountId } from '../ledger/words.ts'
 import { affordableOutput, ceiling as ceilingOf, smallestUseful, usedUpBelow } from '../pricing/quote.ts'
 import type { Key } from '../tenancy/key.ts'
-import { creditsOf } from './credits.ts'
+import { tooDear } from './credits.ts'
+import { doesNotFit } from './does-not-fit.ts'
 import type { Gateway } from './gateway.ts'
 
 export type Reserved = {
   readonly hold: Hold
+  /** The bound to send in place of the model's own, because no more is affordable. */
   readonly outputBound: number | undefined
   readonly heldOutput: number
   readonly fullOutput: number
-  /** The bound that was sent in place of the model's own because no more is affordable. */
-  readonly lowered: number | undefined
 }
 
 export type Ask = {
@@ -30,12 +30,22 @@ export type Ask = {
   readonly model: Model
   readonly ceiling: Ceiling
   readonly callId: string
+  /** Ends when the caller has gone. */
+  readonly signal: AbortSignal
 }
 
-/** Streams without a bound of their own start on a hold of this many output tokens and extend it as they go. */
+/** Streams without a bound of their own start on a hold of so many output tokens, or of this share of the most there can be. */
 const FIRST_OUTPUT = 4096
+/** No bound below these is sent in place of the model's own: such an answer would be of little use. */
+const LEAST_OUTPUT = 256
+const SHARE = 10
 
-/** How often a lowered bound is tried again when other calls took the money meanwhile. */
+const firstOutput = ({ maxOutputTokens }: Model): number =>
+  Math.max(FIRST_OUTPUT, Math.ceil(maxOutputTokens / SHARE))
+const leastOutput = ({ maxOutputTokens }: Model): number =>
+  Math.max(LEAST_OUTPUT, Math.ceil(maxOutputTokens / SHARE))
+
+/** How often the bound is lowered to what is left, when other calls take it meanwhile. */
 const TRIES = 3
 
 /** The output bound of a call, in each of its answers, and the most it can cost. */
@@ -59,107 +69,64 @@ export const planCall = (
   const affordable =
     explicit === undefined ? affordableOutput(model, call.size, call.choices, ceiling.amount) : 0
   if (affordable < 1)
-    return ceilingExceeded(
+    return tooDear(
+      gateway,
       explicit === undefined ? smallestUseful(model, call.size) : price(output),
       ceiling,
-      creditsOf(gateway),
     )
   const lowered = Math.min(affordable, output)
   return { output: lowered, amount: price(lowered) }
 }
 
+/**
+ * Holds the most that the call can cost. Where the caller gave no bound, a stream starts on a share of it and grows, and
+ * what does not fit is lowered to what is left, but not below the least that is of use; for that much the call also waits
+ * a little when other open calls hold it.
+ */
 export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Refusal> => {
   const { call, model } = ask
-  const credits = creditsOf(gateway)
-  const explicit = call.maxOutput
   const price = (output: number) => ceilingOf(model, call.size, output, call.choices)
   const plan = planCall(gateway, ask, model.maxOutputTokens)
   if (plan instanceof Refusal) return plan
+  const mayLower = model.kind === 'chat' && call.maxOutput === undefined
+  const least = mayLower ? Math.min(plan.output, leastOutput(model)) : plan.output
   let { output } = plan
-  for (let tries = 0; ; tries++) {
-    const first = startsSmall(call, model) ? Math.min(output, FIRST_OUTPUT) : output
-    const amount = price(first)
-    const hold = await gateway.book.hold({
-      callId: ask.callId,
-      key: ask.key,
-      sub: ask.sub,
-      account: ask.account,
-      amount,
-      useful: least(usedUpBelow(model, call.size), amount),
-    })
+  for (let tries = 1; ; tries++) {
+    const first = startsSmall(call) ? Math.min(output, firstOutput(model)) : output
+    const hold = await holdFor(gateway, ask, price(first), first <= least)
     if (hold instanceof Refusal) return hold
     if (!('outcome' in hold)) {
-      const lowered = explicit === undefined && output < model.maxOutputTokens ? output : undefined
+      const lowered = mayLower && output < model.maxOutputTokens ? output : undefined
       return {
         hold,
         outputBound: lowered,
-        lowered,
         heldOutput: first * call.choices,
         fullOutput: output * call.choices,
       }
     }
-    const affordable =
-      explicit === undefined ? affordableOutput(model, call.size, call.choices, hold.available) : 0
-    if (affordable < 1 || affordable >= first || tries === TRIES)
+    if (first <= least)
       return doesNotFit(
-        hold,
-        explicit === undefined ? smallestUseful(model, call.size) : price(output),
-        credits,
+        { ...hold, keyId: ask.key.id },
+        { required: price(first), leastOutput: mayLower ? first : undefined },
+        gateway,
       )
-    output = affordable
+    const affordable = affordableOutput(model, call.size, call.choices, hold.available)
+    output = tries < TRIES && affordable < first ? Math.max(affordable, least) : least
   }
 }
 
-/**
- * Only where what is delivered tells what is used: a reasoning model also bills tokens nobody sees, so its whole bound
- * is held from the start.
- */
-const startsSmall = (call: Call, model: Model): boolean =>
-  call.kind === 'chat' &&
-  call.stream &&
-  call.maxOutput === undefined &&
-  !model.capabilities.includes('reasoning')
-
-const limitTexts: Readonly<Record<BindingLimit, string>> = {
-  wallet: 'the wallet',
-  spend_cap_usd: "the key's lifetime cap",
-  monthly_cap_usd: "the key's monthly cap",
-  sub_wallet: 'the sub-wallet',
-  daily_limit_usd: "the wallet's daily limit",
-  stop_at_remaining_usd: 'the amount the key must leave in the wallet',
-  credit_line: 'the credit line',
-  no_credit_line: 'the credit line',
-  past_due: 'the credit line',
-  payment: 'the payment',
-}
-
-/** Why nothing can be charged to a credit line, and what to do. */
-const barTexts: Readonly<Partial<Record<BindingLimit, string>>> = {
-  no_credit_line:
-    'Post-paid billing (mpp) is not enabled for this account: the operator grants a credit line. ' +
-    "Leave 'X-Payment-Protocol' out to pay from the wallet.",
-  past_due:
-    'Post-paid billing (mpp) is suspended: an invoice is past due, or a payment was taken back. GET /api/billing shows it. ' +
-    "Pay it, or leave 'X-Payment-Protocol' out to pay from the wallet.",
-}
-
-/** The 402 that names what binds, how much it has and how much open calls hold of it. */
-export const doesNotFit = (
-  refused: Pick<HoldRefused, 'limit' | 'available' | 'held'>,
-  required: Nano,
-  credits: (amount: Nano) => number,
-): Refusal => {
-  const available = refused.available > 0n ? refused.available : 0n
-  const text =
-    barTexts[refused.limit] ??
-    `The call needs ${credits(required)} credits; ${limitTexts[refused.limit]} has ${credits(available)} available` +
-      `${refused.held > 0n ? ` while open calls hold ${credits(refused.held)}` : ''}. Add credits, raise the limit or lower max_tokens.`
-  return refuse('insufficient_balance', text, {
-    members: {
-      required_credits: credits(required),
-      available_credits: credits(available),
-      held_credits: credits(refused.held),
-      limit: refused.limit,
-    },
+const holdFor = (gateway: Gateway, ask: Ask, amount: Nano, waits: boolean) =>
+  gateway.book.hold({
+    callId: ask.callId,
+    key: ask.key,
+    sub: ask.sub,
+    account: ask.account,
+    amount,
+    useful: least(usedUpBelow(ask.model), amount),
+    waits,
+    signal: ask.signal,
   })
-}
+
+/** What is delivered, and the time a model thinks, tell while it streams how much is used. */
+const startsSmall = (call: Call): boolean =>
+  call.kind === 'chat' && call.stream && call.maxOutput === undefined

@@ -61,8 +61,8 @@ type Opening = Ask & {
 /** Holds the money and makes the task that carries it. */
 const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
   const { key, account, payment, call, model, trace, keep, signal } = opening
-  const { hold, outputBound, heldOutput, fullOutput, lowered } = must(await reserve(gateway, opening))
-  if (lowered !== undefined) trace.headers['x-max-tokens-lowered'] = String(lowered)
+  const { hold, outputBound, heldOutput, fullOutput } = must(await reserve(gateway, opening))
+  if (outputBound !== undefined) trace.headers['x-max-tokens-lowered'] = String(outputBound)
   return {
     key,
     account,

@@ -60,8 +60,9 @@ describe('a grant', () => {
 
   test('renews a lease without a need, even when a lowered cap has left less than nothing', () => {
     const meters = [wallet(USD), cap(-USD)]
-    expect(shortMeters(meters, ask(0n, USD))).toEqual([])
-    expect(growth(meters, ask(0n, USD)).grown).toBe(0n)
+    const renewal = { need: undefined, want: USD, ownUnused: 0n }
+    expect(shortMeters(meters, renewal)).toEqual([])
+    expect(growth(meters, renewal).grown).toBe(0n)
   })
 
   test('needs 0.01 USD in the wallet for any call, counting the own unused room', () => {
@@ -74,8 +75,48 @@ describe('a grant', () => {
 describe('a refused grant', () => {
   test('asks for idle money back only if that can help', () => {
     expect(verdictOf([short(wallet(0n), { idle: USD })], ask(USD), 1n).outcome).toBe('recall')
-    expect(verdictOf([short(wallet(0n), { idle: USD - 1n })], ask(USD), 1n).outcome).toBe('insufficient')
-    expect(verdictOf([short(wallet(0n), { idle: USD }), short(cap(0n))], ask(USD), 1n).outcome).toBe('cap')
+    expect(verdictOf([short(wallet(0n), { idle: USD - 1n })], ask(USD), 1n).outcome).toBe('spent')
+    expect(verdictOf([short(wallet(0n), { idle: USD }), short(cap(0n))], ask(USD), 1n).outcome).toBe('spent')
+  })
+
+  test('is only held while what open calls hold would do, and spent when it would not', () => {
+    const outcome = (idle: bigint, held: bigint) =>
+      verdictOf([short(wallet(0n), { idle, held })], ask(USD), 1n).outcome
+    expect(outcome(0n, USD)).toBe('held')
+    expect(outcome(USD / 2n, USD / 2n)).toBe('held')
+    expect(outcome(USD / 2n, USD / 2n - 1n)).toBe('spent')
+    expect(outcome(USD, USD)).toBe('recall')
+  })
+
+  test('never stands for a call whose bound fits in what its limits have left', () => {
+    const amount = fc.bigInt({ min: 0n, max: 10n * USD })
+    const limit = fc.record({ room: fc.bigInt({ min: -USD, max: 10n * USD }), idle: amount, held: amount })
+    const property = fc.property(
+      fc.array(limit, { minLength: 1 }),
+      amount,
+      amount,
+      (limits, ownUnused, call) => {
+        const asked = { need: call - ownUnused, want: call, ownUnused }
+        const meters = limits.map(({ room }, place) => (place === 0 ? wallet(room) : cap(room)))
+        fc.pre(call > 0n)
+        const least = (place: number) => (place === 0 && call < WALLET_MINIMUM ? WALLET_MINIMUM : call)
+        const fits = (there: (one: (typeof limits)[number]) => bigint) =>
+          limits.every((one, place) => there(one) + ownUnused >= least(place))
+        const shortages = shortMeters(meters, asked).map((meter) => {
+          const { idle, held } = limits[meters.indexOf(meter)]!
+          return short(meter, { idle, held })
+        })
+        expect(shortages.length === 0).toBe(fits(({ room }) => room))
+        const [first, ...rest] = shortages
+        if (first === undefined) return
+        const { outcome, binding } = verdictOf([first, ...rest], asked, 0n)
+        expect(outcome === 'recall').toBe(fits(({ room, idle }) => room + idle))
+        expect(outcome !== 'spent').toBe(fits(({ room, idle, held }) => room + idle + held))
+        const needed = binding.meter.limit === 'wallet' && call < WALLET_MINIMUM ? WALLET_MINIMUM : call
+        if (outcome === 'spent') expect(binding.meter.room + binding.idle + ownUnused).toBeLessThan(needed)
+      },
+    )
+    fc.assert(property, { seed: 8, numRuns: 1_000 })
   })
 
   test('names the limit with the least room, and of equal ones the cap before the wallet', () => {
@@ -90,7 +131,7 @@ describe('a refused grant', () => {
 
   test('exhausts a cap only when the smallest useful charge does not fit what is not yet spent', () => {
     const exhausted = (spent: bigint, useful: bigint) =>
-      verdictOf([short(cap(0n), { spent, held: USD })], ask(USD), useful).exhausted
+      verdictOf([short(cap(0n), { spent, held: USD - 1n })], ask(USD), useful).exhausted
     expect(exhausted(USD - 5n, 5n)).toEqual([])
     expect(exhausted(USD - 4n, 5n)).toEqual([{ owner: 'k', limit: 'spend_cap_usd' }])
   })

@@ -24,19 +24,30 @@ export type Meter = {
 }
 
 export type Ask = {
-  readonly need: Nano
+  /**
+   * The growth without which the call cannot run; negative by what the own lease covers beyond the call. Undefined when
+   * no call waits and the lease is only renewed.
+   */
+  readonly need: Nano | undefined
   readonly want: Nano
   /** Room of the asking instance's own lease that no open call holds. */
   readonly ownUnused: Nano
 }
 
-/** What a meter must have for the ask: the wallet also has its minimum, counting the instance's own unused room. */
-const neededOf = (meter: Meter, ask: Ask): Nano =>
-  meter.limit === 'wallet' ? greatest(ask.need, WALLET_MINIMUM - ask.ownUnused) : ask.need
+/** What a limit must have for the ask: the wallet also has its minimum, counting the instance's own unused room. */
+const neededOf = (meter: Meter, need: Nano, ownUnused: Nano): Nano =>
+  meter.limit === 'wallet' ? greatest(need, WALLET_MINIMUM - ownUnused) : need
 
-/** The meters that are too short for the ask. An ask without a need only renews a lease and is never short. */
-export const shortMeters = (meters: readonly Meter[], ask: Ask): readonly Meter[] =>
-  ask.need <= 0n ? [] : meters.filter((meter) => meter.room < neededOf(meter, ask))
+const isShort = (meter: Meter, has: Nano, need: Nano, ownUnused: Nano): boolean =>
+  // A call that costs nothing fits under every cap, also under one that was lowered below what is spent.
+  has < neededOf(meter, need, ownUnused) && (meter.limit === 'wallet' || need + ownUnused > 0n)
+
+/**
+ * The limits that are too short for the ask. What the own lease has is counted with what the limit has left, so a call
+ * that fits is never refused, whoever leased the money.
+ */
+export const shortMeters = (meters: readonly Meter[], { need, ownUnused }: Ask): readonly Meter[] =>
+  need === undefined ? [] : meters.filter((meter) => isShort(meter, meter.room, need, ownUnused))
 
 /**
  * How much the lease grows when no meter is short: up to `want`, but never more than half of what is left unless the
@@ -48,7 +59,7 @@ export const growth = (
   ask: Ask,
 ): { readonly grown: Nano; readonly tight: boolean } => {
   const available = meters.reduce((lowest, meter) => least(lowest, meter.room), meters[0]?.room ?? 0n)
-  const need = greatest(ask.need, 0n)
+  const need = greatest(ask.need ?? 0n, 0n)
   const tight = available < TIGHT_BELOW || available < TIGHT_CALLS * need
   if (tight) return { grown: need, tight }
   return { grown: greatest(least(ask.want, available / 2n), need), tight }
@@ -66,7 +77,8 @@ export type Shortage = {
 }
 
 type Verdict = {
-  readonly outcome: 'recall' | 'cap' | 'insufficient'
+  /** `recall`: other leases' unused room would do. `held`: what open calls hold would, if it comes back. `spent`: it is gone. */
+  readonly outcome: 'recall' | 'held' | 'spent'
   readonly binding: Shortage
   /** Keys whose cap has no use left, with the cap that says so. */
   readonly exhausted: readonly {
@@ -89,30 +101,44 @@ const order: readonly BindingLimit[] = [
   'payment',
 ]
 
+/** What could be had of a limit now, the own unused room aside: what it has left and what a recall brings back. */
+const reachable = ({ meter, idle }: Shortage): Nano => meter.room + idle
+
 const tighter = (a: Shortage, b: Shortage): Shortage => {
-  if (a.meter.room !== b.meter.room) return a.meter.room < b.meter.room ? a : b
+  if (reachable(a) !== reachable(b)) return reachable(a) < reachable(b) ? a : b
   return order.indexOf(a.meter.limit) <= order.indexOf(b.meter.limit) ? a : b
 }
 
+const tightest = ([first, ...rest]: readonly [Shortage, ...Shortage[]]): Shortage =>
+  rest.reduce(tighter, first)
+
 /**
- * What to answer when meters are short. Other leases' unused room is recalled if that can help; else the limit with
- * the least room is named. A cap is exhausted when even without any open hold the smallest useful charge would not fit:
- * money that open calls hold may come back, so it does not disable a key.
+ * What to answer when limits are short. Other leases' unused room is recalled if that can help; what open calls hold may
+ * come back; only what is spent is gone. A cap is exhausted when even without any open hold the smallest useful charge
+ * would not fit.
  */
-export const verdictOf = (shortages: readonly [Shortage, ...Shortage[]], ask: Ask, useful: Nano): Verdict => {
-  const [first, ...rest] = shortages
-  const hopeless = shortages.filter(({ meter, idle }) => meter.room + idle < neededOf(meter, ask))
-  const [worst, ...others] = hopeless
-  if (worst === undefined) return { outcome: 'recall', binding: rest.reduce(tighter, first), exhausted: [] }
-  const binding = others.reduce(tighter, worst)
-  const exhausted = hopeless.flatMap(({ meter, spent }) =>
+export const verdictOf = (
+  shortages: readonly [Shortage, ...Shortage[]],
+  { need = 0n, ownUnused }: Ask,
+  useful: Nano,
+): Verdict => {
+  const lacking = shortages.filter((shortage) =>
+    isShort(shortage.meter, reachable(shortage), need, ownUnused),
+  )
+  const [lack, ...lacks] = lacking
+  if (lack === undefined) return { outcome: 'recall', binding: tightest(shortages), exhausted: [] }
+  const spent = lacking.filter((shortage) =>
+    isShort(shortage.meter, reachable(shortage) + shortage.held, need, ownUnused),
+  )
+  const [gone, ...others] = spent
+  if (gone === undefined) return { outcome: 'held', binding: tightest([lack, ...lacks]), exhausted: [] }
+  const exhausted = spent.flatMap(({ meter, spent: charged }) =>
     (meter.limit === 'spend_cap_usd' || meter.limit === 'monthly_cap_usd') &&
     meter.owner !== undefined &&
     meter.lim !== undefined &&
-    meter.lim - spent < useful
+    meter.lim - charged < useful
       ? [{ owner: meter.owner, limit: meter.limit }]
       : [],
   )
-  const isCap = binding.meter.limit === 'spend_cap_usd' || binding.meter.limit === 'monthly_cap_usd'
-  return { outcome: isCap ? 'cap' : 'insufficient', binding, exhausted }
+  return { outcome: 'spent', binding: tightest([gone, ...others]), exhausted }
 }

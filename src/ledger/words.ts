@@ -57,8 +57,9 @@ export type BindingLimit =
 
 /**
  * Asks for money for one spending path (instance, key, day, sub-wallet, account).
- * `need` is the growth without which the call cannot run, `want` the growth that spares the next trips,
- * `useful` the smallest charge that would still be of use: when a cap cannot even cover that, the key is disabled.
+ * `need` is the growth without which the call cannot run: less than nothing where the lease covers it already, undefined
+ * where no call waits and the lease is only renewed. `want` is the growth that spares the next trips, `useful` the smallest
+ * charge that would still be of use: when a cap cannot even cover that, the key is disabled.
  */
 export type GrantAsk = {
   readonly instance: InstanceId
@@ -69,8 +70,16 @@ export type GrantAsk = {
   readonly account?: AccountId
   /** The instance's open lease for this path if it has one, else a fresh id to open. The answer tells which id it is. */
   readonly leaseId: LeaseId
-  readonly need: Nano
+  readonly need?: Nano
   readonly want: Nano
+  /**
+   * What the instance knows of the lease: what open calls hold of it, some of which may not be in the ledger yet, and what
+   * is free for further ones. The ledger may have more: room that is on its way back, or whose grant was lost.
+   */
+  readonly held?: Nano
+  readonly free?: Nano
+  /** The lease is given up for a new one: the instance has waited in vain for room of it to come back. */
+  readonly anew?: boolean
   readonly useful: Nano
   readonly ttlMs: number
 }
@@ -89,21 +98,33 @@ export type Granted = {
 }
 
 export type GrantRefused = {
-  readonly outcome: 'unknown_key' | 'unknown_sub' | 'disabled' | 'recall' | 'cap' | 'insufficient'
+  readonly outcome: 'unknown_key' | 'unknown_sub' | 'disabled' | 'recall' | 'held' | 'spent'
   readonly limit?: BindingLimit
+  /** Whose cap or stop-at it is that binds; absent for limits of the account or the wallet. */
+  readonly owner?: KeyId
   readonly required: Nano
-  /** What the binding limit still has for this key, counting the instance's own unused room. */
+  /** What the binding limit has for this key, counting all room that no open call holds, whoever leased it. */
   readonly available: Nano
   /** What open calls hold of the binding limit. */
   readonly held: Nano
+  /** Room of the instance's own lease of which the instance does not know. */
+  readonly astray?: Nano
   /** Version of the key after this, when the grant changed it (auto-disable). */
   readonly keyVersion?: number
 }
 
 export type Intent = { readonly callId: CallId; readonly leaseId: LeaseId; readonly hold: Nano }
 
-/** A running call's checkpoint: its hold as extended so far, and what it would cost if it ended now. */
-export type Progress = { readonly callId: CallId; readonly hold: Nano; readonly spent: Nano }
+/**
+ * A running call's checkpoint: its hold as extended so far, and what it would cost if it ended now. `leaseId` moves the
+ * whole hold to another lease of the same instance, where the one it was opened on is over.
+ */
+export type Progress = {
+  readonly callId: CallId
+  readonly hold: Nano
+  readonly spent: Nano
+  readonly leaseId?: LeaseId
+}
 
 /** What was used, for reports and receipts; kept apart from the money so that it can be deleted. */
 export type UsageDetail = {

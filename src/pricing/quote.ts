@@ -105,9 +105,5 @@ export const smallestUseful = (model: Model, size: InputSize): Nano =>
 
 const NO_INPUT: InputSize = { textBytes: 0, images: 0, audioBytes: 0 }
 
-/**
- * The charge below which a cap is used up, so that its key is disabled. An input of unknown length is held as the whole
- * context and may cost next to nothing: that it does not fit says nothing about the next call.
- */
-export const usedUpBelow = (model: Model, size: InputSize): Nano =>
-  smallestUseful(model, size.unbounded === true ? NO_INPUT : size)
+/** The charge below which a cap is used up, so that its key is disabled: a shorter prompt would not fit either. */
+export const usedUpBelow = (model: Model): Nano => smallestUseful(model, NO_INPUT)

@@ -74,7 +74,7 @@ const shortOrLeased = async (run: Run, words: Words, wallet: Row, total: bigint)
   const meter = { limit: 'wallet', room: freeOf(wallet) } as const
   const id = textOf(wallet, 'id')
   const leases = under(meter, { account: id, wallet: id, own: '' })
-  const { idle } = await shortageOf(run, meter, leases, [])
+  const { idle } = await shortageOf(run, meter, leases, { budgets: [], unwritten: 0n, astray: 0n })
   if (meter.room + idle < total) return 'short'
   await recall(run, words, leases)
   return 'leased'

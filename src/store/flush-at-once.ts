@@ -1,7 +1,7 @@
 /** A group commit as a fixed number of statements, each for all its rows at once: for an engine behind a network. */
 import type { Nano } from '../core/money.ts'
 import { inputTokens, outputTokens } from '../core/usage.ts'
-import type { CallId, FlushBatch, Progress, Settle } from '../ledger/words.ts'
+import type { CallId, FlushBatch, LeaseId, Progress, Settle } from '../ledger/words.ts'
 import { type Engine, type Row, type Statement, statement, Violation, type Words } from './engine.ts'
 import { nanoOf, textOf } from './row.ts'
 import { isSilent } from './silence.ts'
@@ -21,10 +21,14 @@ export const latest = (progress: readonly Progress[]): readonly Progress[] => {
       callId: next.callId,
       hold: seen !== undefined && seen.hold > next.hold ? seen.hold : next.hold,
       spent: seen !== undefined && seen.spent > next.spent ? seen.spent : next.spent,
+      ...leaseOf(next.leaseId ?? seen?.leaseId),
     })
   }
   return [...byCall.values()]
 }
+
+const leaseOf = (leaseId: LeaseId | undefined): Pick<Progress, 'leaseId'> =>
+  leaseId === undefined ? {} : { leaseId }
 
 /** A repeat takes an open call over, with its own hold, when the process that had it is silent. */
 export const takeOver = (now: string): string =>
@@ -53,13 +57,16 @@ export const textsFor = ({ each, now, lock }: Words) => ({
     from ${each('$1')} e join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2
     where not exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c')
     ${takeOver(now)} returning call_id as c`,
-  // A hold grows only while the lease is open and the instance's own; a checkpoint within the hold is always welcome.
+  // A hold grows only on an open lease of the instance's own, to which it may move whole from another of its leases; a
+  // checkpoint within the hold is always welcome.
   progress: `update inflight set hold = case when p.h > inflight.hold then p.h else inflight.hold end,
-      spent = case when p.s > inflight.spent then p.s else inflight.spent end
-    from (select e.value->>'c' as c, cast(e.value->>'h' as bigint) as h, cast(e.value->>'s' as bigint) as s
+      spent = case when p.s > inflight.spent then p.s else inflight.spent end,
+      lease_id = coalesce(p.l, inflight.lease_id)
+    from (select e.value->>'c' as c, e.value->>'l' as l, cast(e.value->>'h' as bigint) as h, cast(e.value->>'s' as bigint) as s
           from ${each('$1')} e) p
-    where inflight.call_id = p.c and (p.h <= inflight.hold or exists
-      (select 1 from lease l where l.id = inflight.lease_id and l.state = 'open' and l.instance = $2))
+    where inflight.call_id = p.c and (coalesce(p.l, inflight.lease_id) = inflight.lease_id and p.h <= inflight.hold
+      or exists (select 1 from lease l where l.id = coalesce(p.l, inflight.lease_id) and l.state = 'open' and l.instance = $2)
+        and exists (select 1 from lease o where o.id = inflight.lease_id and o.instance = $2))
     returning call_id as c`,
   // From here to `close` each statement finds the open call by its intent: what is not open is not charged.
   charge: `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, at)
@@ -164,7 +171,8 @@ const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
   const places = new Map<Part, number>()
   const add = (text: string, ...params: string[]): number => statements.push(statement(text, ...params)) - 1
   if (words.locksRows && intents.length + progress.length + settles.length > 0) {
-    const leases = new Set([...intents, ...settles].map(({ leaseId }) => leaseId))
+    const moved = progress.flatMap(({ leaseId }) => leaseId ?? [])
+    const leases = new Set([...[...intents, ...settles].map(({ leaseId }) => leaseId), ...moved])
     add(texts.lock, ids(leases), ids([...intents, ...progress, ...settles].map(({ callId }) => callId)))
   }
   if (intents.length > 0) {
@@ -172,8 +180,9 @@ const planOf = (texts: Texts, words: Words, batch: FlushBatch) => {
     places.set('intents', add(texts.intents, json(rows), instance))
   }
   if (progress.length > 0) {
-    const rows = progress.map(({ callId, hold, spent }) => ({
+    const rows = progress.map(({ callId, hold, spent, leaseId }) => ({
       c: callId,
+      l: leaseId,
       h: hold.toString(),
       s: spent.toString(),
     }))

@@ -25,8 +25,10 @@ const texts = {
   // A call that was charged already is not opened again.
   intent: `insert into inflight (call_id, lease_id, hold, started_at) select $1, $2, $3, $4
     where not exists (select 1 from transfer where kind in ('usage', 'writeoff') and ref = $1) ${takeOver('$4')}`,
-  progress: `update inflight set hold = max(hold, $2), spent = max(spent, $3) where call_id = $1 and ($2 <= hold or exists
-    (select 1 from lease l where l.id = inflight.lease_id and l.state = 'open' and l.instance = $4))`,
+  progress: `update inflight set hold = max(hold, $2), spent = max(spent, $3), lease_id = coalesce($5, lease_id)
+    where call_id = $1 and (coalesce($5, lease_id) = lease_id and $2 <= hold or exists
+      (select 1 from lease l where l.id = coalesce($5, inflight.lease_id) and l.state = 'open' and l.instance = $4)
+      and exists (select 1 from lease o where o.id = inflight.lease_id and o.instance = $4))`,
   isOpen: 'select 1 from inflight where call_id = $1',
   close:
     'delete from inflight where call_id = $1 and (lease_id = $2 or ($3 = 0 and hold >= $4)) returning lease_id, hold',
@@ -122,7 +124,8 @@ const close = (round: Round, settle: Settle, opening: boolean): void => {
 const advance = ({ now, batch }: Round, progress: readonly Progress[]): readonly CallId[] =>
   progress
     .filter(
-      ({ callId, hold, spent }) => now.change(texts.progress, callId, hold, spent, batch.instance) === 1,
+      ({ callId, hold, spent, leaseId }) =>
+        now.change(texts.progress, callId, hold, spent, batch.instance, leaseId ?? null) === 1,
     )
     .map(({ callId }) => callId)
 

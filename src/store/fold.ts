@@ -8,21 +8,24 @@
 import type { Nano } from '../core/money.ts'
 import { type Statement, statement, type Words } from './engine.ts'
 
-/** Locks the budgets and the account of a lease that is already locked. */
-export const lockMeters = (words: Words, lease: string): readonly Statement[] =>
-  words.locksRows
-    ? [
-        statement(
-          `select b.scope from budget b where b.scope in (select s.scope from lease_scope s where s.lease_id = $1)
-           order by b.scope${words.lock('b')}`,
-          lease,
-        ),
-        statement(
-          `select a.id from account a where a.id = (select l.wallet_id from lease l where l.id = $1)${words.lock('a')}`,
-          lease,
-        ),
-      ]
-    : []
+/** Locks the budgets and the accounts of leases that are already locked. */
+export const lockMeters = (words: Words, leases: readonly string[]): readonly Statement[] => {
+  if (!words.locksRows) return []
+  const named = JSON.stringify(leases.map((c) => ({ c })))
+  const each = `select e.value->>'c' from ${words.each('$1')} e`
+  return [
+    statement(
+      `select b.scope from budget b where b.scope in (select s.scope from lease_scope s where s.lease_id in (${each}))
+       order by b.scope${words.lock('b')}`,
+      named,
+    ),
+    statement(
+      `select a.id from account a where a.id in (select l.wallet_id from lease l where l.id in (${each}))
+       order by a.id${words.lock('a')}`,
+      named,
+    ),
+  ]
+}
 
 /**
  * Moves what a lease has used out of `held` into `balance` and `used`, and changes what it holds by `delta`.

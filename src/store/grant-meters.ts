@@ -1,5 +1,5 @@
 /** What a grant looks at: the key with its makers, and under their locks the lease and every limit in money. */
-import type { Nano } from '../core/money.ts'
+import { greatest, least, type Nano } from '../core/money.ts'
 import { DAY_MS, type Day, dayOf, type Instant, type Month, nextDayStart } from '../core/time.ts'
 import type { Meter } from '../ledger/grant.ts'
 import { dayScope, lifetimeScope, monthOfDay, monthScope, scopesOf } from '../ledger/scopes.ts'
@@ -67,7 +67,12 @@ export type Locked = {
   readonly budgets: readonly Row[]
   /** Absent for a credit line that was never granted. */
   readonly account: Row | undefined
-  readonly ownHeld: Nano
+  /** Room of the own lease that no open call holds. */
+  readonly ownUnused: Nano
+  /** What open calls hold of the own lease and have not written yet. */
+  readonly unwritten: Nano
+  /** Room of the own lease that the instance does not have: on its way back, or granted in an answer that was lost. */
+  readonly astray: Nano
   readonly unfolded: Nano
   readonly now: Instant
 }
@@ -109,10 +114,24 @@ export const lockMeters = async (run: Run, words: Words, ask: GrantAsk, line: Li
     lease: leases[0],
     budgets,
     account: accounts[0],
-    ownHeld: nanoOf(sum, 'own_held'),
+    ...ownRoomOf(leases[0], nanoOf(sum, 'own_held'), ask),
     unfolded: nanoOf(sum, 'unfolded'),
     now: countOf(sum, 'now'),
   }
+}
+
+/** The own lease, as the ledger and the instance know it together: intents that are on their way count as written. */
+const ownRoomOf = (
+  lease: Row | undefined,
+  written: Nano,
+  ask: GrantAsk,
+): Pick<Locked, 'ownUnused' | 'unwritten' | 'astray'> => {
+  if (lease === undefined) return { ownUnused: 0n, unwritten: 0n, astray: 0n }
+  const { held: told = 0n, free = 0n } = textOf(lease, 'id') === ask.leaseId ? ask : {}
+  const leased = nanoOf(lease, 'granted') - nanoOf(lease, 'used')
+  const held = greatest(written, least(told, leased))
+  const ownUnused = leased - held
+  return { ownUnused, unwritten: held - written, astray: greatest(ownUnused - free, 0n) }
 }
 
 export const metersOf = ({ budgets }: Locked, account: Row, line: Line): readonly Meter[] => {
@@ -128,8 +147,10 @@ export const metersOf = ({ budgets }: Locked, account: Row, line: Line): readonl
     return [{ limit: row.month === null ? 'spend_cap_usd' : 'monthly_cap_usd', room, scope, lim, owner }]
   })
   const ofWallet = line.account === line.key.walletId
-  const stops = [line.key, ...line.makers].flatMap(({ limits: { stopAt } }): readonly Meter[] =>
-    stopAt === undefined || !ofWallet ? [] : [{ limit: 'stop_at_remaining_usd', room: free - stopAt }],
+  const stops = [line.key, ...line.makers].flatMap(({ id, limits: { stopAt } }): readonly Meter[] =>
+    stopAt === undefined || !ofWallet
+      ? []
+      : [{ limit: 'stop_at_remaining_usd', room: free - stopAt, owner: id }],
   )
   const limit = isPayment(account) ? 'payment' : ofWallet ? 'wallet' : 'credit_line'
   return [{ limit, room: free }, ...stops, ...capped]

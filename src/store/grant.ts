@@ -1,10 +1,11 @@
 /** Grants: a lease grows, or the answer says which limit binds. One transaction under the locks of every meter. */
-import { greatest, type Nano } from '../core/money.ts'
+import { greatest } from '../core/money.ts'
 import { type Instant, nextDayStart } from '../core/time.ts'
 import { type Ask, growth, type Meter, shortMeters, verdictOf, WALLET_MINIMUM } from '../ledger/grant.ts'
 import type { GrantAsk, Granted, GrantRefused } from '../ledger/words.ts'
 import { isEnabled } from '../tenancy/key.ts'
 import type { Engine, Row, Run, Words } from './engine.ts'
+import { fence } from './fence.ts'
 import { fold } from './fold.ts'
 import { type Line, type Locked, lockLine, lockMeters, metersOf } from './grant-meters.ts'
 import { barOf, creditOf } from './payer.ts'
@@ -14,12 +15,12 @@ import { mayUseSub } from './sub-wallet-store.ts'
 
 const refused = (
   outcome: GrantRefused['outcome'],
-  required: Nano,
+  { need = 0n }: GrantAsk,
   limit?: NonNullable<GrantRefused['limit']>,
 ): GrantRefused => ({
   outcome,
   ...(limit === undefined ? {} : { limit }),
-  required,
+  required: need,
   available: 0n,
   held: 0n,
 })
@@ -65,23 +66,25 @@ const refuse = async (
   const own = locked.lease === undefined ? '' : textOf(locked.lease, 'id')
   const [firstMeter, ...restMeters] = short
   const underOf = (meter: Meter) => under(meter, { account: line.account, wallet: line.key.walletId, own })
-  const first = await shortageOf(run, firstMeter, underOf(firstMeter), locked.budgets)
-  const rest = await Promise.all(
-    restMeters.map((meter) => shortageOf(run, meter, underOf(meter), locked.budgets)),
-  )
+  const shortage = (meter: Meter) => shortageOf(run, meter, underOf(meter), locked)
+  const first = await shortage(firstMeter)
+  const rest = await Promise.all(restMeters.map(shortage))
   const verdict = verdictOf([first, ...rest], ask, grant.useful)
   if (verdict.outcome === 'recall') {
     for (const meter of short) await recall(run, words, underOf(meter))
   }
   const version = await disable(run, words, line, verdict.exhausted)
-  const { meter, held } = verdict.binding
-  const whole = grant.need + ask.ownUnused
+  const { meter, held, idle } = verdict.binding
+  const whole = (grant.need ?? 0n) + ask.ownUnused
   return {
     outcome: verdict.outcome,
     limit: meter.limit,
+    ...(meter.owner === undefined ? {} : { owner: meter.owner }),
     required: meter.limit === 'wallet' ? greatest(whole, WALLET_MINIMUM) : whole,
-    available: greatest(meter.room + ask.ownUnused, 0n),
+    // What is astray is idle, and unused room of the own lease.
+    available: greatest(meter.room + ask.ownUnused + idle - locked.astray, 0n),
     held,
+    ...(locked.astray > 0n ? { astray: locked.astray } : {}),
     ...(version === undefined ? {} : { keyVersion: version }),
   }
 }
@@ -100,6 +103,17 @@ const openLease = async (run: Run, grant: GrantAsk, line: Line, now: Instant): P
   const other = `${grant.leaseId.split('+')[0]}+${now.toString(36)}`
   if (await insert(other)) return other
   throw new Error(`lease ${other} exists already`)
+}
+
+/** Fences the own lease, so that room of it that went astray is free again. */
+const giveUp = async (
+  run: Run,
+  words: Words,
+  { grant, line, locked }: { grant: GrantAsk; line: Line; locked: Locked },
+): Promise<Locked> => {
+  if (locked.lease === undefined) return locked
+  await fence(run, locked.lease)
+  return lockMeters(run, words, grant, line)
 }
 
 const grow = async (
@@ -130,18 +144,17 @@ export const grantIn = (engine: Engine, grant: GrantAsk): Promise<Granted | Gran
   engine.transaction('control', async (run) => {
     const { words } = engine
     const line = await lockLine(run, words, grant)
-    if (line === undefined) return refused('unknown_key', grant.need)
-    if (!isEnabled(line.key, line.month)) return refused('disabled', grant.need)
+    if (line === undefined) return refused('unknown_key', grant)
+    if (!isEnabled(line.key, line.month)) return refused('disabled', grant)
     if (grant.sub !== undefined && !(await mayUseSub(run, line.key, grant.sub)))
-      return refused('unknown_sub', grant.need)
+      return refused('unknown_sub', grant)
     await liftMonthlyBlock(run, words, line)
-    const locked = await lockMeters(run, words, grant, line)
+    const found = await lockMeters(run, words, grant, line)
+    const locked = grant.anew === true ? await giveUp(run, words, { grant, line, locked: found }) : found
     const { account } = locked
     const bar = barOf(account, line.key.walletId, line.now)
-    if (account === undefined || bar !== undefined) return refused('insufficient', grant.need, bar)
-    const leased =
-      locked.lease === undefined ? 0n : nanoOf(locked.lease, 'granted') - nanoOf(locked.lease, 'used')
-    const ask: Ask = { need: grant.need, want: grant.want, ownUnused: leased - locked.ownHeld }
+    if (account === undefined || bar !== undefined) return refused('spent', grant, bar)
+    const ask: Ask = { need: grant.need, want: grant.want, ownUnused: locked.ownUnused }
     const meters = metersOf(locked, account, line)
     const [first, ...rest] = shortMeters(meters, ask)
     if (first === undefined) return grow(run, { grant, ask, line, locked, account, meters })

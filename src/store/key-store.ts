@@ -3,6 +3,7 @@ import { monthOf } from '../core/time.ts'
 import { lifetimeScope, monthScope } from '../ledger/scopes.ts'
 import type { Key, KeyId, Limits } from '../tenancy/key.ts'
 import { type Engine, once, type Row, type Run, statement, type Value } from './engine.ts'
+import { fenceLeasesOf } from './fence.ts'
 import { changedKey, keyOf } from './key-row.ts'
 import { countOf, onlyRow } from './row.ts'
 import type { NewKey, TenancyStore } from './tenancy-port.ts'
@@ -84,6 +85,10 @@ const setCaps = async (run: Run, key: Key, month: string, lock: string): Promise
   }
 }
 
+/** Switched off by a person or deleted, not by a cap. */
+const isRevoked = ({ deleted, disabledReason }: Key): boolean =>
+  deleted || disabledReason === 'self' || disabledReason === 'operator'
+
 const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
   run(
     `update api_key set spend_cap = $2, monthly_cap = $3, rpm = $4, stop_at = $5, granted_spend_cap = $6,
@@ -123,6 +128,7 @@ export const keyStore = (engine: Engine): KeyStore => {
       const month = monthOf(countOf(row, 'now'))
       const next = alter(keyOf(row), month)
       await write(run, now, next)
+      if (isRevoked(next) && !isRevoked(keyOf(row))) await fenceLeasesOf(run, engine.words, id)
       await setCaps(run, next, month, lock('b'))
       return next
     })

@@ -50,7 +50,7 @@ export const lockPayment = async (engine: Engine, run: Run, id: string): Promise
 export const closeLease = async (engine: Engine, run: Run, lease: Row): Promise<void> => {
   const [id, state] = [textOf(lease, 'id'), textOf(lease, 'state')]
   const unused = nanoOf(lease, 'granted') - nanoOf(lease, 'used')
-  for (const { text, params } of [...lockMeters(engine.words, id), ...fold(id, -unused, state)])
+  for (const { text, params } of [...lockMeters(engine.words, [id]), ...fold(id, -unused, state)])
     await run(text, params)
   await run(`update lease set state = 'closed', recall = 0 where id = $1`, [id])
 }

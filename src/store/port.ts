@@ -41,6 +41,15 @@ export type LedgerStore = {
    * method that is never repeated. Room that open calls hold must not be returned.
    */
   giveBack(lease: LeaseId, back: Nano): Promise<void>
+  /**
+   * Lets the instance's own leases live for `ttlMs` more, to the end of the UTC day at most. Those that have ended, or
+   * were fenced, are left out of the answer.
+   */
+  renew(
+    instance: InstanceId,
+    leases: readonly LeaseId[],
+    ttlMs: number,
+  ): Promise<readonly { readonly leaseId: LeaseId; readonly lifeMs: number }[]>
   /** One group commit. Call ids that grow with time (UUID version 7) halve its cost: the indexes grow at their end. */
   flush(batch: FlushBatch): Promise<FlushResult>
   /**

@@ -1,6 +1,7 @@
 /** Recovery: leases whose instance went silent. One lease per transaction, as the lock order demands. */
 import { type Engine, type Row, type Run, statement } from './engine.ts'
-import { fold, lockMeters } from './fold.ts'
+import { fence, foldNow } from './fence.ts'
+import { lockMeters } from './fold.ts'
 import { nanoOf, onlyRow, textOf } from './row.ts'
 import { endTrials } from './trial-store.ts'
 
@@ -12,54 +13,48 @@ const CLOSED_KEPT_MS = 7 * 24 * HOUR_MS
 
 type ReapBounds = { readonly graceMs: number; readonly longestCallMs: number }
 
-/** Locks the lease if it is still in `state` and past its time; another instance may be reaping it. */
-const lockExpired = async (
+/** Leases whose process is silent, and fenced ones that are to be closed: after the longest call, or when no call is open. */
+const due = {
+  open: (now: string, afterMs: string) => `l.state = 'open' and l.expires_at < ${now} - ${afterMs}`,
+  quarantined: (
+    now: string,
+    afterMs: string,
+  ) => `l.state = 'quarantined' and (l.expires_at < ${now} - ${afterMs}
+    or not exists (select 1 from inflight f where f.lease_id = l.id))`,
+} as const
+
+/** Locks the lease if it is still due; another instance may be reaping it. */
+const lockDue = async (
   engine: Engine,
   run: Run,
-  it: { id: string; state: string; afterMs: number },
+  it: { id: string; state: keyof typeof due; afterMs: number },
 ): Promise<Row | undefined> => {
   const { words } = engine
-  const [lease] = await run(
-    `select l.* from lease l where l.id = $1 and l.state = $2 and l.expires_at + cast($3 as bigint) < ${words.now}${words.lockFree('l')}`,
-    [it.id, it.state, it.afterMs],
-  )
+  const isDue = due[it.state](words.now, 'cast($2 as bigint)')
+  const [lease] = await run(`select l.* from lease l where l.id = $1 and ${isDue}${words.lockFree('l')}`, [
+    it.id,
+    it.afterMs,
+  ])
   if (lease === undefined) return undefined
-  await Promise.all(lockMeters(words, it.id).map(({ text, params }) => run(text, params)))
+  await Promise.all(lockMeters(words, [it.id]).map(({ text, params }) => run(text, params)))
   return lease
 }
 
-const unfold = async (run: Run, id: string, delta: bigint, state: string): Promise<void> => {
-  await Promise.all(fold(id, delta, state).map(({ text, params }) => run(text, params)))
-}
-
-/**
- * Fences the lease and frees what no durable intent covers: a call without one was never answered. With no call open
- * the lease is closed at once.
- */
+/** Fences a lease whose process went silent. */
 const quarantine = (
   engine: Engine,
   id: string,
   graceMs: number,
 ): Promise<'quarantined' | 'closed' | 'left'> =>
   engine.transaction('control', async (run) => {
-    const lease = await lockExpired(engine, run, { id, state: 'open', afterMs: graceMs })
-    if (lease === undefined) return 'left'
-    const open = onlyRow(
-      await run(
-        'select cast(count(*) as bigint) as calls, coalesce(cast(sum(hold) as bigint), 0) as held from inflight where lease_id = $1',
-        [id],
-      ),
-    )
-    await unfold(run, id, nanoOf(open, 'held') - (nanoOf(lease, 'granted') - nanoOf(lease, 'used')), 'open')
-    const state = nanoOf(open, 'calls') === 0n ? 'closed' : 'quarantined'
-    await run('update lease set state = $2, recall = 0 where id = $1', [id, state])
-    return state
+    const lease = await lockDue(engine, run, { id, state: 'open', afterMs: graceMs })
+    return lease === undefined ? 'left' : fence(run, lease)
   })
 
-/** After the longest call: charges orphans what their last checkpoint says they delivered, and closes the lease. */
+/** Closes a fenced lease. Calls that are still open are orphans: they are charged what their last checkpoint says they delivered. */
 const close = (engine: Engine, id: string, longestCallMs: number): Promise<number | undefined> =>
   engine.transaction('control', async (run) => {
-    if ((await lockExpired(engine, run, { id, state: 'quarantined', afterMs: longestCallMs })) === undefined)
+    if ((await lockDue(engine, run, { id, state: 'quarantined', afterMs: longestCallMs })) === undefined)
       return undefined
     const charged = await run(
       `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, at)
@@ -79,18 +74,19 @@ const close = (engine: Engine, id: string, longestCallMs: number): Promise<numbe
       ),
     ])
     const lease = onlyRow(rows)
-    await unfold(run, id, nanoOf(lease, 'used') - nanoOf(lease, 'granted'), 'quarantined')
+    await foldNow(run, id, nanoOf(lease, 'used') - nanoOf(lease, 'granted'), 'quarantined')
     await run(`update lease set state = 'closed' where id = $1`, [id])
     return charged.length
   })
 
-const expired = async (engine: Engine, state: string, afterMs: number): Promise<readonly string[]> => {
+const allDue = async (
+  engine: Engine,
+  state: keyof typeof due,
+  afterMs: number,
+): Promise<readonly string[]> => {
+  const isDue = due[state](engine.words.now, 'cast($1 as bigint)')
   const [rows] = await engine.batch('control', [
-    statement(
-      `select id from lease where state = $1 and expires_at < ${engine.words.now} - cast($2 as bigint) order by id limit ${ROUND}`,
-      state,
-      afterMs,
-    ),
+    statement(`select l.id from lease l where ${isDue} order by l.id limit ${ROUND}`, afterMs),
   ])
   return (rows ?? []).map((row) => textOf(row, 'id'))
 }
@@ -109,12 +105,12 @@ const prune = (engine: Engine): Promise<unknown> => {
 /** One round of recovery. Tells how many leases it fenced and closed, and how many orphaned calls it charged. */
 export const reapOn = async (engine: Engine, { graceMs, longestCallMs }: ReapBounds) => {
   let [quarantined, closed, recovered] = [0, 0, 0]
-  for (const id of await expired(engine, 'open', graceMs)) {
+  for (const id of await allDue(engine, 'open', graceMs)) {
     const outcome = await quarantine(engine, id, graceMs)
     if (outcome !== 'left') quarantined += 1
     if (outcome === 'closed') closed += 1
   }
-  for (const id of await expired(engine, 'quarantined', longestCallMs)) {
+  for (const id of await allDue(engine, 'quarantined', longestCallMs)) {
     const charged = await close(engine, id, longestCallMs)
     if (charged === undefined) continue
     closed += 1

@@ -1,4 +1,6 @@
 /** Leases that stand between a call and its money: what is idle in them, what calls hold, and calling it back. */
+
+import type { Nano } from '../core/money.ts'
 import type { Meter, Shortage } from '../ledger/grant.ts'
 import { subOf } from '../ledger/scopes.ts'
 import type { AccountId } from '../ledger/words.ts'
@@ -28,13 +30,16 @@ export const under = ({ limit, scope, owner }: Meter, { account, wallet, own }: 
       }
 }
 
+/** What is known under locks: the counters, and what of the own lease is held beyond its intents or not in use. */
+type Locked = { readonly budgets: readonly Row[]; readonly unwritten: Nano; readonly astray: Nano }
+
 const idleOf = `l.granted - l.used - coalesce((select cast(sum(f.hold) as bigint) from inflight f where f.lease_id = l.id), 0)`
 
 export const shortageOf = async (
   run: Run,
   meter: Meter,
   { where, params }: Under,
-  budgets: readonly Row[],
+  { budgets, unwritten, astray }: Locked,
 ): Promise<Shortage> => {
   const row = onlyRow(
     await run(
@@ -48,8 +53,8 @@ export const shortageOf = async (
   const folded = budgets.find(({ scope }) => scope === meter.scope)
   return {
     meter,
-    idle: nanoOf(row, 'idle'),
-    held: nanoOf(row, 'held'),
+    idle: nanoOf(row, 'idle') + astray,
+    held: nanoOf(row, 'held') + unwritten,
     spent: nanoOf(row, 'used') + (folded === undefined ? 0n : nanoOf(folded, 'used')),
   }
 }

@@ -148,7 +148,7 @@ for (const engine of engines)
         const it = payment('a', { amount: 7n })
         await store.beginPayment(it)
         await store.settlePayment('a', 't')
-        expect(await grant(store, 'one', it.account, 8n)).toMatchObject({ outcome: 'insufficient' })
+        expect(await grant(store, 'one', it.account, 8n)).toMatchObject({ outcome: 'spent' })
         const granted = await grant(store, 'one', it.account, 7n)
         expect(granted).toMatchObject({ outcome: 'granted', grown: 7n })
         expect(await grant(store, 'two', it.account, 1n)).toMatchObject({
@@ -192,7 +192,7 @@ for (const engine of engines)
         await flush(store, 'dead', {
           intents: [{ callId: it.callId, leaseId: dead.leaseId, hold: 1_000_000n }],
         })
-        expect(await grant(store, 'live', it.account)).toMatchObject({ outcome: 'insufficient' })
+        expect(await grant(store, 'live', it.account)).toMatchObject({ outcome: 'spent' })
         await store.freeAccount(it.account)
         await store.beat('live', undefined)
         const live = await grant(store, 'live', it.account)
@@ -200,7 +200,7 @@ for (const engine of engines)
         const intent = { callId: it.callId, leaseId: live.leaseId, hold: 1_000_000n }
         expect((await flush(store, 'live', { intents: [intent] })).opened.size).toBe(1)
         await store.freeAccount(it.account)
-        expect(await grant(store, 'third', it.account)).toMatchObject({ outcome: 'insufficient' })
+        expect(await grant(store, 'third', it.account)).toMatchObject({ outcome: 'spent' })
         // Both settle, the one that was thought dead first or last: the payment is charged once.
         await flush(store, 'live', { settles: [settleOf(it, live.leaseId, 300_000n)] })
         await flush(store, 'dead', { settles: [settleOf(it, dead.leaseId, 400_000n)] })
@@ -278,7 +278,7 @@ for (const engine of engines)
             useful: 1n,
             ttlMs: 10_000,
           })
-        expect(await ask(500_001n)).toMatchObject({ outcome: 'cap', limit: 'spend_cap_usd' })
+        expect(await ask(500_001n)).toMatchObject({ outcome: 'spent', limit: 'spend_cap_usd' })
         const lease = await ask(500_000n)
         if (lease.outcome !== 'granted') throw new Error(lease.outcome)
         await flush(store, 'one', {
@@ -314,7 +314,7 @@ for (const engine of engines)
           store.authorizePayment({ ...it, callId: 'call-other' }),
         ])
         expect(new Set(begun.map((one) => one !== 'too_much' && one.callId)).size).toBe(1)
-        expect(await grant(store, 'one', it.account, 1_000_001n)).toMatchObject({ outcome: 'insufficient' })
+        expect(await grant(store, 'one', it.account, 1_000_001n)).toMatchObject({ outcome: 'spent' })
         expect(await charge(store, 'a')).toMatchObject({ begun: false, payment: { state: 'authorized' } })
         expect(await store.payChange('a', 'revenue')).toEqual({ outcome: 'open' })
         await call(
@@ -333,7 +333,7 @@ for (const engine of engines)
         expect(await store.balance('revenue')).toBe(301_000n)
         expect(await store.balance(it.account)).toBe(0n)
         // Nothing more is drawn on it.
-        expect(await grant(store, 'one', it.account, 1n)).toMatchObject({ outcome: 'insufficient' })
+        expect(await grant(store, 'one', it.account, 1n)).toMatchObject({ outcome: 'spent' })
       }))
 
     test('a charge whose payment cannot come is the loss of the house, and its payer authorises no more', () =>
@@ -375,7 +375,7 @@ for (const engine of engines)
             state: 'failed',
             reason: 'payment_expired',
           })
-          expect(await grant(store, 'one', it.account, 1n)).toMatchObject({ outcome: 'insufficient' })
+          expect(await grant(store, 'one', it.account, 1n)).toMatchObject({ outcome: 'spent' })
           // It may be authorised anew.
           expect(await store.authorizePayment({ ...it, callId: 'call-2' })).toMatchObject({
             state: 'authorized',

@@ -47,8 +47,11 @@ test('a call that does not fit a cap is 402 and names it; the key goes off when 
   const { data } = { data: await usageOf(token) }
   expect(data).toMatchObject({ spent_usd: 0.00182, disabled: false, requests: 2, held_usd: 0 })
   server.answerWith(() => completion('x', { prompt_tokens: 10, completion_tokens: 17, total_tokens: 27 }))
-  expect((await call(token)).status).toBe(200)
-  expect((await call(token)).status).toBe(402)
+  // A long prompt that does not fit says nothing about the next call.
+  const long = { messages: [{ role: 'user', content: 'x'.repeat(2_000) }], max_tokens: 1 }
+  expect((await call(token, long)).status).toBe(402)
+  expect((await call(token, { max_tokens: 1 })).status).toBe(200)
+  expect((await call(token, { max_tokens: 1 })).status).toBe(402)
   const off = await call(token)
   expect([off.status, (await jsonOf(off)).error.reason]).toEqual([403, 'spend_cap'])
   expect(await usageOf(token)).toMatchObject({ disabled: true, disabled_reason: 'spend_cap' })
@@ -56,13 +59,25 @@ test('a call that does not fit a cap is 402 and names it; the key goes off when 
 
 test('without max_tokens the bound is lowered to what is affordable, and said', async () => {
   server.answerWith(() => completion('x'))
-  const { token } = await server.newKey({ spendCap: 5_000_000n })
+  const { token } = await server.newKey({ spendCap: 15_000_000n })
   const response = await call(token)
   expect(response.status).toBe(200)
   const lowered = Number(response.headers.get('x-max-tokens-lowered'))
-  expect(lowered).toBeGreaterThan(100)
-  expect(lowered).toBeLessThan(500)
+  expect(lowered).toBeGreaterThan(1_000)
+  expect(lowered).toBeLessThan(1_500)
   expect(server.asked.at(-1)?.body.max_tokens).toBe(lowered)
+  expect((await jsonOf(response)).usage.max_tokens_lowered).toBe(lowered)
+})
+
+test('a bound is not lowered below a tenth of the most a model answers with, unless the caller sets it', async () => {
+  server.answerWith(() => completion('x'))
+  const { token } = await server.newKey({ spendCap: 5_000_000n })
+  const refused = await call(token)
+  const { error } = await jsonOf(refused)
+  expect([refused.status, error.code, error.limit]).toEqual([402, 'insufficient_balance', 'spend_cap_usd'])
+  expect(error.message).toContain('set max_tokens: without it, at least 820 output tokens are held')
+  expect(error.required_credits).toBeGreaterThan(error.available_credits)
+  expect((await call(token, { max_tokens: 400 })).status).toBe(200)
 })
 
 test('X-Max-Cost-Usd lowers the bound, or is a 402 when the caller insists', async () => {
@@ -176,12 +191,9 @@ test('an almost empty wallet is 402, below one credit even for a cheaper call', 
   const poor = await startTestServer({ fund: 9_000_000n })
   const response = await poor.post('/v1/chat/completions', chat({ max_tokens: 1 }))
   const { error } = await jsonOf(response)
-  expect([response.status, error.code, error.limit, error.available_credits]).toEqual([
-    402,
-    'insufficient_balance',
-    'wallet',
-    0.9,
-  ])
+  expect([response.status, error.code, error.limit]).toEqual([402, 'insufficient_balance', 'wallet'])
+  expect([error.required_credits, error.available_credits]).toEqual([1, 0.9])
+  expect(error.message).toContain('Any call needs 0.01 USD in the wallet')
   expect(poor.asked.length).toBe(0)
   await poor.stop()
 })

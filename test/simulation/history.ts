@@ -308,7 +308,7 @@ const createScene = (
     const basic = (amount * BigInt(pick(1, 120))) / 100n
     let cost = basic
     if (streams && random() < 0.3) {
-      const extended = await hold.extend(amount * 2n, basic / 2n)
+      const extended = await hold.extend(amount * 2n, basic / 2n, false)
       hit(extended ? 'extended' : 'extension refused')
       if (extended) cost += amount / 2n
       await clockSleep(pick(1, 200))

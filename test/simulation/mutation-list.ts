@@ -33,8 +33,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a purse forgets which account pays',
-    file: 'src/book/purse.ts',
-    from: '...(purse.account === undefined ? {} : { account: purse.account }),',
+    file: 'src/book/borrow.ts',
+    from: '...(path.account === undefined ? {} : { account: path.account }),',
     to: '',
   },
   {
@@ -135,25 +135,25 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a grant under the old limit that arrives late is handed out',
-    file: 'src/book/purse.ts',
+    file: 'src/book/borrow.ts',
     from: 'purse.outdated = changes !== purse.changes',
     to: 'purse.outdated = changes > purse.changes',
   },
   {
     name: 'what calls leave over of an old limit serves the next',
-    file: 'src/book/purse.ts',
-    from: 'if (purse.outdated && purse.lease !== undefined) await returnUnused(purse.lease)',
+    file: 'src/book/borrow.ts',
+    from: 'if (purse.outdated && purse.lease !== undefined) await giveBack(purse.lease)',
     to: 'if (purse.outdated && purse.lease === undefined) return undefined',
   },
   {
     name: 'a lease of one sub-wallet serves another',
-    file: 'src/book/purse.ts',
+    file: 'src/book/room.ts',
     from: 'JSON.stringify([keyId, sub ?? null, account ?? null])',
     to: 'JSON.stringify([keyId, account ?? null])',
   },
   {
     name: 'room is returned after the ledger was told',
-    file: 'src/book/purse.ts',
+    file: 'src/book/borrow.ts',
     from: 'const back = takeUnused(lease)',
     to: 'const back = free(lease)',
   },
@@ -167,7 +167,7 @@ export const mutations: readonly Mutation[] = [
     name: 'the journal frees a hold that the ledger still has',
     file: 'src/book/open-hold.ts',
     from: 'kept: () => resolve({ charged: charge, remaining: undefined }),',
-    to: 'kept: () => {\n          endHold(this.lease, this.#amount, charge)\n          this.#amount = 0n\n          resolve({ charged: charge, remaining: undefined })\n        },',
+    to: 'kept: () => {\n          endHold(this.#lease, this.#amount, charge)\n          this.#amount = 0n\n          resolve({ charged: charge, remaining: undefined })\n        },',
   },
   {
     name: 'the journal answers before its file is synced',

@@ -60,7 +60,7 @@ export const createRepeats = (parts: RepeatParts) => {
     const streams = random() < 0.6
     if (streams && !(await hold.opened)) return undefined
     await clock.sleep(lastsMs ?? pick(1, random() < 0.1 ? parts.longestCallMs - 500 : 300))
-    if (streams && random() < 0.3) await hold.extend(amount * 2n, amount / 4n)
+    if (streams && random() < 0.3) await hold.extend(amount * 2n, amount / 4n, false)
     if (streams && random() < 0.5) hold.checkpoint(amount / 4n)
     if (random() < 0.2) return void (await Promise.race([hold.void(), clock.sleep(2_000)]))
     return settle(hold, ref)

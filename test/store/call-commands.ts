@@ -50,6 +50,33 @@ export const extend: Command = async (world, { a, b, c }) => {
   call.spent = most(call.spent, spent)
 }
 
+/** An extension moves the whole hold to another lease of the instance, where there is room; also into another day. */
+export const moves: Command = async (world, { a, b, c }) => {
+  const { model } = world
+  const others = (call: ModelCall) =>
+    model.leases.filter(
+      (one) => one !== call.lease && one.key === call.lease.key && (b % 5 === 0 || mine(world, one)),
+    )
+  const call = pick(
+    model.calls.filter((one) => one.open && others(one).length > 0),
+    a,
+  )
+  const to = call && pick(others(call), b)
+  if (call === undefined || to === undefined) return
+  const may = to.state === 'open' && to.instance === call.lease.instance && model.idleOn(to) >= call.hold
+  // What the ledger would let through is for the memory side to keep: it never moves without room.
+  if (to.state === 'open' && to.instance === call.lease.instance && !may) return
+  const hold = may ? call.hold + ((model.idleOn(to) - call.hold) * BigInt(c % 101)) / 100n : call.hold
+  const progress = { callId: call.id, hold, spent: call.spent, leaseId: to.id }
+  const { extended } = await flush(world, batchOf(call.lease.instance, { progress: [progress] }))
+  equal(extended.has(call.id), may)
+  if (!may) return saw(world, 'move fenced')
+  if (call.lease.state === 'quarantined') saw(world, 'moved out of quarantine')
+  call.lease = to
+  call.hold = hold
+  saw(world, 'moved')
+}
+
 const settleOf = (call: ModelCall, charge: Nano) => ({
   callId: call.id,
   leaseId: call.lease.id,

@@ -4,6 +4,7 @@ import { nextDayStart } from '../../src/core/time.ts'
 import { Overdrawn, ReplayConflict } from '../../src/store/port.ts'
 import {
   extend,
+  moves,
   open,
   openFenced,
   resend,
@@ -14,6 +15,7 @@ import {
   voids,
 } from './call-commands.ts'
 import { grant } from './grant-command.ts'
+import type { Model, ModelLease } from './model.ts'
 import { CENT, type Command, least, mine, pick, saw } from './world.ts'
 
 /** Closed leases are kept this long; a call that ends later still is written off. */
@@ -121,6 +123,16 @@ const toggle: Command = async ({ model, store }, { a, b }) => {
   delete key.month
   if (reason === null) delete key.reason
   else key.reason = reason
+  if (key.reason !== undefined)
+    for (const lease of model.leases.filter((l) => l.key === key)) fence(model, lease)
+}
+
+/** Frees what no open call holds; a lease without open calls is closed. */
+const fence = (model: Model, lease: ModelLease): void => {
+  if (lease.state !== 'open') return
+  lease.left = model.heldOn(lease)
+  lease.recall = false
+  lease.state = model.calls.some((call) => call.open && call.lease === lease) ? 'quarantined' : 'closed'
 }
 
 const tick: Command = async ({ model }, { a, b }) => {
@@ -143,14 +155,13 @@ const reap: Command = async (world, { a }) => {
   for (const lease of model.leases.filter(
     (l) => l.state === 'open' && l.expires + bounds.graceMs < model.now,
   )) {
-    const calls = model.calls.filter((call) => call.open && call.lease === lease)
-    lease.left = model.heldOn(lease)
-    lease.state = calls.length === 0 ? 'closed' : 'quarantined'
+    fence(model, lease)
     done.quarantined += 1
-    if (calls.length === 0) done.closed += 1
+    if (lease.state !== 'quarantined') done.closed += 1
   }
+  const idle = (lease: ModelLease): boolean => !model.calls.some((call) => call.open && call.lease === lease)
   for (const lease of model.leases.filter(
-    (l) => l.state === 'quarantined' && l.expires + bounds.longestCallMs < model.now,
+    (l) => l.state === 'quarantined' && (l.expires + bounds.longestCallMs < model.now || idle(l)),
   )) {
     for (const call of model.calls.filter((one) => one.open && one.lease === lease)) {
       call.open = false
@@ -168,6 +179,24 @@ const reap: Command = async (world, { a }) => {
   for (const lease of model.leases)
     lease.pruned ||= lease.state === 'closed' && lease.expires + WEEK_MS < model.now
   deepEqual(await store.reap(bounds), done)
+}
+
+const renew: Command = async (world, { a, b }) => {
+  const { model, store } = world
+  const instance = pick(model.instances, a) ?? ''
+  const leases = model.leases.filter((l) => l.instance === instance && (b % 3 > 0 || l.state === 'open'))
+  const living = leases.filter((l) => l.state === 'open' && l.expires > model.now)
+  for (const lease of living) lease.expires = Math.min(model.now + 10_000, nextDayStart(model.now))
+  const renewed = await store.renew(
+    instance,
+    leases.map(({ id }) => id),
+    10_000,
+  )
+  deepEqual(
+    new Map(renewed.map(({ leaseId, lifeMs }) => [leaseId, lifeMs])),
+    new Map(living.map(({ id, expires }) => [id, expires - model.now])),
+  )
+  if (living.length > 0) saw(world, 'renewed')
 }
 
 const recalls: Command = async ({ model, store }, { a }) => {
@@ -188,6 +217,7 @@ export const commands = {
   open,
   openFenced,
   extend,
+  moves,
   settle,
   settleTwice,
   settleLate,
@@ -202,6 +232,7 @@ export const commands = {
   tick,
   crash,
   reap,
+  renew,
   recalls,
   reopen,
 } as const satisfies Record<string, Command>

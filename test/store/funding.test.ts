@@ -85,7 +85,7 @@ for (const engine of engines) {
     }
     const balance = async (walletId: string) => (await store.wallet(walletId))?.balance
     const refused = (limit: NonNullable<GrantRefused['limit']>, available = 0n): Partial<GrantRefused> => ({
-      outcome: 'insufficient',
+      outcome: 'spent',
       limit,
       available,
     })

@@ -120,8 +120,10 @@ for (const engine of engines) {
         for (const what of [
           'grant granted',
           'grant recall',
-          'grant cap',
-          'grant insufficient',
+          'grant held',
+          'grant spent',
+          'moved',
+          'renewed',
           'grant disabled',
           'grant unknown_sub',
           'refused by sub_wallet',

@@ -142,6 +142,7 @@ export class Model {
           limit: 'stop_at_remaining_usd',
           room: this.free(key.wallet) - owner.limits.stopAt,
           under: (l) => l.key.wallet === key.wallet,
+          owner,
           spent: 0n,
         })
       }

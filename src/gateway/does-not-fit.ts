@@ -1,0 +1,88 @@
+/** What a caller is told whose call does not fit its limits: gone money is a 402, held money a 429 that says when to come back. */
+import type { HoldRefused } from '../book/words.ts'
+import { decimalFromNano, greatest, type Nano } from '../core/money.ts'
+import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
+import { WALLET_MINIMUM } from '../ledger/grant.ts'
+import type { BindingLimit } from '../ledger/words.ts'
+import type { KeyId } from '../tenancy/key.ts'
+import { creditsNeeded, creditsOf } from './credits.ts'
+import type { Gateway } from './gateway.ts'
+
+const limitTexts: Readonly<Record<BindingLimit, string>> = {
+  wallet: 'the wallet',
+  spend_cap_usd: 'the lifetime cap',
+  monthly_cap_usd: 'the monthly cap',
+  sub_wallet: 'the sub-wallet',
+  daily_limit_usd: "the wallet's daily limit",
+  stop_at_remaining_usd: 'the amount that must stay in the wallet',
+  credit_line: 'the credit line',
+  no_credit_line: 'the credit line',
+  past_due: 'the credit line',
+  payment: 'the payment',
+}
+
+/** Why nothing can be charged to a credit line, and what to do. */
+const barTexts: Readonly<Partial<Record<BindingLimit, string>>> = {
+  no_credit_line:
+    'Post-paid billing (mpp) is not enabled for this account: the operator grants a credit line. ' +
+    "Leave 'X-Payment-Protocol' out to pay from the wallet.",
+  past_due:
+    'Post-paid billing (mpp) is suspended: an invoice is past due, or a payment was taken back. GET /api/billing shows it. ' +
+    "Pay it, or leave 'X-Payment-Protocol' out to pay from the wallet.",
+}
+
+/** Seconds after which held money may be back; calls of a few seconds are the usual ones. */
+const HELD_RETRY_SECONDS = 2
+
+/** What binds: a limit with what it has, and whose cap it is where it is a key's. */
+export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'spent' | 'available' | 'held'> & {
+  /** The key that calls. */
+  readonly keyId: KeyId
+}
+
+type Need = {
+  readonly required: Nano
+  /** The least output that is sent where the caller gave no bound; undefined where it gave one. */
+  readonly leastOutput?: number | undefined
+}
+
+/** The refusal that names what binds, whose it is, what it has and how much of it open calls hold. */
+export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 'options'>): Refusal => {
+  const credits = creditsOf(gateway)
+  const needed = creditsNeeded(gateway)
+  const { limit, spent, held } = binding
+  const available = greatest(binding.available, 0n)
+  const required = limit === 'wallet' ? greatest(need.required, WALLET_MINIMUM) : need.required
+  const members = {
+    required_credits: needed(required),
+    available_credits: credits(available),
+    held_credits: credits(held),
+    limit,
+    ...whoseOf(binding),
+  }
+  const whose =
+    binding.owner !== undefined && binding.owner !== binding.keyId ? ' of a key above this one' : ''
+  const needs =
+    required > need.required
+      ? `Any call needs ${decimalFromNano(required)} USD in the wallet (${needed(required)} credits)`
+      : `The call needs ${needed(required)} credits`
+  const has = `${limitTexts[limit]}${whose} has ${credits(available)} available`
+  if (!spent)
+    return refuse(
+      'balance_held',
+      `${needs}; ${has} while open calls hold ${credits(held)}. Nothing was charged; try again in ${HELD_RETRY_SECONDS} s${lowerOf(need)}.`,
+      { ...retryIn(HELD_RETRY_SECONDS), members: { ...members, retry_after: HELD_RETRY_SECONDS } },
+    )
+  const text =
+    barTexts[limit] ??
+    `${needs}; ${has}${held > 0n ? ` while open calls hold ${credits(held)}` : ''}. Add credits, raise the limit${lowerOf(need)}.`
+  return refuse('insufficient_balance', text, { members })
+}
+
+const whoseOf = ({ owner, keyId }: Binding) =>
+  owner === undefined ? {} : { limit_owner: owner === keyId ? 'key' : 'parent' }
+
+const lowerOf = ({ leastOutput }: Need): string =>
+  leastOutput === undefined
+    ? ' or lower max_tokens'
+    : ` or set max_tokens: without it, at least ${leastOutput} output tokens are held`
