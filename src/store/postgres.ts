@@ -15,6 +15,8 @@ import {
 const STATEMENT_MS = 3_000
 /** No transaction may take longer than this, on ours: the answer to a server or network that says nothing at all. */
 const TRANSACTION_MS = 5_000
+/** A connection that dies without a word in the middle of a transaction keeps its locks no longer than this. */
+const ABANDONED_MS = 2_000
 /** The same for what reads much: reports, and the audit of the whole ledger. */
 const READING_MS = 10 * 60_000
 const CONNECT_SECONDS = 2
@@ -96,6 +98,8 @@ const openPool = (
       connection: {
         application_name: 'turnpike',
         statement_timeout: `${STATEMENT_MS}`,
+        idle_in_transaction_session_timeout: `${ABANDONED_MS}`,
+        tcp_user_timeout: `${ABANDONED_MS}`,
         jit: 'off',
         ...settings,
       },

@@ -3,6 +3,7 @@ import { type Engine, type Row, type Run, statement } from './engine.ts'
 import { fence, foldNow } from './fence.ts'
 import { lockMeters } from './fold.ts'
 import { nanoOf, onlyRow, textOf } from './row.ts'
+import { silentInstances } from './silence.ts'
 import { endTrials } from './trial-store.ts'
 
 /** Leases taken up in one round; the next round goes on. */
@@ -13,14 +14,19 @@ const CLOSED_KEPT_MS = 7 * 24 * HOUR_MS
 
 type ReapBounds = { readonly graceMs: number; readonly longestCallMs: number }
 
-/** Leases whose process is silent, and fenced ones that are to be closed: after the longest call, or when no call is open. */
+/**
+ * Leases that ended, or whose process is silent, so that its money is not out of reach for long; and fenced ones that are
+ * to be closed: after the longest call, or when no call is open. Each reason by itself, as each has its index.
+ */
 const due = {
-  open: (now: string, afterMs: string) => `l.state = 'open' and l.expires_at < ${now} - ${afterMs}`,
-  quarantined: (
-    now: string,
-    afterMs: string,
-  ) => `l.state = 'quarantined' and (l.expires_at < ${now} - ${afterMs}
-    or not exists (select 1 from inflight f where f.lease_id = l.id))`,
+  open: (now: string, afterMs: string) => [
+    `l.state = 'open' and l.expires_at < ${now} - ${afterMs}`,
+    `l.state = 'open' and l.instance in (${silentInstances(now)})`,
+  ],
+  quarantined: (now: string, afterMs: string) => [
+    `l.state = 'quarantined' and l.expires_at < ${now} - ${afterMs}`,
+    `l.state = 'quarantined' and not exists (select 1 from inflight f where f.lease_id = l.id)`,
+  ],
 } as const
 
 /** Locks the lease if it is still due; another instance may be reaping it. */
@@ -30,8 +36,8 @@ const lockDue = async (
   it: { id: string; state: keyof typeof due; afterMs: number },
 ): Promise<Row | undefined> => {
   const { words } = engine
-  const isDue = due[it.state](words.now, 'cast($2 as bigint)')
-  const [lease] = await run(`select l.* from lease l where l.id = $1 and ${isDue}${words.lockFree('l')}`, [
+  const isDue = due[it.state](words.now, 'cast($2 as bigint)').join(' or ')
+  const [lease] = await run(`select l.* from lease l where l.id = $1 and (${isDue})${words.lockFree('l')}`, [
     it.id,
     it.afterMs,
   ])
@@ -84,9 +90,10 @@ const allDue = async (
   state: keyof typeof due,
   afterMs: number,
 ): Promise<readonly string[]> => {
-  const isDue = due[state](engine.words.now, 'cast($1 as bigint)')
+  const reasons = due[state](engine.words.now, 'cast($1 as bigint)')
+  const each = reasons.map((reason) => `select l.id from lease l where ${reason}`)
   const [rows] = await engine.batch('control', [
-    statement(`select l.id from lease l where ${isDue} order by l.id limit ${ROUND}`, afterMs),
+    statement(`${each.join(' union ')} order by 1 limit ${ROUND}`, afterMs),
   ])
   return (rows ?? []).map((row) => textOf(row, 'id'))
 }

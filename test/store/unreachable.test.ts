@@ -3,12 +3,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { openStore } from '../../src/store/open-store.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { CENT, createOneKey } from './world.ts'
 
 /** Passes bytes both ways until it is told to be silent; what was connected then stays silent for good. */
 const silentProxy = async (
   target: URL,
-): Promise<{ url: string; silence: (on: boolean) => void; stop: () => void }> => {
+): Promise<{
+  url: string
+  silence: (on: boolean) => void
+  /** Falls silent for good once a client has sent this. */
+  silenceAfter: (text: string) => void
+  stop: () => void
+}> => {
   let silent = false
+  let last: string | undefined
   const sockets = new Set<Socket>()
   const server: Server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
@@ -18,9 +26,11 @@ const silentProxy = async (
       from.on('data', (bytes) => {
         dead ||= silent
         if (!dead) to.write(bytes)
+        if (last !== undefined && from === client && bytes.includes(last)) silent = true
       })
       from.on('error', () => undefined)
-      from.on('close', () => to.destroy())
+      // A network that went away tells the other side nothing.
+      from.on('close', () => dead || to.destroy())
     }
     forward(client, upstream)
     forward(upstream, client)
@@ -37,6 +47,9 @@ const silentProxy = async (
     url: url.href,
     silence: (on) => {
       silent = on
+    },
+    silenceAfter: (text) => {
+      last = text
     },
     stop,
   }
@@ -65,6 +78,32 @@ describe('a PostgreSQL that falls silent', () => {
     await store.close()
     proxy.stop()
   }, 20_000)
+
+  test('leaves no lock behind: another process spends from the same wallet within seconds', async () => {
+    const proxy = await silentProxy(new URL(database.url))
+    const [dying, living] = [await openStore({ url: proxy.url }), await openStore({ url: database.url })]
+    await createOneKey(living)
+    const ask = { keyId: 'k', need: CENT, want: CENT, useful: 1n, ttlMs: 10_000 }
+    proxy.silenceAfter('insert into budget')
+    const lost = dying.grant({ ...ask, instance: 'dying', leaseId: 'dying:1' }).then(
+      () => 'granted',
+      () => 'lost',
+    )
+    await Bun.sleep(200)
+    const granted = async () => {
+      const answer = await living
+        .grant({ ...ask, instance: 'living', leaseId: 'living:1' })
+        .catch(() => undefined)
+      return answer?.outcome === 'granted'
+    }
+    // The lock lasts as long as an abandoned transaction may, and not until the network gives up, which takes minutes.
+    const tries: boolean[] = []
+    while (tries.length < 8 && tries.at(-1) !== true) tries.push(await granted())
+    expect(tries.at(-1)).toBe(true)
+    expect(await lost).toBe('lost')
+    await living.close()
+    proxy.stop()
+  }, 120_000)
 
   test('refuses to open within seconds when nothing answers from the start', async () => {
     const proxy = await silentProxy(new URL(database.url))
