@@ -23,7 +23,12 @@ const short = (meter: Meter, rest: Partial<Shortage> = {}): Shortage => ({
   spent: 0n,
   ...rest,
 })
-const ask = (need: bigint, want = need, ownUnused = 0n) => ({ need, want, ownUnused })
+const ask = (need: bigint, want = need, ownUnused = 0n, minimum = WALLET_MINIMUM) => ({
+  need,
+  want,
+  ownUnused,
+  minimum,
+})
 
 describe('a grant', () => {
   test('gives what is wanted, but at most half of what is left', () => {
@@ -60,7 +65,7 @@ describe('a grant', () => {
 
   test('renews a lease without a need, even when a lowered cap has left less than nothing', () => {
     const meters = [wallet(USD), cap(-USD)]
-    const renewal = { need: undefined, want: USD, ownUnused: 0n }
+    const renewal = { need: undefined, want: USD, ownUnused: 0n, minimum: WALLET_MINIMUM }
     expect(shortMeters(meters, renewal)).toEqual([])
     expect(growth(meters, renewal).grown).toBe(0n)
   })
@@ -69,6 +74,8 @@ describe('a grant', () => {
     expect(shortMeters([wallet(WALLET_MINIMUM - 1n)], ask(1n))).toHaveLength(1)
     expect(shortMeters([wallet(WALLET_MINIMUM - 1n)], ask(1n, 1n, 1n))).toEqual([])
     expect(shortMeters([wallet(WALLET_MINIMUM)], ask(1n))).toEqual([])
+    // A call that is open already may grow into it.
+    expect(shortMeters([wallet(1n)], ask(1n, 1n, 0n, 0n))).toEqual([])
   })
 })
 
@@ -96,7 +103,7 @@ describe('a refused grant', () => {
       amount,
       amount,
       (limits, ownUnused, call) => {
-        const asked = { need: call - ownUnused, want: call, ownUnused }
+        const asked = { need: call - ownUnused, want: call, ownUnused, minimum: WALLET_MINIMUM }
         const meters = limits.map(({ room }, place) => (place === 0 ? wallet(room) : cap(room)))
         fc.pre(call > 0n)
         const least = (place: number) => (place === 0 && call < WALLET_MINIMUM ? WALLET_MINIMUM : call)

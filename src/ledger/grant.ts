@@ -32,22 +32,24 @@ export type Ask = {
   readonly want: Nano
   /** Room of the asking instance's own lease that no open call holds. */
   readonly ownUnused: Nano
+  /** What a wallet must have: its minimum, and nothing for a call that is open already. */
+  readonly minimum: Nano
 }
 
-/** What a limit must have for the ask: the wallet also has its minimum, counting the instance's own unused room. */
-const neededOf = (meter: Meter, need: Nano, ownUnused: Nano): Nano =>
-  meter.limit === 'wallet' ? greatest(need, WALLET_MINIMUM - ownUnused) : need
-
-const isShort = (meter: Meter, has: Nano, need: Nano, ownUnused: Nano): boolean =>
+/** Whether a limit that has so much is too short for the ask; the own unused room counts for it. */
+const isShort = ({ limit }: Meter, has: Nano, { need, ownUnused, minimum }: Ask): boolean => {
+  if (need === undefined) return false
+  if (limit === 'wallet') return has < greatest(need, minimum - ownUnused)
   // A call that costs nothing fits under every cap, also under one that was lowered below what is spent.
-  has < neededOf(meter, need, ownUnused) && (meter.limit === 'wallet' || need + ownUnused > 0n)
+  return has < need && need + ownUnused > 0n
+}
 
 /**
  * The limits that are too short for the ask. What the own lease has is counted with what the limit has left, so a call
  * that fits is never refused, whoever leased the money.
  */
-export const shortMeters = (meters: readonly Meter[], { need, ownUnused }: Ask): readonly Meter[] =>
-  need === undefined ? [] : meters.filter((meter) => isShort(meter, meter.room, need, ownUnused))
+export const shortMeters = (meters: readonly Meter[], ask: Ask): readonly Meter[] =>
+  meters.filter((meter) => isShort(meter, meter.room, ask))
 
 /**
  * How much the lease grows when no meter is short: up to `want`, but never more than half of what is left unless the
@@ -117,18 +119,12 @@ const tightest = ([first, ...rest]: readonly [Shortage, ...Shortage[]]): Shortag
  * come back; only what is spent is gone. A cap is exhausted when even without any open hold the smallest useful charge
  * would not fit.
  */
-export const verdictOf = (
-  shortages: readonly [Shortage, ...Shortage[]],
-  { need = 0n, ownUnused }: Ask,
-  useful: Nano,
-): Verdict => {
-  const lacking = shortages.filter((shortage) =>
-    isShort(shortage.meter, reachable(shortage), need, ownUnused),
-  )
+export const verdictOf = (shortages: readonly [Shortage, ...Shortage[]], ask: Ask, useful: Nano): Verdict => {
+  const lacking = shortages.filter((shortage) => isShort(shortage.meter, reachable(shortage), ask))
   const [lack, ...lacks] = lacking
   if (lack === undefined) return { outcome: 'recall', binding: tightest(shortages), exhausted: [] }
   const spent = lacking.filter((shortage) =>
-    isShort(shortage.meter, reachable(shortage) + shortage.held, need, ownUnused),
+    isShort(shortage.meter, reachable(shortage) + shortage.held, ask),
   )
   const [gone, ...others] = spent
   if (gone === undefined) return { outcome: 'held', binding: tightest([lack, ...lacks]), exhausted: [] }

@@ -78,6 +78,8 @@ export type GrantAsk = {
    */
   readonly held?: Nano
   readonly free?: Nano
+  /** For a call that is open already: a wallet's minimum is for new ones. */
+  readonly goesOn?: boolean
   /** The lease is given up for a new one: the instance has waited in vain for room of it to come back. */
   readonly anew?: boolean
   readonly useful: Nano

@@ -80,7 +80,7 @@ const refuse = async (
     outcome: verdict.outcome,
     limit: meter.limit,
     ...(meter.owner === undefined ? {} : { owner: meter.owner }),
-    required: meter.limit === 'wallet' ? greatest(whole, WALLET_MINIMUM) : whole,
+    required: meter.limit === 'wallet' ? greatest(whole, ask.minimum) : whole,
     // What is astray is idle, and unused room of the own lease.
     available: greatest(meter.room + ask.ownUnused + idle - locked.astray, 0n),
     held,
@@ -154,7 +154,8 @@ export const grantIn = (engine: Engine, grant: GrantAsk): Promise<Granted | Gran
     const { account } = locked
     const bar = barOf(account, line.key.walletId, line.now)
     if (account === undefined || bar !== undefined) return refused('spent', grant, bar)
-    const ask: Ask = { need: grant.need, want: grant.want, ownUnused: locked.ownUnused }
+    const minimum = grant.goesOn === true ? 0n : WALLET_MINIMUM
+    const ask: Ask = { need: grant.need, want: grant.want, ownUnused: locked.ownUnused, minimum }
     const meters = metersOf(locked, account, line)
     const [first, ...rest] = shortMeters(meters, ask)
     if (first === undefined) return grow(run, { grant, ask, line, locked, account, meters })

@@ -8,19 +8,17 @@ import type { Book, Hold } from '../../src/book/words.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { monthOf } from '../../src/core/time.ts'
-import { creditAccountOf, type UsageDetail } from '../../src/ledger/words.ts'
+import { creditAccountOf } from '../../src/ledger/words.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Key } from '../../src/tenancy/key.ts'
 import { createDisk } from './disk.ts'
+import { emptyDetail as detail, LawBroken, type Reached } from './law.ts'
 import { type Link, overNetwork } from './network.ts'
 import { createPayments } from './payments.ts'
 import { type Counter, createRepeats } from './repeats.ts'
 import type { Shop } from './shop.ts'
 import { createWorld, EPOCH, type World } from './world.ts'
-
-/** What a history reached; over all seeds every counter must be above zero. */
-export type Reached = Map<string, number>
 
 type Process = {
   readonly book: Book
@@ -43,21 +41,6 @@ const LONGEST_CALL_MS = 3_000
 const SETTLE_MS = 6_000
 const KEYS = 4
 const WALLET = 'w'
-
-export class LawBroken extends Error {}
-
-const detail: UsageDetail = {
-  keyId: '',
-  model: 'm',
-  vendor: 'v',
-  usage: { input: 1 },
-  estimated: false,
-  priceVersion: 't',
-  startedAt: EPOCH,
-  tookMs: 1,
-  firstByteMs: 1,
-  ended: 'ok',
-}
 
 export const runHistory = (seed: number, reached: Reached): void => {
   const world = createWorld(seed)

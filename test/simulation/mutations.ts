@@ -17,8 +17,19 @@ const option = process.argv.indexOf('--only')
 const only = option < 0 ? undefined : process.argv[option + 1]
 
 /** Runs histories in the folder until a law is broken; the line that says so. */
-const search = async (folder: string, from: number, seeds: number): Promise<string | undefined> => {
-  const range = ['--from', String(from), '--seeds', String(seeds), '--until-caught']
+const search = async (
+  { folder, calm }: { folder: string; calm: boolean },
+  from: number,
+  seeds: number,
+): Promise<string | undefined> => {
+  const range = [
+    '--from',
+    String(from),
+    '--seeds',
+    String(seeds),
+    '--until-caught',
+    ...(calm ? ['--calm'] : []),
+  ]
   const child = Bun.spawn([process.execPath, 'test/simulation/run.ts', ...range], {
     cwd: folder,
     stdout: 'pipe',
@@ -30,7 +41,7 @@ const search = async (folder: string, from: number, seeds: number): Promise<stri
 }
 
 /** How the mutation was caught; undefined when it was not. */
-const caught = async ({ name, file, from, to }: Mutation): Promise<string | undefined> => {
+const caught = async ({ name, file, from, to, calm = false }: Mutation): Promise<string | undefined> => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-mutation-'))
   try {
     for (const part of ['src', 'test/simulation', 'package.json', 'tsconfig.json'])
@@ -44,7 +55,11 @@ const caught = async ({ name, file, from, to }: Mutation): Promise<string | unde
     }
     writeFileSync(path, pieces.join(to))
     const last = caughtAt[name]
-    return (last === undefined ? undefined : await search(folder, last, 1)) ?? (await search(folder, 1, 400))
+    const where = { folder, calm }
+    return (
+      (last === undefined ? undefined : await search(where, last, 1)) ??
+      (await search(where, 1, calm ? 100 : 400))
+    )
   } finally {
     rmSync(folder, { recursive: true })
   }

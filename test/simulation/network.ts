@@ -9,6 +9,10 @@ export type Link = {
   /** All answers take long. */
   slow: boolean
   readonly alive: () => boolean
+  /** Nothing is lost on it. */
+  readonly reliable?: boolean
+  /** Runs what reaches the process: later, while the machine is paused. */
+  readonly reach?: (run: () => void) => void
 }
 
 export type Outage = { down: boolean }
@@ -36,24 +40,27 @@ export type Way = {
 /** The store as one process sees it: every method goes over the network. */
 export const overNetwork = (store: Store, world: World, way: Way): Store => {
   const { link, outage, arrived, settled, refused } = way
+  const { reliable = false, reach = (run) => run() } = link
   const send = (method: Method, args: never[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (!link.alive()) return
-      const lost = () => world.after(GIVE_UP_MS, () => link.alive() && reject(new Error('no answer')))
-      if (link.partitioned || outage.down || world.random() < LOST_REQUEST) return lost()
+      const tell = (ms: number, run: () => void) => world.after(ms, () => reach(() => link.alive() && run()))
+      const lost = () => tell(GIVE_UP_MS, () => reject(new Error('no answer')))
+      if (link.partitioned || outage.down || (!reliable && world.random() < LOST_REQUEST)) return lost()
       world.after(world.pick(1, 8), () => {
         if (outage.down) return lost()
-        const loseAnswer = world.random() < LOST_ANSWER
-        const back = link.slow || world.random() < SLOW_ANSWER ? world.pick(50, 600) : world.pick(1, 8)
+        const loseAnswer = !reliable && world.random() < LOST_ANSWER
+        const slow = link.slow || (!reliable && world.random() < SLOW_ANSWER)
+        const back = slow ? world.pick(50, 600) : world.pick(1, 8)
         method(...args).then(
           (answer) => {
             arrived()
             if (loseAnswer || link.partitioned) lost()
-            else world.after(back, () => link.alive() && resolve(answer))
+            else tell(back, () => resolve(answer))
           },
           (error: unknown) => {
             if (error instanceof Violation) refused(error.message)
-            world.after(back, () => link.alive() && reject(error))
+            tell(back, () => reject(error))
           },
         )
       })

@@ -1,0 +1,21 @@
+/** What histories share: a law that did not hold, what was reached, and the detail of a call where nobody reads it. */
+import type { UsageDetail } from '../../src/ledger/words.ts'
+import { EPOCH } from './world.ts'
+
+/** What a history reached; over all seeds every counter must be above zero. */
+export type Reached = Map<string, number>
+
+export class LawBroken extends Error {}
+
+export const emptyDetail: UsageDetail = {
+  keyId: '',
+  model: 'm',
+  vendor: 'v',
+  usage: { input: 1 },
+  estimated: false,
+  priceVersion: 't',
+  startedAt: EPOCH,
+  tookMs: 1,
+  firstByteMs: 1,
+  ended: 'ok',
+}

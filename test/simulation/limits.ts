@@ -1,0 +1,100 @@
+/**
+ * Books of the simulation's own: what each limit has, and what calls have committed of it at most since one was asked for.
+ * A call counts from the moment it asks until it has ended, so what fits here fits whatever order things happened in.
+ */
+import type { Key } from '../../src/tenancy/key.ts'
+
+/** The least a wallet must have for any call: 0.01 USD. */
+const WALLET_MINIMUM = 10_000_000n
+
+type Limit = {
+  readonly isWallet: boolean
+  readonly has: bigint
+  /** Charged, held and asked for. */
+  committed: bigint
+}
+
+/** What one call has asked for, or got. */
+export type Commitment = {
+  /** Whether it fitted all the while since it was asked for. */
+  fits(): boolean
+  /** It was refused, or nothing came of it. */
+  drop(): void
+  /** It ended, at this charge. */
+  end(charge: bigint): void
+  /** Asks for more, for the same call. */
+  more(amount: bigint): Commitment & { join(): void }
+}
+
+export type Limits = { ask(key: Key, sub: string | undefined, amount: bigint): Commitment }
+
+type Shop = {
+  readonly keys: readonly Key[]
+  readonly deposit: bigint
+  readonly budgets: ReadonlyMap<string, bigint>
+}
+
+export const createLimits = ({ keys, deposit, budgets }: Shop): Limits => {
+  const newLimit = (has: bigint, isWallet = false): Limit => ({ isWallet, has, committed: 0n })
+  const wallet = newLimit(deposit, true)
+  const subs = new Map([...budgets].map(([id, has]) => [id, newLimit(has)]))
+  // The months of these histories are two: a cap of the month counts both, which only makes the law weaker.
+  const caps = new Map(
+    keys.map(({ id, limits: { spendCap, monthlyCap } }) => [
+      id,
+      [spendCap, monthlyCap].flatMap((cap) => (cap === undefined ? [] : [newLimit(cap)])),
+    ]),
+  )
+  /** The highest that each limit's commitments were since a pending ask began. */
+  const pending = new Set<Map<Limit, bigint>>()
+
+  const commit = (limits: readonly Limit[], amount: bigint): void => {
+    for (const limit of limits) {
+      limit.committed += amount
+      for (const peaks of pending)
+        if (limit.committed > (peaks.get(limit) ?? limit.committed + 1n)) peaks.set(limit, limit.committed)
+    }
+  }
+
+  const open = (limits: readonly Limit[], asked: bigint, minimum: bigint): Commitment & { join(): void } => {
+    let amount = asked
+    commit(limits, amount)
+    const peaks = new Map(limits.map((limit) => [limit, limit.committed]))
+    pending.add(peaks)
+    const over = (kept: bigint) => {
+      pending.delete(peaks)
+      commit(limits, kept - amount)
+      amount = kept
+    }
+    return {
+      fits: () => {
+        pending.delete(peaks)
+        return limits.every((limit) => {
+          const left = limit.has - (peaks.get(limit) ?? 0n)
+          return left >= 0n && (!limit.isWallet || left + asked >= minimum)
+        })
+      },
+      drop: () => over(0n),
+      end: over,
+      more: (extra) => {
+        const further = open(limits, extra, 0n)
+        return {
+          ...further,
+          join: () => {
+            further.fits()
+            amount += extra
+          },
+        }
+      },
+      join: () => undefined,
+    }
+  }
+
+  return {
+    ask: (key, sub, amount) => {
+      const line = [key.id, ...key.ancestors].flatMap((id) => caps.get(id) ?? [])
+      const named = sub === undefined ? [] : [subs.get(sub)].flatMap((limit) => limit ?? [])
+      return open([wallet, ...line, ...named], amount, WALLET_MINIMUM)
+    },
+  }
+}

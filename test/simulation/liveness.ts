@@ -1,0 +1,294 @@
+/**
+ * A calm history: processes that nothing keeps from the ledger, but for one that is killed, paused or drained. The laws of
+ * liveness, by books of its own: a call that fits in what its limits have left, open calls counted, is admitted; what does
+ * not is a 402 only when the money is spent; a hold grows while money is there; every wait ends; and a machine that was
+ * paused answers no call of a key whose revocation was acknowledged meanwhile.
+ */
+import { createBook } from '../../src/book/book.ts'
+import type { Book, Hold } from '../../src/book/words.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { Refusal } from '../../src/core/refusal.ts'
+import type { Clock } from '../../src/core/time.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { Key } from '../../src/tenancy/key.ts'
+import { emptyDetail, LawBroken, type Reached } from './law.ts'
+import { type Commitment, createLimits, type Limits } from './limits.ts'
+import { type Link, overNetwork } from './network.ts'
+import { createWorld, EPOCH, type World } from './world.ts'
+
+type Process = { readonly book: Book; readonly paused: () => boolean; dead: boolean; drains: boolean }
+
+const LOAD_MS = 20_000
+const REST_MS = 20_000
+const LONGEST_CALL_MS = 30_000
+/** A call waits two seconds for money, and then for its answer; nothing here takes longer. */
+const WAIT_MAX_MS = 4_000
+/** Until the money of a process that was lost is free again: silent for three seconds, and then reaped. */
+const RECOVERY_MS = 8_000
+const SLOTS = 3
+const WALLET = 'w'
+
+export const runCalm = (seed: number, reached: Reached): void => {
+  const world = createWorld(seed)
+  const hit = (what: string) => reached.set(what, (reached.get(what) ?? 0) + 1)
+  let broken: Error | undefined
+  const fail = (law: string) => {
+    broken ??= new LawBroken(law)
+  }
+  const scene = createScene(world, hit, fail, seed % 2 === 0)
+  scene.start()
+  while (world.now() < LOAD_MS + REST_MS && broken === undefined) world.runUntil(world.now() + 1_000)
+  if (broken === undefined) scene.finish()
+  world.runUntil(world.now() + 4_000)
+  if (broken !== undefined) throw broken
+  if (!scene.finished()) throw new LawBroken('the calm history did not come to rest')
+}
+
+/** A clock of a machine that is paused now and then: nothing runs meanwhile, and its monotonic time stands still. */
+const pausable = (world: World, clock: Clock) => {
+  let until = 0
+  let stoodStillMs = 0
+  const reach = (run: () => void) => (world.now() < until ? world.after(until - world.now(), run) : run())
+  const own: Clock = {
+    now: clock.now,
+    monotonicMs: () => clock.monotonicMs() - stoodStillMs,
+    turn: () => new Promise((resolve) => void clock.turn().then(() => reach(resolve))),
+    sleep: (ms) => new Promise((resolve) => void clock.sleep(ms).then(() => reach(resolve))),
+  }
+  return {
+    clock: own,
+    reach,
+    paused: () => world.now() < until,
+    pause: (ms: number) => {
+      until = world.now() + ms
+      stoodStillMs += ms
+    },
+  }
+}
+
+const createScene = (
+  world: World,
+  hit: (what: string) => void,
+  fail: (law: string) => void,
+  shared: boolean,
+) => {
+  const { pick, random, after } = world
+  const outage = { down: false }
+  const keys: Key[] = []
+  const slots: (Process & { readonly pause: (ms: number) => void })[] = []
+  const revoked = new Map<string, number>()
+  let store: Store
+  let limits: Limits
+  let generation = 0
+  let callsMade = 0
+  /** Money of a lost process may be out of reach until then; what is told must be true all the same. */
+  let recoveredAt = 0
+  let finished = false
+
+  const guard = (work: Promise<unknown>) =>
+    void work.catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)))
+  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
+
+  const startProcess = (slot: number) => {
+    const process = { dead: false, drains: false }
+    const alive = () => !process.dead
+    const { clock, reach, paused, pause } = pausable(world, world.clock(alive))
+    const link: Link = { partitioned: false, slow: false, reliable: true, alive, reach }
+    const seen = overNetwork(store, world, {
+      link,
+      outage,
+      arrived: () => undefined,
+      settled: () => undefined,
+      refused: fail,
+    })
+    const book = createBook({
+      store: seen,
+      clock,
+      instance: `p${slot}.${generation++}`,
+      random,
+      log: silentLog,
+      longestCallMs: LONGEST_CALL_MS,
+    })
+    void book.start()
+    slots[slot] = Object.assign(process, { book, paused, pause })
+  }
+
+  const setUp = async () => {
+    store = await openStore({ url: 'sqlite::memory:', now: () => EPOCH + Math.floor(world.now()), shared })
+    const deposit = BigInt(pick(60, 400)) * 1_000_000n
+    await store.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
+    await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })
+    const budget = BigInt(pick(20, 60)) * 1_000_000n
+    await store.createSubWallet({ id: 'named', walletId: WALLET, label: 'named', budget })
+    const cap = () => BigInt(pick(10, 60)) * 1_000_000n
+    const own = [{}, { spendCap: cap() }, { monthlyCap: cap() }, { spendCap: cap() }, {}]
+    for (const [index, ofKey] of own.entries())
+      keys.push(
+        await store.createKey({
+          id: `k${index}`,
+          hash: `h${index}`,
+          orgId: 'o',
+          walletId: WALLET,
+          label: 'k',
+          prefix: 'k',
+          limits: ofKey,
+          ...(index === 3 ? { parentId: 'k1' } : {}),
+        }),
+      )
+    limits = createLimits({ keys, deposit, budgets: new Map([['named', budget]]) })
+    for (let slot = 0; slot < SLOTS; slot++) startProcess(slot)
+    after(300, load)
+    // A long stream of a key that nobody else uses: its lease would run out under it.
+    after(pick(300, 4_000), () =>
+      guard(call(pick(0, SLOTS - 1), 4, { stream: true, lastsMs: pick(9_000, 14_000) })),
+    )
+    after(pick(2_000, 9_000), () => guard([loseOne, pauseOne, drainOne][pick(0, 2)]?.() ?? Promise.resolve()))
+  }
+
+  const load = () => {
+    if (world.now() > LOAD_MS) return
+    // The key of the long stream is quiet.
+    guard(call(pick(0, SLOTS - 1), pick(0, 3), { stream: random() < 0.5, lastsMs: pick(1, 500) }))
+    after(random() < 0.05 ? pick(500, 3_000) : pick(0, 120), load)
+  }
+
+  /** One call, from asking for its hold to its end; the law is checked against what the limits had all the while. */
+  const call = async (
+    slot: number,
+    index: number,
+    it: { stream: boolean; lastsMs: number },
+  ): Promise<void> => {
+    const process = slots[slot]
+    const key = keys[index]
+    if (process === undefined || key === undefined || process.paused() || process.drains || process.dead)
+      return
+    const sub = index === 0 && random() < 0.4 ? 'named' : undefined
+    const amount = BigInt(pick(100, 3_000)) * 1_000n
+    const asked = limits.ask(key, sub, amount)
+    const askedMs = world.now()
+    const callId = `c${callsMade++}`
+    const signal = new AbortController().signal
+    const held = await process.book.hold({ callId, key, sub, amount, useful: 1n, waits: true, signal })
+    const tookMs = world.now() - askedMs
+    const troubled = process.dead || process.drains || world.now() < recoveredAt || askedMs < recoveredAt
+    if (tookMs > WAIT_MAX_MS && !troubled) fail(`a call waited ${Math.round(tookMs)} ms for its money`)
+    if (held instanceof Refusal || 'outcome' in held) return refusedCall(asked, held, troubled)
+    hit('calm: admitted')
+    await run(process, held, { asked, it, keyId: key.id })
+  }
+
+  const refusedCall = (
+    asked: Commitment,
+    held: Refusal | { spent: boolean; limit: string; required: bigint; available: bigint },
+    troubled: boolean,
+  ) => {
+    const fits = asked.fits()
+    asked.drop()
+    if (held instanceof Refusal) {
+      if (held.code === 'key_disabled' && revoked.size > 0) return
+      if (fits && !troubled) fail(`a call that fits was refused: ${held.code}`)
+      return hit(`calm: ${held.code}`)
+    }
+    if (held.spent && fits) fail(`a call that fits was told that ${held.limit} is spent`)
+    if (held.spent && held.required <= held.available) fail('told to need no more than there is')
+    if (fits && !troubled) fail(`a call that fits was refused by ${held.limit}`)
+    hit(held.spent ? 'calm: spent' : 'calm: held')
+  }
+
+  const run = async (
+    process: Process,
+    hold: Hold,
+    { asked, it, keyId }: { asked: Commitment; it: { stream: boolean; lastsMs: number }; keyId: string },
+  ): Promise<void> => {
+    const revokedMs = revoked.get(keyId)
+    if (it.stream && !(await hold.opened)) return asked.drop()
+    if (it.stream && revokedMs !== undefined && world.now() > revokedMs)
+      fail('a call was opened after the revocation of its key was acknowledged')
+    await sleep(it.lastsMs)
+    let cost = (hold.amount() * BigInt(pick(1, 100))) / 100n
+    if (it.stream && (it.lastsMs > 1_000 || random() < 0.4)) cost = await grow(process, hold, asked, keyId)
+    if (process.dead) return
+    const charged = await hold.settle(cost, { ...emptyDetail, keyId }).then(
+      ({ charged: amount }) => amount,
+      () => undefined,
+    )
+    if (charged !== undefined && revokedMs !== undefined && !it.stream)
+      fail('a call was answered after the revocation of its key was acknowledged')
+    asked.end(charged ?? 0n)
+  }
+
+  /** A stream that goes on past what it holds: while its limits have money, it is not cut. */
+  const grow = async (process: Process, hold: Hold, asked: Commitment, keyId: string): Promise<bigint> => {
+    const before = hold.amount()
+    const more = asked.more(before)
+    const extended = await hold.extend(before * 2n, before / 2n, true)
+    const fits = more.fits()
+    if (!extended) more.drop()
+    else more.join()
+    const troubled = process.dead || process.paused() || world.now() < recoveredAt || revoked.has(keyId)
+    if (!extended && fits && !troubled) fail('a hold did not grow while the money was there')
+    hit(extended ? 'calm: extended' : 'calm: extension refused')
+    if (extended && process.drains) hit('calm: extended while draining')
+    return extended ? before + before / 2n : before
+  }
+
+  const loseOne = async (): Promise<void> => {
+    const slot = pick(0, SLOTS - 1)
+    const process = slots[slot]
+    if (process === undefined) return
+    process.dead = true
+    recoveredAt = world.now() + RECOVERY_MS
+    hit('calm: killed')
+    startProcess(slot)
+  }
+
+  /** What is open on a process that shuts down goes on; new calls go elsewhere. */
+  const drainOne = async (): Promise<void> => {
+    const slot = pick(0, SLOTS - 1)
+    const process = slots[slot]
+    if (process === undefined) return
+    // Some calls are open, and want more than they hold.
+    const open = [0, 1, 2].map(() => call(slot, pick(0, 3), { stream: true, lastsMs: pick(1_100, 6_000) }))
+    await sleep(100)
+    process.drains = true
+    hit('calm: drained')
+    const drained = process.book.drain(20_000)
+    await sleep(10)
+    startProcess(slot)
+    await Promise.all([...open, drained])
+  }
+
+  /** A machine stands still while a key is revoked elsewhere, and is asked for calls of that key when it goes on. */
+  const pauseOne = async (): Promise<void> => {
+    const slot = pick(0, SLOTS - 1)
+    const [process, other] = [slots[slot], slots[(slot + 1) % SLOTS]]
+    const index = pick(0, 3)
+    if (process === undefined || other === undefined) return
+    // It has a lease of the key, and knows it.
+    await Promise.all([0, 1, 2].map(() => call(slot, index, { stream: true, lastsMs: 50 })))
+    const ms = pick(2_300, 9_000)
+    recoveredAt = world.now() + ms + RECOVERY_MS
+    process.pause(ms)
+    hit('calm: paused')
+    await other.book.changeKey(`k${index}`, { disabledReason: 'operator', byCreator: true })
+    revoked.set(`k${index}`, world.now())
+    while (process.paused()) await sleep(1)
+    for (let calls = 0; calls < 4; calls++) {
+      guard(call(slot, index, { stream: calls % 2 === 0, lastsMs: 5 }))
+      await sleep(1)
+    }
+  }
+
+  const finish = async (): Promise<void> => {
+    for (const { check, ok, detail } of await store.audit())
+      if (!ok) fail(`audit: ${check} (${detail ?? ''})`)
+    finished = true
+  }
+
+  return {
+    start: () => guard(setUp()),
+    finish: () => guard(finish()),
+    finished: () => finished,
+  }
+}
