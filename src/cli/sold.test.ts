@@ -16,6 +16,7 @@ const prices: Readonly<Record<string, Price>> = {
 const catalogue = {
   find: (id: string) => (prices[id] === undefined ? undefined : ({ id, price: prices[id] } as Model)),
   list: () => [],
+  ended: () => undefined,
 }
 const found = (asked: string, ...equals: readonly string[]) =>
   dearerEquals({ catalogue, failover: new Map([[asked, equals]]) })

@@ -42,6 +42,8 @@ export type VendorDialect = {
   /** Reads an answer; undefined when it is none. */
   readReply(value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined
   usageOf(value: JsonObject, speaker: Speaker): Usage | undefined
+  /** The tier in which the vendor says that it served an answer, or serves the stream of an event. */
+  tierOf?(value: JsonObject): string | undefined
   /** Letters of an answer, for estimates. */
   letters(value: JsonObject): number
   streamReader(newId: () => string, speaker: Speaker): (data: string) => readonly Piece[]

@@ -15,6 +15,7 @@ import { callerDialects, vendorDialects } from './index.ts'
 import type { Reply } from './neutral.ts'
 import type { StreamRelay } from './relay.ts'
 import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
+import { servedTier, watchingTier } from './served-tier.ts'
 import type { WriterContext } from './stream-writer.ts'
 import type { Told } from './told.ts'
 import { toolsInOrder } from './tools-in-order.ts'
@@ -25,6 +26,8 @@ import { meaningLost, type Target } from './vendor-call.ts'
 export type WholeReply = {
   readonly usage: Usage | undefined
   readonly letters: number
+  /** The tier in which the vendor says that it served a model that was asked for in a cheaper one. */
+  readonly tier: string | undefined
   /** The prompt was blocked: there is no answer. */
   readonly blocked: boolean
   /** What the vendor said and the caller's dialect has no place for. */
@@ -76,7 +79,14 @@ const embeddingsForm = ({ call, target, speaker }: Sides): Form => ({
     if (body === undefined || !Array.isArray(body.value.data)) return undefined
     const raw = usageFinder(speaker)(body.value)
     const usage = raw === undefined ? undefined : readUsage(raw, speaker)
-    return { usage, letters: 0, blocked: false, lost: [], tell: (told) => tellChatReply(body, told) }
+    return {
+      usage,
+      letters: 0,
+      tier: undefined,
+      blocked: false,
+      lost: [],
+      tell: (told) => tellChatReply(body, told),
+    }
   },
   relay: () => {
     throw new Error('embeddings are not streamed')
@@ -95,12 +105,13 @@ const passForm = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass:
     return {
       usage: vendor.usageOf(body.value, speaker),
       letters: vendor.letters(body.value),
+      tier: servedTier(vendor, target.model, body.value),
       blocked: false,
       lost: [],
       tell: (told) => callerOf(call).tell(body, told, call.modelName),
     }
   },
-  relay: () => pass.relay(speaker, call.listed === true, call.modelName),
+  relay: () => watchingTier(vendor, target.model, pass.relay(speaker, call.listed === true, call.modelName)),
 })
 
 const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]
@@ -127,6 +138,7 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
       return {
         usage: vendor.usageOf(value, speaker),
         letters: vendor.letters(value),
+        tier: servedTier(vendor, target.model, value),
         blocked: reply.blocked === true,
         lost: [...new Set([...(reply.lost ?? []), ...unsayable(reply, caller.lacks ?? [])])],
         tell: (told) =>
@@ -136,10 +148,11 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
     relay: () => {
       const read = toolsInOrder(vendor.streamReader(newId, speaker))
       const writer = caller.streamWriter(context, call.listed === true)
-      return translatedRelay(byTool ? textFromToolSteps(read) : read, writer, {
+      const relay = translatedRelay(byTool ? textFromToolSteps(read) : read, writer, {
         lacks: caller.lacks ?? [],
         comments: call.listed !== true,
       })
+      return watchingTier(vendor, target.model, relay)
     },
   }
 }

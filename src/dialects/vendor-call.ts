@@ -9,8 +9,6 @@ export type Taste = {
   readonly outputBound: 'max_tokens' | 'max_completion_tokens'
   /** Chat completions: whether `stream_options.include_usage` may be sent. */
   readonly takesStreamOptions: boolean
-  /** Value of `service_tier` for the discounted family. */
-  readonly cheaperTier?: string
   /**
    * Chat completions: what the vendor does with its reasoning when a caller sends it back. `needed`: without it a loop of
    * tools is refused; `taken`: it thinks on with it; `refused`: it is no member it knows. Absent where no public source

@@ -48,6 +48,7 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Pro
     reported: reply.usage,
     whole: true,
     delivered: { letters: reply.letters, events: 0 },
+    tier: reply.tier,
   })
   const bill = billOf(task, metered)
   const charged = chargedOf(task, metered)
