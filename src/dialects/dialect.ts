@@ -25,11 +25,16 @@ export type CallerDialect = {
 
 export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse'
 
+/** How vendors that take embeddings in a form of their own are asked for them. */
+export type EmbeddingsStyle = 'gemini' | 'vertex' | 'invoke'
+
 /** What differs among the vendors of one dialect. */
 export type Speaker = Taste &
   UsageTaste & {
     /** The dialect the vendor speaks; chat completions when absent. */
     readonly speaks?: VendorDialectId
+    /** How the vendor takes calls for embeddings; as chat completions do when absent. */
+    readonly embeds?: EmbeddingsStyle
   }
 
 /** The side of a dialect that vendors speak. */

@@ -11,6 +11,7 @@ import { readUsage } from '../metering/read-usage.ts'
 import { tellChatReply } from './chat/pass-reply.ts'
 import type { Speaker, VendorDialect } from './dialect.ts'
 import { encodeEmbeddingsCall } from './embeddings.ts'
+import { embeddingsElsewhere } from './embeddings-elsewhere.ts'
 import { callerDialects, vendorDialects } from './index.ts'
 import type { Reply } from './neutral.ts'
 import type { StreamRelay } from './relay.ts'
@@ -41,8 +42,8 @@ export type Form = {
   readonly body: Uint8Array
   /** Members of the request that could not be carried. */
   readonly dropped: readonly string[]
-  /** Reads a vendor's answer; undefined when it is none. */
-  readWhole(bytes: Uint8Array): WholeReply | undefined
+  /** Reads a vendor's answer; undefined when it is none. `header` reads one of its headers. */
+  readWhole(bytes: Uint8Array, header?: (name: string) => string | null): WholeReply | undefined
   relay(): StreamRelay
 }
 
@@ -70,7 +71,28 @@ const readBody = (bytes: Uint8Array): JsonBody | undefined => {
   return body instanceof Refusal ? undefined : body
 }
 
-const embeddingsForm = ({ call, target, speaker }: Sides): Form => ({
+const noStream = (): never => {
+  throw new Error('embeddings are not streamed')
+}
+
+const embeddingsForm = (sides: Sides): Form | Refusal => {
+  const { call, target, speaker } = sides
+  if (speaker.embeds === undefined) return embeddingsPassed(sides)
+  const form = embeddingsElsewhere(speaker.embeds, call, target.model)
+  if (form instanceof Refusal) return form
+  const { read, ...sent } = form
+  return {
+    ...sent,
+    readWhole: (bytes, header = () => null) => {
+      const value = readBody(bytes)?.value
+      const answered = value === undefined ? undefined : read(value, header)
+      return answered && { ...answered, letters: 0, tier: undefined, blocked: false, lost: [] }
+    },
+    relay: noStream,
+  }
+}
+
+const embeddingsPassed = ({ call, target, speaker }: Sides): Form => ({
   path: '/embeddings',
   body: encodeEmbeddingsCall(call, target.model),
   dropped: [],
@@ -88,9 +110,7 @@ const embeddingsForm = ({ call, target, speaker }: Sides): Form => ({
       tell: (told) => tellChatReply(body, told),
     }
   },
-  relay: () => {
-    throw new Error('embeddings are not streamed')
-  },
+  relay: noStream,
 })
 
 type Pass = NonNullable<VendorDialect['pass']>
