@@ -7,7 +7,7 @@ import type { Model, Price } from '../core/model.ts'
 import { inputTokens, type Usage, usageClasses } from '../core/usage.ts'
 import { vendors } from '../vendors/index.ts'
 import { buildCatalogue, type Override } from './catalogue.ts'
-import { chargeFor, costDetails, rateOf, ratesFor } from './charge.ts'
+import { chargeFor, costDetails, priceOf, rateOf, ratesFor, withCall } from './charge.ts'
 import { affordableOutput, ceiling, inputBound } from './quote.ts'
 
 /** A day on which some models have ended and some are about to. */
@@ -221,7 +221,14 @@ const size = fc.record({
   audioBytes: fc.constantFrom(0, 0, 1_300, 500_000),
   unbounded: fc.boolean(),
 })
-const someModel = fc.constantFrom(...models)
+/** The table's, and what an operator may add: a fee a call, tiers, a cheaper tier. */
+const odd: readonly Model[] = models.slice(0, 20).map((model, index) => {
+  const dear = price({ ...model.price.rates, call: 7_000_000_001 + index }, model.price.tiers)
+  return index % 2 === 0
+    ? { ...model, price: dear }
+    : { ...model, price: dear, cheaper: { tier: 'flex', price: { ...dear, rates: model.price.rates } } }
+})
+const someModel = fc.constantFrom(...models, ...models.filter(({ cheaper }) => cheaper !== undefined), ...odd)
 
 /** Any usage the bounds allow: input within the input bound, output within the asked bound, split over any classes. */
 const usageWithin = (model: Model, it: InputSize, output: number, random: readonly number[]): Usage => {
@@ -243,7 +250,7 @@ const usageWithin = (model: Model, it: InputSize, output: number, random: readon
   }
 }
 
-test('law: for every model, call and usage that the bounds allow, the charge is at most the quote', () => {
+test('law: for every model, call, tier and usage that the bounds allow, the charge is at most the quote', () => {
   fc.assert(
     fc.property(
       someModel,
@@ -251,11 +258,13 @@ test('law: for every model, call and usage that the bounds allow, the charge is 
       fc.nat(200_000),
       fc.integer({ min: 1, max: 8 }),
       fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
-      (model, it, asked, choices, random) => {
+      fc.constantFrom(undefined, 'flex', 'default', 'priority'),
+      (model, it, asked, choices, random, tier) => {
         const output = Math.min(asked, model.maxOutputTokens)
         const usage = usageWithin(model, it, output * choices, random)
         expect(inputTokens(usage)).toBeLessThanOrEqual(inputBound(model, it))
-        expect(chargeFor(model.price, usage) <= ceiling(model, it, output, choices)).toBe(true)
+        const served = priceOf(model, tier)
+        expect(chargeFor(served, withCall(served, usage)) <= ceiling(model, it, output, choices)).toBe(true)
       },
     ),
     { numRuns: 5_000 },
