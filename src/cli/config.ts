@@ -50,7 +50,11 @@ export type Config = {
 
 /** Reads and checks everything. Throws BadSetting. */
 export const readConfig = (environment: Environment, file = readConfigFile(environment)): Config => {
-  const setups = vendorSetups(file, environment)
+  const setups = vendorSetups(file, environment).map((setup) =>
+    settingOf(environment, 'CACHE_MARKS') === 'on'
+      ? setup
+      : { ...setup, vendor: { ...setup.vendor, cacheMarks: false } },
+  )
   const on = new Set(setups.map(({ vendor }) => vendor.id))
   const seconds = (name: 'FIRST_BYTE_SECONDS' | 'IDLE_SECONDS' | 'TOTAL_SECONDS' | 'DRAIN_SECONDS') =>
     numberOf(environment, name) * 1000
