@@ -50,11 +50,7 @@ export type Config = {
 
 /** Reads and checks everything. Throws BadSetting. */
 export const readConfig = (environment: Environment, file = readConfigFile(environment)): Config => {
-  const setups = vendorSetups(file, environment).map((setup) =>
-    settingOf(environment, 'CACHE_MARKS') === 'on'
-      ? setup
-      : { ...setup, vendor: { ...setup.vendor, cacheMarks: false } },
-  )
+  const setups = vendorSetups(file, environment)
   const on = new Set(setups.map(({ vendor }) => vendor.id))
   const seconds = (name: 'FIRST_BYTE_SECONDS' | 'IDLE_SECONDS' | 'TOTAL_SECONDS' | 'DRAIN_SECONDS') =>
     numberOf(environment, name) * 1000
@@ -213,7 +209,9 @@ const vendorSetups = (file: ConfigFile, environment: Environment): readonly Vend
   const cloud = cloudVendors(environment, (vendor) =>
     addressOf(vendor, entries[vendor.id]?.base_url, environment),
   )
-  return [...builtIn, ...cloud, ...own]
+  const all = [...builtIn, ...cloud, ...own]
+  if (settingOf(environment, 'CACHE_MARKS') === 'on') return all
+  return all.map((setup) => ({ ...setup, vendor: { ...setup.vendor, cacheMarks: false } }))
 }
 
 type Keys = Pick<VendorSetup, 'secrets' | 'weights' | 'priorities'>

@@ -251,8 +251,7 @@ export const settings = {
   CACHE_MARKS: {
     name: 'CACHE_MARKS',
     fallback: 'on',
-    meaning:
-      'Whether calls that are translated for Anthropic are marked for its cache where their client has no marks to send: tools, system and the latest turns of long calls with tools or earlier answers. Writing to the cache costs a quarter more, reading a tenth.',
+    meaning: 'Whether long calls translated for Anthropic are marked for its cache: dialects.md says which.',
     check: /^(on|off)$/,
     allowed: 'on or off',
   },
