@@ -1,8 +1,8 @@
 /** What no price catalogue tells of a vendor's models, from src/pricing/knowledge.json: cheaper tiers, last days, names that are not sold. */
 import knowledge from '../src/pricing/knowledge.json' with { type: 'json' }
 
-/** Where a fact is from, and when that was read. */
-type Sourced = { readonly models: readonly string[]; readonly source: string; readonly read: string }
+/** Where a fact is from, and when that was noted. */
+type Sourced = { readonly models: readonly string[]; readonly source: string; readonly noted: string }
 
 export type VendorKnowledge = {
   readonly cheaper?: readonly (Sourced & { tier: string; atFullPrice?: readonly string[] })[]

@@ -92,12 +92,14 @@ export const modelsCommand = (program: Command): void => {
         options.json,
         listed,
         tableOf(
-          listed.map(({ id, kind, cost, context_length, max_output_tokens }) => ({
+          listed.map(({ id, kind, cost, context_length, max_output_tokens, ends, aliases }) => ({
             id,
             kind,
             credits: cost,
             context: context_length,
             output: max_output_tokens,
+            ends: ends ?? null,
+            aliases: aliases?.join(', ') ?? null,
           })),
         ),
       )

@@ -1,7 +1,7 @@
 /** What is sold, beside what the catalogue's own tests show: equals that cost the operator more than they bring. */
 import { expect, test } from 'bun:test'
 import type { Model, Price } from '../core/model.ts'
-import { dearerEquals } from './sold.ts'
+import { dearerEquals, endingModels } from './sold.ts'
 
 const flat = (input: number, output: number): Price => ({ rates: { input, output }, tiers: [], version: 't' })
 const tiered: Price = { ...flat(10, 20), tiers: [{ aboveInputTokens: 1_000, rates: { input: 30 } }] }
@@ -33,4 +33,24 @@ test('equals whose price is above in any class, at any length, are named', () =>
 test('an equal that charges for more classes than the asked one is dearer the one way only', () => {
   expect(found('b/dearer-when-long', 'a/asked')).toEqual([])
   expect(found('b/cheaper', 'a/asked')).toEqual(['b/cheaper → a/asked'])
+})
+
+test('models that turnpike.yaml counts on are named from 30 days before their end', () => {
+  const now = Date.parse('2026-11-21')
+  const ends: Readonly<Record<string, string>> = {
+    'a/gone': '2026-11-01',
+    'a/soon': '2026-12-11',
+    'a/later': '2027-01-14',
+  }
+  const endsAt = (id: string) => Date.parse(ends[id] ?? '')
+  const dated = {
+    find: (id: string) => (endsAt(id) > now ? ({ id, endsAt: endsAt(id) } as Model) : undefined),
+    list: () => [],
+    ended: (id: string) => (endsAt(id) <= now ? endsAt(id) : undefined),
+  }
+  const config = {
+    failover: { 'a/later': ['a/gone', 'a/soon'] },
+    aliases: { fast: 'a/soon', old: 'a/other' },
+  }
+  expect(endingModels(config, dated, now)).toEqual(['a/gone on 2026-11-01', 'a/soon on 2026-12-11'])
 })

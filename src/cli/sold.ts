@@ -1,6 +1,6 @@
 /** What is sold: the vendors that are on with the built-in one and those found on localhost, and the catalogue over them. */
 import { messageOf } from '../core/message-of.ts'
-import { systemClock } from '../core/time.ts'
+import { DAY_MS, systemClock } from '../core/time.ts'
 import { buildCatalogue, type Catalogue } from '../pricing/catalogue.ts'
 import { dearerThan, priceOf } from '../pricing/charge.ts'
 import { discover } from '../transport/discover.ts'
@@ -62,6 +62,24 @@ export const dearerEquals = ({
       })
       .map((equal) => `${id} → ${equal}`)
   })
+
+/** How long before its end a model is warned of. */
+const WARNED_MS = 30 * DAY_MS
+
+/** Models that turnpike.yaml counts on and that have ended or soon will, with the day. */
+export const endingModels = (
+  { failover, aliases }: Pick<Config, 'failover' | 'aliases'>,
+  catalogue: Catalogue,
+  now: number,
+): readonly string[] => {
+  const named = new Set([...Object.entries(failover).flat(2), ...Object.values(aliases)])
+  return [...named].flatMap((name) => {
+    const endsAt = catalogue.ended(name) ?? catalogue.find(name)?.endsAt
+    return endsAt === undefined || endsAt > now + WARNED_MS
+      ? []
+      : [`${name} on ${new Date(endsAt).toISOString().slice(0, 10)}`]
+  })
+}
 
 /**
  * The operator's lists of equals. Throws an Error that names the setting when one is no model of the same kind. Those that

@@ -91,7 +91,7 @@ test('the catalogue sells the known vendors, short ids and the discounted family
   }
 })
 
-test('only models whose vendor has a cheaper tier have a twin, each from a document that was read', () => {
+test('only models whose vendor has a cheaper tier have a twin, each from a named document', () => {
   const twins = models.filter(({ cheaper }) => cheaper !== undefined)
   expect(twins.length).toBeGreaterThan(10)
   for (const id of [
@@ -117,11 +117,11 @@ test('only models whose vendor has a cheaper tier have a twin, each from a docum
   })
 })
 
-test('every fact that no price catalogue tells names a public document and the day it was read', () => {
+test('every fact that no price catalogue tells names a public document and the day it was noted', () => {
   for (const { cheaper = [], notSold = [], ends = [] } of Object.values(knowledgeOf))
-    for (const { source, read, models: named } of [...cheaper, ...notSold, ...ends]) {
+    for (const { source, noted, models: named } of [...cheaper, ...notSold, ...ends]) {
       expect(source).toMatch(/^https:\/\/[a-z0-9.-]+\/\S+$/)
-      expect(read).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+      expect(noted).toMatch(/^\d{4}-\d{2}-\d{2}$/)
       expect(named.length).toBeGreaterThan(0)
     }
 })
