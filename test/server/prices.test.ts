@@ -89,6 +89,36 @@ for (const stream of [false, true])
       },
     )
 
+/** The same of a vendor that speaks generate-content, which tells its tier beside its counts. */
+const geminiIn = (serviceTier: string | undefined, stream: boolean): Response => {
+  const answer = {
+    candidates: [{ content: { role: 'model', parts: [{ text: 'hello' }] }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15, serviceTier },
+  }
+  return stream ? streaming([`data: ${JSON.stringify(answer)}\n\n`]) : Response.json(answer)
+}
+
+const geminiCalls = [
+  ['/v1beta/models/mock/smalll:generateContent', false, {}],
+  ['/v1beta/models/mock/smalll:streamGenerateContent?alt=sse', true, { service_tier: 'standard' }],
+  ['/v1/chat/completions', true, chat({ model: 'mock/smalll', stream: true })],
+] as const
+
+for (const [path, stream, body] of geminiCalls)
+  test.each([
+    ['flex', FULL / 2n],
+    ['standard', FULL],
+    [undefined, FULL / 2n],
+  ] as const)(`generate-content, ${path}: served as %s`, async (tier, cost) => {
+    server = await startTestServer({ models: [twin], vendor: { speaks: 'gemini' } })
+    server.answerWith(() => geminiIn(tier, stream))
+    const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
+    const sent = 'messages' in body ? body : { ...body, contents }
+    const paid = await paidFor(async () => void (await (await server.post(path, sent)).text()))
+    const { serviceTier, service_tier } = server.asked[0]?.body ?? {}
+    expect([serviceTier, service_tier, paid]).toEqual(['flex', undefined, cost])
+  })
+
 test('a discounted call is held at the full price, which it may come to, and listed at the discounted one', async () => {
   // Enough for ten tokens at half the price, not at the full one.
   server = await startTestServer({ models: [twin], fund: 100_000_000n })
