@@ -11,8 +11,7 @@ export const unknownModel = (
   { kind, listing = '/v1/models' }: { readonly kind?: ModelKind; readonly listing?: string } = {},
 ): Refusal => {
   const ended = catalogue.ended(name)
-  const models = catalogue.list().filter((model) => kind === undefined || model.kind === kind)
-  const near = ended === undefined ? nearestModel(name, models, catalogue) : undefined
+  const near = ended === undefined ? nearestModel(name, catalogue, kind) : undefined
   const reason =
     ended === undefined
       ? `There is no ${kind === undefined ? '' : `${kind} `}model '${name}'`
