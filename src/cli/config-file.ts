@@ -113,7 +113,9 @@ export const parseConfigFile = (text: string, path: string, environment: Environ
   if (read.success) return read.data
   const [issue] = read.error.issues
   const where = issue === undefined || issue.path.length === 0 ? 'the file' : issue.path.join('.')
-  throw new BadSetting(`${path}: ${where}: ${issue?.message ?? 'invalid'}${hint(issue)}`)
+  // What a name must be is told inside the issue of a record.
+  const reason = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message
+  throw new BadSetting(`${path}: ${where}: ${reason ?? 'invalid'}${hint(issue)}`)
 }
 
 const known = [

@@ -1,7 +1,10 @@
 /** What is sold, beside what the catalogue's own tests show: equals that cost the operator more than they bring. */
 import { expect, test } from 'bun:test'
 import type { Model, Price } from '../core/model.ts'
-import { dearerEquals, endingModels } from './sold.ts'
+import { localModels } from '../vendors/local/local.ts'
+import { readConfig } from './config.ts'
+import { parseConfigFile } from './config-file.ts'
+import { dearerEquals, endingModels, soldBy } from './sold.ts'
 
 const flat = (input: number, output: number): Price => ({ rates: { input, output }, tiers: [], version: 't' })
 const tiered: Price = { ...flat(10, 20), tiers: [{ aboveInputTokens: 1_000, rates: { input: 30 } }] }
@@ -53,4 +56,30 @@ test('models that turnpike.yaml counts on are named from 30 days before their en
     aliases: { fast: 'a/soon', old: 'a/other' },
   }
   expect(endingModels(config, dated, now)).toEqual(['a/gone on 2026-11-01', 'a/soon on 2026-12-11'])
+})
+
+const soldWith = (text: string) =>
+  soldBy(readConfig({ DISCOVER: 'off', OPENAI_API_KEY: 'k' }, parseConfigFile(text, 'f', {})))
+
+test('aliases of turnpike.yaml are sold, and a bad one is a setting that names itself', async () => {
+  const [first] = localModels
+  const { catalogue, failover } = await soldWith(
+    `aliases: { fast: ${first?.id} }\nfailover: { fast: [${first?.id}] }`,
+  )
+  expect([catalogue.find('fast')?.id, [...failover.keys()]]).toEqual([first?.id, [String(first?.id)]])
+  await expect(soldWith('aliases: { fast: local/nope }')).rejects.toThrow(
+    "aliases.fast: there is no model 'local/nope'; its vendor may be off",
+  )
+  expect(() => parseConfigFile('aliases: { "a/b": x }', 'f', {})).toThrow(
+    'must be a name without blanks and slashes',
+  )
+})
+
+test('a start does not fail because a model that turnpike.yaml names has ended', async () => {
+  const ended = 'openai/o1-preview'
+  const { catalogue, failover } = await soldWith(
+    `aliases: { old: ${ended} }\nprices: { ${ended}: { input_usd_per_1m: 1 } }\nfailover: { openai/gpt-6-sol: [${ended}, openai/gpt-6-luna], ${ended}: [openai/gpt-6-luna] }`,
+  )
+  expect([catalogue.find('old'), catalogue.find(ended)]).toEqual([undefined, undefined])
+  expect([...failover]).toEqual([['openai/gpt-6-sol', ['openai/gpt-6-luna']]])
 })
