@@ -80,7 +80,7 @@ export const buildCatalogue = (parts: CatalogueParts): Catalogue => {
 const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
   const markup = factorOf(parts.markup)
   const discount = factorOf(parts.discount)
-  const byId = new Map<string, Model>()
+  const byId = new Map<string, TableModel>()
   for (const vendor of parts.vendors) for (const model of tableModels(vendor.id)) byId.set(model.id, model)
   for (const model of parts.extra) byId.set(model.id, model)
   for (const [id, override] of Object.entries(parts.overrides)) {
@@ -89,7 +89,7 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
     byId.set(id, { ...model, price: overridden(model.price, override) })
   }
   const sold = new Map<string, Model>()
-  for (const { lower, ...model } of byId.values() as Iterable<TableModel>) {
+  for (const { lower, ...model } of byId.values()) {
     const price = scaled(model.price, markup)
     sold.set(model.id, { ...model, price })
     const twin = `${model.id}l`
