@@ -3,6 +3,7 @@ import { settings } from '../src/cli/settings.ts'
 import { refusalTable } from '../src/core/refusal.ts'
 import { routes } from '../src/http/routes.ts'
 import { vendors } from '../src/vendors/index.ts'
+import { knowledgeOf } from './catalogue-knowledge.ts'
 import { schemas } from './schemas.ts'
 
 const generated = (title: string, table: string) =>
@@ -45,7 +46,7 @@ const settingsPage = (): string =>
 const vendorsPage = (): string =>
   generated(
     'Vendors',
-    rowsOf(
+    `${rowsOf(
       ['id', 'vendor', 'key', 'address', 'speaks', 'surfaces', 'when the caller hangs up', 'models'],
       vendors.map((vendor) => [
         `\`${vendor.id}\``,
@@ -59,8 +60,27 @@ const vendorsPage = (): string =>
           : 'the stream is read on to its usage, bounded',
         vendor.catalogue === undefined ? 'from turnpike.yaml, with your prices' : 'from the price table',
       ]),
-    ),
+    )}\n\n## What no price table tells\n\n${factsOf()}`,
   )
+
+/** What src/pricing/knowledge.json says of vendors' models, with its sources. */
+const factsOf = (): string => {
+  const facts = Object.entries(knowledgeOf).flatMap(([vendor, { cheaper = [], notSold = [], ends = [] }]) => [
+    ...cheaper.map((one) => ({ ...one, vendor, what: `also in the cheaper tier \`${one.tier}\`` })),
+    ...notSold.map((one) => ({ ...one, vendor, what: `not sold: ${one.why}` })),
+    ...ends.map((one) => ({ ...one, vendor, what: `not sold from ${one.on} on` })),
+  ])
+  return rowsOf(
+    ['vendor', 'models', 'what', 'source', 'noted'],
+    facts.map(({ vendor, models, what, source, noted }) => [
+      `\`${vendor}\``,
+      models.map((model) => `\`${model}\``).join(', '),
+      what,
+      source,
+      noted,
+    ]),
+  )
+}
 
 const openApi = (): string => {
   const paths: Record<string, Record<string, unknown>> = {}

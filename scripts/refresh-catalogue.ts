@@ -1,12 +1,14 @@
 /**
  * Refreshes src/pricing/catalogue.json from two catalogues of npm: prices from @pydantic/genai-prices (MIT), limits and
- * kinds of input from @oh-my-pi/pi-catalog (MIT, packed into a temporary folder). Run: npm run catalogue.
+ * kinds of input from @oh-my-pi/pi-catalog (MIT, packed into a temporary folder), and what neither tells from
+ * src/pricing/knowledge.json. Run: npm run catalogue.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { $ } from 'bun'
 import { vendors } from '../src/vendors/index.ts'
+import { type Known, unknownNames, withKnowledge } from './catalogue-knowledge.ts'
 
 const PI_VERSION = '18.2.11'
 /** Models that are not plain text chat or embeddings, or whose calls cost more than their tokens. */
@@ -178,7 +180,7 @@ const priceHourOfCache = (vendor: string, entry: Entry): void => {
 
 const prices = await loadPrices()
 const limits = await loadLimits()
-const models: Record<string, Record<string, Entry>> = {}
+const models: Record<string, Record<string, Entry & Known>> = {}
 for (const vendor of vendors) {
   const source = vendor.catalogue
   if (source === undefined) continue
@@ -201,7 +203,11 @@ for (const vendor of vendors) {
     entries[name] = undated === undefined ? entry : { ...entry, ...pick(undated) }
   }
   for (const entry of Object.values(entries)) priceHourOfCache(vendor.id, entry)
-  models[vendor.id] = Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)))
+  for (const name of unknownNames(vendor.id, Object.keys(entries)))
+    console.warn(`knowledge.json: ${vendor.id} has no model '${name}'`)
+  models[vendor.id] = Object.fromEntries(
+    Object.entries(withKnowledge(vendor.id, entries)).sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
 }
 const priceVersion: string = JSON.parse(
   readFileSync('node_modules/@pydantic/genai-prices/package.json', 'utf8'),

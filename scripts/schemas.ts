@@ -45,6 +45,8 @@ const model = object({
   max_output_tokens: number,
   capabilities: listOf(text),
   discounted: truth,
+  aliases: listOf(text),
+  ends: { ...text, description: 'The day on which the vendor ends the model; it is sold until that begins.' },
 })
 
 const checkout = object({

@@ -16,12 +16,25 @@ const rates = {
   output_audio_usd_per_1m: usd.optional(),
   call_usd_per_1m: usd.optional(),
 }
-const model = z.strictObject({
+const prices = {
   ...rates,
+  /** Rates for the whole call once its input is longer. */
+  tiers: z.array(z.strictObject({ above_input_tokens: z.int().positive(), ...rates })).optional(),
+}
+const model = z.strictObject({
+  ...prices,
   upstream_name: z.string().min(1).optional(),
   kind: z.enum(['chat', 'embeddings']).optional(),
   context_tokens: z.int().positive(),
   max_output_tokens: z.int().nonnegative().optional(),
+  ends: z
+    .string()
+    .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date such as "2027-01-31"')
+    .optional(),
+  cheaper_tier: z
+    .string()
+    .regex(/^[a-z_]{1,32}$/, "must be the vendor's name of a tier, such as flex")
+    .optional(),
   capabilities: z
     .array(
       z.enum([
@@ -58,7 +71,13 @@ const vendor = z.strictObject({
 })
 const file = z.strictObject({
   vendors: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,30}$/), vendor).optional(),
-  prices: z.record(z.string().min(1), z.strictObject(rates)).optional(),
+  prices: z.record(z.string().min(1), z.strictObject(prices)).optional(),
+  aliases: z
+    .record(
+      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/, 'must be a name without blanks and slashes'),
+      z.string().min(1),
+    )
+    .optional(),
   failover: z.record(z.string().min(1), z.array(z.string().min(1)).min(1)).optional(),
   markup: usd.optional(),
   discount: usd.optional(),
@@ -67,7 +86,7 @@ const file = z.strictObject({
 
 export type ConfigFile = z.infer<typeof file>
 export type FileModel = z.infer<typeof model>
-export type FileRates = z.infer<z.ZodObject<typeof rates>>
+export type FilePrices = z.infer<z.ZodObject<typeof prices>>
 
 /** Reads the file named by TURNPIKE_CONFIG, or the default one if it is there. Throws BadSetting. */
 export const readConfigFile = (environment: Environment): ConfigFile => {
@@ -94,7 +113,9 @@ export const parseConfigFile = (text: string, path: string, environment: Environ
   if (read.success) return read.data
   const [issue] = read.error.issues
   const where = issue === undefined || issue.path.length === 0 ? 'the file' : issue.path.join('.')
-  throw new BadSetting(`${path}: ${where}: ${issue?.message ?? 'invalid'}${hint(issue)}`)
+  // What a name must be is told inside the issue of a record.
+  const reason = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message
+  throw new BadSetting(`${path}: ${where}: ${reason ?? 'invalid'}${hint(issue)}`)
 }
 
 const known = [

@@ -120,3 +120,68 @@ test.each([
 ] as const)('cloud settings %j', (environment, message) => {
   expect(messageOf(() => readConfig(environment))).toBe(message)
 })
+
+test.each([
+  ['markup: "1.15"', '1.15'],
+  ['markup: 15%', '1.15'],
+  ['markup: 100%', '2.00'],
+  ['markup: 15x', '15'],
+  ['markup: 1.5x', '1.5'],
+  ['markup: 2.99', '2.99'],
+])('%s is the factor %s', (text, factor) => {
+  expect(readConfig({}, parseConfigFile(text, 'f', {})).markup).toBe(factor)
+})
+
+test.each([
+  // Fifteen times the price, or fifteen per cent on top: whoever writes it means the other.
+  [
+    'markup: 15',
+    "markup: 15 is ambiguous: write '15x' for 15 times the vendor's price, '15%' for 15 % on top",
+  ],
+  ['markup: 3', "markup: 3 is ambiguous: write '3x' for 3 times the vendor's price, '3%' for 3 % on top"],
+  ['markup: 0', "markup must be a factor such as 1.15 or 15x, or a percentage such as 15%, not '0'"],
+  ['markup: xx', "markup must be a factor such as 1.15 or 15x, or a percentage such as 15%, not 'xx'"],
+  // Would have made discounted models dearer.
+  [
+    'discount: 50%',
+    "discount must be a factor above 0 and up to 1, such as 0.5 for half the price, not '50%'",
+  ],
+  [
+    'discount: 1.5',
+    "discount must be a factor above 0 and up to 1, such as 0.5 for half the price, not '1.5'",
+  ],
+])('%s is refused', (text, message) => {
+  expect(messageOf(() => readConfig({}, parseConfigFile(text, 'f', {})))).toBe(message)
+})
+
+test('tiers, a cheaper tier and a last day of a model of the operator', () => {
+  const text = `
+vendors:
+  openai:
+    models:
+      next:
+        input_usd_per_1m: 2
+        output_usd_per_1m: 10
+        call_usd_per_1m: 5000
+        tiers:
+          - { above_input_tokens: 272000, input_usd_per_1m: 4, output_usd_per_1m: 15 }
+          - { above_input_tokens: 1000, input_usd_per_1m: 3 }
+        context_tokens: 1050000
+        max_output_tokens: 128000
+        cheaper_tier: flex
+        ends: 2027-01-31
+`
+  expect(readConfig({}, parseConfigFile(text, 'f', {})).models).toMatchObject([
+    {
+      price: {
+        rates: { input: 2_000_000, output: 10_000_000, call: 5_000_000_000 },
+        tiers: [
+          { aboveInputTokens: 1_000, rates: { input: 3_000_000 } },
+          { aboveInputTokens: 272_000, rates: { input: 4_000_000, output: 15_000_000 } },
+        ],
+      },
+      lower: { tier: 'flex' },
+      endsAt: Date.parse('2027-01-31'),
+    },
+  ])
+})

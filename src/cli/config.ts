@@ -1,19 +1,20 @@
 /** Environment and turnpike.yaml → one checked configuration. Any bad setting is one line that names it. */
 import { type Block, readBlock } from '../core/address.ts'
 import type { LogLevel } from '../core/log.ts'
-import type { Capability, Model, Rates } from '../core/model.ts'
-import { type Nano, nanoFromDecimal, picoFromPerMillion } from '../core/money.ts'
+import { type Nano, nanoFromDecimal } from '../core/money.ts'
 import { Secret } from '../core/secret.ts'
 import { DAY_MS } from '../core/time.ts'
 import type { GatewayOptions } from '../gateway/gateway.ts'
 import type { StripeSettings } from '../payment/stripe-parts.ts'
 import type { X402Options } from '../payment/x402/offer.ts'
+import type { Override, TableModel } from '../pricing/catalogue.ts'
 import { vendors } from '../vendors/index.ts'
 import { ownAddress } from '../vendors/own-address.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 import type { Vendor } from '../vendors/vendor.ts'
 import { cloudVendors } from './cloud-vendors.ts'
-import { type ConfigFile, type FileModel, type FileRates, readConfigFile } from './config-file.ts'
+import { type ConfigFile, readConfigFile } from './config-file.ts'
+import { discountOf, markupOf, modelOf, overrideOf } from './config-prices.ts'
 import { BadSetting, type Environment, numberOf, settingOf } from './settings.ts'
 import { x402OptionsOf } from './x402-config.ts'
 
@@ -35,8 +36,10 @@ export type Config = {
   readonly vendors: readonly VendorSetup[]
   /** Vendors that are off, with the variable that turns each on. */
   readonly off: readonly { readonly id: string; readonly variable: string }[]
-  readonly models: readonly Model[]
-  readonly overrides: Readonly<Record<string, Rates>>
+  readonly models: readonly TableModel[]
+  readonly overrides: Readonly<Record<string, Override>>
+  /** Names of the operator's own for models. */
+  readonly aliases: Readonly<Record<string, string>>
   /** Equals of a model at other vendors, by its id, in order. */
   readonly failover: Readonly<Record<string, readonly string[]>>
   readonly markup: string
@@ -46,8 +49,7 @@ export type Config = {
 }
 
 /** Reads and checks everything. Throws BadSetting. */
-export const readConfig = (environment: Environment): Config => {
-  const file = readConfigFile(environment)
+export const readConfig = (environment: Environment, file = readConfigFile(environment)): Config => {
   const setups = vendorSetups(file, environment)
   const on = new Set(setups.map(({ vendor }) => vendor.id))
   const seconds = (name: 'FIRST_BYTE_SECONDS' | 'IDLE_SECONDS' | 'TOTAL_SECONDS' | 'DRAIN_SECONDS') =>
@@ -95,11 +97,12 @@ export const readConfig = (environment: Environment): Config => {
       Object.entries(entry.models ?? {}).map(([name, model]) => modelOf(id, name, model)),
     ),
     overrides: Object.fromEntries(
-      Object.entries(file.prices ?? {}).map(([id, rates]) => [id, ratesOf(rates, `prices.${id}`)]),
+      Object.entries(file.prices ?? {}).map(([id, prices]) => [id, overrideOf(prices, `prices.${id}`)]),
     ),
+    aliases: file.aliases ?? {},
     failover: file.failover ?? {},
-    markup: factorOf('markup', file.markup ?? '1'),
-    discount: factorOf('discount', file.discount ?? '0.5'),
+    markup: markupOf(file.markup ?? '1'),
+    discount: discountOf(file.discount ?? '0.5'),
     x402: file.x402 === undefined ? undefined : x402OptionsOf(file.x402),
   }
   if (config.workers > 1 && config.databaseUrl.startsWith('sqlite:'))
@@ -178,18 +181,6 @@ const amountOf = (
     | 'TOP_UP_DAILY_USD',
 ): Nano => nanoFromDecimal(settingOf(environment, name)) ?? bad(`${name} must be a decimal amount`)
 
-/** `1.15` or `15%`: a factor as a decimal text. */
-const factorOf = (name: string, text: string): string => {
-  const percent = /^(\d{1,4})%$/.exec(text)?.[1]
-  const factor =
-    percent === undefined
-      ? text
-      : `${Math.floor((100 + Number.parseInt(percent, 10)) / 100)}.${String(Number.parseInt(percent, 10) % 100).padStart(2, '0')}`
-  return (nanoFromDecimal(factor) ?? 0n) > 0n
-    ? factor
-    : bad(`${name} must be a factor such as 1.15, or a percentage such as 15%, not '${text}'`)
-}
-
 const vendorSetups = (file: ConfigFile, environment: Environment): readonly VendorSetup[] => {
   const entries = file.vendors ?? {}
   const builtIn = vendors.flatMap((vendor): VendorSetup[] => {
@@ -218,7 +209,9 @@ const vendorSetups = (file: ConfigFile, environment: Environment): readonly Vend
   const cloud = cloudVendors(environment, (vendor) =>
     addressOf(vendor, entries[vendor.id]?.base_url, environment),
   )
-  return [...builtIn, ...cloud, ...own]
+  const all = [...builtIn, ...cloud, ...own]
+  if (settingOf(environment, 'CACHE_MARKS') === 'on') return all
+  return all.map((setup) => ({ ...setup, vendor: { ...setup.vendor, cacheMarks: false } }))
 }
 
 type Keys = Pick<VendorSetup, 'secrets' | 'weights' | 'priorities'>
@@ -256,42 +249,4 @@ const checkedUrl = (name: string, text: string): string => {
   if (url.username !== '' || url.password !== '' || url.search !== '')
     return bad(`${name} must not hold credentials or a query`)
   return text.replace(/\/+$/, '')
-}
-
-const modelOf = (vendor: string, name: string, model: FileModel): Model => {
-  const where = `vendors.${vendor}.models.${name}`
-  const kind = model.kind ?? 'chat'
-  const rates = ratesOf(model, where)
-  if (rates.input === undefined)
-    bad(`${where}.input_usd_per_1m is missing: a model without a price is not sold; 0 is a price`)
-  if (kind === 'chat' && rates.output === undefined)
-    bad(`${where}.output_usd_per_1m is missing: a model without a price is not sold; 0 is a price`)
-  const output =
-    model.max_output_tokens ?? (kind === 'chat' ? bad(`${where}.max_output_tokens is missing`) : 0)
-  const capabilities: readonly Capability[] =
-    model.capabilities ?? (kind === 'chat' ? ['streaming', 'function_calling'] : ['embeddings'])
-  return {
-    id: `${vendor}/${name}`,
-    vendor,
-    upstreamName: model.upstream_name ?? name,
-    kind,
-    price: { rates, tiers: [], version: 'config' },
-    contextTokens: model.context_tokens,
-    maxOutputTokens: output,
-    capabilities,
-    imageTokensMax: 6_000,
-    discounted: false,
-  }
-}
-
-const ratesOf = (rates: FileRates, where: string): Rates => {
-  const read: Record<string, number> = {}
-  for (const [name, text] of Object.entries(rates)) {
-    const usageClass = /^(.+)_usd_per_1m$/.exec(name)?.[1]
-    if (usageClass === undefined || typeof text !== 'string') continue
-    read[usageClass] =
-      picoFromPerMillion(text) ??
-      bad(`${where}.${name} must be USD a million tokens with at most six decimals, not '${text}'`)
-  }
-  return read
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { usdNumber } from '../core/money.ts'
 import { DAY_MS } from '../core/time.ts'
 import { modelListing } from '../pricing/model-listing.ts'
+import { addModelCommand } from './add-model.ts'
 import { readConfig } from './config.ts'
 import { Failed, say, tableOf, withDatabase } from './run-command.ts'
 import { soldBy } from './sold.ts'
@@ -78,8 +79,9 @@ export const auditCommand = (program: Command): void => {
 }
 
 export const modelsCommand = (program: Command): void => {
-  program
-    .command('models')
+  const models = program.command('models')
+  addModelCommand(models)
+  models
     .description('what is sold with the present settings')
     .option('--json', 'for programs')
     .action(async (options: { json?: boolean }) => {
@@ -90,12 +92,14 @@ export const modelsCommand = (program: Command): void => {
         options.json,
         listed,
         tableOf(
-          listed.map(({ id, kind, cost, context_length, max_output_tokens }) => ({
+          listed.map(({ id, kind, cost, context_length, max_output_tokens, ends, aliases }) => ({
             id,
             kind,
             credits: cost,
             context: context_length,
             output: max_output_tokens,
+            ends: ends ?? null,
+            aliases: aliases?.join(', ') ?? null,
           })),
         ),
       )

@@ -15,7 +15,7 @@ import type { Config } from './config.ts'
 import { firstStart } from './first-start.ts'
 import { greeting } from './greeting.ts'
 import { awaitStore, openHash, openJournal, stripeFor, x402For } from './parts.ts'
-import { dearerEquals, type Sold, soldBy } from './sold.ts'
+import { dearerEquals, endingModels, type Sold, soldBy } from './sold.ts'
 
 /** A second signal ends the process after this long, whatever is open. */
 const SECOND_SIGNAL_MS = 5_000
@@ -78,12 +78,15 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
   await new Promise<never>(() => undefined)
 }
 
-/** What is sold; the operator is told which equals cost more than what their calls bring. */
+/** What is sold; the operator is told which equals cost more than what their calls bring, and which models end. */
 const openSold = async (config: Config, log: Log): Promise<Sold> => {
   const sold = await soldBy(config)
   const dearer = dearerEquals(sold)
   if (dearer.length > 0)
     log.warn('failover to dearer models is charged at the price asked for', { model: dearer.join(', ') })
+  const ending = endingModels(config, sold.catalogue, systemClock.now())
+  if (ending.length > 0)
+    log.warn('turnpike.yaml names models that their vendors end', { model: ending.join(', ') })
   return sold
 }
 

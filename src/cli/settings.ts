@@ -248,6 +248,13 @@ export const settings = {
     check: /^(on|off)$/,
     allowed: 'on or off',
   },
+  CACHE_MARKS: {
+    name: 'CACHE_MARKS',
+    fallback: 'on',
+    meaning: 'Whether long calls translated for Anthropic are marked for its cache: dialects.md says which.',
+    check: /^(on|off)$/,
+    allowed: 'on or off',
+  },
   RECEIPTS: {
     name: 'RECEIPTS',
     fallback: 'header',

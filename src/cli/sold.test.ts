@@ -1,7 +1,10 @@
 /** What is sold, beside what the catalogue's own tests show: equals that cost the operator more than they bring. */
 import { expect, test } from 'bun:test'
 import type { Model, Price } from '../core/model.ts'
-import { dearerEquals } from './sold.ts'
+import { localModels } from '../vendors/local/local.ts'
+import { readConfig } from './config.ts'
+import { parseConfigFile } from './config-file.ts'
+import { dearerEquals, endingModels, soldBy } from './sold.ts'
 
 const flat = (input: number, output: number): Price => ({ rates: { input, output }, tiers: [], version: 't' })
 const tiered: Price = { ...flat(10, 20), tiers: [{ aboveInputTokens: 1_000, rates: { input: 30 } }] }
@@ -16,6 +19,7 @@ const prices: Readonly<Record<string, Price>> = {
 const catalogue = {
   find: (id: string) => (prices[id] === undefined ? undefined : ({ id, price: prices[id] } as Model)),
   list: () => [],
+  ended: () => undefined,
 }
 const found = (asked: string, ...equals: readonly string[]) =>
   dearerEquals({ catalogue, failover: new Map([[asked, equals]]) })
@@ -32,4 +36,50 @@ test('equals whose price is above in any class, at any length, are named', () =>
 test('an equal that charges for more classes than the asked one is dearer the one way only', () => {
   expect(found('b/dearer-when-long', 'a/asked')).toEqual([])
   expect(found('b/cheaper', 'a/asked')).toEqual(['b/cheaper → a/asked'])
+})
+
+test('models that turnpike.yaml counts on are named from 30 days before their end', () => {
+  const now = Date.parse('2026-11-21')
+  const ends: Readonly<Record<string, string>> = {
+    'a/gone': '2026-11-01',
+    'a/soon': '2026-12-11',
+    'a/later': '2027-01-14',
+  }
+  const endsAt = (id: string) => Date.parse(ends[id] ?? '')
+  const dated = {
+    find: (id: string) => (endsAt(id) > now ? ({ id, endsAt: endsAt(id) } as Model) : undefined),
+    list: () => [],
+    ended: (id: string) => (endsAt(id) <= now ? endsAt(id) : undefined),
+  }
+  const config = {
+    failover: { 'a/later': ['a/gone', 'a/soon'] },
+    aliases: { fast: 'a/soon', old: 'a/other' },
+  }
+  expect(endingModels(config, dated, now)).toEqual(['a/gone on 2026-11-01', 'a/soon on 2026-12-11'])
+})
+
+const soldWith = (text: string) =>
+  soldBy(readConfig({ DISCOVER: 'off', OPENAI_API_KEY: 'k' }, parseConfigFile(text, 'f', {})))
+
+test('aliases of turnpike.yaml are sold, and a bad one is a setting that names itself', async () => {
+  const [first] = localModels
+  const { catalogue, failover } = await soldWith(
+    `aliases: { fast: ${first?.id} }\nfailover: { fast: [${first?.id}] }`,
+  )
+  expect([catalogue.find('fast')?.id, [...failover.keys()]]).toEqual([first?.id, [String(first?.id)]])
+  await expect(soldWith('aliases: { fast: local/nope }')).rejects.toThrow(
+    "aliases.fast: there is no model 'local/nope'; its vendor may be off",
+  )
+  expect(() => parseConfigFile('aliases: { "a/b": x }', 'f', {})).toThrow(
+    'must be a name without blanks and slashes',
+  )
+})
+
+test('a start does not fail because a model that turnpike.yaml names has ended', async () => {
+  const ended = 'openai/o1-preview'
+  const { catalogue, failover } = await soldWith(
+    `aliases: { old: ${ended} }\nprices: { ${ended}: { input_usd_per_1m: 1 } }\nfailover: { openai/gpt-6-sol: [${ended}, openai/gpt-6-luna], ${ended}: [openai/gpt-6-luna] }`,
+  )
+  expect([catalogue.find('old'), catalogue.find(ended)]).toEqual([undefined, undefined])
+  expect([...failover]).toEqual([['openai/gpt-6-sol', ['openai/gpt-6-luna']]])
 })

@@ -1,7 +1,8 @@
 /** What is sold: the vendors that are on with the built-in one and those found on localhost, and the catalogue over them. */
 import { messageOf } from '../core/message-of.ts'
+import { DAY_MS, systemClock } from '../core/time.ts'
 import { buildCatalogue, type Catalogue } from '../pricing/catalogue.ts'
-import { dearerThan } from '../pricing/charge.ts'
+import { dearerThan, priceOf } from '../pricing/charge.ts'
 import { discover } from '../transport/discover.ts'
 import { localFetch } from '../transport/local.ts'
 import { local, localModels } from '../vendors/local/local.ts'
@@ -25,7 +26,6 @@ export const soldBy = async (config: Config): Promise<Sold> => {
       vendors: setups.map(({ vendor }) => ({
         id: vendor.id,
         shortIds: vendor.shortIds === true,
-        discounts: vendor.cheaperTier !== undefined,
       })),
       extra: [
         ...localModels,
@@ -35,6 +35,8 @@ export const soldBy = async (config: Config): Promise<Sold> => {
       overrides: config.overrides,
       markup: config.markup,
       discount: config.discount,
+      aliases: config.aliases,
+      now: systemClock.now,
     })
     return {
       vendors: new Map(setups.map((setup) => [setup.vendor.id, setup])),
@@ -56,20 +58,43 @@ export const dearerEquals = ({
     return equals
       .filter((equal) => {
         const found = catalogue.find(equal)
-        return asked !== undefined && found !== undefined && dearerThan(found.price, asked.price)
+        return asked !== undefined && found !== undefined && dearerThan(found.price, priceOf(asked))
       })
       .map((equal) => `${id} → ${equal}`)
   })
 
-/** The operator's lists of equals. Throws an Error that names the setting when one is no model of the same kind. */
+/** How long before its end a model is warned of. */
+const WARNED_MS = 30 * DAY_MS
+
+/** Models that turnpike.yaml counts on and that have ended or soon will, with the day. */
+export const endingModels = (
+  { failover, aliases }: Pick<Config, 'failover' | 'aliases'>,
+  catalogue: Catalogue,
+  now: number,
+): readonly string[] => {
+  const named = new Set([...Object.entries(failover).flat(2), ...Object.values(aliases)])
+  return [...named].flatMap((name) => {
+    const endsAt = catalogue.ended(name) ?? catalogue.find(name)?.endsAt
+    return endsAt === undefined || endsAt > now + WARNED_MS
+      ? []
+      : [`${name} on ${new Date(endsAt).toISOString().slice(0, 10)}`]
+  })
+}
+
+/**
+ * The operator's lists of equals. Throws an Error that names the setting when one is no model of the same kind. Those that
+ * have ended are left out: a start must not fail because a day has come.
+ */
 const failoverOf = (config: Config, catalogue: Catalogue): ReadonlyMap<string, readonly string[]> => {
-  const lists = Object.entries(config.failover).map(([id, equals]): [string, readonly string[]] => {
+  const lists = Object.entries(config.failover).flatMap(([id, equals]): [string, readonly string[]][] => {
+    if (catalogue.ended(id) !== undefined) return []
     const model = catalogue.find(id)
     if (model === undefined) throw new Error(`failover: there is no model '${id}'; its vendor may be off`)
-    for (const equal of equals)
+    const left = equals.filter((equal) => catalogue.ended(equal) === undefined)
+    for (const equal of left)
       if (catalogue.find(equal)?.kind !== model.kind)
         throw new Error(`failover.${id}: there is no ${model.kind} model '${equal}'; its vendor may be off`)
-    return [model.id, equals]
+    return [[model.id, left]]
   })
   return new Map(lists)
 }

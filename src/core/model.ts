@@ -16,6 +16,9 @@ export type Price = {
   readonly version: string
 }
 
+/** The lower-priority way to the same model: the tier asked of the vendor, and what a call costs that it served there. */
+type Cheaper = { readonly tier: string; readonly price: Price }
+
 export type ModelKind = 'chat' | 'embeddings'
 
 export type Capability =
@@ -34,13 +37,18 @@ export type Model = {
   /** The name the vendor knows the model by. */
   readonly upstreamName: string
   readonly kind: ModelKind
+  /** The most a call may be charged by: holds are made of it. */
   readonly price: Price
+  /** Of a discounted model: what it is charged instead, as long as the vendor serves it in the cheaper tier. */
+  readonly cheaper?: Cheaper
   /** Input plus output tokens the model can hold. */
   readonly contextTokens: number
   readonly maxOutputTokens: number
   readonly capabilities: readonly Capability[]
   /** The most tokens one image can cost, for holds. */
   readonly imageTokensMax: number
-  /** True for the discounted, lower-priority family. */
-  readonly discounted: boolean
+  /** When the vendor ends the model, in ms since 1970: from then on it is not sold. */
+  readonly endsAt?: number
+  /** The operator's own names for it. */
+  readonly aliases?: readonly string[]
 }

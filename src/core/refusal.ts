@@ -18,7 +18,9 @@ export const refusalTable = {
   model_not_found: {
     status: 400,
     type: 'invalid_request_error',
-    meaning: 'No model of that name is sold here.',
+    meaning:
+      'No model of that name is sold here; `message` names the one that was probably meant, or the day on which its vendor ended it.',
+    members: 'param',
   },
   context_length_exceeded: {
     status: 400,

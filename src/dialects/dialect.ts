@@ -25,11 +25,16 @@ export type CallerDialect = {
 
 export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse'
 
+/** How vendors that take embeddings in a form of their own are asked for them. */
+export type EmbeddingsStyle = 'gemini' | 'vertex' | 'invoke'
+
 /** What differs among the vendors of one dialect. */
 export type Speaker = Taste &
   UsageTaste & {
     /** The dialect the vendor speaks; chat completions when absent. */
     readonly speaks?: VendorDialectId
+    /** How the vendor takes calls for embeddings; as chat completions do when absent. */
+    readonly embeds?: EmbeddingsStyle
   }
 
 /** The side of a dialect that vendors speak. */
@@ -42,6 +47,8 @@ export type VendorDialect = {
   /** Reads an answer; undefined when it is none. */
   readReply(value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined
   usageOf(value: JsonObject, speaker: Speaker): Usage | undefined
+  /** The tier in which the vendor says that it served an answer, or serves the stream of an event. */
+  tierOf?(value: JsonObject): string | undefined
   /** Letters of an answer, for estimates. */
   letters(value: JsonObject): number
   streamReader(newId: () => string, speaker: Speaker): (data: string) => readonly Piece[]

@@ -11,10 +11,12 @@ import { readUsage } from '../metering/read-usage.ts'
 import { tellChatReply } from './chat/pass-reply.ts'
 import type { Speaker, VendorDialect } from './dialect.ts'
 import { encodeEmbeddingsCall } from './embeddings.ts'
+import { embeddingsElsewhere } from './embeddings-elsewhere.ts'
 import { callerDialects, vendorDialects } from './index.ts'
 import type { Reply } from './neutral.ts'
 import type { StreamRelay } from './relay.ts'
 import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
+import { servedTier, watchingTier } from './served-tier.ts'
 import type { WriterContext } from './stream-writer.ts'
 import type { Told } from './told.ts'
 import { toolsInOrder } from './tools-in-order.ts'
@@ -25,6 +27,8 @@ import { meaningLost, type Target } from './vendor-call.ts'
 export type WholeReply = {
   readonly usage: Usage | undefined
   readonly letters: number
+  /** The tier in which the vendor says that it served a model that was asked for in a cheaper one. */
+  readonly tier: string | undefined
   /** The prompt was blocked: there is no answer. */
   readonly blocked: boolean
   /** What the vendor said and the caller's dialect has no place for. */
@@ -38,8 +42,8 @@ export type Form = {
   readonly body: Uint8Array
   /** Members of the request that could not be carried. */
   readonly dropped: readonly string[]
-  /** Reads a vendor's answer; undefined when it is none. */
-  readWhole(bytes: Uint8Array): WholeReply | undefined
+  /** Reads a vendor's answer; undefined when it is none. `header` reads one of its headers. */
+  readWhole(bytes: Uint8Array, header?: (name: string) => string | null): WholeReply | undefined
   relay(): StreamRelay
 }
 
@@ -67,7 +71,28 @@ const readBody = (bytes: Uint8Array): JsonBody | undefined => {
   return body instanceof Refusal ? undefined : body
 }
 
-const embeddingsForm = ({ call, target, speaker }: Sides): Form => ({
+const noStream = (): never => {
+  throw new Error('embeddings are not streamed')
+}
+
+const embeddingsForm = (sides: Sides): Form | Refusal => {
+  const { call, target, speaker } = sides
+  if (speaker.embeds === undefined) return embeddingsPassed(sides)
+  const form = embeddingsElsewhere(speaker.embeds, call, target.model)
+  if (form instanceof Refusal) return form
+  const { read, ...sent } = form
+  return {
+    ...sent,
+    readWhole: (bytes, header = () => null) => {
+      const value = readBody(bytes)?.value
+      const answered = value === undefined ? undefined : read(value, header)
+      return answered && { ...answered, letters: 0, tier: undefined, blocked: false, lost: [] }
+    },
+    relay: noStream,
+  }
+}
+
+const embeddingsPassed = ({ call, target, speaker }: Sides): Form => ({
   path: '/embeddings',
   body: encodeEmbeddingsCall(call, target.model),
   dropped: [],
@@ -76,11 +101,16 @@ const embeddingsForm = ({ call, target, speaker }: Sides): Form => ({
     if (body === undefined || !Array.isArray(body.value.data)) return undefined
     const raw = usageFinder(speaker)(body.value)
     const usage = raw === undefined ? undefined : readUsage(raw, speaker)
-    return { usage, letters: 0, blocked: false, lost: [], tell: (told) => tellChatReply(body, told) }
+    return {
+      usage,
+      letters: 0,
+      tier: undefined,
+      blocked: false,
+      lost: [],
+      tell: (told) => tellChatReply(body, told),
+    }
   },
-  relay: () => {
-    throw new Error('embeddings are not streamed')
-  },
+  relay: noStream,
 })
 
 type Pass = NonNullable<VendorDialect['pass']>
@@ -95,12 +125,13 @@ const passForm = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass:
     return {
       usage: vendor.usageOf(body.value, speaker),
       letters: vendor.letters(body.value),
+      tier: servedTier(vendor, target.model, body.value),
       blocked: false,
       lost: [],
       tell: (told) => callerOf(call).tell(body, told, call.modelName),
     }
   },
-  relay: () => pass.relay(speaker, call.listed === true, call.modelName),
+  relay: () => watchingTier(vendor, target.model, pass.relay(speaker, call.listed === true, call.modelName)),
 })
 
 const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]
@@ -127,6 +158,7 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
       return {
         usage: vendor.usageOf(value, speaker),
         letters: vendor.letters(value),
+        tier: servedTier(vendor, target.model, value),
         blocked: reply.blocked === true,
         lost: [...new Set([...(reply.lost ?? []), ...unsayable(reply, caller.lacks ?? [])])],
         tell: (told) =>
@@ -136,10 +168,11 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
     relay: () => {
       const read = toolsInOrder(vendor.streamReader(newId, speaker))
       const writer = caller.streamWriter(context, call.listed === true)
-      return translatedRelay(byTool ? textFromToolSteps(read) : read, writer, {
+      const relay = translatedRelay(byTool ? textFromToolSteps(read) : read, writer, {
         lacks: caller.lacks ?? [],
         comments: call.listed !== true,
       })
+      return watchingTier(vendor, target.model, relay)
     },
   }
 }

@@ -25,7 +25,7 @@ import { geminiLetters, geminiRelay, passGeminiCall, tellGeminiReply } from './g
 import { geminiStreamReader } from './gemini/read-stream.ts'
 import { isBlocked, readGeminiReply, readGeminiUsage, writeGeminiReply } from './gemini/reply.ts'
 import { eventFraming, geminiStreamWriter, listFraming } from './gemini/write-stream.ts'
-import { objectOf } from './json-members.ts'
+import { objectOf, textOf } from './json-members.ts'
 import { readMessages } from './messages/decode-call.ts'
 import { lacksSchemas, writeMessagesCall } from './messages/encode-call.ts'
 import { messagesError } from './messages/error.ts'
@@ -87,6 +87,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
       const raw = find(value)
       return raw === undefined ? undefined : read(raw)
     },
+    tierOf: (value) => textOf(value.service_tier),
     letters: chatLetters,
     streamReader: (newId, speaker) => {
       const { find, read } = chatUsageOf(speaker)
@@ -123,10 +124,11 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     lacksSchemas: () => false,
     readReply: readGeminiReply,
     usageOf: (value) => readGeminiUsage(objectOf(value.usageMetadata)),
+    tierOf: (value) => textOf(objectOf(value.usageMetadata).serviceTier),
     letters: geminiLetters,
     streamReader: geminiStreamReader,
     pass: {
-      call: (call, { outputBound }) => passGeminiCall(call, outputBound),
+      call: (call, { model, outputBound }) => passGeminiCall(call, model, outputBound),
       isReply: (value) => Array.isArray(value.candidates) || isBlocked(value),
       relay: (_speaker, listed) => geminiRelay(listed ? listFraming() : eventFraming()),
     },

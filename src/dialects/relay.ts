@@ -48,6 +48,8 @@ export type StreamRelay = {
   readonly skip?: (bytes: Uint8Array, start: number) => number
   /** The usage the vendor reported so far. */
   usage(): Usage | undefined
+  /** The tier in which the vendor says that it serves the call; only of models that are asked for in a cheaper one. */
+  readonly tier?: () => string | undefined
   /** What ends the stream, with slots for what is known once it is paid. */
   end(ending: Ending): string
   /** The event of an error; `error` is the error object of the specification. */

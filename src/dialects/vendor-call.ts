@@ -9,8 +9,8 @@ export type Taste = {
   readonly outputBound: 'max_tokens' | 'max_completion_tokens'
   /** Chat completions: whether `stream_options.include_usage` may be sent. */
   readonly takesStreamOptions: boolean
-  /** Value of `service_tier` for the discounted family. */
-  readonly cheaperTier?: string
+  /** Messages: whether long beginnings that will come again are marked for the vendor's cache. */
+  readonly cacheMarks?: boolean
   /**
    * Chat completions: what the vendor does with its reasoning when a caller sends it back. `needed`: without it a loop of
    * tools is refused; `taken`: it thinks on with it; `refused`: it is no member it knows. Absent where no public source

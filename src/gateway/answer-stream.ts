@@ -252,13 +252,13 @@ const settleStream = async (
 ): Promise<Uint8Array> => {
   const { progress } = stream
   const delivered = deliveredBy(progress)
-  const metered = meter(task, { reported: stream.usage(), whole: progress.finished, delivered })
+  const tier = stream.tier?.()
+  const metered = meter(task, { reported: stream.usage(), whole: progress.finished, delivered, tier })
   await coverCost(gateway, task, metered.cost)
-  const bill = billOf(task, metered)
   const charged = chargedOf(task, metered)
   task.trace.charged = charged
   task.trace.ended = ended
-  const ending = lastWords(task, stream, { ended, cut, usage: metered.usage, bill })
+  const ending = lastWords(task, stream, { ended, cut, usage: metered.usage, bill: billOf(task, metered) })
   sent?.update(encoder.encode(filled(ending, undefined, undefined)))
   const detail = detailOf(gateway, task, metered, ended, () => sent?.digest() ?? '')
   if (ended === 'vendor_failed' && (task.keep !== undefined || delivered.events === 0)) {

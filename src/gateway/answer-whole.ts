@@ -32,7 +32,7 @@ export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer>
 export const ledgerUnavailable = (): Refusal => unavailable('The ledger cannot be reached.')
 
 const readWhole = async (exchange: Exchange, form: Form): Promise<WholeReply> => {
-  const reply = form.readWhole(await exchange.all())
+  const reply = form.readWhole(await exchange.all(), (name) => exchange.headers.get(name))
   if (reply === undefined) throw new VendorFault('body', 'the vendor answered with something else')
   if (reply.blocked) throw promptBlocked()
   return reply
@@ -48,6 +48,7 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Pro
     reported: reply.usage,
     whole: true,
     delivered: { letters: reply.letters, events: 0 },
+    tier: reply.tier,
   })
   const bill = billOf(task, metered)
   const charged = chargedOf(task, metered)

@@ -1,10 +1,11 @@
 /** From what the vendor reported to what is charged and told. */
+import type { Price } from '../core/model.ts'
 import { decimalFromNano, least, type Nano } from '../core/money.ts'
 import { type MeteredUsage, outputTokens, type Usage } from '../core/usage.ts'
 import type { Balance, Bill } from '../dialects/told.ts'
 import type { ReceiptFacts, UsageDetail } from '../ledger/words.ts'
 import { type Delivered, estimateUsage } from '../metering/estimate.ts'
-import { chargeFor, costDetails, unitPrices } from '../pricing/charge.ts'
+import { chargeFor, costDetails, priceOf, unitPrices, withCall } from '../pricing/charge.ts'
 import { inputBound } from '../pricing/quote.ts'
 import { creditsOf } from './credits.ts'
 import type { Gateway } from './gateway.ts'
@@ -13,27 +14,32 @@ import type { Task } from './task.ts'
 /** Credits below which an answer warns. */
 const WARNING_CREDITS = 10
 
-type Metered = MeteredUsage & { readonly cost: Nano }
+/** A usage and what it costs, by the price of the tier it was served in. */
+type Metered = MeteredUsage & { readonly cost: Nano; readonly price: Price }
 
 /** What is known of an answer: the vendor's usage, whether it is of the whole answer, and what was delivered. */
 type Known = {
   readonly reported: Usage | undefined
   readonly whole: boolean
   readonly delivered: Delivered
+  /** The tier in which the vendor says that it served a discounted model. */
+  readonly tier?: string | undefined
 }
 
 /**
  * The vendor's usage if it is there and sane, else a bounded estimate that is marked as one. A usage from the middle of
  * a stream may count less output than was delivered by then: the caller pays for what it got.
  */
-export const meter = (task: Task, { reported, whole, delivered }: Known): Metered => {
+export const meter = (task: Task, { reported, whole, delivered, tier }: Known): Metered => {
+  const price = priceOf(task.model, tier)
   const metered: MeteredUsage =
     reported === undefined
       ? { usage: estimateFor(task, delivered), estimated: true }
       : whole
         ? { usage: reported, estimated: false }
         : atLeast(reported, estimateFor(task, delivered).output ?? 0)
-  return { ...metered, cost: chargeFor(task.model.price, metered.usage) }
+  const usage = withCall(price, metered.usage)
+  return { usage, estimated: metered.estimated, price, cost: chargeFor(price, usage) }
 }
 
 const atLeast = (reported: Usage, output: number): MeteredUsage => {
@@ -52,7 +58,7 @@ export const chargedOf = (task: Task, metered: Metered): Nano => least(metered.c
 
 export const billOf = (task: Task, metered: Metered): Bill => ({
   cost: decimalFromNano(chargedOf(task, metered)),
-  details: costDetails(task.model.price, metered.usage),
+  details: costDetails(metered.price, metered.usage),
   estimated: metered.estimated,
   ...(task.outputBound === undefined ? {} : { lowered: task.outputBound }),
 })
@@ -79,7 +85,7 @@ export const detailOf = (
     vendor: task.trace.vendor ?? task.model.vendor,
     usage: metered.usage,
     estimated: metered.estimated,
-    priceVersion: task.model.price.version,
+    priceVersion: metered.price.version,
     startedAt: gateway.clock.now() - tookMs,
     tookMs,
     firstByteMs: Math.round(task.trace.firstByteMs ?? tookMs),
@@ -90,7 +96,7 @@ export const detailOf = (
 
 /** What is kept with the charge for the receipt. */
 const factsOf = (task: Task, metered: Metered, responseHash: string): ReceiptFacts => ({
-  prices: unitPrices(task.model.price, metered.usage),
+  prices: unitPrices(metered.price, metered.usage),
   authorized: task.hold.amount(),
   payment: task.payment,
   requestHash: task.requestHash(),

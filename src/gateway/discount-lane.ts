@@ -11,7 +11,7 @@ const LOOK_MS = 50
 
 /** Resolves when the model may be asked: at once at full price, when there is room at a discount. Throws the Refusal of a call that waited in vain. */
 export const waitForRoom = async (gateway: Gateway, model: Model, signal: AbortSignal): Promise<void> => {
-  if (!model.discounted) return
+  if (model.cheaper === undefined) return
   const { book, clock, options, random } = gateway
   const until = clock.monotonicMs() + WAIT_MS
   while (book.health().openCalls >= options.discountOpenMax) {

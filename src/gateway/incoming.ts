@@ -5,12 +5,13 @@ import { rateLimited } from '../admission/rate.ts'
 import type { Call } from '../core/call.ts'
 import { type JsonBody, readJsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
-import { must, type Refusal, refuse } from '../core/refusal.ts'
+import { must, type Refusal } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
 import { rateHeaders, type Trace } from './trace.ts'
+import { unknownModel } from './unknown-model.ts'
 
 /** What the HTTP layer knows of a call before its body is read. */
 export type Incoming = {
@@ -70,13 +71,7 @@ export const ownerOf = async (gateway: Gateway, authorization: string | null, tr
 export const modelOf = (gateway: Gateway, call: Call, trace: Trace): Model | Refusal => {
   const model = gateway.catalogue.find(call.modelName)
   if (model === undefined || model.kind !== call.kind)
-    return refuse(
-      'model_not_found',
-      `There is no ${call.kind} model '${call.modelName}'; GET /v1/models lists those your key can use.`,
-      {
-        members: { param: 'model' },
-      },
-    )
+    return unknownModel(gateway, call.modelName, { kind: call.kind })
   trace.model = model.id
   trace.vendor = model.vendor
   return model

@@ -4,7 +4,7 @@ import { least, type Nano } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Progress } from '../dialects/relay.ts'
 import { type Delivered, deliveredTokens } from '../metering/estimate.ts'
-import { chargeFor } from '../pricing/charge.ts'
+import { chargeFor, priceOf, withCall } from '../pricing/charge.ts'
 import { ceiling } from '../pricing/quote.ts'
 import { estimateFor } from './bill.ts'
 import type { Gateway } from './gateway.ts'
@@ -38,6 +38,7 @@ const THOUGHT_A_MS = 0.5
 
 export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
   const { call, model, hold } = task
+  const price = priceOf(model)
   const full = task.fullOutput
   const startedMs = gateway.clock.monotonicMs()
   let held = task.heldOutput
@@ -45,7 +46,7 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
   let checkpointAt = CHECKPOINT_TOKENS
   let thought = model.capabilities.includes('reasoning') ? undefined : 0
   const spentBy = (delivered: Delivered) =>
-    least(chargeFor(model.price, estimateFor(task, delivered)), hold.amount())
+    least(chargeFor(price, withCall(price, estimateFor(task, delivered))), hold.amount())
 
   const extend = async (delivered: Delivered, tokens: number): Promise<boolean> => {
     for (const { factor, waits } of STEPS) {

@@ -6,6 +6,7 @@ import type { Answer } from '../gateway/answer.ts'
 import { countTokens } from '../gateway/count-tokens.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { modelsFor, rulesFor } from '../gateway/rules.ts'
+import { unknownModel } from '../gateway/unknown-model.ts'
 import { geminiListing } from '../pricing/model-listing.ts'
 import { callerOf } from './caller.ts'
 import { answerCall } from './model-calls.ts'
@@ -62,11 +63,7 @@ export const getGeminiModel: Handler = async (gateway, call) => {
   const key = await callerOf(gateway, call, 'gemini')
   const name = (call.params.rest ?? '').replace(/^models\//, '')
   const model = gateway.catalogue.find(name)
-  if (model === undefined)
-    throw refuse(
-      'model_not_found',
-      `There is no model '${name}'; GET /v1beta/models lists those your key can use.`,
-    )
+  if (model === undefined) throw unknownModel(gateway, name, { listing: '/v1beta/models' })
   must(await rulesFor(gateway, key, model))
   return json(geminiListing(model))
 }

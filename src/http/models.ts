@@ -1,6 +1,7 @@
 /** GET /v1/models: what is sold, and for how much. Clients of the generate-content style get that style's list. */
-import { must, refuse } from '../core/refusal.ts'
+import { must } from '../core/refusal.ts'
 import { modelsFor, rulesFor } from '../gateway/rules.ts'
+import { unknownModel } from '../gateway/unknown-model.ts'
 import { modelListing } from '../pricing/model-listing.ts'
 import { callerOf } from './caller.ts'
 import { getGeminiModel, listGeminiModels } from './gemini-calls.ts'
@@ -28,11 +29,7 @@ export const getModel: Handler = async (gateway, call) => {
   if (wantsGemini(call)) return getGeminiModel(gateway, call)
   const key = await callerOf(gateway, call, 'messages')
   const model = gateway.catalogue.find(call.params.rest ?? '')
-  if (model === undefined)
-    throw refuse(
-      'model_not_found',
-      `There is no model '${call.params.rest}'; GET /v1/models lists those your key can use.`,
-    )
+  if (model === undefined) throw unknownModel(gateway, call.params.rest ?? '')
   must(await rulesFor(gateway, key, model))
   return json(modelListing(model, gateway.options.creditNano))
 }

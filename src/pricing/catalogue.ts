@@ -5,28 +5,38 @@ import { type UsageClass, usageClasses } from '../core/usage.ts'
 import table from './catalogue.json' with { type: 'json' }
 
 export type Catalogue = {
-  /** By full id, by short id where its vendor has those, or by either with the trailing `l` of the discounted family. */
+  /**
+   * By full id, by short id where its vendor has those, by either with the trailing `l` of the discounted family, or by an
+   * alias of the operator's. A model that has ended is not found.
+   */
   find(name: string): Model | undefined
   list(): readonly Model[]
+  /** When the vendor ended the model of that name, in ms since 1970; undefined of those that are sold or unknown. */
+  ended(name: string): number | undefined
 }
 
 /** What the catalogue must know of a vendor that is on. */
 type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
-  /** The vendor has a cheaper tier, or runs on the operator's own machines: its models are also sold at a discount. */
-  readonly discounts: boolean
 }
+
+/** What the operator says of a model's price: the rates and tiers that are given. */
+export type Override = { readonly rates: Rates; readonly tiers?: readonly Tier[] }
 
 type CatalogueParts = {
   readonly vendors: readonly SoldVendor[]
   /** Models beside those of the price table; the same id replaces. */
-  readonly extra: readonly Model[]
-  /** Rates by model id that replace those of the table. */
-  readonly overrides: Readonly<Record<string, Rates>>
+  readonly extra: readonly TableModel[]
+  /** Prices by model id that replace those of the table. */
+  readonly overrides: Readonly<Record<string, Override>>
+  /** Model ids or short ids by the names that stand for them. */
+  readonly aliases?: Readonly<Record<string, string>>
   /** Factors as decimal texts: what vendors' prices are multiplied by, and what discounted ones are on top. */
   readonly markup: string
   readonly discount: string
+  /** In ms since 1970: models end at a date. */
+  readonly now: () => number
 }
 
 type Entry = {
@@ -36,6 +46,8 @@ type Entry = {
   readonly output: number
   readonly kind?: string
   readonly has: string
+  readonly ends?: string
+  readonly cheaper?: { readonly tier: string; readonly atFullPrice?: readonly string[] }
 }
 
 /** For vendors that do not say what an image costs: more than any usual picture does. */
@@ -43,36 +55,86 @@ const IMAGE_TOKENS_MAX = 6_000
 /** Small OpenAI models count an image as up to this many tokens (2 833 and 5 667 for each of eight tiles). */
 const IMAGE_TOKENS_MAX_MINI = 50_000
 
-/** Builds the catalogue. Throws an Error that names the setting when an override names no model. */
+/** Builds the catalogue. Throws an Error that names the setting when an override or an alias names no model. */
 export const buildCatalogue = (parts: CatalogueParts): Catalogue => {
-  const markup = factorOf(parts.markup)
-  const discount = factorOf(parts.discount)
-  const byId = new Map<string, Model>()
-  for (const vendor of parts.vendors) for (const model of tableModels(vendor.id)) byId.set(model.id, model)
-  for (const model of parts.extra) byId.set(model.id, model)
-  for (const [id, rates] of Object.entries(parts.overrides)) {
-    const model = byId.get(id)
-    if (model === undefined) throw new Error(`prices: there is no model '${id}'; its vendor may be off`)
-    byId.set(id, {
-      ...model,
-      price: { rates: { ...model.price.rates, ...rates }, tiers: model.price.tiers, version: 'config' },
-    })
-  }
-  const sold = new Map<string, Model>()
-  for (const model of byId.values()) sold.set(model.id, { ...model, price: scaled(model.price, markup) })
-  const discounting = new Set(parts.vendors.filter((vendor) => vendor.discounts).map((vendor) => vendor.id))
-  for (const model of [...sold.values()])
-    if (discounting.has(model.vendor) && !sold.has(`${model.id}l`))
-      sold.set(`${model.id}l`, {
-        ...model,
-        id: `${model.id}l`,
-        price: scaled(model.price, discount),
-        discounted: true,
-      })
+  const sold = pricedModels(parts)
   const names = new Map(sold)
   for (const [name, model] of shortNames(sold, parts.vendors)) names.set(name, model)
-  const list = [...sold.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
-  return { find: (name) => names.get(name), list: () => list }
+  const hasEnded = ({ endsAt }: Model): boolean => endsAt !== undefined && endsAt <= parts.now()
+  addAliases(names, sold, { aliases: parts.aliases ?? {}, hasEnded })
+  const all = [...sold.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  return {
+    find: (name) => {
+      const model = names.get(name)
+      return model === undefined || hasEnded(model) ? undefined : model
+    },
+    list: () => all.filter((model) => !hasEnded(model)),
+    ended: (name) => {
+      const model = names.get(name)
+      return model !== undefined && hasEnded(model) ? model.endsAt : undefined
+    },
+  }
+}
+
+/** The models of the table and the operator's by id, at the prices they are sold for, with their discounted twins. */
+const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
+  const markup = factorOf(parts.markup)
+  const discount = factorOf(parts.discount)
+  const byId = new Map<string, TableModel>()
+  for (const vendor of parts.vendors) for (const model of tableModels(vendor.id)) byId.set(model.id, model)
+  for (const model of parts.extra) byId.set(model.id, model)
+  for (const [id, override] of Object.entries(parts.overrides)) {
+    const model = byId.get(id)
+    if (model === undefined) throw new Error(`prices: there is no model '${id}'; its vendor may be off`)
+    byId.set(id, { ...model, price: overridden(model.price, override) })
+  }
+  const sold = new Map<string, Model>()
+  for (const { lower, ...model } of byId.values()) {
+    const price = scaled(model.price, markup)
+    sold.set(model.id, { ...model, price })
+    const twin = `${model.id}l`
+    if (lower !== undefined && !byId.has(twin))
+      sold.set(twin, {
+        ...model,
+        id: twin,
+        price,
+        cheaper: { tier: lower.tier, price: scaled(price, discount, lower.atFullPrice) },
+      })
+  }
+  return sold
+}
+
+/** A class that the operator prices costs that at every length of the input; tiers of the operator's replace the table's. */
+const overridden = (price: Price, { rates, tiers }: Override): Price => ({
+  rates: { ...price.rates, ...rates },
+  tiers: tiers ?? price.tiers.map((tier) => ({ ...tier, rates: { ...tier.rates, ...rates } })),
+  version: 'config',
+})
+
+/** Adds the operator's names to those that models are found by. */
+const addAliases = (
+  names: Map<string, Model>,
+  sold: Map<string, Model>,
+  it: { readonly aliases: Readonly<Record<string, string>>; readonly hasEnded: (model: Model) => boolean },
+): void => {
+  const found = new Map<string, Model>()
+  for (const [alias, name] of Object.entries(it.aliases)) {
+    const model = names.get(name)
+    if (model === undefined)
+      throw new Error(`aliases.${alias}: there is no model '${name}'; its vendor may be off`)
+    const taken = names.get(alias)
+    if (taken !== undefined && !it.hasEnded(taken))
+      throw new Error(`aliases.${alias}: '${alias}' is a model's own name: ${taken.id}`)
+    found.set(alias, model)
+  }
+  for (const [alias, { id }] of found) {
+    const model = sold.get(id)
+    if (model === undefined) continue
+    const named = { ...model, aliases: [...(model.aliases ?? []), alias] }
+    for (const [name, one] of names) if (one.id === id) names.set(name, named)
+    names.set(alias, named)
+    sold.set(id, named)
+  }
 }
 
 /** Names without the vendor, where just one vendor with short ids has them. */
@@ -90,12 +152,17 @@ const shortNames = (sold: ReadonlyMap<string, Model>, vendors: readonly SoldVend
   return names
 }
 
-const tableModels = (vendor: string): readonly Model[] => {
+/** A model of the table or the operator's before it is priced, with the cheaper tier that its vendor has for it. */
+export type TableModel = Model & {
+  readonly lower?: { readonly tier: string; readonly atFullPrice?: readonly string[] }
+}
+
+const tableModels = (vendor: string): readonly TableModel[] => {
   const models: Readonly<Record<string, Readonly<Record<string, Entry>>>> = table.models
   return Object.entries(models[vendor] ?? {}).map(([name, entry]) => modelOf(vendor, name, entry))
 }
 
-const modelOf = (vendor: string, name: string, entry: Entry): Model => ({
+const modelOf = (vendor: string, name: string, entry: Entry): TableModel => ({
   id: `${vendor}/${name}`,
   vendor,
   upstreamName: name,
@@ -111,7 +178,8 @@ const modelOf = (vendor: string, name: string, entry: Entry): Model => ({
   maxOutputTokens: entry.output,
   capabilities: capabilitiesOf(entry),
   imageTokensMax: /(?:^|[-.])(?:mini|nano)/.test(name) ? IMAGE_TOKENS_MAX_MINI : IMAGE_TOKENS_MAX,
-  discounted: false,
+  ...(entry.ends === undefined ? {} : { endsAt: Date.parse(entry.ends) }),
+  ...(entry.cheaper === undefined ? {} : { lower: entry.cheaper }),
 })
 
 const capabilitiesOf = (entry: Entry): readonly Capability[] => {
@@ -142,15 +210,15 @@ const factorOf = (decimal: string): bigint => {
 
 const BILLION = 1_000_000_000n
 
-/** Prices times a factor, each rounded up to a pico-dollar. */
-const scaled = (price: Price, factor: bigint): Price => {
+/** Prices times a factor, each rounded up to a pico-dollar, but for the classes that stay as they are. */
+const scaled = (price: Price, factor: bigint, but: readonly string[] = []): Price => {
   if (factor === BILLION) return price
   const scale = (rates: Rates): Rates =>
     ratesOf(
       Object.fromEntries(
         Object.entries(rates).map(([name, rate]) => [
           name,
-          Number((BigInt(rate) * factor + BILLION - 1n) / BILLION),
+          but.includes(name) ? rate : Number((BigInt(rate) * factor + BILLION - 1n) / BILLION),
         ]),
       ),
     )

@@ -1,5 +1,5 @@
 /** The charge of a call: units times prices, one rounding, upwards, on the total. */
-import type { Price, Rates } from '../core/model.ts'
+import type { Model, Price, Rates } from '../core/model.ts'
 import { type Nano, nanoFromPicoUp, type Pico } from '../core/money.ts'
 import { inputTokens, type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
 
@@ -15,6 +15,19 @@ const base: { readonly [Class in UsageClass]?: UsageClass } = {
   output_audio: 'output',
   output_image: 'output',
 }
+
+/**
+ * The price a call is charged by: of a discounted model the cheaper one, unless the vendor says that it served the call in
+ * another tier than was asked for, which it then bills in full.
+ */
+export const priceOf = (model: Model, served?: string): Price =>
+  model.cheaper === undefined || (served !== undefined && served !== model.cheaper.tier)
+    ? model.price
+    : model.cheaper.price
+
+/** The usage of a call with the call itself, where it has a price. */
+export const withCall = (price: Price, usage: Usage): Usage =>
+  price.rates.call === undefined ? usage : { ...usage, call: 1 }
 
 /** The rate of a class in a set of rates; 0 only where neither it nor its base class is priced. */
 export const rateOf = (rates: Rates, usageClass: UsageClass): Pico => {

@@ -96,11 +96,12 @@ test('each kind of server is found with all its models, free of charge', async (
 test('what was found can be sold: the catalogue takes a price of zero for a price', async () => {
   const found = await discover(none, [place('ollama', ollama)])
   const catalogue = buildCatalogue({
-    vendors: found.map(({ setup }) => ({ id: setup.vendor.id, shortIds: false, discounts: false })),
+    vendors: found.map(({ setup }) => ({ id: setup.vendor.id, shortIds: false })),
     extra: found.flatMap(({ models }) => models),
     overrides: {},
     markup: '1.5',
     discount: '0.5',
+    now: () => 0,
   })
   expect(catalogue.find('ollama/llama3.2:latest')?.price.rates.output).toBe(0)
 })

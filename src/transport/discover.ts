@@ -66,6 +66,5 @@ const modelOf = (vendor: string, name: string): Model => {
     maxOutputTokens: kind === 'chat' ? 32_768 : 0,
     capabilities: kind === 'chat' ? ['streaming', 'function_calling'] : ['embeddings'],
     imageTokensMax: 6_000,
-    discounted: false,
   }
 }

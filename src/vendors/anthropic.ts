@@ -8,6 +8,7 @@ export const anthropic = {
   baseUrl: 'https://api.anthropic.com/v1',
   surfaces: ['chat'],
   speaks: 'messages',
+  cacheMarks: true,
   auth: 'x-api-key',
   headers: { 'anthropic-version': '2023-06-01' },
   outputBound: 'max_tokens',

@@ -11,7 +11,6 @@ export const openai = {
   takesStreamOptions: true,
   cancel: 'stop',
   reasoningBack: 'refused',
-  cheaperTier: 'flex',
   catalogue: { prices: 'openai', limits: 'openai' },
   shortIds: true,
 } satisfies Vendor

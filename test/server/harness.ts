@@ -37,7 +37,6 @@ export const testModel = (name: string, change: Partial<Model> = {}): Model => (
   maxOutputTokens: 8_192,
   capabilities: ['streaming', 'function_calling'],
   imageTokensMax: 1_000,
-  discounted: false,
   ...change,
 })
 
@@ -185,7 +184,11 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
           }),
     store,
     book,
-    catalogue: { find: (name) => models.find((model) => model.id === name), list: () => models },
+    catalogue: {
+      find: (name) => models.find((model) => model.id === name),
+      list: () => models,
+      ended: () => undefined,
+    },
     vendors: new Map([
       ['mock', vendorSetup],
       ...(setup.more ?? []).map((one) => [one.vendor.id, one] as const),

@@ -106,8 +106,10 @@ test('after the first byte there is no second attempt', async () => {
 test('discounted calls wait for room while full-price calls go ahead, and are sent in the cheaper tier', async () => {
   const release = Promise.withResolvers<void>()
   server = await startTestServer({
-    models: [testModel('small'), testModel('small', { id: 'mock/smalll', discounted: true })],
-    vendor: { cheaperTier: 'flex' },
+    models: [
+      testModel('small'),
+      testModel('small', { id: 'mock/smalll', cheaper: { tier: 'flex', price: testModel('small').price } }),
+    ],
     options: { discountOpenMax: 1 },
   })
   const order: string[] = []

@@ -54,7 +54,6 @@ const model: Model = {
   maxOutputTokens: 4_000,
   capabilities: ['streaming'],
   imageTokensMax: 1_000,
-  discounted: false,
 }
 
 /** What a request tells the vendor to do; the usage it reports is in it, so that the price is known beforehand. */
@@ -188,7 +187,11 @@ export const openShop = (parts: ShopParts): Shop => {
     createGateway({
       store,
       book,
-      catalogue: { find: (name) => (name === model.id ? model : undefined), list: () => [model] },
+      catalogue: {
+        find: (name) => (name === model.id ? model : undefined),
+        list: () => [model],
+        ended: () => undefined,
+      },
       vendors: new Map([
         [
           'mock',

@@ -51,7 +51,7 @@ export const writeChatCall = (it: Conversation, to: Target): Encoded | Refusal =
     n: it.choices === 1 ? undefined : it.choices,
     user: it.user,
     [to.taste.outputBound]: bound,
-    service_tier: to.model.discounted ? to.taste.cheaperTier : undefined,
+    service_tier: to.model.cheaper?.tier,
     stream: to.stream ? true : undefined,
     stream_options: to.stream && to.taste.takesStreamOptions ? { include_usage: true } : undefined,
   })

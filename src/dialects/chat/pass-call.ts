@@ -24,8 +24,7 @@ export const passChatCall = (
     if (call.body.value[taste.outputBound] !== bound) edits[taste.outputBound] = String(bound)
     if (call.body.value[other] !== undefined) edits[other] = undefined
   }
-  if (model.discounted)
-    edits.service_tier = taste.cheaperTier === undefined ? undefined : JSON.stringify(taste.cheaperTier)
+  if (model.cheaper !== undefined) edits.service_tier = JSON.stringify(model.cheaper.tier)
   return splice(call.body, { ...edits, ...streamOptions(call, taste), ...withoutReasoning(call, taste) })
 }
 

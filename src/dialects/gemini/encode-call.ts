@@ -36,6 +36,7 @@ export const writeGeminiCall = (it: Conversation, to: Target): Encoded | Refusal
     contents: turns.map((turn, at) => contentOf(inOrder(turn, turns[at - 1]), names, signs)),
     ...toolMembers(it),
     generationConfig: configOf(it, to, dropped),
+    serviceTier: to.model.cheaper?.tier,
   })
   return { body, dropped }
 }

@@ -5,6 +5,7 @@
  */
 import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody, type JsonObject, parseJson, splice } from '../../core/json-body.ts'
+import type { Model } from '../../core/model.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
@@ -17,11 +18,17 @@ import type { Framing } from './write-stream.ts'
 const encoder = new TextEncoder()
 
 /** The body to send: the model stands in the address. */
-export const passGeminiCall = (call: Call, outputBound: number | undefined): Uint8Array => {
-  if (outputBound === undefined) return splice(call.body, { model: undefined })
+export const passGeminiCall = (call: Call, model: Model, outputBound: number | undefined): Uint8Array => {
+  const edits = {
+    model: undefined,
+    ...(model.cheaper === undefined
+      ? {}
+      : { service_tier: undefined, serviceTier: JSON.stringify(model.cheaper.tier) }),
+  }
+  if (outputBound === undefined) return splice(call.body, edits)
   const { max_output_tokens: _other, ...config } = objectOf(member(call.body.value, 'generationConfig'))
   return splice(call.body, {
-    model: undefined,
+    ...edits,
     generation_config: undefined,
     generationConfig: JSON.stringify({ ...config, maxOutputTokens: outputBound }),
   })

@@ -8,6 +8,7 @@ import { budgetOf, effortOf } from '../reasoning.ts'
 import { arrange } from '../turns.ts'
 import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
 import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
+import { withCacheMarks } from './cache-marks.ts'
 import { closedSchema } from './schema.ts'
 
 /** The smallest budget the vendor takes. */
@@ -60,7 +61,7 @@ export const writeMessagesCall = (it: Conversation, to: Target): Encoded | Refus
     metadata: it.user === undefined ? undefined : { user_id: it.user },
     stream: to.stream ? true : undefined,
   })
-  return { body, dropped }
+  return { body: withCacheMarks(body, it, to), dropped }
 }
 
 const uncarried = (it: Conversation): readonly string[] =>

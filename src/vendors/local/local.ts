@@ -27,7 +27,6 @@ export const localModels: readonly Model[] = [
     maxOutputTokens: 16_384,
     capabilities: ['streaming', 'function_calling', 'structured_output'],
     imageTokensMax: 16,
-    discounted: false,
   },
   {
     id: 'local/hash-embed-1',
@@ -39,6 +38,5 @@ export const localModels: readonly Model[] = [
     maxOutputTokens: 0,
     capabilities: ['embeddings'],
     imageTokensMax: 0,
-    discounted: false,
   },
 ]

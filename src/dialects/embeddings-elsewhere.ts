@@ -1,0 +1,210 @@
+/**
+ * Embeddings for vendors that do not take the chat completions' form of them: each writes the texts its own way, and its
+ * vectors come back in the form callers know.
+ * Sources: Gemini API reference, "models.batchEmbedContents"; Vertex AI reference, "Text embeddings API" (`:predict`) and
+ * "Embed content" (`:embedContent`); Amazon Bedrock, "Amazon Titan Text Embeddings" and "Cohere Embed" (InvokeModel).
+ */
+import type { Call } from '../core/call.ts'
+import { bodyOf, type Json, type JsonObject } from '../core/json-body.ts'
+import type { Model } from '../core/model.ts'
+import { invalid, Refusal } from '../core/refusal.ts'
+import { inputTokens, type Usage } from '../core/usage.ts'
+import { tellChatReply } from './chat/pass-reply.ts'
+import type { EmbeddingsStyle } from './dialect.ts'
+import { listOf, numberOf, objectOf, objectsOf, present, textOf, unknownMembers } from './json-members.ts'
+import type { Told } from './told.ts'
+import { type Encoded, meaningLost } from './vendor-call.ts'
+
+/** What a caller asks for, as far as other vendors can be told. */
+type Asked = {
+  readonly texts: readonly string[]
+  readonly dimensions: number | undefined
+  /** What the vectors are for, in the words of the vendor that asks for it. */
+  readonly inputType: string | undefined
+}
+
+type Vectors = { readonly vectors: readonly Json[]; readonly tokens: number | undefined }
+
+type Style = {
+  path(model: Model): string
+  write(asked: Asked, model: Model): JsonObject | Refusal
+  /** `header` reads a header of the answer. */
+  read(value: JsonObject, header: (name: string) => string | null): Vectors
+}
+
+/** For vendors that embed one text a request: several would be several bills. */
+const single = (asked: Asked): string | Refusal => {
+  const [text, ...more] = asked.texts
+  return text === undefined || more.length > 0
+    ? invalid(
+        'input',
+        "The model's vendor embeds one text in a request; send each input in a call of its own.",
+      )
+    : text
+}
+
+const gemini: Style = {
+  path: ({ upstreamName }) => `/models/${upstreamName}:batchEmbedContents`,
+  write: ({ texts, dimensions }, { upstreamName }) => ({
+    requests: texts.map((text) =>
+      present({
+        model: `models/${upstreamName}`,
+        content: { parts: [{ text }] },
+        outputDimensionality: dimensions,
+      }),
+    ),
+  }),
+  read: (value) => ({
+    vectors: objectsOf(value.embeddings).map(({ values }) => values ?? null),
+    tokens: numberOf(objectOf(value.usageMetadata).promptTokenCount),
+  }),
+}
+
+/** Vertex has the models since gemini-embedding-2 under another method than those before it. */
+const embedsContent = ({ upstreamName }: Model): boolean =>
+  upstreamName.startsWith('gemini-') && upstreamName !== 'gemini-embedding-001'
+
+const vertex: Style = {
+  path: (model) => `/models/${model.upstreamName}:${embedsContent(model) ? 'embedContent' : 'predict'}`,
+  write: (asked, model) => {
+    const { texts, dimensions } = asked
+    const size = dimensions === undefined ? undefined : { outputDimensionality: dimensions }
+    if (!embedsContent(model))
+      return present({ instances: texts.map((content) => ({ content })), parameters: size })
+    const text = single(asked)
+    return text instanceof Refusal
+      ? text
+      : present({ content: { parts: [{ text }] }, embedContentConfig: size })
+  },
+  read: (value) => {
+    if (value.embedding !== undefined)
+      return {
+        vectors: [objectOf(value.embedding).values ?? null],
+        tokens: numberOf(objectOf(value.usageMetadata).promptTokenCount),
+      }
+    const found = objectsOf(value.predictions).map(({ embeddings }) => objectOf(embeddings))
+    const counts = found.map(({ statistics }) => numberOf(objectOf(statistics).token_count))
+    return {
+      vectors: found.map(({ values }) => values ?? null),
+      tokens: counts.some((count) => count === undefined)
+        ? undefined
+        : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0),
+    }
+  },
+}
+
+const isCohere = ({ upstreamName }: Model): boolean => upstreamName.includes('cohere.')
+
+/** Bedrock passes each maker's own body through: Titan's for one text, Cohere's for several. */
+const invoke: Style = {
+  path: ({ upstreamName }) => `/model/${encodeURIComponent(upstreamName)}/invoke`,
+  write: (asked, model) => {
+    const { texts, dimensions, inputType } = asked
+    if (isCohere(model)) {
+      if (dimensions !== undefined && /embed-\w+-v3/.test(model.upstreamName))
+        return meaningLost('dimensions', 'a number of dimensions')
+      return present({
+        texts,
+        input_type: inputType ?? 'search_document',
+        embedding_types: ['float'],
+        output_dimension: dimensions,
+      })
+    }
+    if (dimensions !== undefined && model.upstreamName.includes('titan-embed-text-v1'))
+      return meaningLost('dimensions', 'a number of dimensions')
+    const text = single(asked)
+    return text instanceof Refusal ? text : present({ inputText: text, dimensions })
+  },
+  read: (value, header) => {
+    const byType = objectOf(value.embeddings).float ?? value.embeddings
+    const told = header('x-amzn-bedrock-input-token-count')
+    return {
+      vectors: value.embedding === undefined ? listOf(byType) : [value.embedding],
+      tokens: numberOf(value.inputTextTokenCount) ?? (told === null ? undefined : Number(told)),
+    }
+  },
+}
+
+const styles: Readonly<Record<EmbeddingsStyle, Style>> = { gemini, vertex, invoke }
+
+const known = new Set(['model', 'input', 'dimensions', 'encoding_format', 'input_type'])
+
+const askedOf = ({ input, dimensions, input_type }: JsonObject): Asked | Refusal => {
+  const texts = (typeof input === 'string' ? [input] : listOf(input)).map(textOf)
+  return texts.every((text) => text !== undefined)
+    ? { texts, dimensions: numberOf(dimensions), inputType: textOf(input_type) }
+    : meaningLost('input', 'lists of tokens')
+}
+
+/** The request for a vendor of this style. */
+const encode = (style: Style, call: Call, model: Model): Encoded | Refusal => {
+  const asked = askedOf(call.body.value)
+  if (asked instanceof Refusal) return asked
+  const body = style.write(asked, model)
+  if (body instanceof Refusal) return body
+  const unread = isCohere(model) ? [] : ['input_type'].filter((name) => call.body.value[name] !== undefined)
+  return { body, dropped: [...unknownMembers(call.body.value, known), ...unread] }
+}
+
+const COUNT_MAX = 1_000_000_000
+
+const usageOf = (tokens: number | undefined): Usage | undefined =>
+  tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= COUNT_MAX
+    ? { input: tokens }
+    : undefined
+
+const isVector = (value: Json): value is readonly number[] =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'number')
+
+/** Callers may ask for 32-bit floats, little end first, in base64. */
+const written = (vector: readonly number[], base64: boolean): Json => {
+  if (!base64) return vector
+  const bytes = new DataView(new ArrayBuffer(vector.length * 4))
+  for (const [index, value] of vector.entries()) bytes.setFloat32(index * 4, value, true)
+  return Buffer.from(bytes.buffer).toString('base64')
+}
+
+type Answered = { readonly usage: Usage | undefined; tell(told: Told): Uint8Array }
+
+type Elsewhere = {
+  readonly path: string
+  readonly body: Uint8Array
+  readonly dropped: readonly string[]
+  /** Reads the vendor's answer; undefined when it is none. */
+  read(value: JsonObject, header: (name: string) => string | null): Answered | undefined
+}
+
+/** A call for embeddings as a vendor of another style takes and answers it. */
+export const embeddingsElsewhere = (
+  style: EmbeddingsStyle,
+  call: Call,
+  model: Model,
+): Elsewhere | Refusal => {
+  const { path, read } = styles[style]
+  const encoded = encode(styles[style], call, model)
+  if (encoded instanceof Refusal) return encoded
+  const asked = call.body.value
+  const count = typeof asked.input === 'string' ? 1 : listOf(asked.input).length
+  return {
+    path: path(model),
+    body: bodyOf(encoded.body).bytes,
+    dropped: encoded.dropped,
+    read: (value, header) => {
+      const { vectors, tokens } = read(value, header)
+      if (vectors.length !== count || !vectors.every(isVector)) return undefined
+      const data = vectors.map((vector, index) => ({
+        object: 'embedding',
+        index,
+        embedding: written(vector, asked.encoding_format === 'base64'),
+      }))
+      return {
+        usage: usageOf(tokens),
+        tell: (told) => {
+          const used = inputTokens(told.usage)
+          const usage = { prompt_tokens: used, total_tokens: used }
+          return tellChatReply(bodyOf({ object: 'list', data, model: call.modelName, usage }), told)
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Marks for the vendor's cache on calls whose dialect has none to send: an agent sends the same long beginning with each
+ * turn, and pays a tenth for it from the second one on. Writing costs a quarter more, so only what will come again is marked.
+ * Source: Anthropic, "Prompt caching" (four marks a request, the least length a model, nothing happens below it).
+ */
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { listOf } from '../json-members.ts'
+import type { Conversation } from '../neutral.ts'
+import { particularsIn } from '../uncarried.ts'
+import type { Target } from '../vendor-call.ts'
+
+/** The least tokens that are cached, for models that took fewer than those of today. */
+const minima: readonly (readonly [RegExp, number])[] = [
+  [/claude-(?:sonnet-4-5|opus-4-1|3-7-sonnet|(?:opus|sonnet)-4-(?:0|20\d{6}))/, 1_024],
+  [/claude-(?:sonnet-4-6|3-5-haiku|3-haiku)/, 2_048],
+]
+const USUAL_MINIMUM = 4_096
+
+const minimumOf = (upstreamName: string): number =>
+  minima.find(([pattern]) => pattern.test(upstreamName))?.[1] ?? USUAL_MINIMUM
+
+/** Fewer letters make a token in few texts: what is shorter than the least is not marked, what is little longer may be in vain. */
+const LETTERS_A_TOKEN = 4
+
+/** Tools or an earlier answer: the next call will begin as this one does. */
+const comesAgain = ({ tools, turns }: Conversation): boolean =>
+  tools.length > 0 || turns.some(({ role }) => role === 'assistant')
+
+/** The body with its tools, its system and its two latest turns of the user marked, where that pays. */
+export const withCacheMarks = (body: JsonObject, it: Conversation, { model, taste }: Target): JsonObject => {
+  if (taste.cacheMarks !== true || !comesAgain(it) || particularsIn(it, 'cache_control').length > 0)
+    return body
+  if (JSON.stringify(body).length < minimumOf(model.upstreamName) * LETTERS_A_TOKEN) return body
+  const messages = listOf(body.messages)
+  const ofUser = messages.flatMap((message, index) =>
+    isObject(message) && message.role === 'user' ? [index] : [],
+  )
+  const latest = new Set(ofUser.slice(-2))
+  return {
+    ...body,
+    ...(body.system === undefined ? {} : { system: lastMarked(body.system) }),
+    ...(body.tools === undefined ? {} : { tools: lastMarked(body.tools) }),
+    messages: messages.map((message, index) =>
+      latest.has(index) && isObject(message) ? { ...message, content: lastMarked(message.content) } : message,
+    ),
+  }
+}
+
+const lastMarked = (blocks: Json | undefined): Json => {
+  const all = listOf(blocks)
+  const last = all.at(-1)
+  return isObject(last)
+    ? [...all.slice(0, -1), { ...last, cache_control: { type: 'ephemeral' } }]
+    : (blocks ?? null)
+}

@@ -1,0 +1,101 @@
+/** Did you mean: the model that a name nobody sells was most likely meant for. */
+import type { Model, ModelKind } from '../core/model.ts'
+import type { Catalogue } from './catalogue.ts'
+
+/** Longer names are no typing errors, and looking for what is near them would cost too much. */
+const NAME_MAX = 100
+
+/** What vendors, people and other gateways write differently. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[._:\s@]+/g, '-')
+
+type Candidate = {
+  readonly model: Model
+  readonly full: string
+  readonly short: string
+  readonly rank: number
+}
+
+/**
+ * The models of a catalogue as they are compared, made at the first question: those sold under their short name too, by
+ * the vendor that makes them, before others, and discounted ones last.
+ */
+const candidatesOf = (catalogue: Catalogue): readonly Candidate[] => {
+  const made = known.get(catalogue)
+  if (made !== undefined) return made
+  const candidates = catalogue
+    .list()
+    .map((model): Candidate => {
+      const full = plain(model.id)
+      const makers = catalogue.find(model.id.slice(model.vendor.length + 1))?.id === model.id
+      const rank = (model.cheaper === undefined ? 0 : 2) + (makers ? 0 : 1)
+      return { model, full, short: full.slice(model.vendor.length + 1), rank }
+    })
+    .sort((a, b) => a.rank - b.rank)
+  known.set(catalogue, candidates)
+  return candidates
+}
+
+const known = new WeakMap<Catalogue, readonly Candidate[]>()
+
+/** The id of the nearest model, of one kind if it is given; undefined when none is near. */
+export const nearestModel = (name: string, catalogue: Catalogue, kind?: ModelKind): string | undefined => {
+  if (name.length > NAME_MAX) return undefined
+  const asked = plain(name)
+  const last = asked.slice(asked.lastIndexOf('/') + 1)
+  const candidates = candidatesOf(catalogue).filter(
+    ({ model }) => (kind === undefined || model.kind === kind) && catalogue.find(model.id) !== undefined,
+  )
+  const found =
+    candidates.find(({ full }) => full === asked) ??
+    candidates.find(({ short }) => short === asked) ??
+    // The trailing l of a model that is sold in one tier.
+    (asked.endsWith('l')
+      ? candidates.find(({ full, short }) => full === asked.slice(0, -1) || short === asked.slice(0, -1))
+      : undefined) ??
+    candidates.find(({ short }) => short === last) ??
+    // A date or version behind the name.
+    longest(candidates.filter(({ full, short }) => continues(asked, full) || continues(last, short))) ??
+    nearest(candidates, asked, last)
+  return found?.model.id
+}
+
+const continues = (text: string, beginning: string): boolean =>
+  text[beginning.length] === '-' && text.startsWith(beginning)
+
+const longest = (candidates: readonly Candidate[]): Candidate | undefined =>
+  candidates.reduce<Candidate | undefined>(
+    (best, one) => (best === undefined || one.short.length > best.short.length ? one : best),
+    undefined,
+  )
+
+/** Letters that may be wrong: one in six, two at most. */
+const nearest = (candidates: readonly Candidate[], asked: string, last: string): Candidate | undefined => {
+  let best: Candidate | undefined
+  let least = Math.min(2, Math.floor(asked.length / 6)) + 1
+  for (const one of candidates) {
+    const distance = Math.min(distanceWithin(one.full, asked, least), distanceWithin(one.short, last, least))
+    if (distance >= least) continue
+    best = one
+    least = distance
+  }
+  return best
+}
+
+/** Letters to insert, leave out or change between two texts (Levenshtein); `limit` when there are that many or more. */
+const distanceWithin = (a: string, b: string, limit: number): number => {
+  // Few mistake the first letter, and looking at all the others would cost too much.
+  if (a[0] !== b[0] || Math.abs(a.length - b.length) >= limit) return limit
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let at = 1; at <= a.length; at++) {
+    const next = [at]
+    for (let column = 1; column <= b.length; column++)
+      next[column] = Math.min(
+        (next[column - 1] ?? 0) + 1,
+        (row[column] ?? 0) + 1,
+        (row[column - 1] ?? 0) + (a[at - 1] === b[column - 1] ? 0 : 1),
+      )
+    if (Math.min(...next) >= limit) return limit
+    row = next
+  }
+  return Math.min(row[b.length] ?? limit, limit)
+}

@@ -1,0 +1,146 @@
+/** Calls of clients that cannot mark what the vendor shall cache, translated for Anthropic. */
+import { afterEach, expect, test } from 'bun:test'
+import { readConfig } from '../../src/cli/config.ts'
+import type { Model } from '../../src/core/model.ts'
+import { anthropic } from '../../src/vendors/anthropic.ts'
+import { jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
+
+let server: TestServer
+afterEach(() => server.stop())
+
+const LONG = 'All of our rules, which no turn changes. '.repeat(500)
+const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } }
+const turns = [
+  { role: 'user', content: 'one' },
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: 'c1', content: 'sun' },
+  { role: 'assistant', content: 'It is sunny.' },
+  { role: 'user', content: 'two' },
+]
+const agent = { messages: [{ role: 'system', content: LONG }, ...turns], tools: [tool] }
+
+const price: Model['price'] = {
+  rates: {
+    input: 1_000_000,
+    cache_read: 100_000,
+    cache_write: 1_250_000,
+    cache_write_1h: 2_000_000,
+    output: 10_000_000,
+  },
+  tiers: [],
+  version: 'test-1',
+}
+
+const start = async (vendor: object = anthropic, upstreamName = 'claude-opus-5'): Promise<void> => {
+  server = await startTestServer({
+    vendor: { ...vendor, id: 'mock' },
+    models: [testModel('small', { upstreamName, price })],
+  })
+  server.answerWith(() =>
+    Response.json({
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: upstreamName,
+      content: [{ type: 'text', text: 'hi' }],
+      stop_reason: 'end_turn',
+      usage: {
+        input_tokens: 10,
+        cache_creation_input_tokens: 4_000,
+        cache_read_input_tokens: 1_000,
+        output_tokens: 5,
+      },
+    }),
+  )
+}
+
+/** Where the marks of the latest call stand. */
+const marksOf = async (body: object, path = '/v1/chat/completions'): Promise<readonly string[]> => {
+  const response = await server.post(path, { model: 'mock/small', max_tokens: 10, ...body })
+  expect(response.status).toBe(200)
+  const found: string[] = []
+  const look = (value: unknown, at: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    if ('cache_control' in value) found.push(at)
+    for (const [name, member] of Object.entries(value)) look(member, `${at}.${name}`)
+  }
+  look(server.asked.at(-1)?.body, 'body')
+  return found
+}
+
+test('a long call of an agent is marked at its system, its tools and its two latest turns, four marks at most', async () => {
+  await start()
+  expect(await marksOf(agent)).toEqual([
+    'body.system.0',
+    'body.messages.2.content.0',
+    'body.messages.4.content.0',
+    'body.tools.0',
+  ])
+  expect(server.asked.at(-1)?.body.messages).toHaveLength(5)
+})
+
+test('what the vendor wrote and read is charged at its prices, told in the usage, and was held', async () => {
+  await start()
+  const before = await server.balance()
+  const response = await server.post('/v1/chat/completions', {
+    model: 'mock/small',
+    max_tokens: 10,
+    ...agent,
+  })
+  const { usage } = await jsonOf(response)
+  expect(usage.prompt_tokens_details).toMatchObject({ cached_tokens: 1_000, cache_write_tokens: 4_000 })
+  expect(before - (await server.balance())).toBe(
+    10n * 1_000n + 4_000n * 1_250n + 1_000n * 100n + 5n * 10_000n,
+  )
+})
+
+test('what is short, or will not come again, or is marked by its client, is left as it is', async () => {
+  await start()
+  expect(await marksOf({ ...agent, messages: turns })).toEqual([])
+  expect(
+    await marksOf({
+      messages: [
+        { role: 'system', content: LONG },
+        { role: 'user', content: 'one' },
+      ],
+    }),
+  ).toEqual([])
+  const own = {
+    role: 'system',
+    content: [{ type: 'text', text: LONG, cache_control: { type: 'ephemeral' } }],
+  }
+  expect(await marksOf({ ...agent, messages: [own, ...turns] })).toEqual(['body.system.0'])
+  // The vendor's own dialect passes as it came.
+  const same = {
+    messages: [{ role: 'user', content: LONG }],
+    tools: [{ name: 'look', input_schema: { type: 'object' } }],
+  }
+  expect(await marksOf(same, '/v1/messages')).toEqual([])
+})
+
+test("the least length is the model's", async () => {
+  // 5,000 letters: enough for models from 1,024 tokens, not for those from 4,096.
+  const some = { ...agent, messages: [{ role: 'system', content: LONG.slice(0, 5_000) }, ...turns] }
+  await start(anthropic, 'claude-sonnet-4-5')
+  expect(await marksOf(some)).toHaveLength(4)
+  await server.stop()
+  await start()
+  expect(await marksOf(some)).toEqual([])
+})
+
+test('a setting turns marks off, and other vendors of the dialect get none', async () => {
+  const setups = (environment: Record<string, string>) =>
+    readConfig({ ANTHROPIC_API_KEY: 'k', ...environment }).vendors
+  const off = setups({ CACHE_MARKS: 'off' })[0]?.vendor
+  expect([setups({})[0]?.vendor.cacheMarks, off?.cacheMarks]).toEqual([true, false])
+  await start(off)
+  expect(await marksOf(agent)).toEqual([])
+  await server.stop()
+  const { cacheMarks: _none, ...other } = anthropic
+  await start(other)
+  expect(await marksOf(agent)).toEqual([])
+})
