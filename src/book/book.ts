@@ -1,10 +1,12 @@
 /** The book of one process: keys it knows, money it leased, calls it has open; backed by the store. */
+import { disabledKey, unknownKey } from '../admission/caller.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import { Refusal, unavailable } from '../core/refusal.ts'
-import type { Clock, Instant } from '../core/time.ts'
+import { type Clock, type Instant, monthOf } from '../core/time.ts'
 import type { InstanceId } from '../ledger/words.ts'
 import type { Beat, Store } from '../store/port.ts'
+import { isEnabled, isKnown } from '../tenancy/key.ts'
 import { createHeartbeat, type Nudge, untilKnown } from './heartbeat.ts'
 import type { Journal } from './journal.ts'
 import { createKnownKeys } from './known-keys.ts'
@@ -119,7 +121,7 @@ export const createBook = (parts: BookParts): Book => {
       if (!heartbeat.fresh()) await untilFresh()
       const moves = purses.leaseOf(path) !== hold.lease
       const amount = moves ? to : to - hold.amount()
-      const taken = await purses.take({ ...path, amount, useful: 0n, goesOn: true, waits })
+      const taken = await purses.take({ ...path, amount, useful: 0n, goesOn: hold.amount(), waits })
       if (taken instanceof Refusal || 'outcome' in taken) return undefined
       if ((taken !== hold.lease) === moves) return taken
       // Its lease was replaced while it asked.
@@ -180,6 +182,14 @@ export const createBook = (parts: BookParts): Book => {
       keys.learn(ask.key)
       if (!heartbeat.fresh()) await untilFresh()
       return holdNow(ask)
+    },
+    whyFenced: async (key) => {
+      // A ledger that is away is not asked again.
+      const now = heartbeat.fresh() ? await keys.reread(key.id).catch(() => key) : key
+      if (now === undefined || !isKnown(now, clock.now())) return unknownKey()
+      return isEnabled(now, monthOf(clock.now()))
+        ? unavailable('The ledger cannot be reached.')
+        : disabledKey(now)
     },
     changeKey: async (id, change) => {
       const changed = await store.changeKey(id, change)

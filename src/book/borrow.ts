@@ -60,7 +60,7 @@ export const createBorrowing = ({ store, clock, instance, stillRefused }: Borrow
       want: wanted(lease, need ?? 0n, room.amount),
       held: lease?.held ?? 0n,
       free: lease === undefined ? 0n : free(lease),
-      ...(room.goesOn === true ? { goesOn: true } : {}),
+      ...(room.goesOn === undefined ? {} : { goesOn: true }),
       ...(purse.astray > ASTRAY_TRIES ? { anew: true } : {}),
       useful: room.useful,
       ttlMs: LEASE_TTL_MS,

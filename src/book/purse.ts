@@ -70,7 +70,9 @@ export const createPurses = (parts: PursesParts): Purses => {
   const stillRefused = ({ keyId, goesOn }: Room): Refusal | undefined => {
     const key = keys.get(keyId)
     if (key === undefined || !isKnown(key, clock.now())) return unknownKey()
-    return mayAdmit(goesOn === true) ?? (isEnabled(key, monthOf(clock.now())) ? undefined : disabledKey(key))
+    return (
+      mayAdmit(goesOn !== undefined) ?? (isEnabled(key, monthOf(clock.now())) ? undefined : disabledKey(key))
+    )
   }
 
   const borrowing = createBorrowing({ store, clock, instance, stillRefused })
@@ -145,7 +147,7 @@ export const createPurses = (parts: PursesParts): Purses => {
         continue
       }
       if (!('outcome' in answer)) return answer
-      const mayComeBack = answer.outcome === 'recall' || (answer.outcome === 'held' && room.waits)
+      const mayComeBack = answer.outcome === 'recall' || (room.waits && othersHold(answer, room))
       const over = room.signal?.aborted === true || clock.monotonicMs() >= until
       if (!mayComeBack || over) return refusalOf(room.keyId, answer)
       if (answer.outcome === 'recall') await clock.sleep(LOOK_AGAIN_MS * (1 + random()))
@@ -221,5 +223,9 @@ export const createPurses = (parts: PursesParts): Purses => {
     },
   }
 }
+
+/** Whether what other open calls hold would do. */
+const othersHold = ({ outcome, available, held }: GrantRefused, { amount, goesOn = 0n }: Room): boolean =>
+  outcome === 'held' && available + held - goesOn >= amount
 
 const unreachable = (): Refusal => unavailable('The ledger cannot be reached.')

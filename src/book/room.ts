@@ -14,8 +14,8 @@ export type Path = {
 export type Room = Path & {
   readonly amount: Nano
   readonly useful: Nano
-  /** For a call that was admitted before: it goes on while the process drains. */
-  readonly goesOn?: boolean
+  /** For a call that was admitted before, what it holds: it goes on while the process drains, and need not wait for itself. */
+  readonly goesOn?: Nano
   /** Whether it waits a little for money that other open calls hold. */
   readonly waits: boolean
   /** Ends that wait: the caller has gone. */

@@ -102,6 +102,8 @@ export type Book = {
   takeRate(keyId: KeyId, rpm: number): Promise<RateVerdict | Refusal>
   /** Holds money, or says what binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
   hold(ask: HoldAsk): Promise<Hold | HoldRefused | Refusal>
+  /** Why a call was not opened: its key was revoked meanwhile, or the ledger could not be reached. */
+  whyFenced(key: Key): Promise<Refusal>
   /** Changes a key; resolves when no process can admit a call on the older state any more. */
   changeKey(id: KeyId, change: KeyChange): Promise<Key | undefined>
   deleteKey(id: KeyId): Promise<boolean>

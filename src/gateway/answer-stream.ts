@@ -15,7 +15,7 @@ import { eventSplitter } from '../transport/event-stream.ts'
 import { type Exchange, VendorFault } from '../transport/exchange.ts'
 import type { CancelPolicy, Vendor } from '../vendors/vendor.ts'
 import type { Answer, ByteStream } from './answer.ts'
-import { ledgerUnavailable, promptBlocked } from './answer-whole.ts'
+import { promptBlocked } from './answer-whole.ts'
 import { askVendor } from './ask-vendor.ts'
 import { balanceOf, billOf, chargedOf, detailOf, meter } from './bill.ts'
 import { drainVendor, endReadingOn, readsOn } from './drain-vendor.ts'
@@ -50,7 +50,7 @@ export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer
     task.trace.firstByteMs = gateway.clock.monotonicMs() - task.trace.startedMs
     if (!(await task.hold.opened)) {
       opened.relay.exchange.abort()
-      throw ledgerUnavailable()
+      throw await gateway.book.whyFenced(task.key)
     }
     relaying = true
     const stream = relayStream(gateway, task, opened.relay, opened.first)

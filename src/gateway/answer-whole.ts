@@ -1,6 +1,6 @@
 /** An answer in one piece: nothing reaches the caller before the charge is durable. */
 import type { Settled } from '../book/words.ts'
-import { type Refusal, refuse, unavailable } from '../core/refusal.ts'
+import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Form, WholeReply } from '../dialects/form.ts'
 import { withBalance } from '../dialects/told.ts'
 import { bodyHash } from '../receipts/body-hash.ts'
@@ -27,9 +27,6 @@ export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer>
     if (!settling) await giveUp(gateway, task)
   }
 }
-
-/** The 503 of a call whose intent could not be made durable. */
-export const ledgerUnavailable = (): Refusal => unavailable('The ledger cannot be reached.')
 
 const readWhole = async (exchange: Exchange, form: Form): Promise<WholeReply> => {
   const reply = form.readWhole(await exchange.all(), (name) => exchange.headers.get(name))
@@ -64,23 +61,23 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Pro
   trace.charged = charged
   trace.ended = 'ok'
   if (keep === undefined) {
-    const { remaining } = await settled(task, task.hold.settle(metered.cost, detail))
+    const { remaining } = await settled(gateway, task, task.hold.settle(metered.cost, detail))
     return { status: 200, headers, body: withBalance(body, balanceOf(gateway, remaining)) }
   }
   // A kept answer leaves the balance out, so that repeats are the same to the byte.
   const answer = { status: 200, headers, body: new TextDecoder().decode(body) }
-  await settled(task, task.hold.settle(metered.cost, detail, { ref: keep.ref, answer }))
+  await settled(gateway, task, task.hold.settle(metered.cost, detail, { ref: keep.ref, answer }))
   const unpaid = charged === 0n ? undefined : await task.collect?.()
   if (unpaid !== undefined) throw unpaid
   return { status: 200, headers, body }
 }
 
 /** A charge that found no open call: its intent was fenced, so nothing was charged and nothing may be answered. */
-const settled = async (task: Task, settling: Promise<Settled>): Promise<Settled> => {
+const settled = async (gateway: Gateway, task: Task, settling: Promise<Settled>): Promise<Settled> => {
   try {
     return await settling
   } catch (fault) {
     if (await task.hold.opened) throw fault
-    throw ledgerUnavailable()
+    throw await gateway.book.whyFenced(task.key)
   }
 }

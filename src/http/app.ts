@@ -2,10 +2,9 @@
  * The server as a function: a Request in, a Response out. No port is needed to test it.
  * Everything an answer carries beside its body is added here: request id, rate-limit headers, the error body, the log line.
  */
-import { Refusal, refuse } from '../core/refusal.ts'
+import { Refusal, refuse, unavailable } from '../core/refusal.ts'
 import { callerDialects } from '../dialects/index.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { ledgerUnavailable } from '../gateway/answer-whole.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
@@ -100,7 +99,7 @@ export const refusalFor = (gateway: Gateway, trace: Trace, thrown: unknown): Ref
   if (thrown instanceof Refusal) return thrown
   if (thrown instanceof StoreFault) {
     gateway.log.warn('the store failed', { call: trace.callId, error: thrown.message })
-    return ledgerUnavailable()
+    return unavailable('The ledger cannot be reached.')
   }
   return internalError(gateway, trace, thrown)
 }

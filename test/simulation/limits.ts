@@ -26,7 +26,11 @@ export type Commitment = {
   more(amount: bigint): Commitment & { join(): void }
 }
 
-export type Limits = { ask(key: Key, sub: string | undefined, amount: bigint): Commitment }
+export type Limits = {
+  ask(key: Key, sub: string | undefined, amount: bigint): Commitment
+  /** What is left for a call now. */
+  left(key: Key, sub: string | undefined): bigint
+}
 
 type Shop = {
   readonly keys: readonly Key[]
@@ -90,11 +94,18 @@ export const createLimits = ({ keys, deposit, budgets }: Shop): Limits => {
     }
   }
 
+  const limitsOf = (key: Key, sub: string | undefined): readonly Limit[] => [
+    wallet,
+    ...[key.id, ...key.ancestors].flatMap((id) => caps.get(id) ?? []),
+    ...(sub === undefined ? [] : [subs.get(sub)].flatMap((limit) => limit ?? [])),
+  ]
+
   return {
-    ask: (key, sub, amount) => {
-      const line = [key.id, ...key.ancestors].flatMap((id) => caps.get(id) ?? [])
-      const named = sub === undefined ? [] : [subs.get(sub)].flatMap((limit) => limit ?? [])
-      return open([wallet, ...line, ...named], amount, WALLET_MINIMUM)
-    },
+    ask: (key, sub, amount) => open(limitsOf(key, sub), amount, WALLET_MINIMUM),
+    left: (key, sub) =>
+      limitsOf(key, sub).reduce(
+        (least, { has, committed }) => (has - committed < least ? has - committed : least),
+        deposit,
+      ),
   }
 }

@@ -164,7 +164,9 @@ const createScene = (
     if (process === undefined || key === undefined || process.paused() || process.drains || process.dead)
       return
     const sub = index === 0 && random() < 0.4 ? 'named' : undefined
-    const amount = BigInt(pick(100, 3_000)) * 1_000n
+    // Now and then all that is left, as for a call whose bound was lowered to it.
+    const left = limits.left(key, sub)
+    const amount = random() < 0.08 && left > 0n ? left : BigInt(pick(100, 3_000)) * 1_000n
     const asked = limits.ask(key, sub, amount)
     const askedMs = world.now()
     const callId = `c${callsMade++}`
