@@ -6,6 +6,8 @@ import type { ModelKind } from './model.ts'
 export type InputSize = {
   /** UTF-8 bytes of the body without inlined media: no byte-level tokenizer makes more tokens than bytes. */
   readonly textBytes: number
+  /** A tighter bound on the tokens of the text, at the house's risk; see gateway/house-risk.ts. */
+  readonly textTokens?: number
   readonly images: number
   /** Bytes of inlined audio. */
   readonly audioBytes: number

@@ -10,6 +10,7 @@ import { askVendor } from './ask-vendor.ts'
 import { balanceOf, billOf, chargedOf, detailOf, meter } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
+import { coverCost } from './keep-within-hold.ts'
 import { tellNotCarried } from './not-carried.ts'
 import { receiptFor } from './receipt.ts'
 import type { Task } from './task.ts'
@@ -47,6 +48,7 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Pro
     delivered: { letters: reply.letters, events: 0 },
     tier: reply.tier,
   })
+  if (task.call.size.textTokens !== undefined) await coverCost(gateway, task, metered.cost)
   const bill = billOf(task, metered)
   const charged = chargedOf(task, metered)
   tellNotCarried(trace, reply.lost)

@@ -12,6 +12,7 @@ import { type Deployment, newTraffic, type Traffic } from '../routing/deployment
 import type { Store } from '../store/port.ts'
 import type { Timeouts } from '../transport/exchange.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
+import { createHouseRisk, type HouseRisk } from './house-risk.ts'
 import type { ReceiptKeys } from './receipt-keys.ts'
 import { newRepeats, type Repeats } from './repeats.ts'
 
@@ -76,6 +77,7 @@ export type Gateway = Parts & {
   readonly traffic: Traffic
   readonly repeats: Repeats
   readonly guestRates: GuestRates
+  readonly houseRisk: HouseRisk
   /** Deployments by model id. */
   readonly deployments: Map<string, readonly Deployment[]>
 }
@@ -85,5 +87,6 @@ export const createGateway = (parts: Parts): Gateway => ({
   traffic: newTraffic(),
   repeats: newRepeats(),
   guestRates: newGuestRates(),
+  houseRisk: createHouseRisk(parts),
   deployments: new Map(),
 })

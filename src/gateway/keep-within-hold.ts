@@ -91,12 +91,14 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
 const EXTEND_WAIT_MS = 2_000
 
 /**
- * Takes what a stream turned out to cost beyond its hold, within its full bound: one that started small may have been
- * billed for more tokens than its letters told. Where there is no more money, the hold is what is charged.
+ * Takes what an answer turned out to cost beyond its hold, within its full bound: a stream that started small may have
+ * been billed for more tokens than its letters told. Where there is no more money, the hold is what is charged.
  */
 export const coverCost = async (gateway: Gateway, task: Task, cost: Nano): Promise<void> => {
   const { call, model, hold } = task
-  const most = ceiling(model, call.size, Math.ceil(task.fullOutput / call.choices), call.choices)
+  // What is beyond a tighter bound at the house's risk is the caller's while there is money.
+  const { textTokens: _, ...size } = call.size
+  const most = ceiling(model, size, Math.ceil(task.fullOutput / call.choices), call.choices)
   const amount = least(cost, most)
   if (amount <= hold.amount() || !(await allowed(gateway, task, amount))) return
   // An answer does not wait for a ledger that is away.

@@ -58,7 +58,6 @@ export const openPaid = async (
   if (held.outputBound !== undefined) trace.headers['x-max-tokens-lowered'] = String(held.outputBound)
   return {
     key,
-    call,
     model,
     trace,
     keep,

@@ -41,7 +41,7 @@ export const reservePaid = async (
   const lowered =
     call.maxOutput === undefined && plan.output < model.maxOutputTokens ? plan.output : undefined
   const tokens = plan.output * call.choices
-  return { hold, outputBound: lowered, heldOutput: tokens, fullOutput: tokens }
+  return { call, hold, outputBound: lowered, heldOutput: tokens, fullOutput: tokens }
 }
 
 type Spender = Pick<Ask, 'key' | 'sub'>

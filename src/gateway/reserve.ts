@@ -13,6 +13,8 @@ import { doesNotFit } from './does-not-fit.ts'
 import type { Gateway } from './gateway.ts'
 
 export type Reserved = {
+  /** The call as it is held: with a tighter bound on its input, perhaps. */
+  readonly call: Call
   readonly hold: Hold
   /** The bound to send in place of the model's own, because no more is affordable. */
   readonly outputBound: number | undefined
@@ -83,7 +85,7 @@ export const planCall = (
  * what does not fit is lowered to what is left, but not below the least that is of use; for that much the call also waits
  * a little when other open calls hold it.
  */
-export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Refusal> => {
+const reserveWithin = async (gateway: Gateway, ask: Ask, waits: boolean): Promise<Reserved | Refusal> => {
   const { call, model } = ask
   const price = (output: number) => ceilingOf(model, call.size, output, call.choices)
   const plan = planCall(gateway, ask, model.maxOutputTokens)
@@ -93,11 +95,12 @@ export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Re
   let { output } = plan
   for (let tries = 1; ; tries++) {
     const first = startsSmall(call) ? Math.min(output, firstOutput(model)) : output
-    const hold = await holdFor(gateway, ask, price(first), first <= least)
+    const hold = await holdFor(gateway, ask, price(first), waits && first <= least)
     if (hold instanceof Refusal) return hold
     if (!('outcome' in hold)) {
       const lowered = mayLower && output < model.maxOutputTokens ? output : undefined
       return {
+        call,
         hold,
         outputBound: lowered,
         heldOutput: first * call.choices,
@@ -113,6 +116,23 @@ export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Re
     const affordable = affordableOutput(model, call.size, call.choices, hold.available)
     output = tries < TRIES && affordable < first ? Math.max(affordable, least) : least
   }
+}
+
+/** Refusals that a tighter bound may spare. */
+const moneyCodes: readonly string[] = ['insufficient_balance', 'balance_held', 'max_cost_exceeded']
+
+/** Holds the money of a call: for the bound that nothing breaks or, where that does not fit, for a tighter one. */
+export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Refusal> => {
+  const { houseRisk } = gateway
+  const mayTighten = houseRisk.worthwhile(ask.call.size)
+  const first = await reserveWithin(gateway, ask, !mayTighten)
+  if (!mayTighten || !(first instanceof Refusal) || !moneyCodes.includes(first.code)) return first
+  const risk = houseRisk.take(ask.key.walletId, ask.model, ask.call)
+  if (risk === undefined) return reserveWithin(gateway, ask, true)
+  const second = await reserveWithin(gateway, { ...ask, call: risk.call }, true)
+  if (!(second instanceof Refusal)) return { ...second, hold: risk.watch(second.hold) }
+  risk.drop()
+  return second
 }
 
 const holdFor = (gateway: Gateway, ask: Ask, amount: Nano, waits: boolean) =>

@@ -60,8 +60,8 @@ type Opening = Ask & {
 
 /** Holds the money and makes the task that carries it. */
 const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
-  const { key, account, payment, call, model, trace, keep, signal } = opening
-  const { hold, outputBound, heldOutput, fullOutput } = must(await reserve(gateway, opening))
+  const { key, account, payment, model, trace, keep, signal } = opening
+  const { call, hold, outputBound, heldOutput, fullOutput } = must(await reserve(gateway, opening))
   if (outputBound !== undefined) trace.headers['x-max-tokens-lowered'] = String(outputBound)
   return {
     key,

@@ -25,9 +25,13 @@ const surplusOf = ({ body }: Call): number => {
   return known
 }
 
+/** Tokens that the text of a call has, about. */
+export const textEstimate = (call: Call): number =>
+  Math.ceil((call.size.textBytes + surplusOf(call)) / BYTES_A_TOKEN)
+
 /** The usage to charge when the vendor gave none: never more input than the bound that was priced, nor output than the model's. */
 export const estimateUsage = (model: Model, call: Call, inputBound: number, delivered: Delivered): Usage => {
-  const text = Math.ceil((call.size.textBytes + surplusOf(call)) / BYTES_A_TOKEN)
+  const text = textEstimate(call)
   const media = call.size.images * Math.min(model.imageTokensMax, 1_000)
   const input = Math.min(text + media, inputBound)
   if (model.kind === 'embeddings') return { input }

@@ -37,7 +37,10 @@ export const inputBound = (model: Model, size: InputSize): number => {
 }
 
 const unboundedInput = (model: Model, size: InputSize): number =>
-  size.textBytes + TEMPLATE_TOKENS + size.images * model.imageTokensMax + audioTokens(size)
+  (size.textTokens ?? size.textBytes) +
+  TEMPLATE_TOKENS +
+  size.images * model.imageTokensMax +
+  audioTokens(size)
 
 const audioTokens = (size: InputSize): number =>
   size.audioBytes === 0

@@ -78,6 +78,24 @@ for (const kind of serverEngines) {
       }
     })
 
+    test('is answered though its long prompt is bounded far above what it costs, and the house pays little', async () => {
+      const text = 'The quick brown fox jumps over the lazy dog. '.repeat(2_200)
+      const long = { messages: [{ role: 'user', content: text }], max_tokens: 100 }
+      const price = (tokens: number) => (tokens * 5_000_000 + 100 * 25_000_000) / 1e12
+      // Some 100 KB hold 0.50 USD by their bytes and cost 0.11.
+      const { token } = await server.newKey({ spendCap: USD / 4n })
+      const counted = { prompt_tokens: 22_000, completion_tokens: 100, total_tokens: 22_100 }
+      server.answerWith(() => completion('hello', counted))
+      const answer = await ask(token, long)
+      expect([answer.status, Number(answer.headers.get('x-cost-usd'))]).toEqual([200, price(22_000)])
+      // Where the vendor counts more than that bound, the house pays the rest, and learns.
+      server.answerWith(() => completion('hello', { ...counted, prompt_tokens: 60_000 }))
+      const dense = await ask((await server.newKey({ spendCap: USD / 4n })).token, long)
+      expect(dense.status).toBe(200)
+      expect(Number(dense.headers.get('x-cost-usd'))).toBeLessThanOrEqual(0.25)
+      expect((await ask((await server.newKey({ spendCap: USD / 4n })).token, long)).status).toBe(402)
+    })
+
     test('waits for money that another call holds, and gets it', async () => {
       const { token } = await server.newKey({ spendCap: 2n * CENT })
       let finish: (response: Response) => void = () => undefined

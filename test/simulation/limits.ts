@@ -16,8 +16,8 @@ type Limit = {
 
 /** What one call has asked for, or got. */
 export type Commitment = {
-  /** Whether it fitted all the while since it was asked for. */
-  fits(): boolean
+  /** Whether it fitted all the while since it was asked for, with so much left over. */
+  fits(spare?: bigint): boolean
   /** It was refused, or nothing came of it. */
   drop(): void
   /** It ended, at this charge. */
@@ -71,11 +71,11 @@ export const createLimits = ({ keys, deposit, budgets }: Shop): Limits => {
       amount = kept
     }
     return {
-      fits: () => {
+      fits: (spare = 0n) => {
         pending.delete(peaks)
         return limits.every((limit) => {
           const left = limit.has - (peaks.get(limit) ?? 0n)
-          return left >= 0n && (!limit.isWallet || left + asked >= minimum)
+          return left >= spare && (!limit.isWallet || left + asked >= minimum)
         })
       },
       drop: () => over(0n),

@@ -225,7 +225,8 @@ const createScene = (
     const before = hold.amount()
     const more = asked.more(before)
     const extended = await hold.extend(before * 2n, before / 2n, true)
-    const fits = more.fits()
+    // A hold that moves to another lease, because a day began for example, is there twice for a moment.
+    const fits = more.fits(before)
     if (!extended) more.drop()
     else more.join()
     const troubled = process.dead || process.paused() || world.now() < recoveredAt || revoked.has(keyId)
