@@ -157,7 +157,8 @@ const pump = async (gateway: Gateway, it: First, body: ByteStream): Promise<void
     gateway.log.error('recorded stream broke off', { call: it.trace.callId, error: String(fault) })
   } finally {
     it.recording.end()
-    if (it.trace.ended === 'vendor_failed')
+    // What was charged is kept with its charge, broken or not; after nothing the next attempt runs again.
+    if (it.trace.ended === 'vendor_failed' && it.trace.charged === undefined)
       await gateway.store.release(it.ref, gateway.instance).catch(() => undefined)
   }
 }

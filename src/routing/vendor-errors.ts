@@ -3,6 +3,7 @@
  * The vendor's own text reaches a caller only where it speaks of the caller's request, shortened and without secrets.
  */
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
+import { decimalFromNano, type Nano, usdNumber } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 
 type VendorVerdict =
@@ -78,6 +79,17 @@ export const vendorDown = (vendor: string, status: number | undefined): Refusal 
     },
   )
 }
+
+/** The error that ends an answer whose vendor failed in the middle of it: what was delivered by then is charged. */
+export const brokeOff = (vendor: string, charged: Nano, kept: boolean): Refusal =>
+  refuse(
+    'upstream_error',
+    `The vendor ${vendor} failed in the middle of its answer. What it had delivered was charged: ${decimalFromNano(charged)} USD.` +
+      (kept
+        ? ' A repeat gets this answer again and costs nothing; send the request as a new call for a whole one.'
+        : ''),
+    { members: { provider: vendor, cost_usd: usdNumber(charged) } },
+  )
 
 /** Reads the error objects vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`, or a list of one. */
 const readVendorError = (status: number, body: Uint8Array): VendorError => {
