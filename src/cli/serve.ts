@@ -87,6 +87,13 @@ const openSold = async (config: Config, log: Log): Promise<Sold> => {
   const ending = endingModels(config, sold.catalogue, systemClock.now())
   if (ending.length > 0)
     log.warn('turnpike.yaml names models that their vendors end', { model: ending.join(', ') })
+  if (sold.leftOut.length > 0)
+    log.warn(
+      'dearer equals are not used; list one as { model: …, dearer: true } to bear what it costs more',
+      {
+        model: sold.leftOut.join(', '),
+      },
+    )
   return sold
 }
 

@@ -15,7 +15,7 @@ import { promptBlocked } from './answer-whole.ts'
 import { askVendor } from './ask-vendor.ts'
 import { drainVendor, endReadingOn, readsOn } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
-import { giveUp } from './give-up.ts'
+import { endUnheard } from './give-up.ts'
 import { type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
 import { headersOf, settleStream } from './settle-stream.ts'
 import type { Task } from './task.ts'
@@ -43,21 +43,31 @@ export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer
       throw await gateway.book.whyFenced(task.key)
     }
     relaying = true
-    const stream = relayStream(gateway, task, opened.relay, opened.first)
-    // A generator that was never started would skip its `finally` and leave the money held: take its first piece here.
-    const begun = await stream.next()
-    onCallerGone(task.signal, () => {
-      if (goesOn(task, opened.relay)) void endReadingOn(gateway, opened.relay.exchange)
-      else opened.relay.exchange.abort()
-      void stream.return(undefined)
-    })
-    return {
-      status: 200,
-      headers: headersOf(task),
-      body: begun.done === true ? new Uint8Array() : startedWith(begun.value, stream),
-    }
-  } finally {
-    if (!relaying) await giveUp(gateway, task)
+    return await relayed(gateway, task, opened)
+  } catch (thrown) {
+    if (!relaying) await endUnheard(gateway, task, thrown)
+    throw thrown
+  }
+}
+
+const relayed = async (
+  gateway: Gateway,
+  task: Task,
+  { relay, first }: { readonly relay: Relay; readonly first: Uint8Array },
+): Promise<Answer> => {
+  const { exchange } = relay
+  const stream = relayStream(gateway, task, relay, first)
+  // A generator that was never started would skip its `finally` and leave the money held: take its first piece here.
+  const begun = await stream.next()
+  onCallerGone(task.signal, () => {
+    if (goesOn(task, relay)) void endReadingOn(gateway, exchange.abort)
+    else exchange.abort()
+    void stream.return(undefined)
+  })
+  return {
+    status: 200,
+    headers: headersOf(task),
+    body: begun.done === true ? new Uint8Array() : startedWith(begun.value, stream),
   }
 }
 
@@ -106,7 +116,8 @@ const openRelay = async (
     const piece = await exchange.next()
     if (piece === undefined) throw new VendorFault('body', 'the vendor ended its stream before it began')
     const out = forward(relay, piece)
-    if (progress.error !== undefined) throw new VendorFault('body', 'the vendor began with an error')
+    if (progress.error !== undefined)
+      throw new VendorFault('body', 'the vendor began with an error', { mayBill: false })
     if (progress.blocked) throw promptBlocked()
     if (out !== undefined) pieces.push(out)
   }

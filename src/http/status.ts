@@ -32,7 +32,7 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
       resting > 0
         ? {
             status: 'degraded',
-            error: `recent calls failed on ${resting} of ${of} deployments; they rest and are tried again`,
+            error: `recent calls failed on ${resting} of ${of} keys, with some model or all; those rest and are tried again`,
           }
         : { status: 'ok' }
   }
