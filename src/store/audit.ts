@@ -11,7 +11,7 @@ const lawOf = ({ check, offences }: Law, place: number): string =>
   `select ${place} as place, '${check}' as law, (select min(o.offence) from (${offences}) o) as offence`
 
 /** One statement, so that all laws see one snapshot; its parameters are the present month and day. */
-export const auditText = `with present as (select cast($1 as text) as month, cast($2 as text) as day)
+const auditText = `with present as (select cast($1 as text) as month, cast($2 as text) as day)
   ${[...laws, ...recordLaws].map(lawOf).join(' union all ')} order by place`
 
 const rowOf = (check: string, offence: string | undefined): AuditRow => ({

@@ -87,7 +87,7 @@ const unseen: Readonly<Record<string, string>> = {
   'x402_payment.tries': plain,
 }
 
-const valueOf = (value: unknown): Value =>
+const valueIn = (value: unknown): Value =>
   typeof value === 'bigint' || typeof value === 'number' || typeof value === 'string' ? value : null
 
 /** Other values than the one that is there, of its type. */
@@ -120,7 +120,7 @@ const editsOf = async (engine: Engine): Promise<readonly Edit[]> => {
         const numeric = rows.some(
           (each) => typeof each[column] === 'bigint' || typeof each[column] === 'number',
         )
-        for (const value of others(column, valueOf(row[column]), numeric))
+        for (const value of others(column, valueIn(row[column]), numeric))
           edits.push({ table, column, row, value })
       }
   }
@@ -130,7 +130,7 @@ const editsOf = async (engine: Engine): Promise<readonly Edit[]> => {
 const set = (engine: Engine, { table, column }: Edit, to: { from: Row; value: Value }) => {
   const keys = tables[table] ?? []
   const where = keys.map((key, index) => `${key} = $${index + 2}`).join(' and ')
-  const params = [to.value, ...keys.map((key) => valueOf(to.from[key]))]
+  const params = [to.value, ...keys.map((key) => valueIn(to.from[key]))]
   return engine
     .batch('control', [{ text: `update ${table} set ${column} = $1 where ${where}`, params }])
     .then(
@@ -143,14 +143,14 @@ const take = (engine: Engine, table: string, row: Row) => {
   const keys = tables[table] ?? []
   const where = keys.map((key, index) => `${key} = $${index + 1}`).join(' and ')
   return engine.batch('control', [
-    { text: `delete from ${table} where ${where}`, params: keys.map((key) => valueOf(row[key])) },
+    { text: `delete from ${table} where ${where}`, params: keys.map((key) => valueIn(row[key])) },
   ])
 }
 
 const putBack = (engine: Engine, table: string, row: Row) => {
   const names = Object.keys(row)
   const text = `insert into ${table} (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})`
-  return engine.batch('control', [{ text, params: Object.values(row).map(valueOf) }])
+  return engine.batch('control', [{ text, params: Object.values(row).map(valueIn) }])
 }
 
 /** The ledger is append-only to everyone else. */
@@ -186,7 +186,7 @@ for (const kind of engines.filter(({ lasting }) => lasting))
         if ((await brokenLaws(store)).length > 0) found++
         else missed.add(`${edit.table}.${edit.column}`)
         const after = { ...edit.row, [edit.column]: edit.value }
-        await set(engine, edit, { from: after, value: valueOf(edit.row[edit.column]) })
+        await set(engine, edit, { from: after, value: valueIn(edit.row[edit.column]) })
       }
       console.log(`part ${part} of ${share}: ${found} found, ${refused} refused by the schema`)
       expect([...missed].filter((column) => unseen[column] === undefined).sort()).toEqual([])
