@@ -24,6 +24,9 @@ const detail: UsageDetail = {
   ended: 'ok',
 }
 
+const ref = { keyId: 'k', endpoint: 'chat', key: 'i' }
+const answer = (body: string) => ({ ref, answer: { status: 200, headers: {}, body } })
+
 let open: Store | undefined
 afterEach(async () => {
   await open?.close()
@@ -65,9 +68,17 @@ const scene = async (shared: boolean) => {
     if (hold instanceof Refusal || 'outcome' in hold) throw new Error('no hold')
     return hold
   }
+  const begin = () => store.begin({ ref, fingerprint: 'f', callId: 'c', instance: 'a', lockMs: 1_000 })
   return {
     store,
     attempt,
+    /** The call has an Idempotency-Key. */
+    claim: async () => expect((await begin()).state).toBe('first'),
+    /** What its next repeat is given. */
+    kept: async () => {
+      const state = await begin()
+      return state.state === 'done' ? state.answer.body : state.state
+    },
     bookOf,
     /** From now on grants wait until this is called. */
     grantsLate: () => {
@@ -154,6 +165,53 @@ for (const shared of [true, false]) {
     expect(await repeat.opened).toBe(false)
     await first.settle(40n, detail)
     expect(await charges()).toEqual([['usage', 40n]])
+    await sound()
+  })
+
+  test(`of two attempts that cost the same only the one that was charged answers and is kept (${how})`, async () => {
+    const { attempt, bookOf, wait, claim, kept, charges, sound } = await scene(shared)
+    await claim()
+    const first = await attempt(await bookOf('a'), 100n)
+    expect(await first.opened).toBe(true)
+    wait(5_000)
+    const repeat = await attempt(await bookOf('b'), 100n)
+    expect(await repeat.opened).toBe(true)
+    expect((await first.settle(70n, detail, answer('one'))).charged).toBe(70n)
+    await expect(repeat.settle(70n, detail, answer('another'))).rejects.toThrow()
+    expect([await kept(), await charges()]).toEqual(['one', [['usage', 70n]]])
+    await sound()
+  })
+
+  test(`and so it is when their leases were reaped before either came to its end (${how})`, async () => {
+    const { store, attempt, bookOf, wait, claim, kept, charges, sound } = await scene(shared)
+    await claim()
+    const first = await attempt(await bookOf('a'), 100n)
+    expect(await first.opened).toBe(true)
+    wait(5_000)
+    const repeat = await attempt(await bookOf('b'), 100n)
+    expect(await repeat.opened).toBe(true)
+    wait(60_000)
+    for (const _ of [1, 2]) await store.reap({ graceMs: 0, longestCallMs: 0 })
+    await repeat.settle(70n, detail, answer('one'))
+    await expect(first.settle(70n, detail, answer('another'))).rejects.toThrow()
+    expect([await kept(), await charges()]).toEqual(['one', [['usage', 70n]]])
+    await sound()
+  })
+
+  test(`after a recovered charge the first answer that comes is kept, and no other is given (${how})`, async () => {
+    const { store, attempt, bookOf, wait, claim, kept, charges, sound } = await scene(shared)
+    await claim()
+    const first = await attempt(await bookOf('a'), 100n)
+    expect(await first.opened).toBe(true)
+    wait(5_000)
+    const repeat = await attempt(await bookOf('b'), 100n)
+    expect(await repeat.opened).toBe(true)
+    repeat.checkpoint(60n)
+    wait(60_000)
+    for (const _ of [1, 2]) await store.reap({ graceMs: 0, longestCallMs: 0 })
+    await first.settle(60n, detail, answer('one'))
+    await expect(repeat.settle(60n, detail, answer('another'))).rejects.toThrow()
+    expect([await kept(), await charges()]).toEqual(['one', [['usage', 60n]]])
     await sound()
   })
 }

@@ -69,6 +69,14 @@ const vendor = z.strictObject({
   speaks: z.enum(['chat', 'messages', 'gemini']).optional(),
   models: z.record(z.string().min(1), model).optional(),
 })
+/** An equal of a model; one that costs more is used only where the file says that it may. */
+const equal = z.union([
+  z
+    .string()
+    .min(1)
+    .transform((id) => ({ model: id, dearer: false })),
+  z.strictObject({ model: z.string().min(1), dearer: z.boolean().default(false) }),
+])
 const file = z.strictObject({
   vendors: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,30}$/), vendor).optional(),
   prices: z.record(z.string().min(1), z.strictObject(prices)).optional(),
@@ -78,7 +86,7 @@ const file = z.strictObject({
       z.string().min(1),
     )
     .optional(),
-  failover: z.record(z.string().min(1), z.array(z.string().min(1)).min(1)).optional(),
+  failover: z.record(z.string().min(1), z.array(equal).min(1)).optional(),
   markup: usd.optional(),
   discount: usd.optional(),
   x402: x402Shape.optional(),
@@ -87,6 +95,7 @@ const file = z.strictObject({
 export type ConfigFile = z.infer<typeof file>
 export type FileModel = z.infer<typeof model>
 export type FilePrices = z.infer<z.ZodObject<typeof prices>>
+export type FileEqual = z.infer<typeof equal>
 
 /** Reads the file named by TURNPIKE_CONFIG, or the default one if it is there. Throws BadSetting. */
 export const readConfigFile = (environment: Environment): ConfigFile => {

@@ -41,7 +41,7 @@ export type Config = {
   /** Names of the operator's own for models. */
   readonly aliases: Readonly<Record<string, string>>
   /** Equals of a model at other vendors, by its id, in order. */
-  readonly failover: Readonly<Record<string, readonly string[]>>
+  readonly failover: NonNullable<ConfigFile['failover']>
   readonly markup: string
   readonly discount: string
   /** Payments call by call, if they are set up. */

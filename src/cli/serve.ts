@@ -6,6 +6,7 @@ import { systemClock } from '../core/time.ts'
 import { createGateway, type Parts } from '../gateway/gateway.ts'
 import { openReceiptKeys } from '../gateway/receipt-keys.ts'
 import { keepAlerting } from '../gateway/wallet-alerts.ts'
+import { watchBooks } from '../gateway/watch-books.ts'
 import { listen } from '../http/listen.ts'
 import { keepMonthsClosed } from '../payment/close-months.ts'
 import { keepToppingUp } from '../payment/top-ups.ts'
@@ -43,8 +44,10 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
   await book.start()
   const stripe = await stripeFor(config, store, log)
   const x402 = await x402For(config, { store, log, hash })
+  const books = watchBooks({ store, clock: systemClock, log })
   const gateway = createGateway({
     store,
+    books,
     book,
     catalogue: sold.catalogue,
     vendors: sold.vendors,
@@ -66,6 +69,7 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
   onFirstSignal(() => {
     log.info('draining', { instance })
     stopChores()
+    books.stop()
     x402?.stop()
     // New calls are refused from here on; those that run end well, and their leases go back.
     return book
@@ -87,6 +91,13 @@ const openSold = async (config: Config, log: Log): Promise<Sold> => {
   const ending = endingModels(config, sold.catalogue, systemClock.now())
   if (ending.length > 0)
     log.warn('turnpike.yaml names models that their vendors end', { model: ending.join(', ') })
+  if (sold.leftOut.length > 0)
+    log.warn(
+      'dearer equals are not used; list one as { model: …, dearer: true } to bear what it costs more',
+      {
+        model: sold.leftOut.join(', '),
+      },
+    )
   return sold
 }
 

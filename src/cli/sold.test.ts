@@ -52,7 +52,12 @@ test('models that turnpike.yaml counts on are named from 30 days before their en
     ended: (id: string) => (endsAt(id) <= now ? endsAt(id) : undefined),
   }
   const config = {
-    failover: { 'a/later': ['a/gone', 'a/soon'] },
+    failover: {
+      'a/later': [
+        { model: 'a/gone', dearer: false },
+        { model: 'a/soon', dearer: false },
+      ],
+    },
     aliases: { fast: 'a/soon', old: 'a/other' },
   }
   expect(endingModels(config, dated, now)).toEqual(['a/gone on 2026-11-01', 'a/soon on 2026-12-11'])

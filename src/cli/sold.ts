@@ -8,12 +8,15 @@ import { localFetch } from '../transport/local.ts'
 import { local, localModels } from '../vendors/local/local.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 import type { Config } from './config.ts'
+import type { FileEqual } from './config-file.ts'
 import { BadSetting } from './settings.ts'
 
 export type Sold = {
   readonly vendors: ReadonlyMap<string, VendorSetup>
   readonly catalogue: Catalogue
   readonly failover: ReadonlyMap<string, readonly string[]>
+  /** Equals that cost more and were not said to be used all the same, as `model → equal`. */
+  readonly leftOut: readonly string[]
 }
 
 export const soldBy = async (config: Config): Promise<Sold> => {
@@ -41,7 +44,7 @@ export const soldBy = async (config: Config): Promise<Sold> => {
     return {
       vendors: new Map(setups.map((setup) => [setup.vendor.id, setup])),
       catalogue,
-      failover: failoverOf(config, catalogue),
+      ...failoverOf(config, catalogue),
     }
   } catch (error) {
     throw new BadSetting(messageOf(error))
@@ -53,15 +56,14 @@ export const dearerEquals = ({
   failover,
   catalogue,
 }: Pick<Sold, 'failover' | 'catalogue'>): readonly string[] =>
-  [...failover].flatMap(([id, equals]) => {
-    const asked = catalogue.find(id)
-    return equals
-      .filter((equal) => {
-        const found = catalogue.find(equal)
-        return asked !== undefined && found !== undefined && dearerThan(found.price, priceOf(asked))
-      })
-      .map((equal) => `${id} → ${equal}`)
-  })
+  [...failover].flatMap(([id, equals]) =>
+    equals.filter((equal) => isDearer(catalogue, id, equal)).map((equal) => `${id} → ${equal}`),
+  )
+
+const isDearer = (catalogue: Pick<Catalogue, 'find'>, id: string, equal: string): boolean => {
+  const [asked, found] = [catalogue.find(id), catalogue.find(equal)]
+  return asked !== undefined && found !== undefined && dearerThan(found.price, priceOf(asked))
+}
 
 /** How long before its end a model is warned of. */
 const WARNED_MS = 30 * DAY_MS
@@ -72,7 +74,8 @@ export const endingModels = (
   catalogue: Catalogue,
   now: number,
 ): readonly string[] => {
-  const named = new Set([...Object.entries(failover).flat(2), ...Object.values(aliases)])
+  const listed = Object.entries(failover).flatMap(([id, equals]) => [id, ...equals.map(({ model }) => model)])
+  const named = new Set([...listed, ...Object.values(aliases)])
   return [...named].flatMap((name) => {
     const endsAt = catalogue.ended(name) ?? catalogue.find(name)?.endsAt
     return endsAt === undefined || endsAt > now + WARNED_MS
@@ -85,16 +88,20 @@ export const endingModels = (
  * The operator's lists of equals. Throws an Error that names the setting when one is no model of the same kind. Those that
  * have ended are left out: a start must not fail because a day has come.
  */
-const failoverOf = (config: Config, catalogue: Catalogue): ReadonlyMap<string, readonly string[]> => {
+const failoverOf = (config: Config, catalogue: Catalogue): Pick<Sold, 'failover' | 'leftOut'> => {
+  const leftOut: string[] = []
   const lists = Object.entries(config.failover).flatMap(([id, equals]): [string, readonly string[]][] => {
     if (catalogue.ended(id) !== undefined) return []
     const model = catalogue.find(id)
     if (model === undefined) throw new Error(`failover: there is no model '${id}'; its vendor may be off`)
-    const left = equals.filter((equal) => catalogue.ended(equal) === undefined)
-    for (const equal of left)
+    const left = equals.filter(({ model: equal }) => catalogue.ended(equal) === undefined)
+    for (const { model: equal } of left)
       if (catalogue.find(equal)?.kind !== model.kind)
         throw new Error(`failover.${id}: there is no ${model.kind} model '${equal}'; its vendor may be off`)
-    return [[model.id, left]]
+    const isLeftOut = ({ model: equal, dearer }: FileEqual): boolean =>
+      !dearer && isDearer(catalogue, model.id, equal)
+    for (const one of left) if (isLeftOut(one)) leftOut.push(`${model.id} → ${one.model}`)
+    return [[model.id, left.filter((one) => !isLeftOut(one)).map((one) => one.model)]]
   })
-  return new Map(lists)
+  return { failover: new Map(lists), leftOut }
 }

@@ -9,6 +9,7 @@ type Fields = {
   readonly call?: string | undefined
   readonly key?: string | undefined
   readonly model?: string | undefined
+  readonly equal?: string | undefined
   readonly vendor?: string | undefined
   readonly status?: number | undefined
   readonly stage?: string | undefined

@@ -19,8 +19,9 @@ export const refusalTable = {
     status: 400,
     type: 'invalid_request_error',
     meaning:
-      'No model of that name is sold here; `message` names the one that was probably meant, or the day on which its vendor ended it.',
-    members: 'param',
+      'No model of that name is sold here; `message` names the one that was probably meant, or the day on which its vendor ' +
+      'ended it. Or its vendor (`provider`) does not have it for this server.',
+    members: 'param, provider',
   },
   context_length_exceeded: {
     status: 400,
@@ -154,8 +155,10 @@ export const refusalTable = {
   upstream_error: {
     status: 503,
     type: 'service_unavailable',
-    meaning: 'The vendor of the model failed or refused; a model of another vendor may work.',
-    members: 'provider',
+    meaning:
+      'The vendor of the model failed or refused; a model of another vendor may work. `Retry-After` is there when the vendor ' +
+      'named a time. At the end of a broken stream `cost_usd` is what the delivered part was charged.',
+    members: 'provider, retry_after, cost_usd',
   },
   payment_unconfirmed: {
     status: 503,

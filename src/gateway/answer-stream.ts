@@ -3,13 +3,9 @@
  * the charge. Whatever ends it, the charge is what was delivered and never more than the hold.
  */
 import { concat, parseJson } from '../core/json-body.ts'
-import { type Refusal, refusalBody } from '../core/refusal.ts'
 import type { Form } from '../dialects/form.ts'
-import type { Progress, StreamRelay } from '../dialects/relay.ts'
-import { filled, type Told } from '../dialects/told.ts'
-import type { Delivered } from '../metering/estimate.ts'
+import type { StreamRelay } from '../dialects/relay.ts'
 import { type BodyHasher, newBodyHasher } from '../receipts/body-hash.ts'
-import { vendorDown } from '../routing/vendor-errors.ts'
 import { awsEventSplitter } from '../transport/aws-event-stream.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { type Exchange, VendorFault } from '../transport/exchange.ts'
@@ -17,12 +13,11 @@ import type { CancelPolicy, Vendor } from '../vendors/vendor.ts'
 import type { Answer, ByteStream } from './answer.ts'
 import { promptBlocked } from './answer-whole.ts'
 import { askVendor } from './ask-vendor.ts'
-import { balanceOf, billOf, chargedOf, detailOf, meter } from './bill.ts'
 import { drainVendor, endReadingOn, readsOn } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
-import { giveUp } from './give-up.ts'
-import { coverCost, type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
-import { receiptFor } from './receipt.ts'
+import { endUnheard } from './give-up.ts'
+import { type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
+import { headersOf, settleStream } from './settle-stream.ts'
 import type { Task } from './task.ts'
 
 /** A stream under way: the vendor's side, what the meter has read, and what is still to be sent. */
@@ -36,11 +31,6 @@ type Relay = {
   readonly sent: BodyHasher | undefined
 }
 
-const headersOf = ({ call }: Task) => ({
-  'content-type': call.listed === true ? 'application/json' : 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache',
-})
-
 export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer> => {
   let relaying = false
   try {
@@ -53,21 +43,31 @@ export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer
       throw await gateway.book.whyFenced(task.key)
     }
     relaying = true
-    const stream = relayStream(gateway, task, opened.relay, opened.first)
-    // A generator that was never started would skip its `finally` and leave the money held: take its first piece here.
-    const begun = await stream.next()
-    onCallerGone(task.signal, () => {
-      if (goesOn(task, opened.relay)) void endReadingOn(gateway, opened.relay.exchange)
-      else opened.relay.exchange.abort()
-      void stream.return(undefined)
-    })
-    return {
-      status: 200,
-      headers: headersOf(task),
-      body: begun.done === true ? new Uint8Array() : startedWith(begun.value, stream),
-    }
-  } finally {
-    if (!relaying) await giveUp(gateway, task)
+    return await relayed(gateway, task, opened)
+  } catch (thrown) {
+    if (!relaying) await endUnheard(gateway, task, thrown)
+    throw thrown
+  }
+}
+
+const relayed = async (
+  gateway: Gateway,
+  task: Task,
+  { relay, first }: { readonly relay: Relay; readonly first: Uint8Array },
+): Promise<Answer> => {
+  const { exchange } = relay
+  const stream = relayStream(gateway, task, relay, first)
+  // A generator that was never started would skip its `finally` and leave the money held: take its first piece here.
+  const begun = await stream.next()
+  onCallerGone(task.signal, () => {
+    if (goesOn(task, relay)) void endReadingOn(gateway, exchange.abort)
+    else exchange.abort()
+    void stream.return(undefined)
+  })
+  return {
+    status: 200,
+    headers: headersOf(task),
+    body: begun.done === true ? new Uint8Array() : startedWith(begun.value, stream),
   }
 }
 
@@ -116,7 +116,8 @@ const openRelay = async (
     const piece = await exchange.next()
     if (piece === undefined) throw new VendorFault('body', 'the vendor ended its stream before it began')
     const out = forward(relay, piece)
-    if (progress.error !== undefined) throw new VendorFault('body', 'the vendor began with an error')
+    if (progress.error !== undefined)
+      throw new VendorFault('body', 'the vendor began with an error', { mayBill: false })
     if (progress.blocked) throw promptBlocked()
     if (out !== undefined) pieces.push(out)
   }
@@ -231,70 +232,3 @@ const forwardRest = (relay: Relay): Uint8Array | undefined => {
 }
 
 const BLANK_LINE = new TextEncoder().encode('\n\n')
-
-/** What the caller has got of the content. */
-const deliveredBy = ({ letters, contentEvents, unsaid }: Progress): Delivered => ({
-  letters: letters - unsaid.letters,
-  events: contentEvents - unsaid.events,
-})
-
-type Ended = { readonly ended: string; readonly cut: boolean }
-
-/**
- * Settles the stream and returns its last bytes. They leave the balance out while the ledger cannot be asked, and always
- * in a kept answer, so that repeats are the same.
- */
-const settleStream = async (
-  gateway: Gateway,
-  task: Task,
-  { stream, sent }: Relay,
-  { ended, cut }: Ended,
-): Promise<Uint8Array> => {
-  const { progress } = stream
-  const delivered = deliveredBy(progress)
-  const tier = stream.tier?.()
-  const metered = meter(task, { reported: stream.usage(), whole: progress.finished, delivered, tier })
-  await coverCost(gateway, task, metered.cost)
-  const charged = chargedOf(task, metered)
-  task.trace.charged = charged
-  task.trace.ended = ended
-  const ending = lastWords(task, stream, { ended, cut, usage: metered.usage, bill: billOf(task, metered) })
-  sent?.update(encoder.encode(filled(ending, undefined, undefined)))
-  const detail = detailOf(gateway, task, metered, ended, () => sent?.digest() ?? '')
-  if (ended === 'vendor_failed' && (task.keep !== undefined || delivered.events === 0)) {
-    // Nothing delivered is nothing charged; and a key's next attempt runs under the same id and is charged then.
-    task.trace.charged = 0n
-    await giveUp(gateway, task)
-    return encoder.encode(ending)
-  }
-  const receipt = hasSlots(ended) ? receiptFor(gateway, task, detail, charged) : undefined
-  if (task.keep !== undefined) {
-    const bytes = encoder.encode(filled(ending, undefined, receipt))
-    const answer = {
-      ref: task.keep.ref,
-      answer: { status: 200, headers: headersOf(task), body: task.keep.textWith([bytes]) },
-    }
-    await task.hold.settle(metered.cost, detail, answer)
-    const unpaid = charged === 0n ? undefined : await task.collect?.()
-    return unpaid === undefined ? bytes : withheld(task, stream, unpaid)
-  }
-  const { remaining } = await task.hold.settle(metered.cost, detail)
-  return encoder.encode(filled(ending, balanceOf(gateway, remaining), receipt))
-}
-
-const encoder = new TextEncoder()
-
-/** Whether the caller reads an ending in which a receipt has its place. */
-const hasSlots = (ended: string): boolean => ended === 'ok' || ended === 'cost_ceiling'
-
-/** What ends a stream whose payment did not come: its own end stays here. */
-const withheld = ({ trace }: Task, stream: StreamRelay, unpaid: Refusal): Uint8Array =>
-  encoder.encode(stream.fail(refusalBody(unpaid, trace.callId).error))
-
-/** What ends the stream for its caller; nothing for one that has gone. */
-const lastWords = (task: Task, stream: StreamRelay, told: Told & Ended): string => {
-  if (told.ended === 'client_gone') return ''
-  if (told.ended !== 'vendor_failed') return stream.end({ ...told, showUsage: task.call.showUsage })
-  const refusal = vendorDown(task.trace.vendor ?? task.model.vendor, undefined)
-  return stream.fail(refusalBody(refusal, task.trace.callId).error)
-}

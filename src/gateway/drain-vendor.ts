@@ -17,14 +17,18 @@ export const readsOn = (model: Model, cancel: CancelPolicy, { progress, usage }:
   return progress.thought && !progress.finished && (reported.reasoning ?? 0) === 0
 }
 
+/** The same while nothing was heard yet, and for an answer in one piece. */
+export const readsOnUnheard = (model: Model, cancel: CancelPolicy): boolean =>
+  cancel === 'drain' || model.capabilities.includes('reasoning')
+
 /** Bounds of reading on: time and bytes. */
 const DRAIN_MS = 10_000
 const DRAIN_BYTES = 64 * 1024
 
 /** A vendor that says nothing more must not keep the call open. */
-export const endReadingOn = async (gateway: Gateway, exchange: Exchange): Promise<void> => {
+export const endReadingOn = async (gateway: Gateway, stop: () => void): Promise<void> => {
   await gateway.clock.sleep(DRAIN_MS)
-  exchange.abort()
+  stop()
 }
 
 type Drain = {

@@ -15,6 +15,7 @@ import type { VendorSetup } from '../vendors/setup.ts'
 import { createHouseRisk, type HouseRisk } from './house-risk.ts'
 import type { ReceiptKeys } from './receipt-keys.ts'
 import { newRepeats, type Repeats } from './repeats.ts'
+import type { BooksWatch } from './watch-books.ts'
 
 export type GatewayOptions = {
   /** What one credit is worth, in nano-USD. Presentation only. */
@@ -71,6 +72,8 @@ export type Parts = {
   readonly random: () => number
   /** Payments call by call; absent where the operator has not set them up. */
   readonly x402?: X402 | undefined
+  /** The running check of the books, where a server keeps it. */
+  readonly books?: BooksWatch
 }
 
 export type Gateway = Parts & {

@@ -1,4 +1,7 @@
-/** Ends a call that comes to nothing: its money is freed and nothing is charged. */
+/** Ends a call that comes to nothing: its money is freed, and nothing is charged but what a vendor bills all the same. */
+import { bodyHash } from '../receipts/body-hash.ts'
+import { CallerGone } from './ask-vendor.ts'
+import { chargedOf, detailOf, meter } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import type { Task } from './task.ts'
 
@@ -11,4 +14,24 @@ const FORGOTTEN_WAIT_MS = 2_000
 export const giveUp = async (gateway: Gateway, task: Task): Promise<void> => {
   const forgotten = task.hold.void()
   if (task.keep !== undefined) await Promise.race([forgotten, gateway.clock.sleep(FORGOTTEN_WAIT_MS)])
+}
+
+/**
+ * Ends a call that threw before anything was delivered. Who hangs up while a vendor works on the request pays for the
+ * input, which the vendor has read and bills.
+ */
+export const endUnheard = async (gateway: Gateway, task: Task, thrown: unknown): Promise<void> => {
+  if (!(thrown instanceof CallerGone) || !thrown.billed) return giveUp(gateway, task)
+  const metered = meter(task, { reported: undefined, whole: false, delivered: { letters: 0, events: 0 } })
+  const detail = detailOf(gateway, task, metered, 'client_gone', () => bodyHash(new Uint8Array()))
+  try {
+    await task.hold.settle(metered.cost, detail)
+    task.trace.charged = chargedOf(task, metered)
+  } catch (fault) {
+    // Its intent was not durable: then nothing is charged, and nobody waits for an answer.
+    gateway.log.warn('a call without a caller was not charged', {
+      call: task.trace.callId,
+      error: String(fault),
+    })
+  }
 }

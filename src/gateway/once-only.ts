@@ -101,6 +101,7 @@ type First = Once & { readonly recording: Recording }
 
 /** Claims the key and runs the call to its end, whether or not its caller stays: a retry will ask for the answer. */
 const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => {
+  const proposed = it.trace.callId
   const claimed = await claim(gateway, it)
   if (typeof claimed !== 'string') {
     // Here and not by who asked: others may join what is repeated.
@@ -119,7 +120,8 @@ const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => 
     return answer
   } catch (refusal) {
     // Nothing was charged: the next attempt runs again. If the release is lost, the claim ends with this process.
-    const undone = it.idle?.(refusal) === true
+    // An earlier attempt's claim is not forgotten: its id is what a payment or a charge of it is found by.
+    const undone = it.idle?.(refusal) === true && claimed === proposed
     const letGo = undone
       ? gateway.store.forget(it.ref, claimed, gateway.instance)
       : gateway.store.release(it.ref, gateway.instance)
@@ -157,7 +159,8 @@ const pump = async (gateway: Gateway, it: First, body: ByteStream): Promise<void
     gateway.log.error('recorded stream broke off', { call: it.trace.callId, error: String(fault) })
   } finally {
     it.recording.end()
-    if (it.trace.ended === 'vendor_failed')
+    // What was charged is kept with its charge, broken or not; after nothing the next attempt runs again.
+    if (it.trace.ended === 'vendor_failed' && it.trace.charged === undefined)
       await gateway.store.release(it.ref, gateway.instance).catch(() => undefined)
   }
 }

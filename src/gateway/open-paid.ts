@@ -29,10 +29,14 @@ export type Paying = Quotable & {
   readonly uncount: () => void
 }
 
-type Opening = {
-  readonly presented: Presented
+/** What pays for the call. */
+export type Paid = {
+  readonly payment: Pick<Presented, 'id' | 'payer' | 'scheme' | 'offer' | 'units'>
   /** Undefined while the payment is only authorised. */
   readonly transaction: string | undefined
+}
+
+type Opening = Paid & {
   readonly keep: Task['keep']
   readonly signal: AbortSignal
 }
@@ -41,11 +45,11 @@ type Opening = {
 export const openPaid = async (
   gateway: Gateway,
   paying: Paying,
-  { presented, transaction, keep, signal }: Opening,
+  { payment, transaction, keep, signal }: Opening,
 ): Promise<Task> => {
   const { x402, key, sub, bearer, asked, plan, trace } = paying
   const { call, model, ceiling, body } = asked
-  const { id, offer, units } = presented
+  const { id, offer, units } = payment
   const account = x402.accountOf(id)
   const paid = nanoOfUnits(offer, units)
   const reserved = await reservePaid(
@@ -63,7 +67,7 @@ export const openPaid = async (
     keep,
     signal,
     account,
-    payment: factsOf(presented, transaction),
+    payment: factsOf({ payment, transaction }),
     requestHash: requestHasher(gateway, body.bytes),
     limit: ceiling,
     ...held,
@@ -71,7 +75,11 @@ export const openPaid = async (
       ? {
           hold,
           collect: async () => {
-            const unpaid = await settleAuthorized({ x402, trace, payment: presented })
+            const unpaid = await settleAuthorized({
+              x402,
+              trace,
+              payment: { ...payment, version: paying.presented?.version ?? 2 },
+            })
             if (unpaid === undefined) paying.uncount()
             return unpaid
           },
@@ -81,8 +89,8 @@ export const openPaid = async (
 }
 
 /** What the receipt tells of the payment. */
-const factsOf = (presented: Presented, transaction: string | undefined): PaymentFacts => {
-  const { scheme, offer, id, payer, units } = presented
+const factsOf = ({ payment, transaction }: Paid): PaymentFacts => {
+  const { scheme, offer, id, payer, units } = payment
   const amount = decimalFromNano(nanoOfUnits(offer, units))
   return {
     mode: 'x402',

@@ -24,6 +24,7 @@ import { takeGuestTurn } from './guest-turn.ts'
 import { type Asked, type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
 import { onceUnder, type Run, readIdempotencyKey } from './once-only.ts'
 import { openPaid, type Paying } from './open-paid.ts'
+import { paidBefore } from './paid-before.ts'
 import { authorizePayment, checkPaidFor, uptoSecondsOf } from './pay-after.ts'
 import { checkQuoted, PaymentDue, planPaid, quoteAnswer, requirementsOf, resourceAt } from './payment-due.ts'
 import { checkCaps } from './reserve-paid.ts'
@@ -144,11 +145,17 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Pr
   // Before the claim: a request that is not the one it pays for must not touch what the right one left.
   if (bound && known.fingerprint !== fingerprint) throw new PaymentDue('payment_already_used')
   const run: Run = async (keep, signal) => {
+    const room = () => waitForRoom(gateway, paying.asked.model, signal)
+    const before = await paidBefore(gateway, paying)
+    if (before !== undefined) {
+      await room()
+      return answerTask(gateway, await openPaid(gateway, paying, { ...before, keep, signal }))
+    }
     if (presented === undefined) throw new PaymentDue('payment_required')
     if (!bound) await checkFirst(gateway, paying, presented)
-    await waitForRoom(gateway, paying.asked.model, signal)
-    const transaction = await takeMoney(gateway, paying, presented)
-    return answerTask(gateway, await openPaid(gateway, paying, { presented, transaction, keep, signal }))
+    await room()
+    const paid = { payment: presented, transaction: await takeMoney(gateway, paying, presented) }
+    return answerTask(gateway, await openPaid(gateway, paying, { ...paid, keep, signal }))
   }
   const checkRepeat = () => checkPaidFor(gateway, x402, trace)
   const once = { ref, fingerprint, trace, idle: isDue, checkRepeat }

@@ -17,6 +17,9 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
       ? { status: 'ok' }
       : { status: 'degraded', error: 'not in touch with the ledger; new calls are refused' },
   }
+  const books = gateway.books?.trouble()
+  if (gateway.books !== undefined)
+    services.books = books === undefined ? { status: 'ok' } : { status: 'degraded', error: books }
   if (gateway.receipts !== undefined)
     services.receipts =
       gateway.receipts.keys.signer() === undefined
@@ -32,7 +35,7 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
       resting > 0
         ? {
             status: 'degraded',
-            error: `recent calls failed on ${resting} of ${of} deployments; they rest and are tried again`,
+            error: `recent calls failed on ${resting} of ${of} keys, with some model or all; those rest and are tried again`,
           }
         : { status: 'ok' }
   }

@@ -210,6 +210,6 @@ export type FlushResult = {
   readonly settled: ReadonlyMap<CallId, Nano>
   /** Settled and void calls that were over before this commit, by another attempt perhaps: what they were charged. */
   readonly chargedBefore: ReadonlyMap<CallId, Nano>
-  /** Calls to be settled that were charged something else, for the answer of another attempt: this one may not answer. */
+  /** Calls to be settled that were charged for another attempt, or have another answer kept: this attempt may not answer. */
   readonly answeredElsewhere: ReadonlySet<CallId>
 }

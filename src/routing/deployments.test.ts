@@ -11,7 +11,8 @@ import {
   noteFailure,
   noteNothing,
   noteSuccess,
-  planAttempts,
+  orderOf,
+  restingOf,
   takeRetry,
 } from './deployments.ts'
 
@@ -37,7 +38,7 @@ test('the first attempt follows the weights', () => {
   const places = deploymentsOf(setupOf(3, { weights: [1, 2, 7] }), model)
   const firsts = [0, 0, 0]
   for (let call = 0; call < 10_000; call++) {
-    const index = places.indexOf(planAttempts(places, newTraffic(), at(0))[0]!)
+    const index = places.indexOf(orderOf(places, newTraffic(), at(0))[0]!)
     firsts[index] = (firsts[index] ?? 0) + 1
   }
   for (const [index, share] of [0.1, 0.2, 0.7].entries())
@@ -48,35 +49,49 @@ test('a lower priority goes first, whatever the weights; another vendor comes af
   const own = deploymentsOf(setupOf(2, { weights: [1000, 1], priorities: [1, 0] }), model)
   const other = deploymentsOf({ ...setupOf(1), vendor: { id: 'w' } as VendorSetup['vendor'] }, model, 1_000)
   for (let call = 0; call < 100; call++)
-    expect(planAttempts([...own, ...other], newTraffic(), at(0)).map(({ id }) => id)).toEqual([
+    expect(orderOf([...own, ...other], newTraffic(), at(0)).map(({ key }) => key)).toEqual([
       'v#1',
       'v#0',
       'w#0',
     ])
 })
 
-test('one deployment is tried three times; two share three attempts', () => {
-  expect(planAttempts(deploymentsOf(setupOf(1), model), newTraffic(), at(0)).length).toBe(3)
-  const two = planAttempts(deploymentsOf(setupOf(2), model), newTraffic(), at(0))
-  expect([two.length, new Set(two.slice(0, 2)).size]).toEqual([3, 2])
-})
-
 test('a failure rests a deployment, longer each time, and as long as the vendor asked', () => {
   const traffic = newTraffic()
   const [first, second] = deploymentsOf(setupOf(2), model)
-  noteFailure(traffic, first!, 0, undefined)
+  noteFailure(traffic, first!, { scope: 'model', nowMs: 0, askedMs: undefined })
   expect([isResting(traffic, first!, 999), isResting(traffic, first!, 1_000)]).toEqual([true, false])
-  noteFailure(traffic, first!, 1_000, undefined)
+  noteFailure(traffic, first!, { scope: 'model', nowMs: 1_000, askedMs: undefined })
   expect([isResting(traffic, first!, 2_999), isResting(traffic, first!, 3_000)]).toEqual([true, false])
-  noteFailure(traffic, second!, 0, 7_000)
+  noteFailure(traffic, second!, { scope: 'model', nowMs: 0, askedMs: 7_000 })
   expect([isResting(traffic, second!, 6_999), isResting(traffic, second!, 7_000)]).toEqual([true, false])
-  expect(planAttempts([first!, second!], traffic, at(3_500))[0]).toBe(first!)
+  expect(orderOf([first!, second!], traffic, at(3_500))[0]).toBe(first!)
+})
+
+test('a model that failed rests at its key alone; a key that was refused rests with all its models', () => {
+  const traffic = newTraffic()
+  const [own] = deploymentsOf(setupOf(2), model)
+  const [other, elsewhere] = deploymentsOf(setupOf(2), { id: 'v/other' } as Model)
+  noteFailure(traffic, own!, { scope: 'model', nowMs: 0, askedMs: 5_000 })
+  expect([own!, other!, elsewhere!].map((one) => isResting(traffic, one, 1))).toEqual([true, false, false])
+  noteFailure(traffic, other!, { scope: 'key', nowMs: 0, askedMs: 2_000 })
+  expect([own!, other!, elsewhere!].map((one) => isResting(traffic, one, 1))).toEqual([true, true, false])
+  expect(restingOf(setupOf(2), traffic, 1)).toEqual({ resting: 1, of: 2 })
+  noteSuccess(traffic, other!)
+  expect([own!, other!].map((one) => isResting(traffic, one, 1))).toEqual([true, false])
+})
+
+test('a vendor that asks for a day is probed after ten minutes', () => {
+  const traffic = newTraffic()
+  const [one] = deploymentsOf(setupOf(2), model)
+  noteFailure(traffic, one!, { scope: 'model', nowMs: 0, askedMs: 86_400_000 })
+  expect([isResting(traffic, one!, 599_999), isResting(traffic, one!, 600_000)]).toEqual([true, false])
 })
 
 test('after its rest one call probes a deployment; its success closes the circuit, a lost probe frees it', () => {
   const traffic = newTraffic()
   const [one] = deploymentsOf(setupOf(2), model)
-  noteFailure(traffic, one!, 0, undefined)
+  noteFailure(traffic, one!, { scope: 'model', nowMs: 0, askedMs: undefined })
   noteAttempt(traffic, one!, true)
   expect(isResting(traffic, one!, 5_000)).toBe(true)
   noteNothing(traffic, one!)

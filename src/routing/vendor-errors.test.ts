@@ -1,6 +1,6 @@
 /** What callers learn of a vendor's error: what concerns their request, and nothing of the vendor's secrets. */
 import { expect, test } from 'bun:test'
-import { judgeVendorError } from './vendor-errors.ts'
+import { comeBackIn, judgeVendorError, vendorDown } from './vendor-errors.ts'
 
 const secret = 'sk-live-THE-HOUSE-KEY-1234567890'
 const judge = (status: number, body: unknown, retryAfter: string | null = null) =>
@@ -14,81 +14,89 @@ const judge = (status: number, body: unknown, retryAfter: string | null = null) 
     secret,
   )
 
-const table: readonly (readonly [number, unknown, string, number, boolean])[] = [
+const table: readonly (readonly [number, unknown, string, number, string])[] = [
   // This server's own account is at fault, whatever the status.
   [
     400,
     { error: { message: 'Your credit balance is too low to use the API.' } },
     'upstream_error',
     503,
-    true,
+    'others by key',
   ],
   [
     400,
     { error: { code: 400, message: 'API key not valid.', details: [{ reason: 'API_KEY_INVALID' }] } },
     'upstream_error',
     503,
-    true,
+    'others by key',
   ],
   [
     400,
     { error: { message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).' } },
     'context_length_exceeded',
     400,
-    false,
+    'nobody',
   ],
   [
     400,
     { error: { message: 'prompt too long; exceeded max context length' } },
     'context_length_exceeded',
     400,
-    false,
+    'nobody',
   ],
-  [429, [{ error: { message: 'slow down' } }], 'upstream_error', 503, true],
-  [429, { error: { message: 'slow down' } }, 'upstream_error', 503, true],
-  [500, 'oops', 'upstream_error', 503, true],
-  [529, { error: { message: 'overloaded' } }, 'upstream_error', 503, true],
-  [401, { error: { message: `Incorrect API key provided: ${secret}` } }, 'upstream_error', 503, true],
-  [403, { error: { message: 'no access' } }, 'upstream_error', 503, true],
-  [404, { error: { message: 'no such model' } }, 'upstream_error', 503, true],
+  [429, [{ error: { message: 'slow down' } }], 'upstream_error', 503, 'anyone by model'],
+  [429, { error: { message: 'slow down' } }, 'upstream_error', 503, 'anyone by model'],
+  [500, 'oops', 'upstream_error', 503, 'anyone by model'],
+  [529, { error: { message: 'overloaded' } }, 'upstream_error', 503, 'anyone by model'],
+  [
+    401,
+    { error: { message: `Incorrect API key provided: ${secret}` } },
+    'upstream_error',
+    503,
+    'others by key',
+  ],
+  [402, { error: { message: 'pay first' } }, 'upstream_error', 503, 'others by key'],
+  [429, { error: { code: 'insufficient_quota', message: 'x' } }, 'upstream_error', 503, 'others by key'],
+  [403, { error: { message: 'no access' } }, 'upstream_error', 503, 'anyone by model'],
+  [404, { error: { message: 'no such model' } }, 'model_not_found', 400, 'equals'],
+  // Whoever stood before the vendor stopped waiting: it may go on, and bill.
+  [504, 'gateway time-out', 'upstream_error', 503, 'nobody by model'],
+  [524, 'a timeout occurred', 'upstream_error', 503, 'nobody by model'],
   [
     400,
     { error: { code: 'context_length_exceeded', message: 'too long' } },
     'context_length_exceeded',
     400,
-    false,
+    'nobody',
   ],
   [
     400,
     { error: { message: "This model's maximum context length is 8192 tokens" } },
     'context_length_exceeded',
     400,
-    false,
+    'nobody',
   ],
   [
     400,
     { error: { code: 'content_policy_violation', message: 'no' } },
     'content_policy_violation',
     400,
-    false,
+    'nobody',
   ],
-  [400, { error: { code: 'content_filter', message: 'no' } }, 'content_policy_violation', 400, false],
-  [400, { error: { message: 'bad tool schema' } }, 'invalid_parameter', 400, false],
-  [422, { detail: 'bad tool schema' }, 'invalid_parameter', 400, false],
-  [413, '', 'request_too_large', 413, false],
+  [400, { error: { code: 'content_filter', message: 'no' } }, 'content_policy_violation', 400, 'nobody'],
+  [400, { error: { message: 'bad tool schema' } }, 'invalid_parameter', 400, 'nobody'],
+  [422, { detail: 'bad tool schema' }, 'invalid_parameter', 400, 'nobody'],
+  [413, '', 'request_too_large', 413, 'nobody'],
 ]
 
-test.each(table)('status %i with %j becomes %s', (status, body, code, answered, retry) => {
+test.each(table)('status %i with %j becomes %s', (status, body, code, answered, then) => {
   const verdict = judge(status, body)
-  expect([verdict.refusal.code, verdict.refusal.status, verdict.retry]).toEqual([
-    code,
-    answered,
-    retry,
-  ] as never)
+  const next = verdict.rests === undefined ? verdict.next : `${verdict.next} by ${verdict.rests}`
+  expect([verdict.refusal.code, verdict.refusal.status, next]).toEqual([code, answered, then] as never)
 })
 
 test('a vendor that names its waiting time is left alone that long', () => {
-  expect(judge(429, {}, '7')).toMatchObject({ restMs: 7000 })
+  expect(judge(429, {}, '7')).toMatchObject({ next: 'others', restMs: 7000 })
   expect(judge(429, {}, 'Wed, 21 Oct 2026 07:28:00 GMT')).toMatchObject({ restMs: undefined })
 })
 
@@ -103,5 +111,21 @@ test('keys, bearer values and links in a vendor text do not reach the caller', (
 test('a vendor that says in its body how long to wait is left alone that long', () => {
   const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.07s' }]
   const verdict = judge(429, { error: { code: 429, message: 'quota', details } })
-  expect(verdict.retry && verdict.restMs).toBe(35_000)
+  expect(verdict).toMatchObject({ next: 'others', rests: 'model', restMs: 35_000 })
+})
+
+test('a model that the vendor does not have is told with its reason', () => {
+  const { refusal } = judge(404, { error: { message: `The model 'x' does not exist (${secret})` } })
+  expect(refusal.message).toContain("The model 'x' does not exist")
+  expect(refusal.message).not.toContain(secret)
+  expect(refusal.members).toEqual({ param: 'model', provider: 'acme' })
+})
+
+test('when to come back is told where the vendor is what failed', () => {
+  expect(comeBackIn(vendorDown('acme', 429), 6_001)).toMatchObject({
+    members: { provider: 'acme', retry_after: 7 },
+    headers: { 'retry-after': '7' },
+  })
+  expect(comeBackIn(vendorDown('acme', 429), undefined).headers).toEqual({})
+  expect(comeBackIn(judge(404, {}).refusal, 6_000).headers).toEqual({})
 })

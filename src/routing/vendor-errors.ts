@@ -1,15 +1,24 @@
 /**
- * What a vendor's error status means for the call: try elsewhere, tell the caller, or both in turn.
+ * What a vendor's error status means for the call: who may be asked next, what the caller is told, and what rests.
  * The vendor's own text reaches a caller only where it speaks of the caller's request, shortened and without secrets.
  */
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
-import { type Refusal, refuse } from '../core/refusal.ts'
+import { decimalFromNano, type Nano, usdNumber } from '../core/money.ts'
+import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
+import type { Scope } from './deployments.ts'
 
-type VendorVerdict =
-  /** The request itself is at fault: every deployment would say the same. */
-  | { readonly retry: false; readonly refusal: Refusal }
-  /** Another deployment may answer; `restMs` is how long this one asked to be left alone. */
-  | { readonly retry: true; readonly refusal: Refusal; readonly restMs: number | undefined }
+type VendorVerdict = {
+  readonly refusal: Refusal
+  /**
+   * Who may be asked next: nobody, since all would say the same or the call may be billed; only an equal model, which
+   * this one's vendor does not answer for; another deployment; or this one again too.
+   */
+  readonly next: 'nobody' | 'equals' | 'others' | 'anyone'
+  /** What rests: this model at the key, or the key with all its models. */
+  readonly rests?: Scope
+  /** How long the vendor asked to be left alone. */
+  readonly restMs?: number | undefined
+}
 
 type VendorError = {
   readonly status: number
@@ -42,20 +51,39 @@ export const judgeVendorError = (
   if (answer.status === 413)
     return final(refuse('request_too_large', `The vendor ${vendor} refuses a request of this size.`))
   // Some vendors answer 400 when it is this server's own account that is at fault.
-  if (isAccountFault(error)) return { retry: true, refusal: vendorDown(vendor, 401), restMs: undefined }
-  if (answer.status === 400 || answer.status === 422) {
-    const text = withoutSecrets(error.message, secret)
-    return final(
-      refuse(
-        'invalid_parameter',
-        text === ''
-          ? `The vendor ${vendor} refused the request.`
-          : `The vendor ${vendor} refused the request: ${text}`,
-      ),
-    )
-  }
+  if (isAccountFault(error)) return { refusal: vendorDown(vendor, 401), next: 'others', rests: 'key' }
+  const text = withoutSecrets(error.message, secret)
+  if (answer.status === 400 || answer.status === 422) return final(refusedRequest(vendor, text))
+  if (answer.status === 404) return { refusal: unknownThere(vendor, text), next: 'equals' }
+  const refusal = vendorDown(vendor, answer.status)
+  // A proxy that stopped waiting: the vendor behind it may go on, and bill.
+  if (answer.status === 504 || answer.status === 524) return { refusal, next: 'nobody', rests: 'model' }
   const restMs = restOf(answer.retryAfter) ?? error.restMs
-  return { retry: true, refusal: vendorDown(vendor, answer.status), restMs }
+  if (isKeyRefused(error)) return { refusal, next: 'others', rests: 'key', restMs }
+  return { refusal, next: restMs === undefined ? 'anyone' : 'others', rests: 'model', restMs }
+}
+
+const refusedRequest = (vendor: string, text: string): Refusal =>
+  refuse(
+    'invalid_parameter',
+    text === ''
+      ? `The vendor ${vendor} refused the request.`
+      : `The vendor ${vendor} refused the request: ${text}`,
+  )
+
+/** The 400 of a model that its vendor does not have, or not for this server: asking again brings nothing. */
+const unknownThere = (vendor: string, text: string): Refusal =>
+  refuse(
+    'model_not_found',
+    `The vendor ${vendor} does not have this model${text === '' ? '' : `: ${text}`}. Nothing was charged; use another model.`,
+    { members: { param: 'model', provider: vendor } },
+  )
+
+/** The refusal of a call that nobody could serve, with when to come back if a vendor said so. */
+export const comeBackIn = (refusal: Refusal, restMs: number | undefined): Refusal => {
+  if (restMs === undefined || refusal.code !== 'upstream_error') return refusal
+  const { members, headers } = retryIn(Math.max(1, Math.ceil(restMs / 1000)))
+  return refuse(refusal.code, refusal.message, { members: { ...refusal.members, ...members }, headers })
 }
 
 /** The 503 for a vendor that failed, with what the status tells without its text. */
@@ -67,8 +95,8 @@ export const vendorDown = (vendor: string, status: number | undefined): Refusal 
         ? 'is over its rate limit'
         : status === 401 || status === 403
           ? "does not accept this server's credentials"
-          : status === 404
-            ? 'does not know this model'
+          : status === 402
+            ? "has no balance left on this server's account"
             : 'failed'
   return refuse(
     'upstream_error',
@@ -78,6 +106,17 @@ export const vendorDown = (vendor: string, status: number | undefined): Refusal 
     },
   )
 }
+
+/** The error that ends an answer whose vendor failed in the middle of it: what was delivered by then is charged. */
+export const brokeOff = (vendor: string, charged: Nano, kept: boolean): Refusal =>
+  refuse(
+    'upstream_error',
+    `The vendor ${vendor} failed in the middle of its answer. What it had delivered was charged: ${decimalFromNano(charged)} USD.` +
+      (kept
+        ? ' A repeat gets this answer again and costs nothing; send the request as a new call for a whole one.'
+        : ''),
+    { members: { provider: vendor, cost_usd: usdNumber(charged) } },
+  )
 
 /** Reads the error objects vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`, or a list of one. */
 const readVendorError = (status: number, body: Uint8Array): VendorError => {
@@ -105,7 +144,7 @@ const delayOf = (delay: unknown): number | undefined => {
   return seconds === undefined ? undefined : (Number.parseInt(seconds, 10) + 1) * 1000
 }
 
-const final = (refusal: Refusal): VendorVerdict => ({ retry: false, refusal })
+const final = (refusal: Refusal): VendorVerdict => ({ refusal, next: 'nobody' })
 
 const isContentFilter = (error: VendorError): boolean =>
   error.status < 500 &&
@@ -116,6 +155,12 @@ const isAccountFault = (error: VendorError): boolean =>
   error.status === 400 &&
   (/API_KEY_INVALID|billing/i.test(error.code) ||
     /credit balance is too low|API key not valid/i.test(error.message))
+
+/** The key itself is refused, or what pays for it is used up: no model of it answers. */
+const isKeyRefused = (error: VendorError): boolean =>
+  error.status === 401 ||
+  error.status === 402 ||
+  (error.status === 429 && /insufficient_quota|billing/i.test(error.code))
 
 const isContextLength = (error: VendorError): boolean =>
   (error.status === 400 || error.status === 413 || error.status === 422) &&

@@ -69,10 +69,10 @@ export const textsFor = ({ each, now, lock }: Words) => ({
         and exists (select 1 from lease o where o.id = inflight.lease_id and o.instance = $2))
     returning call_id as c`,
   // From here to `close` each statement finds the open call by its intent: what is not open is not charged.
-  charge: `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, at)
+  charge: `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, attempt, at)
     select 'usage', f.call_id, l.wallet_id, 'revenue',
       case when cast(e.value->>'a' as bigint) < f.hold then cast(e.value->>'a' as bigint) else f.hold end,
-      l.key_id, l.month, l.day, l.sub_id, e.value->>'n', ${now}
+      l.key_id, l.month, l.day, l.sub_id, e.value->>'n', e.value->>'l', ${now}
     from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} join lease l on l.id = f.lease_id`,
   spend: `update lease set used = lease.used + q.charge, calls = lease.calls + q.calls
     from (select f.lease_id, cast(count(*) as bigint) as calls, cast(sum(
@@ -85,17 +85,22 @@ export const textsFor = ({ each, now, lock }: Words) => ({
     on conflict (call_id) do nothing`,
   close: `delete from inflight where call_id in (select f.call_id from ${each('$1')} e
     join inflight f on f.call_id = e.value->>'c' and ${own}) returning call_id as c`,
-  // Only the answer that was charged is kept, also when the claim was let go meanwhile.
+  // Only the answer of the attempt that was charged is kept, also when the claim was let go meanwhile; after a recovered
+  // charge, which is of no attempt, the first that comes.
   answer: `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
       expires_at = ${now} + ${ANSWER_KEPT_MS}
     from (select e.value->>'k' as key_id, e.value->>'e' as endpoint, e.value->>'i' as idem_key, e.value->>'c' as call_id,
             cast(e.value->>'s' as bigint) as status, e.value->>'h' as headers, e.value->>'b' as body,
-            cast(e.value->>'a' as bigint) as amount
+            e.value->>'l' as attempt
           from ${each('$1')} e) a
     where idempotency.key_id = a.key_id and idempotency.endpoint = a.endpoint and idempotency.idem_key = a.idem_key
       and idempotency.state <> 'done' and idempotency.call_id = a.call_id
       and exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id
-        and (t.kind = 'writeoff' or t.note = 'recovered' or t.amount = a.amount))`,
+        and (t.attempt is null or t.attempt = a.attempt))`,
+  // Calls that another answer is kept of than theirs.
+  otherwise: `select e.value->>'c' as c from ${each('$1')} e join idempotency i on i.key_id = e.value->>'k'
+      and i.endpoint = e.value->>'e' and i.idem_key = e.value->>'i' and i.call_id = e.value->>'c'
+    where i.state = 'done' and (i.body <> e.value->>'b' or i.headers <> e.value->>'h' or i.status <> cast(e.value->>'s' as bigint))`,
   voids: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
     and exists (select 1 from lease l where l.id = inflight.lease_id and l.instance = $2) returning call_id as c`,
   balances: `select a.id, a.balance + coalesce((select c.lim from credit_line c where c.account_id = a.id), 0)
@@ -103,7 +108,7 @@ export const textsFor = ({ each, now, lock }: Words) => ({
       where l.wallet_id = a.id and l.state <> 'closed'), 0) as balance
     from account a where a.id in (select e.value->>'c' from ${each('$1')} e)`,
   charged: `select t.ref as c, case when t.kind = 'usage' then t.amount else 0 end as a,
-      case when t.kind = 'usage' and coalesce(t.note, '') <> 'recovered' then 1 else 0 end as s
+      t.attempt as l
     from transfer t join ${each('$1')} e on t.ref = e.value->>'c' where t.kind in ('usage', 'writeoff')`,
   known: `select f.call_id as c from inflight f join ${each('$1')} e on f.call_id = e.value->>'c' and f.lease_id = e.value->>'l'
     union select t.ref from transfer t join ${each('$2')} e on t.ref = e.value->>'c' where t.kind in ('usage', 'writeoff')`,
@@ -144,7 +149,7 @@ export const detailRow = ({ callId, detail }: Settle) => ({
 const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
 
 export const answerRows = (settles: readonly Settle[]) =>
-  settles.flatMap(({ callId, charge, answer }) =>
+  settles.flatMap(({ callId, leaseId, answer }) =>
     answer === undefined
       ? []
       : [
@@ -156,7 +161,7 @@ export const answerRows = (settles: readonly Settle[]) =>
             s: answer.answer.status,
             h: storable(JSON.stringify(answer.answer.headers)),
             b: storable(answer.answer.body),
-            a: charge.toString(),
+            l: leaseId,
           },
         ],
   )

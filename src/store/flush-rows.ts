@@ -33,8 +33,8 @@ const texts = {
   close:
     'delete from inflight where call_id = $1 and (lease_id = $2 or ($3 = 0 and hold >= $4)) returning lease_id, hold',
   // Another attempt may have charged the call: then it is closed and not charged again.
-  charge: `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, at)
-    values ('usage', $1, $2, 'revenue', $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
+  charge: `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, attempt, at)
+    values ('usage', $1, $2, 'revenue', $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing`,
   detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail) values ($1, $2, $3, $4, $5)
     on conflict do nothing`,
   spend: 'update lease set used = used + $2, calls = calls + $3 where id = $1',
@@ -94,8 +94,8 @@ const charge = ({ now, at, closed }: Round, path: Path, settle: Settle, hold: Na
   const { walletId, keyId, month, day, subId } = path
   const amount = least(settle.charge, hold)
   const note = noteOf(settle)
-  if (now.change(texts.charge, callId, walletId, amount, keyId, month, day, subId, note, at) === 0)
-    return false
+  const row = [callId, walletId, amount, keyId, month, day, subId, note, settle.leaseId, at]
+  if (now.change(texts.charge, ...row) === 0) return false
   const { m, i, o, d } = detailRow(settle)
   now.change(texts.detail, callId, m, i, o, d)
   path.used += amount

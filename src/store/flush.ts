@@ -1,6 +1,6 @@
 /** Group commit: intents, checkpoints, settlements and voids of one instance in one transaction. The hot path. */
 import { greatest, type Nano } from '../core/money.ts'
-import type { CallId, FlushBatch, FlushResult, Settle } from '../ledger/words.ts'
+import type { CallId, FlushBatch, FlushResult, LeaseId, Settle } from '../ledger/words.ts'
 import { type Engine, once, statement } from './engine.ts'
 import {
   answerRows,
@@ -15,7 +15,7 @@ import {
 } from './flush-at-once.ts'
 import { flushRows } from './flush-rows.ts'
 import { settleLate } from './late-settle.ts'
-import { nanoOf, textOf, truthOf } from './row.ts'
+import { maybeText, nanoOf, textOf } from './row.ts'
 
 /** Charges one call after its lease was reaped, and keeps its detail and answer as the group commit would have. */
 const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise<void> => {
@@ -35,23 +35,47 @@ const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise
   ])
 }
 
-type Before = {
-  /** What calls have been charged so far, written off included as nothing; those that were not are missing. */
-  readonly charges: ReadonlyMap<CallId, Nano>
-  /** Those whose charge is a settlement, and not what was recovered of an orphan. */
-  readonly settled: ReadonlySet<CallId>
+/** What calls have been charged so far, and for which attempt; those that were not charged are missing. */
+type Charges = {
+  /** Written off included as nothing. */
+  readonly amounts: Map<CallId, Nano>
+  /** The lease of the attempt; none for what was recovered of an orphan. */
+  readonly attempts: Map<CallId, LeaseId>
 }
 
-const chargesOf = async (engine: Engine, texts: Texts, calls: readonly CallId[]): Promise<Before> => {
-  const charges = new Map<CallId, Nano>()
-  const settled = new Set<CallId>()
-  if (calls.length === 0) return { charges, settled }
+const chargesOf = async (engine: Engine, texts: Texts, calls: readonly CallId[]): Promise<Charges> => {
+  const amounts = new Map<CallId, Nano>()
+  const attempts = new Map<CallId, LeaseId>()
+  if (calls.length === 0) return { amounts, attempts }
   for (const row of await once(engine, 'control', statement(texts.charged, ids(calls)))) {
     const callId = textOf(row, 'c')
-    charges.set(callId, greatest(charges.get(callId) ?? 0n, nanoOf(row, 'a')))
-    if (truthOf(row, 's')) settled.add(callId)
+    amounts.set(callId, greatest(amounts.get(callId) ?? 0n, nanoOf(row, 'a')))
+    const attempt = maybeText(row, 'l')
+    if (attempt !== undefined) attempts.set(callId, attempt)
   }
-  return { charges, settled }
+  return { amounts, attempts }
+}
+
+/**
+ * Settlements whose call was charged for another attempt, or of which another answer is kept: they may not answer.
+ * `over` are those that this commit did not charge at once.
+ */
+const elsewhereOf = async (
+  engine: Engine,
+  texts: Texts,
+  over: readonly Settle[],
+): Promise<ReadonlySet<CallId>> => {
+  if (over.length === 0) return new Set()
+  const { attempts } = await chargesOf(
+    engine,
+    texts,
+    over.map(({ callId }) => callId),
+  )
+  const others = over.filter(({ callId, leaseId }) => (attempts.get(callId) ?? leaseId) !== leaseId)
+  const answers = answerRows(over)
+  const otherwise =
+    answers.length === 0 ? [] : await once(engine, 'control', statement(texts.otherwise, json(answers)))
+  return new Set([...others.map(({ callId }) => callId), ...callsOf(otherwise)])
 }
 
 type Charged = { readonly calls: ReadonlySet<CallId>; readonly balances: ReadonlyMap<string, Nano> }
@@ -104,9 +128,9 @@ export const flushOn = (engine: Engine): ((batch: FlushBatch) => Promise<FlushRe
       : flushRows(engine.inline, { words: engine.words, texts, batch }))
     const opened = await openedOf(engine, texts, batch, done.opened)
     const ended = new Set([...done.closed, ...done.voided])
-    const over = [...batch.settles.map(({ callId }) => callId), ...batch.voids].filter((id) => !ended.has(id))
-    const before = await chargesOf(engine, texts, over)
-    const chargedBefore = before.charges
+    const over = batch.settles.filter(({ callId }) => !ended.has(callId))
+    const unknown = [...over.map(({ callId }) => callId), ...batch.voids.filter((id) => !ended.has(id))]
+    const { amounts: chargedBefore } = await chargesOf(engine, texts, unknown)
     const first = { calls: new Set(done.closed), balances: done.balances }
     const charged = await settleRest(engine, texts, batch, { done: first, opened, before: chargedBefore })
     const settled = new Map<CallId, Nano>()
@@ -114,10 +138,7 @@ export const flushOn = (engine: Engine): ((batch: FlushBatch) => Promise<FlushRe
       const balance = charged.balances.get(walletId)
       if (charged.calls.has(callId) && balance !== undefined) settled.set(callId, balance)
     }
-    const elsewhere = batch.settles.filter(
-      ({ callId, charge }) => before.settled.has(callId) && chargedBefore.get(callId) !== charge,
-    )
-    const answeredElsewhere = new Set(elsewhere.map(({ callId }) => callId))
+    const answeredElsewhere = await elsewhereOf(engine, texts, over)
     return { opened, extended: new Set(done.extended), settled, chargedBefore, answeredElsewhere }
   }
 }

@@ -32,16 +32,16 @@ const lockRoom = async (run: Run, words: Words, leaseId: string): Promise<Room |
 const charge = async (
   run: Run,
   words: Words,
-  { callId, charge: amount }: Settle,
+  { callId, leaseId, charge: amount }: Settle,
   lease: Row,
 ): Promise<void> => {
   const id = textOf(lease, 'id')
   await Promise.all([
     run(
-      `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, at)
-       select 'usage', $1, l.wallet_id, 'revenue', cast($2 as bigint), l.key_id, l.month, l.day, l.sub_id, 'late', ${words.now}
+      `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, note, attempt, at)
+       select 'usage', $1, l.wallet_id, 'revenue', cast($2 as bigint), l.key_id, l.month, l.day, l.sub_id, 'late', $4, ${words.now}
        from lease l where l.id = $3`,
-      [callId, amount, id],
+      [callId, amount, id, leaseId],
     ),
     run(
       `update budget set used = used + cast($1 as bigint), calls = calls + 1
@@ -68,8 +68,8 @@ export const settleLate = (engine: Engine, settle: Settle): Promise<void> =>
     if (before.length > 0) return
     if (found !== undefined && found.room >= settle.charge) return charge(run, words, settle, found.lease)
     await run(
-      `insert into transfer (kind, ref, debit, credit, amount, key_id, note, at)
-       values ('writeoff', $1, 'loss', 'revenue', $2, $3, 'late', ${words.now}) on conflict (kind, ref) do nothing`,
-      [settle.callId, settle.charge, settle.detail.keyId],
+      `insert into transfer (kind, ref, debit, credit, amount, key_id, note, attempt, at)
+       values ('writeoff', $1, 'loss', 'revenue', $2, $3, 'late', $4, ${words.now}) on conflict (kind, ref) do nothing`,
+      [settle.callId, settle.charge, settle.detail.keyId, settle.leaseId],
     )
   })

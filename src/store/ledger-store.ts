@@ -62,5 +62,5 @@ export const ledgerStore = (engine: Engine): LedgerStore => ({
   flush: flushOn(engine),
   post: (transfer) => postOn(engine, transfer),
   reap: (bounds) => reapOn(engine, bounds),
-  audit: () => auditOn(engine),
+  audit: (what) => auditOn(engine, what),
 })

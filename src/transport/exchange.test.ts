@@ -42,6 +42,30 @@ test('an answer that stays incomplete is a fault', async () => {
   expect(await stageOf((await silentAfter(['{"half":'])).all())).toBe('first byte')
 })
 
+test('a vendor that never got the request bills nothing; one that broke off after it may', async () => {
+  const closing = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => socket.destroy())
+  })
+  closing.listen(0, '127.0.0.1')
+  await once(closing, 'listening')
+  const { port } = closing.address() as AddressInfo
+  const ask = (url: string) =>
+    exchange({
+      fetch,
+      url,
+      headers: {},
+      body: new Uint8Array(1),
+      timeouts: { firstByteMs: 30_000, idleMs: 30_000, totalMs: 30_000 },
+    }).catch((fault: VendorFault) => [fault.stage, fault.mayBill])
+  expect(await ask(`http://127.0.0.1:${port}`)).toEqual(['connect', true])
+  const ended = once(closing, 'close')
+  closing.close()
+  await ended
+  expect(await ask(`http://127.0.0.1:${port}`)).toEqual(['connect', false])
+  expect(await ask('http://vendor.invalid')).toEqual(['connect', false])
+})
+
 /** A vendor on a socket of its own that ends its body some milliseconds after the last event, in a packet by itself. */
 const vendorThatEndsLate = async (endsAfterMs: number) => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'

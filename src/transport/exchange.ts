@@ -8,12 +8,26 @@ import type { VendorFetch } from '../vendors/setup.ts'
 /** Why an exchange ended without what was asked for; `stage` tells what the caller may still do about it. */
 export class VendorFault extends Error {
   readonly stage: 'connect' | 'first byte' | 'body' | 'deadline'
+  /** Whether the vendor may have taken the request, and bill it: asked again, it might be paid twice. */
+  readonly mayBill: boolean
 
-  constructor(stage: VendorFault['stage'], message: string, cause?: unknown) {
+  constructor(
+    stage: VendorFault['stage'],
+    message: string,
+    { cause, mayBill = stage !== 'connect' }: { readonly cause?: unknown; readonly mayBill?: boolean } = {},
+  ) {
     super(message, { cause })
     this.stage = stage
+    this.mayBill = mayBill
   }
 }
+
+/** Codes of a connection that was never made: no name, no route, nobody who listens, no certificate to trust. */
+const NEVER_SENT =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ConnectionRefused|FailedToOpenSocket|CERT_.*|.*_CERT(_.*)?|ERR_TLS_CERT.*)$/
+
+const neverSent = (cause: unknown): boolean =>
+  cause instanceof Error && 'code' in cause && NEVER_SENT.test(String(cause.code))
 
 export type Timeouts = {
   /** To the vendor's status line and its first body byte. */
@@ -71,7 +85,8 @@ export const exchange = async (out: Outgoing): Promise<Exchange> => {
     response = await out.fetch(out.url, init)
   } catch (cause) {
     watch.end()
-    throw new VendorFault(watch.expired() ?? 'connect', 'the vendor could not be reached', cause)
+    const mayBill = !neverSent(cause)
+    throw new VendorFault(watch.expired() ?? 'connect', 'the vendor could not be reached', { cause, mayBill })
   }
   return over(response, controller, watch)
 }
@@ -141,7 +156,7 @@ const over = (response: Response, controller: AbortController, watch: Watch): Ex
   watch.onExpired(() => void reader?.cancel().catch(() => undefined))
   const broke = (cause: unknown): never => {
     finish()
-    throw new VendorFault(watch.expired() ?? 'body', 'the vendor broke off its answer', cause)
+    throw new VendorFault(watch.expired() ?? 'body', 'the vendor broke off its answer', { cause })
   }
   // Called for every piece of a stream: one promise each, not one for every step.
   const next = (): Promise<Uint8Array | undefined> => {

@@ -33,7 +33,7 @@ export const googleTokens = (account: ServiceAccount, clock: Clock, send: Vendor
       }).toString(),
       signal: AbortSignal.timeout(EXCHANGE_MS),
     }).catch((cause: unknown) => {
-      throw new VendorFault('connect', 'the token could not be asked for', cause)
+      throw new VendorFault('connect', 'the token could not be asked for', { cause })
     })
     const value = parseJson(await response.text())
     if (!response.ok || !isObject(value) || typeof value.access_token !== 'string')

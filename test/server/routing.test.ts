@@ -1,5 +1,5 @@
 /** Failover, cool-down and the discounted lane, seen by callers. */
-import { afterEach, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
 import { Secret } from '../../src/core/secret.ts'
 import type { VendorSetup } from '../../src/vendors/setup.ts'
 import {
@@ -92,6 +92,139 @@ test('a key over its limit rests as long as its vendor says; status tells', asyn
   })
 })
 
+test('a model over its limit rests alone: the other models of the key are asked as before', async () => {
+  server = await startTestServer({
+    models: [
+      testModel('busy'),
+      testModel('free'),
+      { ...testModel('equal'), id: 'other/equal', vendor: 'other' },
+    ],
+    failover: { 'mock/busy': ['other/equal'], 'mock/free': ['other/equal'] },
+    more: [otherVendor(() => message('from the other'))],
+  })
+  const askedFor: unknown[] = []
+  server.answerWith(({ body }) => {
+    askedFor.push(body.model)
+    return body.model === 'busy'
+      ? new Response('{}', { status: 429, headers: { 'retry-after': '60' } })
+      : completion('from its own')
+  })
+  const answerOf = async (model: string) =>
+    (await jsonOf(await server.post('/v1/chat/completions', chat({ model })))).choices[0].message.content
+  expect(await answerOf('mock/busy')).toBe('from the other')
+  expect(await answerOf('mock/free')).toBe('from its own')
+  expect(await answerOf('mock/busy')).toBe('from the other')
+  expect(askedFor).toEqual(['busy', 'free'])
+})
+
+test('a key that is refused rests with all its models', async () => {
+  server = await startTestServer({ secrets: ['bad', 'good'], models: [testModel('a'), testModel('b')] })
+  const bad: string[] = []
+  server.answerWith(({ headers, body }) => {
+    if (headers.get('authorization') === 'Bearer good') return completion('ok')
+    bad.push(String(body.model))
+    return Response.json({ error: { message: 'bad key' } }, { status: 401 })
+  })
+  for (const model of ['mock/a', 'mock/b', 'mock/a'])
+    expect((await server.post('/v1/chat/completions', chat({ model }))).status).toBe(200)
+  expect(bad).toEqual(['a'])
+})
+
+test('a model that its vendor does not have is final, with the reason, and rests nothing', async () => {
+  server = await startTestServer({ secrets: ['one', 'two'] })
+  server.answerWith(() => Response.json({ error: { message: 'no such model: small' } }, { status: 404 }))
+  const response = await server.post('/v1/chat/completions', chat())
+  const { error } = await jsonOf(response)
+  expect([response.status, error.code, error.provider]).toEqual([400, 'model_not_found', 'mock'])
+  expect(error.message).toContain('no such model: small')
+  expect(server.asked.length).toBe(1)
+  expect((await jsonOf(await server.get('/api/status'))).services['vendors.mock'].status).toBe('ok')
+})
+
+test('unless the operator has an equal for it, however many keys the vendor has', async () => {
+  const models = [testModel('small'), { ...testModel('equal'), id: 'other/equal', vendor: 'other' }]
+  server = await startTestServer({
+    models,
+    secrets: ['one', 'two', 'three', 'four'],
+    failover: { 'mock/small': ['other/equal'] },
+    more: [otherVendor(() => message('from the other'))],
+  })
+  server.answerWith(() => Response.json({ error: { message: 'gone' } }, { status: 404 }))
+  const response = await server.post('/v1/chat/completions', chat())
+  expect((await jsonOf(response)).choices[0].message.content).toBe('from the other')
+  expect(server.asked.length).toBe(1)
+})
+
+test('when nobody else can serve, the caller is told when the vendor may be asked again', async () => {
+  server = await startTestServer({ secrets: ['one', 'two'] })
+  server.answerWith(({ headers }) => {
+    const wait = headers.get('authorization') === 'Bearer one' ? '70' : '30'
+    return new Response('{}', { status: 429, headers: { 'retry-after': wait } })
+  })
+  const response = await server.post('/v1/chat/completions', chat())
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30'])
+  expect((await jsonOf(response)).error).toMatchObject({ code: 'upstream_error', retry_after: 30 })
+})
+
+test('a dearer equal is counted each time it answers, a cheaper one is not', async () => {
+  const dear = testModel('equal', {
+    price: { rates: { input: 2_000_000, output: 10_000_000 }, tiers: [], version: 't' },
+  })
+  server = await startTestServer({
+    models: [testModel('small'), { ...dear, id: 'other/equal', vendor: 'other' }, testModel('same')],
+    failover: { 'mock/small': ['other/equal'], 'other/equal': ['mock/same'] },
+    more: [otherVendor(() => message('from the other'))],
+  })
+  server.answerWith(({ body }) =>
+    body.model === 'same' ? completion('same') : new Response('{}', { status: 500 }),
+  )
+  for (const count of [1, 2]) {
+    expect((await server.post('/v1/chat/completions', chat())).status).toBe(200)
+    expect(server.gateway.traffic.dearer).toBe(count)
+  }
+})
+
+describe('what may be billed is not asked for twice', () => {
+  const slow = ({ signal }: { signal: AbortSignal | undefined }) =>
+    new Promise<Response>((_, reject) =>
+      signal?.addEventListener('abort', () => reject(new Error('aborted'))),
+    )
+  const reset = () => Promise.reject(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
+  const unreached = () => Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))
+  const refusing = () => new Response('{}', { status: 500 })
+  const errorIn200 = () => Response.json({ error: { message: 'overloaded' } })
+  const page = () => new Response('<html>')
+  const cut = () => streaming(['{"id":'], 'break')
+
+  test.each([
+    ['a whole answer that is slow', false, slow, 1],
+    ['a stream that is slow to begin', true, slow, 1],
+    ['a connection that breaks after the request', false, reset, 1],
+    ['a whole answer that breaks off', false, cut, 1],
+    ['a stream that breaks off before its first event', true, () => streaming([], 'break'), 1],
+    ['an answer that is none', false, page, 1],
+    ['a proxy that stopped waiting', false, () => new Response('', { status: 504 }), 1],
+    ['a vendor that is not reached', false, unreached, 3],
+    ['a vendor that refuses', false, refusing, 3],
+    ['a vendor that refuses in an answer of status 200', false, errorIn200, 3],
+    [
+      'a stream that begins with an error',
+      true,
+      () => streaming(['data: {"error":{"message":"busy"}}\n\n']),
+      3,
+    ],
+  ] as const)('%s', async (_what, stream, script, times) => {
+    server = await startTestServer({
+      options: { timeouts: { firstByteMs: 100, idleMs: 100, totalMs: 5_000 } },
+    })
+    server.answerWith(script)
+    const before = await server.balance()
+    const response = await server.post('/v1/chat/completions', chat({ stream }))
+    expect([response.status, (await jsonOf(response)).error.code]).toEqual([503, 'upstream_error'])
+    expect([server.asked.length, await server.balance()]).toEqual([times, before])
+  })
+})
+
 test('after the first byte there is no second attempt', async () => {
   await startWithEqual(() => message('never'))
   server.answerWith(() => streaming(streamEvents(['half']).slice(0, 2), 'break'))
@@ -126,32 +259,4 @@ test('discounted calls wait for room while full-price calls go ahead, and are se
   release.resolve()
   expect([(await held).status, (await cheap).status]).toEqual([200, 200])
   expect(order).toEqual(['full', 'full', 'flex'])
-})
-
-test('who hangs up before the vendor answers stops the vendor, and pays nothing', async () => {
-  server = await startTestServer({
-    options: { timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 } },
-  })
-  const gone = new AbortController()
-  const stopped = Promise.withResolvers<void>()
-  server.answerWith(({ signal }) => {
-    const never = Promise.withResolvers<Response>()
-    signal?.addEventListener('abort', () => {
-      stopped.resolve()
-      never.reject(new Error('aborted'))
-    })
-    queueMicrotask(() => gone.abort())
-    return never.promise
-  })
-  const before = await server.balance()
-  const { token } = await server.newKey()
-  const request = new Request('http://turnpike.test/v1/chat/completions', {
-    method: 'POST',
-    signal: gone.signal,
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-    body: JSON.stringify(chat()),
-  })
-  expect((await server.fetch(request)).status).toBe(499)
-  await stopped.promise
-  expect([server.asked.length, await server.balance()]).toEqual([1, before])
 })

@@ -1,6 +1,7 @@
 /**
  * Callers with an Idempotency-Key: they send their call to one process after another until it is answered. Each attempt
- * of a call costs something else, as the answers of a model do; the caller pays what one of them told, once.
+ * of a call says something else, as the answers of a model do, and costs as much as another or not; the caller gets one of
+ * them and pays it once.
  */
 import type { Book, Hold } from '../../src/book/words.ts'
 import { Refusal } from '../../src/core/refusal.ts'
@@ -20,7 +21,7 @@ export type Counter = {
   readonly running: Set<string>
 }
 
-type Told = { readonly callId: string; readonly cost: bigint; readonly sure: boolean }
+type Told = { readonly callId: string; readonly cost: bigint; readonly said: string; readonly sure: boolean }
 
 type RepeatParts = {
   readonly world: World
@@ -67,11 +68,13 @@ export const createRepeats = (parts: RepeatParts) => {
   }
 
   const settle = async (hold: Hold, ref: IdempotencyRef): Promise<Told | undefined> => {
-    const cost = (hold.amount() * BigInt(pick(1, 100))) / 100n
-    const answer = { ref, answer: { status: 200, headers: {}, body: `${cost}` } }
+    const share = BigInt(pick(1, 100))
+    const cost = share > 50n ? 100_000n : (hold.amount() * share) / 100n
+    const said = `${cost} ${serial++}`
+    const answer = { ref, answer: { status: 200, headers: {}, body: said } }
     const settled = await hold.settle(cost, parts.detail, answer).catch(() => undefined)
     if (settled === undefined) return void hit('repeat: not answered')
-    return { callId: hold.callId, cost, sure: settled.remaining !== undefined }
+    return { callId: hold.callId, cost, said, sure: settled.remaining !== undefined }
   }
 
   const attempt = async (counter: Counter, repeat: Repeat): Promise<Told | undefined> => {
@@ -95,7 +98,8 @@ export const createRepeats = (parts: RepeatParts) => {
       if (state.state === 'conflict') return void fail('a repeat was taken for another call')
       if (state.state === 'done') {
         hit('repeat: replayed')
-        return { callId: state.callId, cost: BigInt(state.answer.body), sure: true }
+        const said = state.answer.body
+        return { callId: state.callId, cost: BigInt(said.split(' ')[0] ?? ''), said, sure: true }
       }
       if (state.state === 'first') {
         if (state.callId !== entry.callId) hit('repeat: taken over')
@@ -153,6 +157,8 @@ export const createRepeats = (parts: RepeatParts) => {
   const check = async (store: Store): Promise<void> => {
     for (const answers of told) {
       if (new Set(answers.map(({ callId }) => callId)).size > 1) fail('one Idempotency-Key is two calls')
+      const said = new Set(answers.filter(({ sure }) => sure).map((one) => one.said))
+      if (said.size > 1) fail('one Idempotency-Key was given two answers')
       for (const { callId, cost, sure } of answers) {
         const posted = await store.transfersOf(callId)
         const charged = posted.find(({ kind }) => kind === 'usage')

@@ -20,7 +20,10 @@ beforeAll(async () => {
   await sql.unsafe(`insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, at)
     select 'usage', 'old' || n, 'elsewhere', 'revenue', 1, 'key' || (n % 5000), '2026-01', '2026-01-01', n
     from generate_series(1, ${ROWS}) n`)
-  await sql.unsafe(`insert into usage_detail select ref, 'm', 1, 1, '{}' from transfer where kind = 'usage'`)
+  await sql.unsafe(`insert into usage_detail select ref, 'm', 1, 1, cast(json_build_object('keyId', key_id, 'model', 'm',
+      'vendor', 'v', 'usage', json_build_object('input', 1, 'output', 1), 'estimated', false, 'priceVersion', '',
+      'startedAt', 0, 'tookMs', 0, 'firstByteMs', 0, 'ended', 'ok') as text)
+    from transfer where kind = 'usage'`)
   await sql.unsafe('analyze')
 }, 60_000)
 afterAll(async () => {
@@ -75,7 +78,7 @@ test('what a call or a person waits for reads no table that grows with every cal
 
 test('the audit may take longer than a call would wait', async () => {
   await sql.unsafe(
-    `insert into account (id, bounded, org_id, name, created_at) values ('elsewhere', 0, 'o', '', 0)`,
+    `insert into account (id, bounded, org_id, name, created_at) values ('elsewhere', 0, 'house', '', 0)`,
   )
   const other = await sql.reserve()
   await other.unsafe('begin')

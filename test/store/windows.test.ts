@@ -183,9 +183,9 @@ for (const engine of engines) {
       await store.beat('i1', undefined)
       const lease = await openLease('charged')
       const ref = { keyId: 'k', endpoint: '/v1/run', key: 'charged' }
-      const settle = (charge: bigint) => ({
+      const settle = (charge: bigint, leaseId = lease) => ({
         callId: 'call-charged',
-        leaseId: lease,
+        leaseId,
         walletId: 'w',
         charge,
         excess: 0n,
@@ -196,7 +196,7 @@ for (const engine of engines) {
       await claim('charged', 'call-charged')
       await store.flush({ ...empty, intents: [{ callId: 'call-charged', leaseId: lease, hold: 50n }] })
       await store.flush({ ...empty, settles: [silently] })
-      await store.flush({ ...empty, settles: [settle(30n)] })
+      await store.flush({ ...empty, settles: [settle(20n, 'another attempt')] })
       expect(await claim('charged', 'other')).toMatchObject({ state: 'running' })
       await store.release(ref, 'i1')
       await store.flush({ ...empty, settles: [settle(20n)] })

@@ -1,0 +1,25 @@
+/**
+ * A call that was paid for under its Idempotency-Key and got no answer, since the vendor failed: when it comes again it
+ * runs on that payment, whether it brings the same, another or none. Clients that always ask for a quote first would
+ * else pay a second time for one call.
+ */
+import { unitsFor } from '../payment/x402/offer.ts'
+import type { Gateway } from './gateway.ts'
+import type { Paid, Paying } from './open-paid.ts'
+import { tellPaid, unconfirmed } from './take-payment.ts'
+
+/** The payment that the call of the trace was made under; undefined when it has none, or brings it. */
+export const paidBefore = async (
+  gateway: Gateway,
+  { x402, fingerprint, presented, trace }: Paying,
+): Promise<Paid | undefined> => {
+  const earlier = await gateway.store.paymentForCall(trace.callId)
+  if (earlier === undefined || earlier.id === presented?.id) return undefined
+  if (earlier.scheme !== 'exact' || earlier.fingerprint !== fingerprint) return undefined
+  if (earlier.state === 'settling') throw unconfirmed()
+  const offer = x402.offerOf(earlier)
+  if (earlier.state !== 'settled' || offer === undefined) return undefined
+  const { id, payer, scheme, amount, transaction } = earlier
+  tellPaid({ trace, payment: { version: presented?.version ?? 2, offer, payer } }, transaction ?? '')
+  return { payment: { id, payer, scheme, offer, units: unitsFor(offer, amount) }, transaction }
+}

@@ -1,0 +1,104 @@
+/** A call that was paid for, and whose vendor failed, comes again as clients do it: it is not paid for a second time. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { chat, completion, jsonOf } from '../server/harness.ts'
+import { serverEngines } from '../store/engines.ts'
+import { hasChain, startChain, type TestChain } from './chain.ts'
+import { startFacilitator, type TestFacilitator } from './facilitator.ts'
+import { decoded, payerV2 } from './payers.ts'
+import { again, optionsFor, type Rig, signedRequest, startRig } from './rig.ts'
+
+const COST = 60_000n
+
+describe.skipIf(!hasChain)('paid before', () => {
+  let chain: TestChain
+  let facilitator: TestFacilitator
+  beforeAll(async () => {
+    chain = await startChain()
+    facilitator = await startFacilitator(chain)
+  }, 60_000)
+  afterAll(async () => {
+    await facilitator.stop()
+    await chain.stop()
+  })
+
+  for (const engine of serverEngines)
+    describe(engine.name, () => {
+      let database: Awaited<ReturnType<typeof engine.fresh>>
+      let rig: Rig
+      beforeAll(async () => {
+        database = await engine.fresh()
+        rig = await startRig(chain, optionsFor(facilitator, chain), { url: database.url })
+      }, 60_000)
+      afterAll(async () => {
+        await rig.check()
+        await rig.server.stop()
+        await database.stop()
+      })
+
+      /** A call under a key of its own whose payment was settled and whose vendor failed. */
+      const failedOnce = async () => {
+        const { id, token } = await rig.server.newKey()
+        const payer = await chain.newPayer(1_000_000n)
+        const headers = { authorization: `Bearer ${token}`, 'idempotency-key': crypto.randomUUID() }
+        const asking = () => rig.request('/v1/chat/completions', chat(), headers)
+        rig.server.answerWith(() => new Response('{}', { status: 500 }))
+        const signed = await signedRequest(rig, payer, asking())
+        const failed = await rig.server.fetch(again(signed))
+        expect(failed.status).toBe(503)
+        const { transaction } = decoded(failed.headers.get('payment-response'))
+        const settles = facilitator.asked.settle
+        const left = await chain.unitsOf(payer.address)
+        rig.server.answerWith(() => completion('hello'))
+        return {
+          asking,
+          signed,
+          payer,
+          /** The answer is there, for the first payment, and nothing else was paid or charged. */
+          answered: async (response: Response) => {
+            expect([response.status, (await jsonOf(response)).choices?.[0].message.content]).toEqual([
+              200,
+              'hello',
+            ])
+            expect(decoded(response.headers.get('payment-response')).transaction).toBe(transaction)
+            expect([facilitator.asked.settle, await chain.unitsOf(payer.address)]).toEqual([settles, left])
+            expect((await rig.server.store.spend(id)).spent).toBe(COST)
+            await rig.check()
+          },
+        }
+      }
+
+      test('by the official client, which asks for a quote first', async () => {
+        const { payer, asking, answered } = await failedOnce()
+        const { pay, sent } = payerV2(payer, rig.server.fetch)
+        await answered(await pay(asking()))
+        expect(sent).toHaveLength(1)
+      })
+
+      test('with another payment, which is left alone', async () => {
+        const { payer, signed, answered, asking } = await failedOnce()
+        const other = await signedRequest(rig, payer, asking(), (request) => {
+          // Quoted under another key, so that there is something to sign.
+          const apart = again(request)
+          apart.headers.set('idempotency-key', crypto.randomUUID())
+          return rig.server.fetch(apart)
+        })
+        expect(other.headers.get('payment-signature')).not.toBe(signed.headers.get('payment-signature'))
+        await answered(await rig.server.fetch(again(other)))
+        await answered(await rig.server.fetch(again(signed)))
+      })
+
+      test('with the same payment, and once more after the answer', async () => {
+        const { signed, answered, asking } = await failedOnce()
+        await answered(await rig.server.fetch(again(signed)))
+        const repeat = await rig.server.fetch(asking())
+        expect([repeat.status, repeat.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
+      })
+
+      test('the change is in the wallet when the answer is there', async () => {
+        const { asking, answered } = await failedOnce()
+        const wallet = await rig.server.balance()
+        await answered(await rig.server.fetch(asking()))
+        expect(await rig.server.balance()).toBeGreaterThan(wallet)
+      })
+    })
+})

@@ -1,0 +1,99 @@
+/**
+ * A vendor that dies in the middle of a stream: what was delivered is charged, to every kind of caller alike, the last
+ * event tells exactly that, and a repeat gets the same answer for nothing more.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { decimalFromNano } from '../../src/core/money.ts'
+import { serverEngines, stopSound } from '../store/engines.ts'
+import { chat, eventsOf, startTestServer, streamEvents, streaming, type TestServer, USD } from './harness.ts'
+
+const body = chat({ stream: true })
+const inputTokens = Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 4)
+/** Two words of two letters: an event is a token at least. */
+const COST = BigInt(inputTokens) * 1_000n + 2n * 10_000n
+
+const broken = () => streaming(streamEvents(['a ', 'b ']).slice(0, 3), 'break')
+
+const lastEvent = (text: string): any => JSON.parse(eventsOf(text).at(-1) ?? '{}')
+
+for (const engine of serverEngines)
+  describe(`a broken stream, ${engine.name}`, () => {
+    let database: Awaited<ReturnType<typeof engine.fresh>>
+    let server: TestServer
+    beforeAll(async () => {
+      database = await engine.fresh()
+      server = await startTestServer({ url: database.url })
+      await server.store.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
+    })
+    afterAll(() => stopSound(server, database))
+
+    const spentBy = async (id: string) => (await server.store.spend(id)).spent
+
+    const callers = [false, true].flatMap((keyed) =>
+      ['wallet', 'mpp'].map((mode): [string, Record<string, string>, boolean] => [
+        `${mode}${keyed ? ' with an Idempotency-Key' : ''}`,
+        { 'x-payment-protocol': mode },
+        keyed,
+      ]),
+    )
+    test.each(callers)('%s: the delivered part is charged and told', async (_who, headers, keyed) => {
+      const { id, token } = await server.newKey()
+      server.answerWith(broken)
+      const all = { ...headers, ...(keyed ? { 'idempotency-key': crypto.randomUUID() } : {}) }
+      const text = await (await server.post('/v1/chat/completions', body, all, token)).text()
+      while (server.openCalls() > 0) await Bun.sleep(1)
+      expect(await spentBy(id)).toBe(COST)
+      const { error } = lastEvent(text)
+      expect(error).toMatchObject({ code: 'upstream_error', provider: 'mock', cost_usd: Number(COST) / 1e9 })
+      expect(error.message).toContain(`${decimalFromNano(COST)} USD`)
+      expect(text).not.toContain('Nothing was charged')
+      expect(text).not.toContain('[DONE]')
+    })
+
+    test('under an Idempotency-Key a repeat gets the same broken answer, and neither asks nor pays again', async () => {
+      const { id, token } = await server.newKey()
+      const header = { 'idempotency-key': crypto.randomUUID() }
+      const asked = server.asked.length
+      server.answerWith(broken)
+      const [first, joined] = await Promise.all(
+        [1, 2].map(() => server.post('/v1/chat/completions', body, header, token)),
+      )
+      const text = (await first?.text()) ?? ''
+      expect(await joined?.text()).toBe(text)
+      server.answerWith(() => streaming(streamEvents(['a ', 'b '])))
+      const again = await server.post('/v1/chat/completions', body, header, token)
+      expect(again.headers.get('idempotent-replayed')).toBe('true')
+      expect(await again.text()).toBe(text)
+      expect(lastEvent(text).error.message).toContain('as a new call')
+      expect(server.asked.length - asked).toBe(1)
+      expect(await spentBy(id)).toBe(COST)
+    })
+
+    test('a stream that breaks off before any content is free, and runs again under its key', async () => {
+      const { id, token } = await server.newKey()
+      const header = { 'idempotency-key': crypto.randomUUID() }
+      server.answerWith(() => streaming(streamEvents([]).slice(0, 1), 'break'))
+      const nothing = await (await server.post('/v1/chat/completions', body, header, token)).text()
+      expect(lastEvent(nothing).error.message).toContain('Nothing was charged')
+      expect(lastEvent(nothing).error.cost_usd).toBeUndefined()
+      server.answerWith(() => streaming(streamEvents(['a ', 'b '])))
+      let whole = ''
+      while (!whole.endsWith('[DONE]\n\n'))
+        whole = await (await server.post('/v1/chat/completions', body, header, token)).text()
+      expect(await spentBy(id)).toBe(60_000n)
+    })
+
+    test('copies that arrive together are one broken answer and one charge for each key', async () => {
+      const { id, token } = await server.newKey()
+      server.answerWith(broken)
+      const texts = await Promise.all(
+        Array.from({ length: 8 }, async (_, index) => {
+          const header = { 'idempotency-key': `crowd-${index % 4}` }
+          return (await server.post('/v1/chat/completions', body, header, token)).text()
+        }),
+      )
+      expect(new Set(texts).size).toBe(4)
+      while (server.openCalls() > 0) await Bun.sleep(1)
+      expect(await spentBy(id)).toBe(4n * COST)
+    })
+  })
