@@ -21,6 +21,7 @@ import {
 } from '../field-checks.ts'
 import { objectOf, objectsOf, textOf } from '../json-members.ts'
 import { type MediaSize, newMediaSize } from '../media-size.ts'
+import { toolsOf } from './own-tools.ts'
 
 const ANY_COUNT = Number.MAX_SAFE_INTEGER
 
@@ -37,6 +38,29 @@ const members: Readonly<Record<string, Check>> = {
   user: isText,
   top_logprobs: integerIn(0, 20),
   service_tier: oneOf('auto', 'default', 'flex'),
+  prompt_cache_options: isRecord,
+}
+
+/** Values at which a member changes the vendor's bill beyond the listed price, or names another model for a part of the work. */
+const unpriced: readonly (readonly [name: string, sold: (value: JsonObject) => boolean])[] = [
+  ['access_programs', ({ access_programs }) => isAbsent(access_programs)],
+  ['moderation', ({ moderation }) => isAbsent(moderation)],
+  ['reasoning.mode', ({ reasoning }) => isOneOf(objectOf(reasoning).mode, 'standard')],
+  ['prompt_cache_options.ttl', (value) => isOneOf(objectOf(value.prompt_cache_options).ttl, '30m')],
+]
+
+const isAbsent = (value: Json | undefined): boolean => value === undefined || value === null
+const isOneOf = (value: Json | undefined, ...sold: readonly string[]): boolean =>
+  isAbsent(value) || sold.some((one) => one === value)
+
+const checkUnpriced = (value: JsonObject): Refusal | undefined => {
+  const found = unpriced.find(([, sold]) => !sold(value))
+  return found === undefined
+    ? undefined
+    : invalid(
+        found[0],
+        `'${found[0]}' is not sold with this value: it changes the vendor's bill beyond the listed price.`,
+      )
 }
 
 const stored: Readonly<Record<string, string>> = {
@@ -53,7 +77,8 @@ export const decodeResponsesCall = (body: JsonBody): Call | Refusal => {
   const value = body.value
   const modelName = modelNameOf(value)
   if (modelName instanceof Refusal) return modelName
-  const refusal = checkMembers(value, members) ?? checkStored(value) ?? checkInput(value.input)
+  const refusal =
+    checkMembers(value, members) ?? checkUnpriced(value) ?? checkStored(value) ?? checkInput(value.input)
   if (refusal) return refusal
   return {
     kind: 'chat',
@@ -106,7 +131,7 @@ const sizeOf = (body: JsonBody): InputSize => {
     for (const part of [...objectsOf(item.content), ...objectsOf(item.output)]) countPart(part, media)
     if (item.type === 'image_generation_call') countMade(item, media)
   }
-  return media.of(body, objectsOf(body.value.tools).length > 0 ? TOOLS_TEMPLATE : 0)
+  return media.of(body, toolsOf(body.value).length > 0 ? TOOLS_TEMPLATE : 0)
 }
 
 const countPart = (part: JsonObject, media: MediaSize): void => {
