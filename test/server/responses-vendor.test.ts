@@ -122,7 +122,7 @@ test('an answer that ends early says why, and is charged', async () => {
   }
 })
 
-test('the vendor stores nothing, and who counts on a store gets its thoughts with the answer', async () => {
+test('the vendor stores nothing, and thoughts always come in a form that can be sent back', async () => {
   const bodyOf = async (more: object) => {
     server.answerWith(() => Response.json(response([messageItem('hello')])))
     const answer = await server.post('/v1/responses', { model: 'mock/thinker', input: 'hi', ...more })
@@ -134,7 +134,10 @@ test('the vendor stores nothing, and who counts on a store gets its thoughts wit
     { model: 'thinker', input: 'hi', store: false, include: ['x', ...include] },
     'store',
   ])
-  expect(await bodyOf({ store: false })).toEqual([{ model: 'thinker', input: 'hi', store: false }, null])
+  expect(await bodyOf({ store: false, include })).toEqual([
+    { model: 'thinker', input: 'hi', store: false, include },
+    null,
+  ])
 })
 
 test('tools that run at the vendor stay here, and are named', async () => {

@@ -7,6 +7,7 @@ import { addressOf } from '../media.ts'
 import type { Conversation, Effort, Part, ToolResult, Turn } from '../neutral.ts'
 import { effortOf } from '../reasoning.ts'
 import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
+import { shortUser } from '../user.ts'
 import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
 import { THOUGHTS } from './pass-call.ts'
 import { itemOfThought } from './thoughts.ts'
@@ -36,7 +37,7 @@ export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refu
     include: reasons ? [THOUGHTS] : undefined,
     temperature: reasons ? undefined : it.temperature,
     top_p: reasons ? undefined : it.topP,
-    user: it.user,
+    user: shortUser(it.user),
     max_output_tokens: to.outputBound ?? it.maxOutput,
     service_tier: to.model.cheaper?.tier,
     store: false,
@@ -130,13 +131,13 @@ const formatOf = ({ format }: Conversation): JsonObject | undefined => {
   return { format: present({ type: 'json_schema', name, schema, strict: fits, description }) }
 }
 
-/** Thinking that is merely off is the vendor's default. */
+/** Thinking that is merely off is the vendor's default. Who only asks to see it wants some. */
 const reasoningOf = ({ reasoning }: Conversation): JsonObject | undefined => {
   if (reasoning === undefined) return undefined
-  const asked = effortOf(reasoning)
-  const effort: Effort | undefined = asked === 'none' ? undefined : asked === 'max' ? 'xhigh' : asked
-  const summary = reasoning.show === true && asked !== 'none' ? 'auto' : undefined
-  return effort === undefined && summary === undefined ? undefined : present({ effort, summary })
+  const asked = effortOf(reasoning) ?? (reasoning.show === true ? 'medium' : 'none')
+  if (asked === 'none') return undefined
+  const effort: Effort = asked === 'max' ? 'xhigh' : asked
+  return present({ effort, summary: reasoning.show === true ? 'auto' : undefined })
 }
 
 /** What the user, the system or a tool says: results of tools are items of their own. */

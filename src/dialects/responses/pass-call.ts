@@ -20,8 +20,8 @@ export const passResponsesCall = (call: Call, { model, outputBound }: Target): U
     ...withoutStrangers(value.input),
   }
   if (value.store !== false) edits.store = 'false'
-  // Who counts on a store gets its thoughts with the answer instead: by their name alone the vendor would not know them.
-  if (value.store !== false && model.capabilities.includes('reasoning') && !asksForThoughts(value))
+  // Nothing is stored, so thoughts come back with the next turn or not at all; clients that count on a store do not ask.
+  if (model.capabilities.includes('reasoning') && !asksForThoughts(value))
     edits.include = JSON.stringify([...listOf(value.include), THOUGHTS])
   if (outputBound !== undefined) edits.max_output_tokens = String(outputBound)
   if (model.cheaper !== undefined) edits.service_tier = JSON.stringify(model.cheaper.tier)
