@@ -64,17 +64,20 @@ export const response = (output: readonly Item[], more: Shape = {}) => ({
   ...more,
 })
 
-const cut = (text: string, size: number): readonly string[] => {
+/** How a text is told in pieces. */
+type Cut = (text: string) => readonly string[]
+
+const inFives: Cut = (text) => {
   const letters = [...text]
-  return Array.from({ length: Math.ceil(letters.length / size) }, (_none, at) =>
-    letters.slice(at * size, (at + 1) * size).join(''),
+  return Array.from({ length: Math.ceil(letters.length / 5) }, (_none, at) =>
+    letters.slice(at * 5, (at + 1) * 5).join(''),
   )
 }
 
 type Say = (type: string, members: object) => string
 
 /** The events between an item's first and its last. */
-const inside = (item: any, at: object, say: Say, size: number): readonly string[] => {
+const inside = (item: any, at: object, say: Say, cut: Cut): readonly string[] => {
   const content = { ...at, content_index: 0 }
   switch (item.type) {
     case 'message': {
@@ -82,13 +85,13 @@ const inside = (item: any, at: object, say: Say, size: number): readonly string[
       if (part.type === 'refusal')
         return [
           say('response.content_part.added', { ...content, part: { type: 'refusal', refusal: '' } }),
-          ...cut(part.refusal, size).map((delta) => say('response.refusal.delta', { ...content, delta })),
+          ...cut(part.refusal).map((delta) => say('response.refusal.delta', { ...content, delta })),
           say('response.refusal.done', { ...content, refusal: part.refusal }),
           say('response.content_part.done', { ...content, part }),
         ]
       return [
         say('response.content_part.added', { ...content, part: { ...part, text: '', annotations: [] } }),
-        ...cut(part.text, size).map((delta) =>
+        ...cut(part.text).map((delta) =>
           say('response.output_text.delta', { ...content, delta, logprobs: [], obfuscation: 'x7' }),
         ),
         ...part.annotations.map((annotation: object, annotation_index: number) =>
@@ -106,7 +109,7 @@ const inside = (item: any, at: object, say: Say, size: number): readonly string[
             ...place,
             part: { type: 'summary_text', text: '' },
           }),
-          ...cut(text, size).map((delta) =>
+          ...cut(text).map((delta) =>
             say('response.reasoning_summary_text.delta', { ...place, delta, obfuscation: 'q' }),
           ),
           say('response.reasoning_summary_text.done', { ...place, text }),
@@ -115,16 +118,14 @@ const inside = (item: any, at: object, say: Say, size: number): readonly string[
       })
     case 'function_call':
       return [
-        ...cut(item.arguments, size).map((delta) =>
+        ...cut(item.arguments).map((delta) =>
           say('response.function_call_arguments.delta', { ...at, delta, obfuscation: 'ab' }),
         ),
         say('response.function_call_arguments.done', { ...at, arguments: item.arguments }),
       ]
     case 'custom_tool_call':
       return [
-        ...cut(item.input, size).map((delta) =>
-          say('response.custom_tool_call_input.delta', { ...at, delta }),
-        ),
+        ...cut(item.input).map((delta) => say('response.custom_tool_call_input.delta', { ...at, delta })),
         say('response.custom_tool_call_input.done', { ...at, input: item.input }),
       ]
     default:
@@ -142,8 +143,8 @@ const begun = (item: any): object => ({
   ...(item.input === undefined ? {} : { input: '' }),
 })
 
-/** The events of a response; `size` is the length of each piece of text. */
-export const responseEvents = (whole: ReturnType<typeof response>, size = 5): string[] => {
+/** The events of a response. */
+export const responseEvents = (whole: ReturnType<typeof response>, cut: Cut = inFives): string[] => {
   let sequence = 0
   const say: Say = (type, members) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...members })}\n\n`
@@ -153,7 +154,7 @@ export const responseEvents = (whole: ReturnType<typeof response>, size = 5): st
     say('response.in_progress', { response: first }),
     ...whole.output.flatMap((item, output_index) => [
       say('response.output_item.added', { output_index, item: begun(item) }),
-      ...inside(item, { item_id: item.id, output_index }, say, size),
+      ...inside(item, { item_id: item.id, output_index }, say, cut),
       say('response.output_item.done', { output_index, item }),
     ]),
     say(`response.${whole.status}`, { response: whole }),
