@@ -251,9 +251,9 @@ const namedWhenLost: readonly (readonly [...Row, readonly string[]])[] = [
   [
     'responses',
     ['chat', 'messages', 'gemini'],
-    'hosted tools and storing',
+    'hosted tools',
     responses([said], { tools: [{ type: 'web_search' }], store: true }),
-    ['tools web_search', 'store'],
+    ['tools web_search'],
   ],
   [
     'chat',

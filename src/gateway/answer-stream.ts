@@ -3,13 +3,11 @@
  * the charge. Whatever ends it, the charge is what was delivered and never more than the hold.
  */
 import { concat, parseJson } from '../core/json-body.ts'
-import { type Refusal, refusalBody } from '../core/refusal.ts'
 import type { Form } from '../dialects/form.ts'
 import type { Progress, StreamRelay } from '../dialects/relay.ts'
-import { filled, type Told } from '../dialects/told.ts'
+import { filled } from '../dialects/told.ts'
 import type { Delivered } from '../metering/estimate.ts'
 import { type BodyHasher, newBodyHasher } from '../receipts/body-hash.ts'
-import { vendorDown } from '../routing/vendor-errors.ts'
 import { awsEventSplitter } from '../transport/aws-event-stream.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { type Exchange, VendorFault } from '../transport/exchange.ts'
@@ -22,6 +20,7 @@ import { drainVendor, endReadingOn, readsOn } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
 import { coverCost, type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
+import { type Ended, endsWell, lastWords, remember, withheld } from './last-words.ts'
 import { receiptFor } from './receipt.ts'
 import type { Task } from './task.ts'
 
@@ -238,8 +237,6 @@ const deliveredBy = ({ letters, contentEvents, unsaid }: Progress): Delivered =>
   events: contentEvents - unsaid.events,
 })
 
-type Ended = { readonly ended: string; readonly cut: boolean }
-
 /**
  * Settles the stream and returns its last bytes. They leave the balance out while the ledger cannot be asked, and always
  * in a kept answer, so that repeats are the same.
@@ -267,7 +264,7 @@ const settleStream = async (
     await giveUp(gateway, task)
     return encoder.encode(ending)
   }
-  const receipt = hasSlots(ended) ? receiptFor(gateway, task, detail, charged) : undefined
+  const receipt = endsWell(ended) ? receiptFor(gateway, task, detail, charged) : undefined
   if (task.keep !== undefined) {
     const bytes = encoder.encode(filled(ending, undefined, receipt))
     const answer = {
@@ -275,26 +272,13 @@ const settleStream = async (
       answer: { status: 200, headers: headersOf(task), body: task.keep.textWith([bytes]) },
     }
     await task.hold.settle(metered.cost, detail, answer)
+    await remember(task, ended, ending)
     const unpaid = charged === 0n ? undefined : await task.collect?.()
     return unpaid === undefined ? bytes : withheld(task, stream, unpaid)
   }
   const { remaining } = await task.hold.settle(metered.cost, detail)
+  await remember(task, ended, ending)
   return encoder.encode(filled(ending, balanceOf(gateway, remaining), receipt))
 }
 
 const encoder = new TextEncoder()
-
-/** Whether the caller reads an ending in which a receipt has its place. */
-const hasSlots = (ended: string): boolean => ended === 'ok' || ended === 'cost_ceiling'
-
-/** What ends a stream whose payment did not come: its own end stays here. */
-const withheld = ({ trace }: Task, stream: StreamRelay, unpaid: Refusal): Uint8Array =>
-  encoder.encode(stream.fail(refusalBody(unpaid, trace.callId).error))
-
-/** What ends the stream for its caller; nothing for one that has gone. */
-const lastWords = (task: Task, stream: StreamRelay, told: Told & Ended): string => {
-  if (told.ended === 'client_gone') return ''
-  if (told.ended !== 'vendor_failed') return stream.end({ ...told, showUsage: task.call.showUsage })
-  const refusal = vendorDown(task.trace.vendor ?? task.model.vendor, undefined)
-  return stream.fail(refusalBody(refusal, task.trace.callId).error)
-}

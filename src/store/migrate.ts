@@ -10,6 +10,7 @@ import helpers from './migrations/0005-helpers.sql' with { type: 'text' }
 import takenBack from './migrations/0006-taken-back.sql' with { type: 'text' }
 import autoTopUp from './migrations/0007-auto-top-up.sql' with { type: 'text' }
 import schemes from './migrations/0008-x402-schemes.sql' with { type: 'text' }
+import responses from './migrations/0009-responses.sql' with { type: 'text' }
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
@@ -31,6 +32,7 @@ export const migrations: readonly Migration[] = [
   { version: 6, name: 'taken-back', common: takenBack, own: {} },
   { version: 7, name: 'auto-top-up', common: autoTopUp, own: {} },
   { version: 8, name: 'x402-schemes', common: schemes, own: {} },
+  { version: 9, name: 'responses', common: responses, own: {} },
 ]
 
 const textFor = (migration: Migration, engine: Engine['name']): string =>

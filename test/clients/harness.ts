@@ -2,6 +2,7 @@
 import { isObject, parseJson } from '../../src/core/json-body.ts'
 import type { Capability, Model } from '../../src/core/model.ts'
 import { Secret } from '../../src/core/secret.ts'
+import type { GatewayOptions } from '../../src/gateway/gateway.ts'
 import { localFetch } from '../../src/transport/local.ts'
 import { localModels } from '../../src/vendors/local/local.ts'
 import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
@@ -118,7 +119,7 @@ const makers = {
 export type FourVendors = ListeningServer & { readonly memories: Readonly<Record<VendorId, Memory>> }
 
 /** A server before four scripted vendors, one of each dialect. */
-export const listenWithVendors = async (): Promise<FourVendors> => {
+export const listenWithVendors = async (options: Partial<GatewayOptions> = {}): Promise<FourVendors> => {
   const memories = {
     chat: newMemory(),
     responses: newMemory(),
@@ -134,5 +135,5 @@ export const listenWithVendors = async (): Promise<FourVendors> => {
     }),
   )
   const models = [...Object.values(modelOf), ...Object.values(otherModels)].map(sold)
-  return { ...(await listening(await startTestServer({ models, more: setups }))), memories }
+  return { ...(await listening(await startTestServer({ models, more: setups, options }))), memories }
 }

@@ -246,7 +246,7 @@ test('a prompt that the vendor refuses for what it says is a 400, and costs noth
   const before = await server.balance()
   const answer = await server.post('/v1/responses', asked({ stream: true }))
   expect([answer.status, (await jsonOf(answer)).error.code]).toEqual([400, 'content_policy_violation'])
-  expect(server.balance()).resolves.toBe(before)
+  expect(await server.balance()).toBe(before)
 })
 
 test('an answer that breaks off ends in the error of its dialect, and what came is charged', async () => {

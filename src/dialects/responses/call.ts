@@ -1,6 +1,6 @@
 /**
- * Responses, the request: what a caller may send, and what of it the meter must know. Stateless: nothing is stored, so
- * what refers to something stored is refused.
+ * Responses, the request: what a caller may send, and what of it the meter must know. Whole by now: what it named and was
+ * kept stands in its place, so what still refers to something stored is refused.
  * Source of the format: OpenAI API reference, "Create a model response".
  */
 import type { Call, InputSize } from '../../core/call.ts'
@@ -65,7 +65,8 @@ const checkUnpriced = (value: JsonObject): Refusal | undefined => {
 
 const stored: Readonly<Record<string, string>> = {
   previous_response_id:
-    "Nothing is stored here: leave 'previous_response_id' out and send in 'input' the whole conversation, with the items " +
+    'Nothing is stored here (the operator did not set RESPONSES_STORE, or the call is paid for by itself): leave ' +
+    "'previous_response_id' out and send in 'input' the whole conversation, with the items " +
     "of each earlier response's 'output' in it ('store: false' asks for answers made for that).",
   conversation: "Nothing is stored here: send the conversation's items in 'input' instead.",
   background: 'Answers are not kept here, so they cannot be made in the background; use a stream.',
@@ -102,7 +103,8 @@ const checkStored = (value: JsonObject): Refusal | undefined => {
 }
 
 const NO_REFERENCES =
-  'Nothing is stored here: send the item itself, not a reference to it. Clients do so when they are told that nothing is ' +
+  'Nothing is stored here (the operator did not set RESPONSES_STORE, or the call is paid for by itself): send the item ' +
+  'itself, not a reference to it. Clients do so when they are told that nothing is ' +
   "stored: 'store: false' in the request (openai), in 'providerOptions.openai' (AI SDK), 'zdrEnabled: true' (LangChain)."
 
 /** A reference to an item of reasoning, by its id: without the thought the same is asked. */

@@ -46,6 +46,8 @@ const known = new Set([
   'stream_options',
   'client_metadata',
   'background',
+  // Who asked to keep the answer is told elsewhere whether it is kept.
+  'store',
 ])
 
 /** Reads a body that `decodeResponsesCall` has checked. */
@@ -56,7 +58,6 @@ export const readResponses = (body: JsonObject): Conversation => {
       ? []
       : [{ role: 'system', parts: [{ type: 'text', text: instructions }] }]
   const { tools, unread: otherTools } = readTools(body)
-  const notStored = body.store === true ? ['store'] : []
   const noLogprobs = (numberOf(body.top_logprobs) ?? 0) > 0 ? ['top_logprobs'] : []
   const choice = body.tool_choice ?? undefined
   const noThoughts = objectsOf(body.input).some(({ type }) => type === 'item_reference') ? ['thinking'] : []
@@ -75,8 +76,8 @@ export const readResponses = (body: JsonObject): Conversation => {
     topP: numberOf(body.top_p),
     user: textOf(body.user),
     unread: [
-      ...unknownMembers(body, known).filter((name) => name !== 'store'),
-      ...[otherTools, notStored, noLogprobs, noThoughts, noChoice, annotationsIn(body.input)].flat(),
+      ...unknownMembers(body, known),
+      ...[otherTools, noLogprobs, noThoughts, noChoice, annotationsIn(body.input)].flat(),
     ],
     strange: strangeOf(body.input),
   })

@@ -41,7 +41,6 @@ export const notPassed = ({ body: { value } }: Call): readonly string[] => [
     ...(isObject(value.context_management) || Array.isArray(value.context_management)
       ? ['context_management']
       : []),
-    ...(value.store === true ? ['store'] : []),
     ...(objectsOf(value.input).some(isStrangeThought) ? ['thinking'] : []),
   ]),
 ]

@@ -1,13 +1,17 @@
 /** Responses to responses, the answer in one piece: what the vendor sent, with the bill added. Source of the format: OpenAI API reference, "The response object". */
-import { isObject, type JsonBody, type JsonObject, splice } from '../../core/json-body.ts'
+import { type Edits, isObject, type JsonBody, type JsonObject, splice } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { objectOf, objectsOf, textOf } from '../json-members.ts'
 import { noBalance, type Told, withBill } from '../told.ts'
+import { keptMembers } from './kept.ts'
 import { responsesUsage } from './usage.ts'
 
 /** The answer with `usage.cost` and `usage.cost_details`. */
 export const tellResponsesReply = (reply: JsonBody, told: Told): Uint8Array =>
-  splice(reply, { usage: usageText(reply.value, told), ...noBalance })
+  splice(reply, { usage: usageText(reply.value, told), ...keptEdits(told), ...noBalance })
+
+const keptEdits = ({ kept }: Told): Edits =>
+  Object.fromEntries(Object.entries(keptMembers(kept)).map(([name, value]) => [name, JSON.stringify(value)]))
 
 /** JSON text of a response's usage with the bill: the vendor's own counts where it gave them. */
 export const usageText = (response: JsonObject, told: Told): string => {

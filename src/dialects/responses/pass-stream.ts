@@ -11,6 +11,7 @@ import { newProgress, type Progress, type StreamRelay } from '../relay.ts'
 import type { Ending } from '../stream-writer.ts'
 import { costComment, membersSlot } from '../told.ts'
 import { errorIn, isBlockedBy } from './fault.ts'
+import { keptMembers } from './kept.ts'
 import { usageText } from './pass-reply.ts'
 import { readResponsesUsage } from './usage.ts'
 
@@ -114,7 +115,8 @@ const cut = (head: JsonObject, output: readonly JsonObject[], sequence: number):
 
 const endText = (event: JsonObject, ending: Ending): string => {
   const { response, ...rest } = event
-  const { usage: _usage, ...whole } = objectOf(response)
+  const { usage: _usage, ...told } = objectOf(response)
+  const whole = { ...told, ...keptMembers(ending.kept) }
   const usage = usageText(objectOf(response), ending)
   const more = `,"response":${JSON.stringify(whole).slice(0, -1)},"usage":${usage}${membersSlot}}`
   return costComment(ending.bill) + eventText(rest, more)

@@ -4,6 +4,7 @@ import { present } from '../json-members.ts'
 import type { Citation, Finish, Image, Piece, Thinking, ToolCall } from '../neutral.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
 import { costComment, membersSlot, withBill } from '../told.ts'
+import { keptMembers } from './kept.ts'
 import {
   annotationOf,
   callItem,
@@ -185,11 +186,12 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
   }
   return {
     write,
-    end: ({ usage, bill, cut }) => {
+    end: ({ usage, bill, cut, kept }) => {
       if (cut) finish = 'length'
       const before = begin() + close()
       const status = statusOf(finish)
-      const { usage: _none, ...rest } = response(status)
+      const { usage: _none, ...told } = response(status)
+      const rest = { ...told, ...keptMembers(kept) }
       const whole = `,"response":${JSON.stringify(rest).slice(0, -1)},"usage":${withBill(responsesUsage(usage), bill)}${membersSlot}}`
       return before + costComment(bill) + event(`response.${status}`, {}, whole)
     },
