@@ -45,16 +45,16 @@ const itemsOf = (input: Json | undefined): readonly Json[] =>
 type For = { readonly key: Key; readonly lifeMs: number }
 
 const conversation = async (
-  { store }: Gateway,
+  { store, options }: Gateway,
   { key, lifeMs }: For,
   id: string,
 ): Promise<readonly Json[] | Refusal> => {
-  const parts = await store.conversation(key.id, id, lifeMs)
+  const parts = await store.conversation(key.id, id, { lifeMs, bytesMax: options.bodyBytesMax })
   return parts === undefined
     ? invalid(
         'previous_response_id',
         `The response '${id.slice(0, 80)}' or one before it is not kept here: it was not asked to be, was deleted, or its ` +
-          "time is over. Send the whole conversation in 'input'.",
+          "time is over; or the conversation is larger than the server accepts. Send what is needed of it in 'input'.",
       )
     : parts.flatMap((part) => parseJson(part) ?? [])
 }

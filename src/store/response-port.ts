@@ -21,9 +21,14 @@ export type ResponseStore = {
   keepResponse(response: KeptResponse, lifeMs: number): Promise<void>
   /**
    * The items of a conversation up to and with a response, oldest first, as JSON: each request's list, and each item of an
-   * output. All of it is kept for another `lifeMs`. Undefined when a part of it is not there any more.
+   * output. All of it is kept for another `lifeMs`. Undefined when a part of it is not there any more, or when it is longer
+   * than `bytesMax`.
    */
-  conversation(keyId: KeyId, id: string, lifeMs: number): Promise<readonly string[] | undefined>
+  conversation(
+    keyId: KeyId,
+    id: string,
+    within: { readonly lifeMs: number; readonly bytesMax: number },
+  ): Promise<readonly string[] | undefined>
   /** JSON of the named items of outputs, by id; of those that are not there nothing is told. */
   keptItems(keyId: KeyId, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** JSON of a response without its output, and of each item of that. */

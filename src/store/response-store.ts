@@ -9,12 +9,14 @@ const BYTES_LEFT = 48 * 1024 * 1024
 /** Turns of one conversation. */
 const TURNS_MAX = 2_000
 
-/** A response and those before it, from the newest: `$1` is the key and `$2` the response. */
-const chainOf = (now: string): string => `with recursive chain (id, previous_id, depth) as (
-    select id, previous_id, 0 from kept_response where key_id = $1 and id = $2 and expires_at > ${now}
+/** A response and those before it, from the newest: of the key `$1`, from the response `$2`, within `$3` bytes. */
+const chainOf = (now: string): string => `with recursive chain (id, previous_id, depth, size) as (
+    select id, previous_id, 0, bytes from kept_response where key_id = $1 and id = $2 and expires_at > ${now}
     union all
-    select r.id, r.previous_id, c.depth + 1 from kept_response r join chain c on r.id = c.previous_id
-    where r.key_id = $1 and r.expires_at > ${now} and c.depth < ${TURNS_MAX})`
+    select r.id, r.previous_id, c.depth + 1, c.size + r.bytes
+    from kept_response r join chain c on r.id = c.previous_id
+    where r.key_id = $1 and r.expires_at > ${now} and c.depth < ${TURNS_MAX}
+      and c.size + r.bytes <= cast($3 as bigint))`
 
 export const responseStore = (engine: Engine): ResponseStore => {
   const { now, each } = engine.words
@@ -55,13 +57,14 @@ export const responseStore = (engine: Engine): ResponseStore => {
       ])
       if (countOf(onlyRow(rows.at(-1) ?? []), 'bytes') > BYTES_MAX) await cutDown(engine, it.keyId)
     },
-    conversation: async (keyId, id, lifeMs) => {
+    conversation: async (keyId, id, { lifeMs, bytesMax }) => {
       const [, responses = [], items = []] = await engine.batch('control', [
         statement(
-          `${chain} update kept_response set expires_at = ${now} + cast($3 as bigint)
+          `${chain} update kept_response set expires_at = ${now} + cast($4 as bigint)
            where key_id = $1 and id in (select id from chain)`,
           keyId,
           id,
+          bytesMax,
           lifeMs,
         ),
         statement(
@@ -69,12 +72,14 @@ export const responseStore = (engine: Engine): ResponseStore => {
            join kept_response r on r.key_id = $1 and r.id = c.id order by c.depth desc`,
           keyId,
           id,
+          bytesMax,
         ),
         statement(
           `${chain} select i.response_id, i.body from chain c
            join kept_item i on i.key_id = $1 and i.response_id = c.id order by i.place`,
           keyId,
           id,
+          bytesMax,
         ),
       ])
       const [oldest] = responses

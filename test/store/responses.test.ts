@@ -5,6 +5,7 @@ import type { Store } from '../../src/store/port.ts'
 import { engines } from './engines.ts'
 
 const HOUR = 3_600_000
+const within = { lifeMs: HOUR, bytesMax: 1_000_000 }
 
 for (const engine of engines)
   describe(engine.name, () => {
@@ -43,14 +44,25 @@ for (const engine of engines)
       await keep('mine', 'b', 'a')
       await keep('mine', 'c', 'b')
       await keep('mine', 'd', 'a')
-      expect(await store.conversation('mine', 'c', HOUR)).toEqual([...said('a'), ...said('b'), ...said('c')])
-      expect(await store.conversation('mine', 'd', HOUR)).toEqual([...said('a'), ...said('d')])
-      expect(await store.conversation('mine', 'nobody', HOUR)).toBeUndefined()
+      expect(await store.conversation('mine', 'c', within)).toEqual([
+        ...said('a'),
+        ...said('b'),
+        ...said('c'),
+      ])
+      expect(await store.conversation('mine', 'd', within)).toEqual([...said('a'), ...said('d')])
+      expect(await store.conversation('mine', 'nobody', within)).toBeUndefined()
+    })
+
+    test('a conversation that is longer than asked for is not told in part', async () => {
+      const size = (await store.conversation('mine', 'a', within))?.join('').length ?? 0
+      // Each response has its input, its output and the rest.
+      expect(await store.conversation('mine', 'b', { lifeMs: HOUR, bytesMax: size * 2 })).toBeUndefined()
+      expect(await store.conversation('mine', 'b', { lifeMs: HOUR, bytesMax: size * 6 })).toBeDefined()
     })
 
     test('another key sees nothing of it, and may use the same names', async () => {
       for (const id of ['a', 'c']) {
-        expect(await store.conversation('other', id, HOUR)).toBeUndefined()
+        expect(await store.conversation('other', id, within)).toBeUndefined()
         expect(await store.keptResponse('other', id)).toBeUndefined()
         expect(await store.forgetResponse('other', id)).toBe(false)
       }
@@ -78,8 +90,8 @@ for (const engine of engines)
       expect(await store.forgetResponse('mine', 'b')).toBe(false)
       expect(await store.keptResponse('mine', 'b')).toBeUndefined()
       expect((await store.keptItems('mine', ['item_b_0'])).size).toBe(0)
-      expect(await store.conversation('mine', 'c', HOUR)).toBeUndefined()
-      expect(await store.conversation('mine', 'a', HOUR)).toEqual(said('a'))
+      expect(await store.conversation('mine', 'c', within)).toBeUndefined()
+      expect(await store.conversation('mine', 'a', within)).toEqual(said('a'))
     })
 
     test('a conversation that goes on is kept on, the rest ends with its time and is pruned', async () => {
@@ -87,9 +99,9 @@ for (const engine of engines)
       await keep('mine', 'f', 'e')
       await keep('mine', 'idle')
       now += HOUR / 2
-      expect(await store.conversation('mine', 'f', HOUR)).toEqual([...said('e'), ...said('f')])
+      expect(await store.conversation('mine', 'f', within)).toEqual([...said('e'), ...said('f')])
       now += HOUR / 2 + 1
-      expect(await store.conversation('mine', 'f', HOUR)).toEqual([...said('e'), ...said('f')])
+      expect(await store.conversation('mine', 'f', within)).toEqual([...said('e'), ...said('f')])
       expect(await store.keptResponse('mine', 'idle')).toBeUndefined()
       expect((await store.keptItems('mine', ['item_idle_0'])).size).toBe(0)
       await store.reap({ graceMs: 100, longestCallMs: 1_000 })

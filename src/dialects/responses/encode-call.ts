@@ -33,7 +33,7 @@ export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refu
     input,
     ...toolMembers(it),
     text: formatOf(it),
-    reasoning: reasons ? reasoningOf(it) : undefined,
+    reasoning: reasons ? reasoningOf(it, to) : undefined,
     include: reasons ? [THOUGHTS] : undefined,
     temperature: reasons ? undefined : it.temperature,
     top_p: reasons ? undefined : it.topP,
@@ -43,7 +43,7 @@ export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refu
     store: false,
     stream: to.stream ? true : undefined,
   })
-  return { body, dropped: droppedOf(it, reasons) }
+  return { body, dropped: droppedOf(it, to) }
 }
 
 /** What the vendor cannot be asked for without its answering another question. */
@@ -60,7 +60,8 @@ const unsayable = (it: Conversation, to: Target): Refusal | undefined => {
 }
 
 /** Names of what is left out. Models that reason sample as they like. */
-const droppedOf = (it: Conversation, reasons: boolean): readonly string[] => {
+const droppedOf = (it: Conversation, to: Target): readonly string[] => {
+  const reasons = to.model.capabilities.includes('reasoning')
   const given: Readonly<Record<string, unknown>> = {
     temperature: reasons ? it.temperature : undefined,
     top_p: reasons ? it.topP : undefined,
@@ -70,7 +71,7 @@ const droppedOf = (it: Conversation, reasons: boolean): readonly string[] => {
     frequency_penalty: it.frequencyPenalty,
     logprobs: it.logprobs,
     stop: it.stop[0],
-    reasoning: !reasons && reasoningOf(it) !== undefined ? it.reasoning : undefined,
+    reasoning: !reasons && reasoningOf(it, to) !== undefined ? it.reasoning : undefined,
   }
   return [
     ...it.unread,
@@ -131,11 +132,14 @@ const formatOf = ({ format }: Conversation): JsonObject | undefined => {
   return { format: present({ type: 'json_schema', name, schema, strict: fits, description }) }
 }
 
-/** Thinking that is merely off is the vendor's default. Who only asks to see it wants some. */
-const reasoningOf = ({ reasoning }: Conversation): JsonObject | undefined => {
+/**
+ * Thinking that is off is the vendor's default, but for the models that refuse tools beside it in chat completions: they
+ * know the word for it. Who only asks to see it wants some.
+ */
+const reasoningOf = ({ reasoning }: Conversation, { model }: Target): JsonObject | undefined => {
   if (reasoning === undefined) return undefined
   const asked = effortOf(reasoning) ?? (reasoning.show === true ? 'medium' : 'none')
-  if (asked === 'none') return undefined
+  if (asked === 'none') return model.asked?.chatTools === undefined ? undefined : { effort: 'none' }
   const effort: Effort = asked === 'max' ? 'xhigh' : asked
   return present({ effort, summary: reasoning.show === true ? 'auto' : undefined })
 }
