@@ -8,7 +8,7 @@ import {
   responseEvents,
   responsesUsage10and5,
 } from '../dialects/responses-vendor.ts'
-import { jsonOf, startTestServer, streaming, type TestServer, testModel } from './harness.ts'
+import { completion, jsonOf, startTestServer, streaming, type TestServer, testModel } from './harness.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -155,15 +155,29 @@ test('tools that run at the vendor stay here, and are named', async () => {
       ],
       tool_choice: { type: 'web_search' },
       context_management: [{ type: 'compaction', compact_threshold: 5 }],
-      input: [said, { type: 'additional_tools', role: 'developer', tools: [{ type: 'mcp' }, custom] }],
+      input: [
+        said,
+        { type: 'additional_tools', role: 'developer', tools: [{ type: 'mcp' }, custom] },
+        {
+          type: 'tool_search_output',
+          call_id: 'c',
+          tools: [{ ...namespace, tools: [{ type: 'file_search' }] }],
+        },
+        { type: 'mcp_list_tools', id: 'mcpl_1', server_label: 'x', tools: [{ name: 'y', input_schema: {} }] },
+      ],
     }),
   )
   expect(answer.headers.get('x-not-carried')).toBe(
-    'tools web_search, tools shell, tools of_next_year, tools mcp, tool_choice, context_management',
+    'tools web_search, tools shell, tools of_next_year, tools mcp, tools namespace, tool_choice, context_management',
   )
   expect(server.asked.at(-1)!.body).toEqual({
     model: 'small',
-    input: [said, { type: 'additional_tools', role: 'developer', tools: [custom] }],
+    input: [
+      said,
+      { type: 'additional_tools', role: 'developer', tools: [custom] },
+      { type: 'tool_search_output', call_id: 'c', tools: [] },
+      { type: 'mcp_list_tools', id: 'mcpl_1', server_label: 'x', tools: [{ name: 'y', input_schema: {} }] },
+    ],
     store: false,
     tools: [function1, shell('local')],
   })
@@ -292,4 +306,56 @@ test('an answer without a usage is estimated, and says so', async () => {
   const { usage } = await jsonOf(await server.post('/v1/responses', asked()))
   expect(usage.estimated).toBe(true)
   expect(usage.output_tokens).toBeGreaterThan(0)
+})
+
+test('a vendor of both dialects is asked where the call is carried, and answers in the style of its caller', async () => {
+  const asked = { in: 'both', chatTools: 'without_effort' } as const
+  const both = await startTestServer({
+    models: [testModel('gpt', { asked, capabilities: ['streaming', 'function_calling', 'reasoning'] })],
+  })
+  try {
+    both.answerWith(({ url }) =>
+      url.endsWith('/responses')
+        ? Response.json(response([reasoningItem('hm', 'gAAAA'), callItem('f', '{"a":1}')]))
+        : completion('hello'),
+    )
+    const f = { name: 'f', parameters: { type: 'object', properties: {} } }
+    const chatCall = (more: object) => ({
+      model: 'mock/gpt',
+      messages: [said],
+      tools: [{ type: 'function', function: f }],
+      ...more,
+    })
+    const plain = await jsonOf(await both.post('/v1/chat/completions', chatCall({})))
+    expect([both.asked.at(-1)?.url, plain.choices[0].message.content]).toEqual([
+      'http://mock.invalid/v1/chat/completions',
+      'hello',
+    ])
+    const before = await both.balance()
+    const called = await jsonOf(
+      await both.post('/v1/chat/completions', chatCall({ reasoning_effort: 'high', max_tokens: 500 })),
+    )
+    expect(both.asked.at(-1)?.url).toBe('http://mock.invalid/v1/responses')
+    expect(both.asked.at(-1)?.body).toEqual({
+      model: 'gpt',
+      input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }],
+      tools: [{ type: 'function', ...f, strict: false }],
+      reasoning: { effort: 'high', summary: 'auto' },
+      include: ['reasoning.encrypted_content'],
+      max_output_tokens: 500,
+      store: false,
+    })
+    const { message, finish_reason } = called.choices[0]
+    expect([finish_reason, message.reasoning_content]).toEqual(['tool_calls', 'hm'])
+    expect(message.tool_calls[0].function).toEqual({ name: 'f', arguments: '{"a":1}' })
+    expect(before - (await both.balance())).toBe(60_000n)
+    const anthropic = { model: 'mock/gpt', max_tokens: 500, messages: [said] }
+    const tools = [{ name: 'f', input_schema: f.parameters }]
+    await (await both.post('/v1/messages', anthropic)).text()
+    expect(both.asked.at(-1)?.url).toEndWith('/chat/completions')
+    const used = await jsonOf(await both.post('/v1/messages', { ...anthropic, tools }))
+    expect([both.asked.at(-1)?.url.endsWith('/responses'), used.stop_reason]).toEqual([true, 'tool_use'])
+  } finally {
+    await both.stop()
+  }
 })

@@ -18,11 +18,13 @@ const ownTypes: ReadonlySet<Json | undefined> = new Set([
 ])
 
 /** Whether the caller runs the tool. A shell is its own unless it stands in a container of the vendor's. */
-const isOwnTool = ({ type, environment }: JsonObject): boolean =>
-  type === 'shell' ? objectOf(environment).type === 'local' : ownTypes.has(type)
+const isOwnTool = ({ type, environment, tools }: JsonObject): boolean => {
+  if (type === 'shell') return objectOf(environment).type === 'local'
+  return ownTypes.has(type) && (type !== 'namespace' || objectsOf(tools).every(isOwnTool))
+}
 
 /** What a list of tools holds of the vendor's, by name. */
-export const hostedIn = (tools: Json | undefined): readonly string[] =>
+export const hostedIn = (tools: Json | readonly JsonObject[] | undefined): readonly string[] =>
   objectsOf(tools)
     .filter((tool) => !isOwnTool(tool))
     .map(({ type }) => `tools ${textOf(type) ?? ''}`)
@@ -30,10 +32,14 @@ export const hostedIn = (tools: Json | undefined): readonly string[] =>
 export const ownToolsIn = (tools: Json | undefined): readonly JsonObject[] =>
   objectsOf(tools).filter(isOwnTool)
 
-/** All tools of a request: those beside the input, and those that an item of the input adds later. */
+/** Tools that an item of the input adds, whatever item it is: only a server's list of its own tools declares none. */
+export const addedBy = ({ type, tools }: JsonObject): readonly JsonObject[] =>
+  type === 'mcp_list_tools' ? [] : objectsOf(tools)
+
+/** All tools of a request: those beside the input, and those that its items add later. */
 export const toolsOf = (body: JsonObject): readonly JsonObject[] => [
   ...objectsOf(body.tools),
-  ...objectsOf(body.input).flatMap((item) => (item.type === 'additional_tools' ? objectsOf(item.tools) : [])),
+  ...objectsOf(body.input).flatMap(addedBy),
 ]
 
 /** Whether a choice of tools names one of the vendor's. */

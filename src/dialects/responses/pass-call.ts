@@ -8,7 +8,7 @@ import { type Edits, isObject, type Json, type JsonObject, splice } from '../../
 import { listOf, objectsOf, textOf } from '../json-members.ts'
 import { hasSignature, splitId } from '../signatures.ts'
 import type { Target } from '../vendor-call.ts'
-import { choosesHosted, hostedIn, ownToolsIn, toolsOf } from './own-tools.ts'
+import { addedBy, choosesHosted, hostedIn, ownToolsIn, toolsOf } from './own-tools.ts'
 import { isSealed } from './thoughts.ts'
 
 /** The body to send. */
@@ -69,9 +69,7 @@ const withoutStrangers = (input: Json | undefined): Edits => {
 
 const isStrange = (item: Json): item is JsonObject =>
   isObject(item) &&
-  (isStrangeThought(item) ||
-    hasSignature(item.call_id) ||
-    (item.type === 'additional_tools' && hostedIn(item.tools).length > 0))
+  (isStrangeThought(item) || hasSignature(item.call_id) || hostedIn(addedBy(item)).length > 0)
 
 /** A thought in another's seal, or by its name alone: the vendor would look for it in its store. */
 const isStrangeThought = ({ type, encrypted_content, content }: JsonObject): boolean =>
@@ -81,7 +79,7 @@ const isStrangeThought = ({ type, encrypted_content, content }: JsonObject): boo
 
 const mended = (item: JsonObject): readonly JsonObject[] => {
   if (isStrangeThought(item)) return []
-  if (item.type !== 'additional_tools') return [{ ...item, call_id: splitId(textOf(item.call_id) ?? '').id }]
+  if (hasSignature(item.call_id)) return [{ ...item, call_id: splitId(textOf(item.call_id) ?? '').id }]
   const tools = ownToolsIn(item.tools)
-  return tools.length === 0 ? [] : [{ ...item, tools }]
+  return tools.length === 0 && item.type === 'additional_tools' ? [] : [{ ...item, tools }]
 }
