@@ -1,7 +1,7 @@
 /** Responses that are kept where the operator says so: later requests name them, of the key alone, before every kind of vendor. */
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { messageItem, reasoningItem, response, responseEvents } from '../dialects/responses-vendor.ts'
-import { serverEngines, stopSound } from '../store/engines.ts'
+import { brokenLaws, serverEngines } from '../store/engines.ts'
 import {
   completion,
   jsonOf,
@@ -13,15 +13,23 @@ import {
 } from './harness.ts'
 
 const HOUR = 3_600_000
+/** A database is slow to start on a machine that does much else. */
+const BUSY_MS = 120_000
+setDefaultTimeout(BUSY_MS)
 const said = (text: string) => ({ type: 'message', role: 'user', content: text })
 
 for (const engine of serverEngines)
   describe(engine.name, () => {
+    let database: Awaited<ReturnType<typeof engine.fresh>>
+    beforeAll(async () => {
+      database = await engine.fresh()
+    }, BUSY_MS)
+    afterAll(() => database.stop(), BUSY_MS)
+
     const withServer = async (
       setup: Parameters<typeof startTestServer>[0],
       work: (server: TestServer) => Promise<void>,
     ) => {
-      const database = await engine.fresh()
       const server = await startTestServer({
         url: database.url,
         models: [testModel('small', { capabilities: ['streaming', 'function_calling', 'reasoning'] })],
@@ -31,7 +39,9 @@ for (const engine of serverEngines)
       try {
         await work(server)
       } finally {
-        await stopSound(server, database)
+        const broken = await brokenLaws(server.store)
+        await server.stop()
+        expect(broken).toEqual([])
       }
     }
     const ask = async (server: TestServer, body: object, token?: string): Promise<any> => {
@@ -182,6 +192,27 @@ test('where nothing is kept the refusal says what would keep it, and who asked f
     const next = await jsonOf(await server.post('/v1/responses', { ...body, previous_response_id: 'resp_0' }))
     expect(next.error.message).toContain('RESPONSES_STORE')
     expect(next.error.message).toContain("leave 'previous_response_id' out and send in 'input' the whole")
+  } finally {
+    await server.stop()
+  }
+})
+
+test('a response that could not be kept costs neither its answer nor its charge; the next turn says that it is gone', async () => {
+  const server = await startTestServer({
+    vendor: { speaks: 'responses' },
+    options: { responsesKeptMs: HOUR },
+  })
+  try {
+    server.answerWith(() => Response.json(response([messageItem('hello')], { id: 'resp_0' })))
+    const { keepResponse } = server.store
+    Object.assign(server.store, { keepResponse: () => Promise.reject(new Error('the disk is full')) })
+    const before = await server.balance()
+    const body = { model: 'mock/small', input: 'one' }
+    const answer = await server.post('/v1/responses', body)
+    expect([answer.status, before - (await server.balance())]).toEqual([200, 60_000n])
+    Object.assign(server.store, { keepResponse })
+    const next = await server.post('/v1/responses', { ...body, previous_response_id: 'resp_0' })
+    expect([next.status, (await jsonOf(next)).error.param]).toEqual([400, 'previous_response_id'])
   } finally {
     await server.stop()
   }

@@ -1,10 +1,12 @@
 /** Responses that are kept, on every engine: conversations in order, of one key alone, for their time, within their bound. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { engines } from './engines.ts'
 
 const HOUR = 3_600_000
+/** A database is slow to start on a machine that does much else. */
+setDefaultTimeout(120_000)
 const within = { lifeMs: HOUR, bytesMax: 1_000_000 }
 
 for (const engine of engines)
@@ -126,5 +128,5 @@ for (const engine of engines)
       expect(left).toEqual([false, false, false, true, true, true, true, true])
       await keep('other', 'small')
       expect(await store.keptResponse('other', 'small')).toBeDefined()
-    }, 120_000)
+    })
   })
