@@ -53,7 +53,7 @@ const vendorsPage = (): string =>
         vendor.name,
         `\`${vendor.keyVariable}\`${vendor.alsoNeeds === undefined ? '' : `, \`${vendor.alsoNeeds}\``}`,
         vendor.baseUrl || 'the operator’s own, see settings',
-        vendor.speaks ?? 'chat',
+        vendor.asked === undefined ? (vendor.speaks ?? 'chat') : 'chat, responses',
         vendor.surfaces.join(', '),
         vendor.cancel === 'stop'
           ? 'the vendor is stopped; what was delivered is charged'

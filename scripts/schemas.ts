@@ -127,6 +127,8 @@ export const schemas = {
         max_output_tokens: { type: 'integer', minimum: 1 },
         tools: listOf({ type: 'object' }),
         reasoning: { type: 'object' },
+        store: truth,
+        previous_response_id: text,
       },
       ['model', 'input'],
     ),
@@ -139,6 +141,7 @@ export const schemas = {
     usage: { type: 'object' },
     ...balance,
   }),
+  DeletedResponse: object({ id: text, object: text, deleted: truth }),
   GenerateContentRequest: {
     ...object(
       {

@@ -66,7 +66,7 @@ const vendor = z.strictObject({
     ])
     .optional(),
   base_url: z.string().optional(),
-  speaks: z.enum(['chat', 'messages', 'gemini']).optional(),
+  speaks: z.enum(['chat', 'responses', 'messages', 'gemini']).optional(),
   models: z.record(z.string().min(1), model).optional(),
 })
 /** An equal of a model; one that costs more is used only where the file says that it may. */

@@ -3,7 +3,7 @@ import { type Block, readBlock } from '../core/address.ts'
 import type { LogLevel } from '../core/log.ts'
 import { type Nano, nanoFromDecimal } from '../core/money.ts'
 import { Secret } from '../core/secret.ts'
-import { DAY_MS } from '../core/time.ts'
+import { DAY_MS, HOUR_MS } from '../core/time.ts'
 import type { GatewayOptions } from '../gateway/gateway.ts'
 import type { StripeSettings } from '../payment/stripe-parts.ts'
 import type { X402Options } from '../payment/x402/offer.ts'
@@ -65,10 +65,7 @@ export const readConfig = (environment: Environment, file = readConfigFile(envir
     drainMs: seconds('DRAIN_SECONDS'),
     discover: settingOf(environment, 'DISCOVER') === 'on',
     logLevel: levelOf(settingOf(environment, 'LOG')),
-    receipts: {
-      mode: receiptModeOf(settingOf(environment, 'RECEIPTS')),
-      issuer: settingOf(environment, 'RECEIPT_ISSUER'),
-    },
+    receipts: receiptsOf(environment),
     gateway: {
       creditNano: amountOf(environment, 'CREDIT_USD') || bad('CREDIT_USD must be a decimal amount above 0'),
       planRpm: numberOf(environment, 'PLAN_RPM'),
@@ -76,6 +73,7 @@ export const readConfig = (environment: Environment, file = readConfigFile(envir
       bodyBytesMax: numberOf(environment, 'BODY_BYTES_MAX'),
       openCallsMax: numberOf(environment, 'OPEN_CALLS_MAX'),
       discountOpenMax: numberOf(environment, 'DISCOUNT_OPEN_MAX'),
+      responsesKeptMs: numberOf(environment, 'RESPONSES_STORE') * HOUR_MS,
       timeouts: {
         firstByteMs: seconds('FIRST_BYTE_SECONDS'),
         idleMs: seconds('IDLE_SECONDS'),
@@ -137,8 +135,11 @@ const stripeOf = (environment: Environment): StripeSettings | undefined => {
 const levelOf = (text: string): LogLevel =>
   (['call', 'info', 'warn', 'error', 'off'] as const).find((level) => level === text) ?? 'call'
 
-const receiptModeOf = (text: string): Config['receipts']['mode'] =>
-  (['header', 'on-demand', 'off'] as const).find((mode) => mode === text) ?? 'header'
+const receiptsOf = (environment: Environment): Config['receipts'] => {
+  const text = settingOf(environment, 'RECEIPTS')
+  const mode = (['header', 'on-demand', 'off'] as const).find((one) => one === text) ?? 'header'
+  return { mode, issuer: settingOf(environment, 'RECEIPT_ISSUER') }
+}
 
 const trialOf = (environment: Environment): GatewayOptions['trial'] => {
   const lifeMs = numberOf(environment, 'TRIAL_DAYS') * DAY_MS

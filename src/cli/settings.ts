@@ -11,8 +11,12 @@ type Setting = {
 }
 
 const whole = /^\d{1,9}$/
-const days = /^[1-9]\d{0,3}$/
 const amount = /^\d{1,10}(\.\d{1,9})?$/
+/** What several settings allow. */
+const decimal = { check: amount, allowed: 'a decimal amount' }
+const days = { check: /^[1-9]\d{0,3}$/, allowed: 'a number of days of at least 1' }
+const seconds = { check: /^[1-9]\d{0,4}$/, allowed: 'a number of seconds' }
+const onOff = { check: /^(on|off)$/, allowed: 'on or off' }
 
 export const settings = {
   HOST: {
@@ -116,22 +120,19 @@ export const settings = {
     name: 'FIRST_BYTE_SECONDS',
     fallback: '120',
     meaning: "How long to wait for a vendor's first byte.",
-    check: /^[1-9]\d{0,4}$/,
-    allowed: 'a number of seconds',
+    ...seconds,
   },
   IDLE_SECONDS: {
     name: 'IDLE_SECONDS',
     fallback: '120',
     meaning: 'How long to wait between two pieces of an answer.',
-    check: /^[1-9]\d{0,4}$/,
-    allowed: 'a number of seconds',
+    ...seconds,
   },
   TOTAL_SECONDS: {
     name: 'TOTAL_SECONDS',
     fallback: '900',
     meaning: 'The longest a call may take; orphans of a crash are closed after it.',
-    check: /^[1-9]\d{0,4}$/,
-    allowed: 'a number of seconds',
+    ...seconds,
   },
   DRAIN_SECONDS: {
     name: 'DRAIN_SECONDS',
@@ -144,8 +145,7 @@ export const settings = {
     name: 'FIRST_FUND_USD',
     fallback: '100',
     meaning: "Test credit in the operator's wallet on the first start.",
-    check: amount,
-    allowed: 'a decimal amount',
+    ...decimal,
   },
   TRUSTED_PROXIES: {
     name: 'TRUSTED_PROXIES',
@@ -161,43 +161,37 @@ export const settings = {
     fallback: '0.1',
     meaning:
       'What an anonymous trial wallet is given at your cost, once for each network address; 0 turns trials off.',
-    check: amount,
-    allowed: 'a decimal amount',
+    ...decimal,
   },
   TRIAL_DAILY_USD: {
     name: 'TRIAL_DAILY_USD',
     fallback: '1',
     meaning: 'What all anonymous trials of a UTC day are given together: the most they can cost you a day.',
-    check: amount,
-    allowed: 'a decimal amount',
+    ...decimal,
   },
   TRIAL_DAYS: {
     name: 'TRIAL_DAYS',
     fallback: '7',
     meaning: 'How long an anonymous trial lasts.',
-    check: days,
-    allowed: 'a number of days of at least 1',
+    ...days,
   },
   TRIAL_AGAIN_DAYS: {
     name: 'TRIAL_AGAIN_DAYS',
     fallback: '30',
     meaning: 'How long a network address waits for another trial; at least as long as one lasts.',
-    check: days,
-    allowed: 'a number of days of at least 1',
+    ...days,
   },
   REFERRER_USD: {
     name: 'REFERRER_USD',
     fallback: '1',
     meaning: 'What an account is credited when another one claims its referral code.',
-    check: amount,
-    allowed: 'a decimal amount',
+    ...decimal,
   },
   REFERRED_USD: {
     name: 'REFERRED_USD',
     fallback: '1',
     meaning: 'What the account that claims a referral code is credited.',
-    check: amount,
-    allowed: 'a decimal amount',
+    ...decimal,
   },
   STRIPE_SECRET_KEY: {
     name: 'STRIPE_SECRET_KEY',
@@ -237,23 +231,27 @@ export const settings = {
     fallback: '500',
     meaning:
       'The most that the rule of one wallet charges its saved card in a UTC day; 0 turns such rules off.',
-    check: amount,
-    allowed: 'a decimal amount',
+    ...decimal,
   },
   DISCOVER: {
     name: 'DISCOVER',
     fallback: 'on',
     meaning:
       'Whether models on localhost (Ollama, llama-server, LM Studio) are looked for and offered, free of charge.',
-    check: /^(on|off)$/,
-    allowed: 'on or off',
+    ...onOff,
   },
   CACHE_MARKS: {
     name: 'CACHE_MARKS',
     fallback: 'on',
     meaning: 'Whether long calls translated for Anthropic are marked for its cache: dialects.md says which.',
-    check: /^(on|off)$/,
-    allowed: 'on or off',
+    ...onOff,
+  },
+  RESPONSES_STORE: {
+    name: 'RESPONSES_STORE',
+    fallback: '0',
+    meaning: 'Hours that responses are kept after their last use, for keys that ask (`store`); 0 keeps none.',
+    check: /^\d{1,5}$/,
+    allowed: 'a number of hours',
   },
   RECEIPTS: {
     name: 'RECEIPTS',

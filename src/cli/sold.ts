@@ -29,6 +29,7 @@ export const soldBy = async (config: Config): Promise<Sold> => {
       vendors: setups.map(({ vendor }) => ({
         id: vendor.id,
         shortIds: vendor.shortIds === true,
+        ...(vendor.asked === undefined ? {} : { asked: vendor.asked }),
       })),
       extra: [
         ...localModels,

@@ -30,6 +30,15 @@ export type Capability =
   | 'structured_output'
   | 'embeddings'
 
+/**
+ * How a model is asked whose vendor speaks both of OpenAI's dialects: in which of them, and when chat completions refuse
+ * its tools: beside an effort, or unless the effort is `none`.
+ */
+export type Asked = {
+  readonly in: 'chat' | 'responses' | 'both'
+  readonly chatTools?: 'without_effort' | 'effort_none'
+}
+
 export type Model = {
   /** `<vendor>/<name>`; the discounted twin carries a trailing `l`. */
   readonly id: string
@@ -51,4 +60,6 @@ export type Model = {
   readonly endsAt?: number
   /** The operator's own names for it. */
   readonly aliases?: readonly string[]
+  /** Where the vendor's models are not all asked in its one dialect. */
+  readonly asked?: Asked
 }

@@ -35,6 +35,7 @@ export const monthOf = (instant: Instant): Month => {
 export const dayOf = (instant: Instant): Day =>
   `${monthOf(instant)}-${String(new Date(instant).getUTCDate()).padStart(2, '0')}`
 
+export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
 /** The first instant of the UTC day after the one that holds `instant`. */

@@ -1,6 +1,7 @@
 /** Every shape in which vendors report usage, whole and streamed, against bills computed by hand. */
 
 import { expect, test } from 'bun:test'
+import { messageItem, response } from '../../test/dialects/responses-vendor.ts'
 import type { SpokenId } from '../../test/dialects/steps.ts'
 import type { Price } from '../core/model.ts'
 import type { Usage } from '../core/usage.ts'
@@ -220,6 +221,27 @@ const rows: readonly Row[] = [
     // 100 × 1 000 + 10 × 10 000 + 30 × 30 000 + 20 × 20 000
     1_500_000n,
   ],
+  [
+    'responses',
+    'cached, written and reasoning tokens within the totals',
+    {
+      input_tokens: 100,
+      input_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 },
+      output_tokens: 20,
+      output_tokens_details: { reasoning_tokens: 5 },
+      total_tokens: 120,
+    },
+    { input: 30, cache_read: 60, cache_write: 10, output: 15, reasoning: 5 },
+    // 30 × 1 000 + 60 × 100 + 10 × 1 250 + 15 × 10 000 + 5 × 12 000
+    258_500n,
+  ],
+  [
+    'responses',
+    'plain totals',
+    { input_tokens: 100, output_tokens: 20, total_tokens: 120 },
+    { input: 100, output: 20 },
+    300_000n,
+  ],
 ]
 
 const answer = (dialect: SpokenId, raw: object): object =>
@@ -230,6 +252,7 @@ const answer = (dialect: SpokenId, raw: object): object =>
       candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }],
       usageMetadata: raw,
     },
+    responses: response([messageItem('x')], { usage: raw }),
   })[dialect]
 
 /** The last events of a stream; messages counts the input first and the output last. */
@@ -251,6 +274,7 @@ const events = (dialect: SpokenId, raw: Readonly<Record<string, unknown>>): read
       },
       { candidates: [{ finishReason: 'STOP' }], usageMetadata: raw },
     ],
+    responses: [{ type: 'response.completed', response: response([messageItem('x')], { usage: raw }) }],
   }[dialect]
 }
 
@@ -290,6 +314,9 @@ const absurd: readonly (readonly [SpokenId, object])[] = [
   ['gemini', { promptTokenCount: 10, cachedContentTokenCount: 11 }],
   ['gemini', { promptTokenCount: 1e18 }],
   ['gemini', { candidatesTokenCount: 5 }],
+  ['responses', { input_tokens: 10, output_tokens: 5, input_tokens_details: { cached_tokens: 11 } }],
+  ['responses', { input_tokens: 10, output_tokens: 5, output_tokens_details: { reasoning_tokens: 6 } }],
+  ['responses', { output_tokens: 5 }],
 ]
 
 test.each(absurd)('%s: %o is no usage', (dialect, raw) => {

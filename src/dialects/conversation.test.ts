@@ -1,6 +1,13 @@
 /** Three turns of a tool loop, for every dialect of callers and of vendors: thoughts, signatures and ids come back to the vendor as it gave them. */
 import { expect, test } from 'bun:test'
 import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../../test/dialects/clients.ts'
+import {
+  callItem,
+  messageItem,
+  reasoningItem,
+  response,
+  responseEvents,
+} from '../../test/dialects/responses-vendor.ts'
 import { closing, context, type SpokenId, told } from '../../test/dialects/steps.ts'
 import { testModel } from '../../test/server/harness.ts'
 import type { Call } from '../core/call.ts'
@@ -11,6 +18,7 @@ import { decodeChatCall } from './chat/call.ts'
 import type { Speaker } from './dialect.ts'
 import { type Form, formFor } from './form.ts'
 import { decodeGeminiCall } from './gemini/call.ts'
+import { objectsOf } from './json-members.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 import { decodeResponsesCall } from './responses/call.ts'
 
@@ -18,8 +26,14 @@ const speakers: Readonly<Record<SpokenId, Speaker>> = {
   chat: { outputBound: 'max_tokens', takesStreamOptions: true, reasoningBack: 'needed' },
   messages: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'messages' },
   gemini: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'gemini' },
+  responses: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'responses' },
 }
-const upstreamNames = { chat: 'm', messages: 'claude-sonnet-4-5', gemini: 'gemini-3-pro' } as const
+const upstreamNames = {
+  chat: 'm',
+  messages: 'claude-sonnet-4-5',
+  gemini: 'gemini-3-pro',
+  responses: 'gpt-5.6',
+} as const
 
 const decode = (caller: CallerId, request: JsonObject, stream: boolean): Call => {
   const body = bodyOf(caller === 'gemini' || !stream ? request : { ...request, stream: true })
@@ -174,6 +188,16 @@ const answers: Readonly<
       ],
     }
   },
+  responses: (turn) => {
+    const whole = response([
+      reasoningItem('', signed(turn, 'hidden'), `rs_${turn}_0`),
+      reasoningItem(`think ${turn}`, signed(turn, 'seen'), `rs_${turn}_1`),
+      messageItem(`say ${turn}`, `msg_${turn}`),
+      callItem('weather', '{"city":"x"}', `call_${turn}_0`),
+      callItem('weather', '{"city":"y"}', `call_${turn}_1`),
+    ])
+    return { whole: JSON.parse(JSON.stringify(whole)), events: responseEvents(whole) }
+  },
 }
 
 const answeredBy = (caller: CallerId, vendor: SpokenId, form: Form, turn: number, stream: boolean): Seen => {
@@ -237,10 +261,22 @@ const checks: Readonly<Record<SpokenId, (body: any, turns: number, streamed: boo
       Array.from({ length: turns }, (_, turn) => [`result ${turn} 0`, `result ${turn} 1`]).flat(),
     )
   },
+  responses: ({ input }, turns) => {
+    const of = (type: string) => input.filter((one: any) => one.type === type)
+    const thoughts = Array.from({ length: turns }, (_, turn) =>
+      objectsOf(answers.responses(turn).whole.output).filter(({ type }) => type === 'reasoning'),
+    ).flat()
+    expect(of('reasoning')).toEqual(thoughts)
+    const ids = Array.from({ length: turns }, (_, turn) => [`call_${turn}_0`, `call_${turn}_1`]).flat()
+    expect(of('function_call').map((one: any) => one.call_id)).toEqual(ids)
+    expect(of('function_call_output').map((one: any) => [one.call_id, one.output])).toEqual(
+      ids.map((id, at) => [id, `result ${Math.floor(at / 2)} ${at % 2}`]),
+    )
+  },
 }
 
 const ways = callerIds.flatMap((caller) =>
-  (['chat', 'messages', 'gemini'] as const).flatMap((vendor) =>
+  (['chat', 'messages', 'gemini', 'responses'] as const).flatMap((vendor) =>
     [false, true].map((stream) => ({ caller, vendor, stream })),
   ),
 )

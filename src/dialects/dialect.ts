@@ -23,7 +23,7 @@ export type CallerDialect = {
   readonly lacks?: readonly Part['type'][]
 }
 
-export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse'
+export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse' | 'responses'
 
 /** How vendors that take embeddings in a form of their own are asked for them. */
 export type EmbeddingsStyle = 'gemini' | 'vertex' | 'invoke'
@@ -31,7 +31,7 @@ export type EmbeddingsStyle = 'gemini' | 'vertex' | 'invoke'
 /** What differs among the vendors of one dialect. */
 export type Speaker = Taste &
   UsageTaste & {
-    /** The dialect the vendor speaks; chat completions when absent. */
+    /** The dialect the vendor speaks, unless a model of it is asked otherwise; chat completions when absent. */
     readonly speaks?: VendorDialectId
     /** How the vendor takes calls for embeddings; as chat completions do when absent. */
     readonly embeds?: EmbeddingsStyle

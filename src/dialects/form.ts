@@ -21,6 +21,7 @@ import type { WriterContext } from './stream-writer.ts'
 import type { Told } from './told.ts'
 import { toolsInOrder } from './tools-in-order.ts'
 import { translatedRelay } from './translate-stream.ts'
+import { upstreamDialect } from './upstream-dialect.ts'
 import { meaningLost, type Target } from './vendor-call.ts'
 
 /** An answer in one piece, read and not yet told of its bill. */
@@ -58,8 +59,9 @@ type Sides = {
 export const formFor = (sides: Sides): Form | Refusal => {
   const { call, speaker } = sides
   if (call.dialect === 'embeddings') return embeddingsForm(sides)
-  const vendor = vendorDialects[speaker.speaks ?? 'chat']
-  const passes = call.dialect === (speaker.speaks ?? 'chat') && call.foreign !== true
+  const spoken = upstreamDialect(call, sides.target.model, speaker)
+  const vendor = vendorDialects[spoken]
+  const passes = call.dialect === spoken && call.foreign !== true
   return passes && vendor.pass !== undefined
     ? passForm(sides, vendor, vendor.pass)
     : translatedForm(sides, vendor)

@@ -34,7 +34,14 @@ import { messagesStreamReader } from './messages/read-stream.ts'
 import { readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages/reply.ts'
 import { messagesStreamWriter } from './messages/write-stream.ts'
 import { readResponses } from './responses/decode-call.ts'
+import { writeResponsesCall } from './responses/encode-call.ts'
+import { notPassed as notPassedResponses, passResponsesCall } from './responses/pass-call.ts'
+import { isResponse, responsesLetters, tellResponsesReply } from './responses/pass-reply.ts'
+import { responsesRelay } from './responses/pass-stream.ts'
+import { readResponsesReply } from './responses/read-reply.ts'
+import { responsesStreamReader } from './responses/read-stream.ts'
 import { writeResponsesReply } from './responses/reply.ts'
+import { readResponsesUsage } from './responses/usage.ts'
 import { responsesStreamWriter } from './responses/write-stream.ts'
 
 export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'responses', CallerDialect>> = {
@@ -63,7 +70,7 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
   responses: {
     readConversation: readResponses,
     writeReply: writeResponsesReply,
-    tell: tellChatReply,
+    tell: tellResponsesReply,
     streamWriter: responsesStreamWriter,
     refusal: refusalBody,
     lacks: ['audio'],
@@ -142,5 +149,21 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     usageOf: (value) => readConverseUsage(objectOf(value.usage)),
     letters: converseLetters,
     streamReader: converseStreamReader,
+  },
+  responses: {
+    path: () => '/responses',
+    writeCall: writeResponsesCall,
+    lacksSchemas: () => false,
+    readReply: readResponsesReply,
+    usageOf: (value, speaker) => readResponsesUsage(objectOf(value.usage), speaker),
+    tierOf: (value) => textOf(value.service_tier) ?? textOf(objectOf(value.response).service_tier),
+    letters: responsesLetters,
+    streamReader: responsesStreamReader,
+    pass: {
+      call: passResponsesCall,
+      dropped: notPassedResponses,
+      isReply: isResponse,
+      relay: responsesRelay,
+    },
   },
 }

@@ -1,7 +1,7 @@
 /** What a request asks for and a vendor's dialect cannot say: it is named to the caller, or the call is refused; never left out in silence. */
 import { expect, test } from 'bun:test'
-import type { CallerId } from '../../test/dialects/clients.ts'
-import { context, type WrittenId } from '../../test/dialects/steps.ts'
+import { type CallerId, clients } from '../../test/dialects/clients.ts'
+import { closing, context, told, type WrittenId } from '../../test/dialects/steps.ts'
 import { testModel } from '../../test/server/harness.ts'
 import type { Call } from '../core/call.ts'
 import { bodyOf } from '../core/json-body.ts'
@@ -32,6 +32,7 @@ const formOf = (caller: CallerId, vendor: WrittenId, request: object) => {
       messages: 'claude-sonnet-4-5',
       gemini: 'gemini-2.5-pro',
       converse: 'anthropic.claude-sonnet-4-5-v1:0',
+      responses: 'gpt-5.6',
     }[vendor],
     capabilities: ['reasoning'],
   })
@@ -63,12 +64,18 @@ const refused: readonly Row[] = [
   ],
   [
     'chat',
-    ['messages', 'converse'],
+    ['messages', 'converse', 'responses'],
     'audio',
     chat([{ type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }]),
   ],
-  ['chat', ['messages', 'converse'], 'several answers', chat([hi], { n: 2 })],
-  ['chat', ['messages', 'converse'], 'an answer in sound', chat([hi], { modalities: ['text', 'audio'] })],
+  ['chat', ['messages', 'converse', 'responses'], 'several answers', chat([hi], { n: 2 })],
+  ['chat', ['responses'], 'a bound that the vendor does not take', chat([hi], { max_tokens: 15 })],
+  [
+    'chat',
+    ['messages', 'converse', 'responses'],
+    'an answer in sound',
+    chat([hi], { modalities: ['text', 'audio'] }),
+  ],
   [
     'messages',
     ['chat', 'gemini'],
@@ -122,13 +129,44 @@ for (const [caller, vendors, what, request] of refused)
     expect([form.status, form.code, typeof form.members.param]).toEqual([400, 'invalid_parameter', 'string'])
   })
 
-const told: readonly (readonly [...Row, readonly string[]])[] = [
+const namedWhenLost: readonly (readonly [...Row, readonly string[]])[] = [
   [
     'chat',
     ['messages'],
     'sampling',
     chat([hi], { seed: 1, presence_penalty: 1, temperature: 1.5 }),
     ['seed', 'presence_penalty', 'temperature above 1'],
+  ],
+  [
+    'chat',
+    ['responses'],
+    'what its models choose by themselves',
+    chat([hi], { seed: 1, temperature: 0.5, top_p: 0.5, stop: ['x'], logprobs: true, frequency_penalty: 1 }),
+    ['seed', 'temperature', 'top_p', 'stop', 'logprobs', 'frequency_penalty'],
+  ],
+  [
+    'messages',
+    ['responses'],
+    'particulars and thoughts of another vendor',
+    {
+      max_tokens: 99,
+      top_k: 5,
+      messages: [
+        user({ ...hi, cache_control: { type: 'ephemeral' } }),
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 't', signature: 's' },
+            { type: 'tool_use', id: 't', name: 'f', input: {} },
+          ],
+        },
+        user(
+          { type: 'tool_result', tool_use_id: 't', content: 'no', is_error: true },
+          { type: 'document', title: 'a.txt', source: { type: 'text', media_type: 'text/plain', data: 'x' } },
+        ),
+      ],
+    },
+    ['top_k', 'cache_control', 'is_error', 'thinking', 'filename'],
   ],
   [
     'chat',
@@ -213,9 +251,9 @@ const told: readonly (readonly [...Row, readonly string[]])[] = [
   [
     'responses',
     ['chat', 'messages', 'gemini'],
-    'hosted tools and storing',
+    'hosted tools',
     responses([said], { tools: [{ type: 'web_search' }], store: true }),
-    ['tools web_search', 'store'],
+    ['tools web_search'],
   ],
   [
     'chat',
@@ -250,7 +288,7 @@ const told: readonly (readonly [...Row, readonly string[]])[] = [
   ],
 ]
 
-for (const [caller, vendors, what, request, names] of told)
+for (const [caller, vendors, what, request, names] of namedWhenLost)
   test.each(vendors)(`${caller} to %s: ${what} left out, and told`, (vendor) => {
     const form = formOf(caller, vendor, request)
     if (form instanceof Refusal) throw new Error(form.message)
@@ -310,4 +348,48 @@ test('converse: what that vendor would refuse is not sent', () => {
     expect(names).toEqual(['a-pdf', 'a-pdf 2'])
   }
   expect(bodyFor('chat', 'converse', chat([hi], { tools, tool_choice: 'none' })).toolConfig).toBeUndefined()
+})
+
+test('responses: what the agents of that style add later, and in namespaces, is one list of flat names elsewhere', () => {
+  const inner = { type: 'function', name: 'search', description: 'Finds', parameters: { type: 'object' } }
+  const input = [
+    said,
+    {
+      type: 'additional_tools',
+      role: 'developer',
+      tools: [{ type: 'namespace', name: 'mcp__docs', tools: [inner] }],
+    },
+    { type: 'function_call', call_id: 'c', namespace: 'mcp__docs', name: 'search', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c', output: 'found' },
+  ]
+  const request = responses(input, { tools: [{ type: 'custom', name: 'patch' }, inner] })
+  const body = bodyFor('responses', 'chat', request)
+  expect(body.tools.map((tool: any) => tool.function.name)).toEqual(['patch', 'search', 'mcp__docs__search'])
+  expect(body.messages.at(-2).tool_calls[0].function.name).toBe('mcp__docs__search')
+  const form = formOf('responses', 'chat', request)
+  if (form instanceof Refusal) throw new Error(form.message)
+  const calls = ['mcp__docs__search', 'search', 'patch'].map((name, index) => ({
+    index,
+    id: `c${index}`,
+    type: 'function',
+    function: { name, arguments: '{"input":"x"}' },
+  }))
+  const named = [
+    ['function_call', 'mcp__docs', 'search'],
+    ['function_call', undefined, 'search'],
+    ['custom_tool_call', undefined, 'patch'],
+  ]
+  const namesOf = (output: any) => output.map(({ type, namespace, name }: any) => [type, namespace, name])
+  const answer = { id: 'a', model: 'm', choices: [{ index: 0, message: { tool_calls: calls } }] }
+  const whole = form.readWhole(bodyOf(JSON.parse(JSON.stringify(answer))).bytes)
+  expect(namesOf(JSON.parse(new TextDecoder().decode(whole?.tell(told))).output)).toEqual(named)
+  const relay = form.relay()
+  const event = {
+    id: 'a',
+    model: 'm',
+    choices: [{ index: 0, delta: { tool_calls: calls }, finish_reason: 'stop' }],
+  }
+  const bytes = relay.follow({ data: JSON.stringify(event), bytes: new Uint8Array() }) ?? new Uint8Array()
+  const seen = clients.responses.stream(Buffer.concat([bytes, closing(relay.end(told))]))
+  expect(namesOf(seen.turn)).toEqual(named)
 })

@@ -5,7 +5,8 @@
  * dialect's own place for signatures, marked with its origin, and where there is no such place in the id of the tool
  * call it belongs to: every client sends that id back, whether or not it knows of signatures.
  */
-export type Origin = 'messages' | 'gemini' | 'chat'
+const origins = ['messages', 'gemini', 'chat', 'responses'] as const
+export type Origin = (typeof origins)[number]
 
 export type Signature = { readonly origin: Origin; readonly value: string }
 
@@ -28,7 +29,7 @@ export const unsigned: Signature = { origin: 'chat', value: '' }
 /** The reverse: a text without a mark is of the dialect's own origin. */
 export const readSignature = (written: string, home: Origin): Signature => {
   const text = written.startsWith(MARK_BASE64) ? Buffer.from(written, 'base64').toString('utf8') : written
-  for (const origin of ['messages', 'gemini', 'chat'] as const) {
+  for (const origin of origins) {
     const mark = `${MARK}${origin}.`
     if (text.startsWith(mark)) return { origin, value: text.slice(mark.length) }
   }

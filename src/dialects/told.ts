@@ -14,7 +14,10 @@ export type Bill = {
 
 export type Balance = { readonly remainingCredits: string; readonly warning: boolean }
 
-export type Told = { readonly usage: Usage; readonly bill: Bill }
+/** An answer that is kept for its caller, and the one it went on from. */
+export type Kept = { readonly previous?: string }
+
+export type Told = { readonly usage: Usage; readonly bill: Bill; readonly kept?: Kept }
 
 /** Members `"cost":…,"cost_details":{…}` as JSON text, to stand behind others. */
 const billMembers = ({ cost, details, estimated, lowered }: Bill): string => {

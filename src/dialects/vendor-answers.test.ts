@@ -1,6 +1,13 @@
 /** What vendors send that the references do not lead one to expect, told to callers of every dialect. */
 import { expect, test } from 'bun:test'
 import { callerIds, clients, type Seen } from '../../test/dialects/clients.ts'
+import {
+  callItem,
+  messageItem,
+  reasoningItem,
+  response,
+  responseEvents,
+} from '../../test/dialects/responses-vendor.ts'
 import { closing, context, type SpokenId, told } from '../../test/dialects/steps.ts'
 import type { JsonObject } from '../core/json-body.ts'
 import type { Speaker } from './dialect.ts'
@@ -254,4 +261,68 @@ test('probabilities of tokens go both ways', () => {
     )(JSON.stringify(value))
     .filter(({ type }) => type === 'logprobs')
   expect(step).toEqual({ type: 'logprobs', choice: 0, logprobs })
+})
+
+test('responses: thoughts without a summary, two summaries, items nobody asked for, a call without a done', () => {
+  const summaries = ['one', 'two'].map((text) => ({ type: 'summary_text', text }))
+  const twice = { id: 'rs_2', type: 'reasoning', summary: summaries, encrypted_content: 'gB' }
+  const search = { id: 'ws_1', type: 'web_search_call', status: 'completed' }
+  const whole = response([reasoningItem('', 'gA'), twice, search, messageItem('hi'), callItem('f', '')])
+  const events = responseEvents(whole).map((event) => JSON.parse(event.split('\ndata: ')[1] ?? ''))
+  for (const [, seen] of [...wholeSeen('responses', whole), ...streamSeen('responses', events)]) {
+    expect([seen.thinking, seen.text]).toEqual(['one\n\ntwo', 'hi'])
+    expect(called(seen)).toEqual([['f', {}]])
+  }
+  const read = vendorDialects.responses.readReply(JSON.parse(JSON.stringify(whole)), () => 'new')
+  expect(read?.lost).toEqual(['web_search_call'])
+})
+
+test('responses: places of sources are counted in the whole text', () => {
+  const cited = (text: string, at: number) => {
+    const annotation = {
+      type: 'url_citation',
+      url: `https://a.b/${at}`,
+      title: 'A',
+      start_index: 1,
+      end_index: 3,
+    }
+    const item = messageItem(text, `msg_${at}`)
+    return { ...item, content: [{ type: 'output_text', text, annotations: [annotation], logprobs: [] }] }
+  }
+  const whole = response([cited('abcd', 0), reasoningItem('hm', 'g'), cited('efgh', 1)])
+  const events = responseEvents(whole).map((event) => JSON.parse(event.split('\ndata: ')[1] ?? ''))
+  const quotes = {
+    chat: ['bc', 'fg'],
+    gemini: ['bc', 'fg'],
+    responses: ['bc', 'fg'],
+    messages: ['abcd', 'efgh'],
+  }
+  for (const [caller, seen] of [...wholeSeen('responses', whole), ...streamSeen('responses', events)])
+    expect([caller, seen.cited.map(({ said }) => said)]).toEqual([caller, quotes[caller as 'chat']])
+})
+
+test.each([
+  ['max_output_tokens', 'length'],
+  ['content_filter', 'content_filter'],
+  ['max_messages', 'length'],
+])('responses: an answer that is incomplete for %s', (reason, finish) => {
+  const whole = response([messageItem('hi')], { status: 'incomplete', incomplete_details: { reason } })
+  const events = responseEvents(whole).map((event) => JSON.parse(event.split('\ndata: ')[1] ?? ''))
+  for (const seen of [wholeSeen('responses', whole), streamSeen('responses', events)])
+    expect(seen.find(([caller]) => caller === 'chat')?.[1].finish).toBe(finish)
+})
+
+test('responses: an answer that declines, and a prompt that was refused', () => {
+  const refusal = { type: 'refusal', refusal: 'No.' }
+  const whole = response([{ ...messageItem(''), content: [refusal] }])
+  const events = responseEvents(whole).map((event) => JSON.parse(event.split('\ndata: ')[1] ?? ''))
+  for (const seen of [wholeSeen('responses', whole), streamSeen('responses', events)])
+    expect(seen.find(([caller]) => caller === 'responses')?.[1].refusal).toBe('No.')
+  const failed = response([], { status: 'failed', error: { code: 'invalid_prompt', message: 'x' } })
+  const value = JSON.parse(JSON.stringify(failed))
+  expect(vendorDialects.responses.readReply(value, () => 'new')?.blocked).toBe(true)
+  const read = vendorDialects.responses.streamReader(() => 'new', speaker)
+  expect(read(JSON.stringify({ type: 'response.failed', response: value })).at(-1)).toEqual({
+    type: 'blocked',
+  })
 })

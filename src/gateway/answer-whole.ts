@@ -49,7 +49,7 @@ export const promptBlocked = (): Refusal =>
   refuse('content_policy_violation', "The prompt was blocked by the vendor's safety filters.")
 
 const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Promise<Answer> => {
-  const { trace, keep } = task
+  const { trace, keep, memory } = task
   const metered = meter(task, {
     reported: reply.usage,
     whole: true,
@@ -60,7 +60,7 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Pro
   const bill = billOf(task, metered)
   const charged = chargedOf(task, metered)
   tellNotCarried(trace, reply.lost)
-  const body = reply.tell({ usage: metered.usage, bill })
+  const body = reply.tell({ usage: metered.usage, bill, ...(memory === undefined ? {} : { kept: memory }) })
   // One that has gone is charged what its vendor bills to the end.
   const ended = task.signal.aborted ? 'client_gone' : 'ok'
   const detail = detailOf(gateway, task, metered, ended, () => bodyHash(body))
@@ -74,11 +74,13 @@ const settleWhole = async (gateway: Gateway, task: Task, reply: WholeReply): Pro
   trace.ended = ended
   if (keep === undefined) {
     const { remaining } = await settled(gateway, task, task.hold.settle(metered.cost, detail))
+    await memory?.keep(decoder.decode(body))
     return { status: 200, headers, body: withBalance(body, balanceOf(gateway, remaining)) }
   }
   // A kept answer leaves the balance out, so that repeats are the same to the byte.
   const answer = { status: 200, headers, body: decoder.decode(body) }
   await settled(gateway, task, task.hold.settle(metered.cost, detail, { ref: keep.ref, answer }))
+  await memory?.keep(answer.body)
   const unpaid = charged === 0n ? undefined : await task.collect?.()
   if (unpaid !== undefined) throw unpaid
   return { status: 200, headers, body }

@@ -40,6 +40,8 @@ export type GatewayOptions = {
   readonly referral: { readonly referrerAmount: Nano; readonly claimantAmount: Nano }
   /** Discounted calls start while fewer calls than this are open. */
   readonly discountOpenMax: number
+  /** How long responses are kept for their keys after their last use; absent or 0 keeps none. */
+  readonly responsesKeptMs?: number
 }
 
 export type Receipts = {

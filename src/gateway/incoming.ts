@@ -10,6 +10,8 @@ import { monthOf } from '../core/time.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
+import { tellNotCarried } from './not-carried.ts'
+import { type Memory, recall } from './remember.ts'
 import { rateHeaders, type Trace } from './trace.ts'
 import { unknownModel } from './unknown-model.ts'
 
@@ -25,6 +27,8 @@ export type Incoming = {
   readonly payment: (PaymentHeaders & { readonly url: string; readonly origin: () => string }) | undefined
   readonly idempotencyKey: string | undefined
   readonly readBody: () => Promise<Uint8Array>
+  /** Its requests may name earlier answers. */
+  readonly recalls?: boolean
   readonly decode: (body: JsonBody, modelNamed: (name: string) => Model | undefined) => Call | Refusal
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal
@@ -32,18 +36,33 @@ export type Incoming = {
 
 /** What a request asks for, read and checked. */
 export type Asked = {
+  /** As the caller sent it. */
   readonly body: JsonBody
   readonly call: Call
   readonly model: Model
   readonly ceiling: Ceiling
+  readonly memory?: Memory
 }
 
-/** Reads and checks what a request asks for. */
-export const readAsked = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Asked> => {
+/** Reads and checks what a request asks for; `key` is whose earlier answers it may name. */
+export const readAsked = async (
+  gateway: Gateway,
+  incoming: Incoming,
+  trace: Trace,
+  key?: Key,
+): Promise<Asked> => {
   const ceiling = must(readCeiling(incoming.maxCostUsd))
-  const body = must(readJsonBody(await incoming.readBody()))
+  const sent = must(readJsonBody(await incoming.readBody()))
+  if (incoming.recalls !== true) return { ceiling, body: sent, ...readCall(gateway, incoming, sent, trace) }
+  const { body, memory } = await recall(gateway, key, sent)
+  const read = readCall(gateway, incoming, body, trace)
+  if (memory === undefined && sent.value.store === true) tellNotCarried(trace, ['store'])
+  return { ceiling, body: sent, ...read, ...(memory === undefined ? {} : { memory }) }
+}
+
+const readCall = (gateway: Gateway, incoming: Incoming, body: JsonBody, trace: Trace) => {
   const call = must(incoming.decode(body, gateway.catalogue.find))
-  return { ceiling, body, call, model: must(modelOf(gateway, call, trace)) }
+  return { call, model: must(modelOf(gateway, call, trace)) }
 }
 
 /** The caller behind the credential, if it may call now. */

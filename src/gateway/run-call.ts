@@ -13,6 +13,7 @@ import { type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
 import { onceOnly } from './once-only.ts'
 import { requestHasher } from './receipt.ts'
 import type { Keep } from './recording.ts'
+import type { Memory } from './remember.ts'
 import { type Ask, reserve } from './reserve.ts'
 import { rulesFor } from './rules.ts'
 import { runPaidCall } from './run-paid-call.ts'
@@ -26,7 +27,7 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
   const key = await whoCalls(gateway, incoming.authorization, trace)
   const account = payingAccount(must(mode), key)
   const payment = { mode: must(mode) }
-  const asked = await readAsked(gateway, incoming, trace)
+  const asked = await readAsked(gateway, incoming, trace, key)
   const { body, call, model } = asked
   return onceOnly(gateway, { incoming, key, body, trace }, async (keep, signal) => {
     const { perCallMax } = must(await rulesFor(gateway, key, model))
@@ -42,6 +43,7 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
       model,
       ceiling: lowerOf(asked.ceiling, perCallMax),
       sent: body.bytes,
+      memory: asked.memory,
       trace,
       keep,
       signal,
@@ -53,6 +55,7 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
 type Opening = Ask & {
   readonly sent: Uint8Array
   readonly payment: PaymentFacts
+  readonly memory: Memory | undefined
   readonly trace: Trace
   readonly keep: Keep | undefined
   readonly signal: AbortSignal
@@ -60,7 +63,7 @@ type Opening = Ask & {
 
 /** Holds the money and makes the task that carries it. */
 const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
-  const { key, account, payment, model, trace, keep, signal } = opening
+  const { key, account, payment, model, memory, trace, keep, signal } = opening
   const { call, hold, outputBound, heldOutput, fullOutput } = must(await reserve(gateway, opening))
   if (outputBound !== undefined) trace.headers['x-max-tokens-lowered'] = String(outputBound)
   return {
@@ -71,6 +74,7 @@ const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
     model,
     trace,
     keep,
+    ...(memory === undefined ? {} : { memory }),
     signal,
     hold,
     outputBound,

@@ -54,7 +54,7 @@ export const settleStream = async (
   const ending = lastWords(task, stream, { ended, cut, usage: metered.usage, bill, charged })
   sent?.update(encoder.encode(filled(ending, undefined, undefined)))
   const detail = detailOf(gateway, task, metered, ended, () => sent?.digest() ?? '')
-  const receipt = hasSlots(ended) ? receiptFor(gateway, task, detail, charged) : undefined
+  const receipt = endsWell(ended) ? receiptFor(gateway, task, detail, charged) : undefined
   if (task.keep !== undefined) {
     const bytes = encoder.encode(filled(ending, undefined, receipt))
     const answer = {
@@ -62,10 +62,12 @@ export const settleStream = async (
       answer: { status: 200, headers: headersOf(task), body: task.keep.textWith([bytes]) },
     }
     await task.hold.settle(metered.cost, detail, answer)
+    await remember(task, ended, ending)
     const unpaid = charged === 0n ? undefined : await task.collect?.()
     return unpaid === undefined ? bytes : encoder.encode(failure(task, stream, unpaid))
   }
   const { remaining } = await task.hold.settle(metered.cost, detail)
+  await remember(task, ended, ending)
   return encoder.encode(filled(ending, balanceOf(gateway, remaining), receipt))
 }
 
@@ -79,8 +81,13 @@ const nothingCame = async (gateway: Gateway, task: Task, stream: StreamRelay): P
 
 const vendorOf = ({ trace, model }: Task): string => trace.vendor ?? model.vendor
 
+/** An answer that has ended well is remembered before its caller knows that it has. */
+const remember = async ({ memory }: Task, ended: string, ending: string): Promise<void> => {
+  if (memory !== undefined && endsWell(ended)) await memory.keep(filled(ending, undefined, undefined))
+}
+
 /** Whether the caller reads an ending in which a receipt has its place. */
-const hasSlots = (ended: string): boolean => ended === 'ok' || ended === 'cost_ceiling'
+const endsWell = (ended: string): boolean => ended === 'ok' || ended === 'cost_ceiling'
 
 /** What ends a stream in place of its own end. */
 const failure = ({ trace }: Task, stream: StreamRelay, refusal: Refusal): string =>
@@ -95,5 +102,6 @@ const lastWords = (
   if (told.ended === 'client_gone') return ''
   if (told.ended === 'vendor_failed')
     return failure(task, stream, brokeOff(vendorOf(task), told.charged, task.keep !== undefined))
-  return stream.end({ ...told, showUsage: task.call.showUsage })
+  const kept = task.memory === undefined ? {} : { kept: task.memory }
+  return stream.end({ ...told, ...kept, showUsage: task.call.showUsage })
 }

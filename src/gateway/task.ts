@@ -8,6 +8,7 @@ import type { AccountId } from '../ledger/words.ts'
 import type { PaymentMode } from '../payment/funding.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Keep } from './recording.ts'
+import type { Memory } from './remember.ts'
 import type { Trace } from './trace.ts'
 
 /** How a call is paid for, as its receipt tells it. */
@@ -36,6 +37,8 @@ export type Task = {
   /** Output tokens, over all choices, that the hold covers at the start, and that the call may have in all. */
   readonly heldOutput: number
   readonly fullOutput: number
+  /** Keeps the answer for later requests that name it, where its caller asked for that. */
+  readonly memory?: Memory
   /** Where the answer is kept for repeats. */
   readonly keep: Keep | undefined
   readonly signal: AbortSignal

@@ -24,6 +24,7 @@ type Endpoint = {
   readonly name: string
   readonly decode: Incoming['decode']
   readonly credential?: CredentialStyle
+  readonly recalls?: boolean
 }
 
 /** The 503 of a server that has as many calls open as it takes. */
@@ -38,6 +39,7 @@ export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: End
     {
       endpoint: endpoint.name,
       decode: endpoint.decode,
+      ...(endpoint.recalls === true ? { recalls: true } : {}),
       authorization: must(credentialOf(headers, call.query, endpoint.credential ?? 'bearer')),
       maxCostUsd: headers.get('x-max-cost-usd') ?? undefined,
       subWallet: headers.get('x-sub-wallet') ?? undefined,
@@ -68,7 +70,7 @@ export const messages = endpoint({
   credential: 'messages',
 })
 
-export const responses = endpoint({ name: 'responses', decode: decodeResponsesCall })
+export const responses = endpoint({ name: 'responses', decode: decodeResponsesCall, recalls: true })
 
 export const embeddings = endpoint({ name: 'embeddings', decode: decodeEmbeddingsCall })
 

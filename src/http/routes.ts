@@ -3,6 +3,7 @@ import { accountRoutes } from './account-routes.ts'
 import { countMessagesTokens } from './count-tokens.ts'
 import { fundingRoutes } from './funding-routes.ts'
 import { geminiCall, getGeminiModel, listGeminiModels } from './gemini-calls.ts'
+import { forgetKeptResponse, getKeptResponse } from './kept-responses.ts'
 import { getKeyUsage, putKeyLimits } from './key-limits.ts'
 import { chatCompletions, embeddings, idempotentRun, messages, responses, run } from './model-calls.ts'
 import { getModel, listModels } from './models.ts'
@@ -56,12 +57,29 @@ export const routes: readonly Route[] = [
   {
     method: 'POST',
     path: '/v1/responses',
-    summary: 'A response in the responses style, whole or as a stream; stateless.',
+    summary:
+      'A response in the responses style, whole or as a stream; kept only where RESPONSES_STORE says so.',
     auth: 'bearer',
     body: 'ResponsesRequest',
     answer: 'Response',
     headers: callHeaders,
     handler: responses,
+  },
+  {
+    method: 'GET',
+    path: '/v1/responses/:id',
+    summary: 'A response that this key asked to keep.',
+    auth: 'bearer',
+    answer: 'Response',
+    handler: getKeptResponse,
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/responses/:id',
+    summary: 'Forgets a response that this key asked to keep.',
+    auth: 'bearer',
+    answer: 'DeletedResponse',
+    handler: forgetKeptResponse,
   },
   ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
     (path): Route => ({

@@ -1,5 +1,5 @@
 /** The catalogue: which models this server sells, under which names, at which prices. Made once at the start. */
-import type { Capability, Model, Price, Rates, Tier } from '../core/model.ts'
+import type { Asked, Capability, Model, Price, Rates, Tier } from '../core/model.ts'
 import { nanoFromDecimal, type Pico } from '../core/money.ts'
 import { type UsageClass, usageClasses } from '../core/usage.ts'
 import table from './catalogue.json' with { type: 'json' }
@@ -19,6 +19,8 @@ export type Catalogue = {
 type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
+  /** How its models are asked, by the vendor's own name of each. */
+  readonly asked?: (upstreamName: string) => Asked | undefined
 }
 
 /** What the operator says of a model's price: the rates and tiers that are given. */
@@ -89,7 +91,10 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
     byId.set(id, { ...model, price: overridden(model.price, override) })
   }
   const sold = new Map<string, Model>()
-  for (const { lower, ...model } of byId.values()) {
+  const vendors = new Map(parts.vendors.map((vendor) => [vendor.id, vendor]))
+  for (const { lower, ...found } of byId.values()) {
+    const asked = found.asked ?? vendors.get(found.vendor)?.asked?.(found.upstreamName)
+    const model = asked === undefined ? found : { ...found, asked }
     const price = scaled(model.price, markup)
     sold.set(model.id, { ...model, price })
     const twin = `${model.id}l`

@@ -11,6 +11,7 @@ import takenBack from './migrations/0006-taken-back.sql' with { type: 'text' }
 import autoTopUp from './migrations/0007-auto-top-up.sql' with { type: 'text' }
 import schemes from './migrations/0008-x402-schemes.sql' with { type: 'text' }
 import attempts from './migrations/0009-attempts.sql' with { type: 'text' }
+import responses from './migrations/0010-responses.sql' with { type: 'text' }
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
@@ -33,6 +34,7 @@ export const migrations: readonly Migration[] = [
   { version: 7, name: 'auto-top-up', common: autoTopUp, own: {} },
   { version: 8, name: 'x402-schemes', common: schemes, own: {} },
   { version: 9, name: 'attempts', common: attempts, own: {} },
+  { version: 10, name: 'responses', common: responses, own: {} },
 ]
 
 const textFor = (migration: Migration, engine: Engine['name']): string =>

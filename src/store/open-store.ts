@@ -16,6 +16,7 @@ import { openPostgres } from './postgres.ts'
 import { rateStore } from './rate-store.ts'
 import { receiptStore } from './receipt-store.ts'
 import { referralStore } from './referral-store.ts'
+import { responseStore } from './response-store.ts'
 import { reviewStore } from './review-store.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from './row.ts'
 import { openSqlite } from './sqlite.ts'
@@ -89,6 +90,7 @@ const storeOn = (engine: Engine): Store => ({
   ...creditStore(engine),
   ...checkoutStore(engine),
   ...receiptStore(engine),
+  ...responseStore(engine),
   ...paymentStore(engine),
   engine: engine.name,
   balance: async (account) =>

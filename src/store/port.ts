@@ -28,6 +28,7 @@ import type { KnownRules } from '../tenancy/wallet-rules.ts'
 import type { ReferralStore, ReviewStore, TrialStore } from './community-port.ts'
 import type { FundingStore } from './funding-port.ts'
 import type { PaymentStore } from './payment-port.ts'
+import type { ResponseStore } from './response-port.ts'
 import type { SubWalletNews, SubWalletStore } from './sub-wallet-port.ts'
 import type { TenancyStore } from './tenancy-port.ts'
 import type { TopUpStore } from './top-up-port.ts'
@@ -163,6 +164,7 @@ export type Store = LedgerStore &
   IdempotencyStore &
   FundingStore &
   ReceiptStore &
+  ResponseStore &
   PaymentStore &
   SubWalletStore &
   WalletRulesStore &

@@ -98,12 +98,13 @@ const allDue = async (
   return (rows ?? []).map((row) => textOf(row, 'id'))
 }
 
-/** Deletes what has served its time: closed leases, stored answers, instances that are long gone, counters of old days. */
+/** Deletes what has served its time: closed leases, stored answers, kept responses, instances that are long gone, counters of old days. */
 const prune = (engine: Engine): Promise<unknown> => {
   const { now } = engine.words
   return engine.batch('control', [
     statement(`delete from lease where state = 'closed' and expires_at < ${now} - ${CLOSED_KEPT_MS}`),
     statement(`delete from idempotency where expires_at < ${now}`),
+    statement(`delete from kept_response where expires_at < ${now}`),
     statement(`delete from instance where beat_at < ${now} - ${HOUR_MS}`),
     statement(`delete from budget where keep_until < ${now} and held = 0`),
   ])

@@ -1,8 +1,9 @@
 /**
- * Azure OpenAI: speaks chat completions below the operator's own resource, whose address must be set
+ * Azure OpenAI: speaks chat completions and responses below the operator's own resource, whose address must be set
  * (`AZURE_BASE_URL=https://<resource>.openai.azure.com/openai/v1`); models are named by deployment.
  * Source: Azure OpenAI in Microsoft Foundry Models, "v1 API"; its messages know no reasoning.
  */
+import { askedOfOpenai } from './openai-models.ts'
 import type { Vendor } from './vendor.ts'
 
 export const azure = {
@@ -17,5 +18,6 @@ export const azure = {
   takesStreamOptions: true,
   cancel: 'stop',
   reasoningBack: 'refused',
+  asked: askedOfOpenai,
   catalogue: { prices: 'azure', limits: 'azure' },
 } satisfies Vendor

@@ -1,4 +1,5 @@
-/** OpenAI: speaks chat completions at its own address. Source: OpenAI API reference, Chat and Embeddings; its messages know no reasoning. */
+/** OpenAI: speaks chat completions and responses at its own address. Source: OpenAI API reference, Chat, Responses and Embeddings; messages of chat completions know no reasoning. */
+import { askedOfOpenai } from './openai-models.ts'
 import type { Vendor } from './vendor.ts'
 
 export const openai = {
@@ -11,6 +12,7 @@ export const openai = {
   takesStreamOptions: true,
   cancel: 'stop',
   reasoningBack: 'refused',
+  asked: askedOfOpenai,
   catalogue: { prices: 'openai', limits: 'openai' },
   shortIds: true,
 } satisfies Vendor

@@ -2,7 +2,12 @@
 import type { Vendor } from './vendor.ts'
 
 /** The credential each dialect's own servers expect. */
-const auths = { chat: 'bearer', messages: 'x-api-key', gemini: 'x-goog-api-key' } as const
+const auths = {
+  chat: 'bearer',
+  responses: 'bearer',
+  messages: 'x-api-key',
+  gemini: 'x-goog-api-key',
+} as const
 
 export const ownAddress = (id: string, baseUrl: string, speaks: keyof typeof auths = 'chat'): Vendor => ({
   id,

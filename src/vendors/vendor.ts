@@ -1,5 +1,5 @@
 /** A vendor as data: where it is, how it is called, and what it does that others do not. */
-import type { Model } from '../core/model.ts'
+import type { Asked, Model } from '../core/model.ts'
 import type { Speaker } from '../dialects/dialect.ts'
 
 /**
@@ -26,6 +26,8 @@ export type Vendor = Speaker & {
   readonly auth?: 'bearer' | 'x-api-key' | 'x-goog-api-key' | 'api-key'
   /** The path of a call where it is not the dialect's own, which is given. */
   readonly path?: (model: Model, usual: string) => string
+  /** How a model is asked, by the vendor's own name of it, where they are not all asked in one dialect. */
+  readonly asked?: (upstreamName: string) => Asked | undefined
   /** Its sections in the two catalogues the price table is made of; without them, models come from the operator's settings. */
   readonly catalogue?: {
     readonly prices: string

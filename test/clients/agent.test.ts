@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { listenWithVendors, modelOf, type ThreeVendors, vendorIds } from './harness.ts'
+import { type FourVendors, listenWithVendors, modelOf, vendorIds } from './harness.ts'
 import { counts, note } from './vendors/script.ts'
 
 const folder = join(tmpdir(), 'turnpike-agent')
@@ -31,7 +31,7 @@ const findAgent = async (): Promise<string | null> => {
 }
 const agent = await findAgent()
 
-let it: ThreeVendors
+let it: FourVendors
 let home: string
 
 beforeAll(async () => {

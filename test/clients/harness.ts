@@ -1,7 +1,8 @@
-/** A server on a real port, as clients meet it: on the built-in vendor, or on three strict vendors of three dialects. */
+/** A server on a real port, as clients meet it: on the built-in vendor, or on four strict vendors of four dialects. */
 import { isObject, parseJson } from '../../src/core/json-body.ts'
 import type { Capability, Model } from '../../src/core/model.ts'
 import { Secret } from '../../src/core/secret.ts'
+import type { GatewayOptions } from '../../src/gateway/gateway.ts'
 import { localFetch } from '../../src/transport/local.ts'
 import { localModels } from '../../src/vendors/local/local.ts'
 import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
@@ -10,6 +11,7 @@ import { type Asked, mockVendor, startTestServer, type TestServer, testModel } f
 import { chatVendor } from './vendors/chat.ts'
 import { geminiVendor } from './vendors/gemini.ts'
 import { messagesVendor } from './vendors/messages.ts'
+import { responsesVendor } from './vendors/responses.ts'
 import { type Memory, newMemory } from './vendors/script.ts'
 
 export type ListeningServer = {
@@ -45,12 +47,13 @@ export const listen = async (): Promise<ListeningServer> => {
   return listening(server)
 }
 
-export type VendorId = 'chat' | 'messages' | 'gemini'
-export const vendorIds: readonly VendorId[] = ['chat', 'messages', 'gemini']
+export type VendorId = 'chat' | 'responses' | 'messages' | 'gemini'
+export const vendorIds: readonly VendorId[] = ['chat', 'responses', 'messages', 'gemini']
 
 /** The model that stands for each dialect in the matrix, and others of the same vendors that are treated differently. */
 export const modelOf: Readonly<Record<VendorId, string>> = {
   chat: 'open/oak-1',
+  responses: 'deep/cedar-1',
   messages: 'anthropic/claude-sonnet-4-5',
   gemini: 'google/gemini-3-pro',
 }
@@ -68,6 +71,7 @@ const speaking: Readonly<Record<VendorId, Vendor>> = {
     outputBound: 'max_completion_tokens',
     reasoningBack: 'needed',
   },
+  responses: { ...mockVendor, id: 'deep', speaks: 'responses' },
   messages: {
     ...mockVendor,
     id: 'anthropic',
@@ -105,13 +109,23 @@ const scripted =
     })
   }
 
-const makers = { chat: chatVendor, messages: messagesVendor, gemini: geminiVendor }
+const makers = {
+  chat: chatVendor,
+  responses: responsesVendor,
+  messages: messagesVendor,
+  gemini: geminiVendor,
+}
 
-export type ThreeVendors = ListeningServer & { readonly memories: Readonly<Record<VendorId, Memory>> }
+export type FourVendors = ListeningServer & { readonly memories: Readonly<Record<VendorId, Memory>> }
 
-/** A server before three scripted vendors, one of each dialect. */
-export const listenWithVendors = async (): Promise<ThreeVendors> => {
-  const memories = { chat: newMemory(), messages: newMemory(), gemini: newMemory() }
+/** A server before four scripted vendors, one of each dialect. */
+export const listenWithVendors = async (options: Partial<GatewayOptions> = {}): Promise<FourVendors> => {
+  const memories = {
+    chat: newMemory(),
+    responses: newMemory(),
+    messages: newMemory(),
+    gemini: newMemory(),
+  }
   const setups = vendorIds.map(
     (id): VendorSetup => ({
       vendor: speaking[id],
@@ -121,5 +135,5 @@ export const listenWithVendors = async (): Promise<ThreeVendors> => {
     }),
   )
   const models = [...Object.values(modelOf), ...Object.values(otherModels)].map(sold)
-  return { ...(await listening(await startTestServer({ models, more: setups }))), memories }
+  return { ...(await listening(await startTestServer({ models, more: setups, options }))), memories }
 }

@@ -7,10 +7,10 @@ import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
 import { GoogleGenAI, Type } from '@google/genai'
 import { generateText } from 'ai'
 import { z } from 'zod'
-import { listenWithVendors, modelOf, type ThreeVendors, vendorIds } from './harness.ts'
+import { type FourVendors, listenWithVendors, modelOf, vendorIds } from './harness.ts'
 import { counts, person } from './vendors/script.ts'
 
-let it: ThreeVendors
+let it: FourVendors
 let root: string
 let anthropic: Anthropic
 let google: GoogleGenAI

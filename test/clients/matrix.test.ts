@@ -1,11 +1,11 @@
 /** The matrix of official clients and vendor dialects: every cell is a test, and the page in docs is what they found. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { listenWithVendors, type ThreeVendors, vendorIds } from './harness.ts'
+import { type FourVendors, listenWithVendors, vendorIds } from './harness.ts'
 import { cell, compatibilityPage, drivers, featureNames, features, modelFor } from './matrix.ts'
 
 const page = `${import.meta.dir}/../../docs/compatibility.md`
 const passed = new Set<string>()
-let it: ThreeVendors
+let it: FourVendors
 
 beforeAll(async () => {
   it = await listenWithVendors()

@@ -11,17 +11,17 @@ import { runTool } from './drivers/driver.ts'
 import { functionDeclarations } from './drivers/google.ts'
 import { chatTools } from './drivers/openai.ts'
 import {
+  type FourVendors,
   listenWithVendors,
   modelOf,
   otherModels,
-  type ThreeVendors,
   type VendorId,
   vendorIds,
 } from './harness.ts'
 import { drivers } from './matrix.ts'
 import { thought, time, weather } from './vendors/script.ts'
 
-let it: ThreeVendors
+let it: FourVendors
 
 beforeAll(async () => {
   it = await listenWithVendors()
@@ -55,6 +55,9 @@ for (const driver of drivers)
           expect(text).toContain('12:30')
           // The second request carries one turn of the model, the third both.
           if (vendor === 'gemini') expect(memory.signatures).toEqual(['own', 'own', 'own'])
+          if (vendor === 'responses') expect(memory.thinking).toBe(3)
+          if (vendor === 'responses' && driver.knowsSignatures)
+            expect(memory.signatures).toEqual(['own', 'own', 'own'])
           if (vendor === 'messages' && driver.knowsSignatures) {
             expect(memory.signatures).toEqual(['own', 'own', 'own'])
             expect(memory.thinking).toBe(3)
@@ -102,64 +105,63 @@ describe('a conversation that changes its vendor between turns', () => {
   })
 })
 
-test('the same through the clients of the other dialects', async () => {
+test.each(orders)('the same through the clients of the other dialects: %s, %s, %s', async (...order) => {
+  const vendors = order as readonly VendorId[]
   const anthropic = new Anthropic({ apiKey: it.key, baseURL: it.baseURL.replace(/\/v1$/, ''), maxRetries: 0 })
   const google = new GoogleGenAI({
     apiKey: it.key,
     httpOptions: { baseUrl: it.baseURL.replace(/\/v1$/, '') },
   })
-  for (const vendors of orders) {
-    const messages: Anthropic.MessageParam[] = [{ role: 'user', content: prompt }]
-    const contents: Content[] = [{ role: 'user', parts: [{ text: prompt }] }]
-    let text = ''
-    let other = ''
-    for (const vendor of vendors) {
-      const model = modelOf[vendor]
-      const { content } = await anthropic.messages
-        .stream({
-          model,
-          messages,
-          tools,
-          max_tokens: 4_000,
-          thinking: { type: 'enabled', budget_tokens: 2_000 },
-        })
-        .finalMessage()
-      messages.push({ role: 'assistant', content })
-      const uses = content.filter((block) => block.type === 'tool_use')
-      const results = uses.map(({ id, name }) => ({
-        type: 'tool_result' as const,
-        tool_use_id: id,
-        content: runTool(name),
-      }))
-      if (results.length > 0) messages.push({ role: 'user', content: results })
-      text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
-      const parts: Part[] = []
-      const config = { tools: [{ functionDeclarations }], thinkingConfig: { includeThoughts: true } }
-      for await (const piece of await google.models.generateContentStream({ model, contents, config }))
-        parts.push(...(piece.candidates?.[0]?.content?.parts ?? []))
-      contents.push({ role: 'model', parts })
-      const responses = parts.flatMap(({ functionCall }) =>
-        functionCall?.name === undefined
-          ? []
-          : [
-              {
-                functionResponse: {
-                  name: functionCall.name,
-                  response: { output: runTool(functionCall.name) },
-                },
+  const messages: Anthropic.MessageParam[] = [{ role: 'user', content: prompt }]
+  const contents: Content[] = [{ role: 'user', parts: [{ text: prompt }] }]
+  let text = ''
+  let other = ''
+  for (const vendor of vendors) {
+    const model = modelOf[vendor]
+    const { content } = await anthropic.messages
+      .stream({
+        model,
+        messages,
+        tools,
+        max_tokens: 4_000,
+        thinking: { type: 'enabled', budget_tokens: 2_000 },
+      })
+      .finalMessage()
+    messages.push({ role: 'assistant', content })
+    const uses = content.filter((block) => block.type === 'tool_use')
+    const results = uses.map(({ id, name }) => ({
+      type: 'tool_result' as const,
+      tool_use_id: id,
+      content: runTool(name),
+    }))
+    if (results.length > 0) messages.push({ role: 'user', content: results })
+    text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    const parts: Part[] = []
+    const config = { tools: [{ functionDeclarations }], thinkingConfig: { includeThoughts: true } }
+    for await (const piece of await google.models.generateContentStream({ model, contents, config }))
+      parts.push(...(piece.candidates?.[0]?.content?.parts ?? []))
+    contents.push({ role: 'model', parts })
+    const responses = parts.flatMap(({ functionCall }) =>
+      functionCall?.name === undefined
+        ? []
+        : [
+            {
+              functionResponse: {
+                name: functionCall.name,
+                response: { output: runTool(functionCall.name) },
               },
-            ],
-      )
-      if (responses.length > 0) contents.push({ role: 'user', parts: responses })
-      other = parts.map(({ text: said }) => said ?? '').join('')
-    }
-    expect([vendors, text, other]).toEqual([
-      vendors,
-      expect.stringContaining('sunny, 21 °C | 12:30'),
-      expect.stringContaining('sunny, 21 °C | 12:30'),
-    ])
-    for (const vendor of vendorIds) expect(it.memories[vendor].refused).toEqual([])
+            },
+          ],
+    )
+    if (responses.length > 0) contents.push({ role: 'user', parts: responses })
+    other = parts.map(({ text: said }) => said ?? '').join('')
   }
+  expect([vendors, text, other]).toEqual([
+    vendors,
+    expect.stringContaining('sunny, 21 °C | 12:30'),
+    expect.stringContaining('sunny, 21 °C | 12:30'),
+  ])
+  for (const vendor of vendorIds) expect(it.memories[vendor].refused).toEqual([])
 })
 
 test('calls whose arguments come in turns reach the clients of other dialects one by one', async () => {

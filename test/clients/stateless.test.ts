@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
-import { listenWithVendors, modelOf, type ThreeVendors, vendorIds } from './harness.ts'
+import { type FourVendors, listenWithVendors, modelOf, vendorIds } from './harness.ts'
 
-let it: ThreeVendors
+let it: FourVendors
 
 beforeAll(async () => {
   it = await listenWithVendors()

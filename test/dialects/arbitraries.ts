@@ -173,7 +173,7 @@ const turns = (dialect: WrittenId): fc.Arbitrary<readonly Turn[]> =>
           says: saying,
           answer: answered(dialect),
           results: fc.array(
-            fc.record({ text: said, failed: dialect === 'chat' ? fc.constant(false) : fc.boolean() }),
+            fc.record({ text: said, failed: openai(dialect) ? fc.constant(false) : fc.boolean() }),
             { minLength: 1, maxLength: 2 },
           ),
         }),
@@ -210,6 +210,9 @@ const tool = fc.record(
 )
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
+
+/** OpenAI's dialects: an effort and no budget, results that do not fail. */
+const openai = (dialect: WrittenId): boolean => dialect === 'chat' || dialect === 'responses'
 
 /** A conversation of nothing but what the dialect can carry. */
 export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
@@ -260,8 +263,10 @@ export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
       const answer = it.turns.at(-2)?.parts ?? []
       const loops = answer.some(({ type }) => type === 'tool_call')
       const barred = anthropic && (forced || (loops && !answer.some(({ type }) => type === 'thinking')))
-      const budget = dialect === 'chat' || barred ? undefined : it.budget
-      const thinks = anthropic && budget !== undefined
+      const budget = openai(dialect) || barred ? undefined : it.budget
+      // Models that are asked in responses reason, and sample as they like.
+      const responses = dialect === 'responses'
+      const thinks = (anthropic && budget !== undefined) || responses
       const whole = {
         turns: it.turns,
         tools,
@@ -278,23 +283,22 @@ export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
           it.schema === undefined || converse
             ? undefined
             : { type: 'schema' as const, name: 'answer', schema: it.schema, strict: messages },
-        reasoning:
-          dialect === 'chat'
-            ? it.effort === undefined
-              ? undefined
-              : { effort: it.effort as 'low', show: true }
-            : budget === undefined
-              ? undefined
-              : { budget, show: true },
-        stop: it.stop,
-        choices: anthropic ? 1 : it.choices,
+        reasoning: openai(dialect)
+          ? it.effort === undefined
+            ? undefined
+            : { effort: it.effort as 'low', show: true }
+          : budget === undefined
+            ? undefined
+            : { budget, show: true },
+        stop: responses ? [] : it.stop,
+        choices: anthropic || responses ? 1 : it.choices,
         maxOutput: it.maxOutput,
         temperature: thinks ? undefined : it.temperature,
         topP: thinks || (messages && it.temperature !== undefined) ? undefined : it.topP,
-        topK: dialect === 'chat' || converse || thinks ? undefined : it.topK,
-        seed: anthropic ? undefined : it.seed,
-        presencePenalty: anthropic ? undefined : it.penalty,
-        frequencyPenalty: anthropic ? undefined : it.penalty,
+        topK: openai(dialect) || converse || thinks ? undefined : it.topK,
+        seed: anthropic || responses ? undefined : it.seed,
+        presencePenalty: anthropic || responses ? undefined : it.penalty,
+        frequencyPenalty: anthropic || responses ? undefined : it.penalty,
         user: dialect === 'gemini' || converse ? undefined : it.user,
         unread: [],
         strange: [],

@@ -20,7 +20,7 @@ export const told = {
 }
 
 /** The dialects of vendors that callers speak too. */
-export type SpokenId = 'chat' | 'messages' | 'gemini'
+export type SpokenId = 'chat' | 'messages' | 'gemini' | 'responses'
 /** All dialects of vendors. */
 export type WrittenId = SpokenId | 'converse'
 

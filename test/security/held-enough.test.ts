@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'bun:test'
 import type { Vendor } from '../../src/vendors/vendor.ts'
+import { messageItem, response } from '../dialects/responses-vendor.ts'
 import { startTestServer, type TestServer, testModel } from '../server/harness.ts'
 
 type Speaks = NonNullable<Vendor['speaks']>
@@ -36,6 +37,12 @@ const answers: Readonly<Record<Exclude<Speaks, 'converse'>, () => Response>> = {
       candidates: [{ content: { role: 'model', parts: [{ text: 'x' }] }, finishReason: 'STOP', index: 0 }],
       usageMetadata: { promptTokenCount: WORST, candidatesTokenCount: 1 },
     }),
+  responses: () =>
+    Response.json(
+      response([messageItem('x')], {
+        usage: { input_tokens: WORST, output_tokens: 1, total_tokens: WORST + 1 },
+      }),
+    ),
 }
 
 const serve = async (speaks: Exclude<Speaks, 'converse'>): Promise<TestServer> => {
@@ -191,17 +198,36 @@ const cases: readonly Case[] = [
     partOf({ text: 'x' }, { system_instruction: { parts: [inline('application/pdf')] } }),
   ],
   ['what code prints', 'gemini', geminiPath, partOf({ text: 'x' }, { tools: [{ code_execution: {} }] })],
+  ...(['gemini', 'responses'] as const).flatMap((speaks): Case[] => [
+    [
+      'a PDF',
+      speaks,
+      '/v1/responses',
+      itemOf({ type: 'input_file', file_data: `data:application/pdf;base64,${data}` }),
+    ],
+    [
+      'a film as a picture',
+      speaks,
+      '/v1/responses',
+      itemOf({ type: 'input_image', image_url: `data:video/mp4;base64,${data}` }),
+    ],
+  ]),
+  ['a file that is stored', 'responses', '/v1/responses', itemOf({ type: 'input_file', file_id: 'file-1' })],
+  ['a stored picture', 'responses', '/v1/responses', itemOf({ type: 'input_image', file_id: 'file-1' })],
   [
-    'a PDF',
-    'gemini',
+    'a document as a result',
+    'responses',
     '/v1/responses',
-    itemOf({ type: 'input_file', file_data: `data:application/pdf;base64,${data}` }),
-  ],
-  [
-    'a film as a picture',
-    'gemini',
-    '/v1/responses',
-    itemOf({ type: 'input_image', image_url: `data:video/mp4;base64,${data}` }),
+    {
+      ...itemOf({ type: 'input_text', text: 'x' }),
+      input: [
+        {
+          type: 'function_call_output',
+          call_id: 'c',
+          output: [{ type: 'input_file', file_url: 'https://a.b/c' }],
+        },
+      ],
+    },
   ],
 ]
 

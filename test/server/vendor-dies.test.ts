@@ -4,10 +4,11 @@
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../dialects/clients.ts'
+import { messageItem, response, responseEvents } from '../dialects/responses-vendor.ts'
 import type { SpokenId } from '../dialects/steps.ts'
 import { startTestServer, streaming, type TestServer, testModel } from './harness.ts'
 
-const vendorIds = ['chat', 'messages', 'gemini'] as const
+const vendorIds = ['chat', 'responses', 'messages', 'gemini'] as const
 const words = ['one ', 'two ', 'three'] as const
 /** One token an event at least, and one for three characters. */
 const tokensOf = [0, 2, 3, 5] as const
@@ -27,6 +28,14 @@ const geminiEvent = (text: string, tokens: number, more: object = {}) =>
     modelVersion: 'm',
     responseId: 'r1',
   })}\r\n\r\n`
+
+const response3 = response([messageItem('one two three')])
+const bringsOf = (event: string): readonly Brings[] => {
+  if (event.includes('response.created')) return ['start']
+  if (event.includes('output_item.added')) return ['opens']
+  if (event.includes('output_text.delta')) return ['word']
+  return event.includes('response.completed') ? ['finish', 'usage', 'end'] : []
+}
 
 /** Each vendor says the same three words and bills 10 and 5 tokens; messages and gemini tell low counts on the way. */
 const streams: Readonly<Record<SpokenId, readonly Scripted[]>> = {
@@ -48,6 +57,9 @@ const streams: Readonly<Record<SpokenId, readonly Scripted[]>> = {
     },
     { text: 'data: [DONE]\n\n', brings: ['end'] },
   ],
+  responses: responseEvents(response3, (text) => text.split(/(?<= )/)).map(
+    (text): Scripted => ({ text, brings: bringsOf(text) }),
+  ),
   messages: [
     {
       text: messagesEvent({
@@ -105,6 +117,7 @@ const whole: Readonly<Record<SpokenId, object>> = {
     choices: [{ index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
   },
+  responses: response3,
   messages: {
     id: 'm1',
     type: 'message',
@@ -239,7 +252,7 @@ test.each(pairs)('a $vendor vendor dies in mid-stream, $caller caller', async ({
     const brought = sent.flatMap(({ brings }) => brings)
     const said = brought.filter((one) => one === 'word').length
     const label = JSON.stringify({ death, ...got, seen: undefined, charged: String(got.charged) })
-    const input = vendor === 'chat' ? got.estimate : 10
+    const input = vendor === 'chat' || vendor === 'responses' ? got.estimate : 10
     if (brought.includes('finish')) {
       expect([got.status, got.seen?.text, got.seen?.error, got.seen?.ended, label]).toEqual([
         200,
@@ -293,7 +306,7 @@ test.each(pairs)(
     const got = await ask(server, caller, true)
     expect([got.seen?.text, got.seen?.ended]).toEqual(['one ', false])
     expect(midStream(caller, got.seen?.error)).toEqual(broken[caller])
-    const input = vendor === 'chat' ? got.estimate : 10
+    const input = vendor === 'chat' || vendor === 'responses' ? got.estimate : 10
     expect(got.charged).toBe(BigInt(input * 1_000 + 20_000))
   },
 )
@@ -351,6 +364,7 @@ test.each(pairs)(
 
 const midErrors: Readonly<Record<SpokenId, string>> = {
   chat: 'data: {"error":{"message":"secret sk-live-1234567 failed","code":500}}\n\n',
+  responses: `event: error\ndata: {"type":"error","code":"server_error","message":"secret sk-live-1234567","param":null}\n\n`,
   messages: messagesEvent({
     type: 'error',
     error: { type: 'overloaded_error', message: 'secret sk-live-1234567' },

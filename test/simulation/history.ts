@@ -121,7 +121,7 @@ const createScene = (
     world,
     counter: () => (closed ? undefined : processes[pick(0, 2)]?.counter),
     cutOff: (ms) => cutOff(pick(0, 2), ms),
-    detail,
+    detail: { ...detail, keyId: 'k0' },
     keyId: 'k0',
     hash: 'h0',
     longestCallMs: LONGEST_CALL_MS,
@@ -303,7 +303,7 @@ const createScene = (
     }
     const due = cost < hold.amount() ? cost : hold.amount()
     if (cost > due) hit('cost above the hold')
-    const settled = await hold.settle(cost, { ...detail, keyId: 'k' }).catch(() => undefined)
+    const settled = await hold.settle(cost, { ...detail, keyId }).catch(() => undefined)
     if (settled === undefined) {
       refused.push(hold.callId)
       return hit('settle refused')

@@ -1,6 +1,6 @@
 /**
- * Responses, the request: what a caller may send, and what of it the meter must know. Stateless: nothing is stored, so
- * what refers to something stored is refused.
+ * Responses, the request: what a caller may send, and what of it the meter must know. Whole by now: what it named and was
+ * kept stands in its place, so what still refers to something stored is refused.
  * Source of the format: OpenAI API reference, "Create a model response".
  */
 import type { Call, InputSize } from '../../core/call.ts'
@@ -21,6 +21,7 @@ import {
 } from '../field-checks.ts'
 import { objectOf, objectsOf, textOf } from '../json-members.ts'
 import { type MediaSize, newMediaSize } from '../media-size.ts'
+import { toolsOf } from './own-tools.ts'
 
 const ANY_COUNT = Number.MAX_SAFE_INTEGER
 
@@ -37,11 +38,35 @@ const members: Readonly<Record<string, Check>> = {
   user: isText,
   top_logprobs: integerIn(0, 20),
   service_tier: oneOf('auto', 'default', 'flex'),
+  prompt_cache_options: isRecord,
+}
+
+/** Values at which a member changes the vendor's bill beyond the listed price, or names another model for a part of the work. */
+const unpriced: readonly (readonly [name: string, sold: (value: JsonObject) => boolean])[] = [
+  ['access_programs', ({ access_programs }) => isAbsent(access_programs)],
+  ['moderation', ({ moderation }) => isAbsent(moderation)],
+  ['reasoning.mode', ({ reasoning }) => isOneOf(objectOf(reasoning).mode, 'standard')],
+  ['prompt_cache_options.ttl', (value) => isOneOf(objectOf(value.prompt_cache_options).ttl, '30m')],
+]
+
+const isAbsent = (value: Json | undefined): boolean => value === undefined || value === null
+const isOneOf = (value: Json | undefined, ...sold: readonly string[]): boolean =>
+  isAbsent(value) || sold.some((one) => one === value)
+
+const checkUnpriced = (value: JsonObject): Refusal | undefined => {
+  const found = unpriced.find(([, sold]) => !sold(value))
+  return found === undefined
+    ? undefined
+    : invalid(
+        found[0],
+        `'${found[0]}' is not sold with this value: it changes the vendor's bill beyond the listed price.`,
+      )
 }
 
 const stored: Readonly<Record<string, string>> = {
   previous_response_id:
-    "Nothing is stored here: leave 'previous_response_id' out and send in 'input' the whole conversation, with the items " +
+    'Nothing is stored here (the operator did not set RESPONSES_STORE, or the call is paid for by itself): leave ' +
+    "'previous_response_id' out and send in 'input' the whole conversation, with the items " +
     "of each earlier response's 'output' in it ('store: false' asks for answers made for that).",
   conversation: "Nothing is stored here: send the conversation's items in 'input' instead.",
   background: 'Answers are not kept here, so they cannot be made in the background; use a stream.',
@@ -53,7 +78,8 @@ export const decodeResponsesCall = (body: JsonBody): Call | Refusal => {
   const value = body.value
   const modelName = modelNameOf(value)
   if (modelName instanceof Refusal) return modelName
-  const refusal = checkMembers(value, members) ?? checkStored(value) ?? checkInput(value.input)
+  const refusal =
+    checkMembers(value, members) ?? checkUnpriced(value) ?? checkStored(value) ?? checkInput(value.input)
   if (refusal) return refusal
   return {
     kind: 'chat',
@@ -77,7 +103,8 @@ const checkStored = (value: JsonObject): Refusal | undefined => {
 }
 
 const NO_REFERENCES =
-  'Nothing is stored here: send the item itself, not a reference to it. Clients do so when they are told that nothing is ' +
+  'Nothing is stored here (the operator did not set RESPONSES_STORE, or the call is paid for by itself): send the item ' +
+  'itself, not a reference to it. Clients do so when they are told that nothing is ' +
   "stored: 'store: false' in the request (openai), in 'providerOptions.openai' (AI SDK), 'zdrEnabled: true' (LangChain)."
 
 /** A reference to an item of reasoning, by its id: without the thought the same is asked. */
@@ -106,7 +133,7 @@ const sizeOf = (body: JsonBody): InputSize => {
     for (const part of [...objectsOf(item.content), ...objectsOf(item.output)]) countPart(part, media)
     if (item.type === 'image_generation_call') countMade(item, media)
   }
-  return media.of(body, objectsOf(body.value.tools).length > 0 ? TOOLS_TEMPLATE : 0)
+  return media.of(body, toolsOf(body.value).length > 0 ? TOOLS_TEMPLATE : 0)
 }
 
 const countPart = (part: JsonObject, media: MediaSize): void => {

@@ -12,13 +12,13 @@ import {
   type Part,
   type Strange,
   type Text,
-  type Tool,
   type ToolChoice,
   type Turn,
 } from '../neutral.ts'
 import { splitId } from '../signatures.ts'
 import { strangeIn, strangeParts } from '../strange.ts'
-import { unsealThoughts } from './thoughts.ts'
+import { thoughtsOf } from './thoughts.ts'
+import { flatName, readTools } from './tools.ts'
 
 const known = new Set([
   'model',
@@ -46,6 +46,8 @@ const known = new Set([
   'stream_options',
   'client_metadata',
   'background',
+  // Who asked to keep the answer is told elsewhere whether it is kept.
+  'store',
 ])
 
 /** Reads a body that `decodeResponsesCall` has checked. */
@@ -55,16 +57,14 @@ export const readResponses = (body: JsonObject): Conversation => {
     instructions === undefined || instructions === ''
       ? []
       : [{ role: 'system', parts: [{ type: 'text', text: instructions }] }]
-  const tools = objectsOf(body.tools)
-  const hosted = tools.filter((tool) => toolOf(tool) === undefined).map(({ type }) => `tools ${String(type)}`)
-  const notStored = body.store === true ? ['store'] : []
+  const { tools, unread: otherTools } = readTools(body)
   const noLogprobs = (numberOf(body.top_logprobs) ?? 0) > 0 ? ['top_logprobs'] : []
   const choice = body.tool_choice ?? undefined
   const noThoughts = objectsOf(body.input).some(({ type }) => type === 'item_reference') ? ['thinking'] : []
   const noChoice = choice !== undefined && choiceOf(choice) === undefined ? ['tool_choice'] : []
   return present({
     turns: [...system, ...turnsOf(body.input)],
-    tools: tools.flatMap((tool) => toolOf(tool) ?? []),
+    tools,
     toolChoice: choiceOf(body.tool_choice),
     parallelTools: flagOf(body.parallel_tool_calls),
     format: formatOf(objectOf(objectOf(body.text).format)),
@@ -76,8 +76,8 @@ export const readResponses = (body: JsonObject): Conversation => {
     topP: numberOf(body.top_p),
     user: textOf(body.user),
     unread: [
-      ...unknownMembers(body, known).filter((name) => name !== 'store'),
-      ...[hosted, notStored, noLogprobs, noThoughts, noChoice, annotationsIn(body.input)].flat(),
+      ...unknownMembers(body, known),
+      ...[otherTools, noLogprobs, noThoughts, noChoice, annotationsIn(body.input)].flat(),
     ],
     strange: strangeOf(body.input),
   })
@@ -99,6 +99,7 @@ const itemTypes = new Set<Json | undefined>([
   'custom_tool_call',
   'custom_tool_call_output',
   'reasoning',
+  'additional_tools',
   'image_generation_call',
   // Only those to thoughts come so far.
   'item_reference',
@@ -115,35 +116,9 @@ const strangeOf = (input: Json | undefined): readonly Strange[] => [
   ),
 ]
 
-/** A tool of free text becomes a function with one text; the answer turns its calls back. */
-const toolOf = (tool: JsonObject): Tool | undefined => {
-  const name = textOf(tool.name)
-  if (name === undefined) return undefined
-  const description = textOf(tool.description)
-  if (tool.type === 'function')
-    return present({
-      name,
-      description,
-      parameters: tool.parameters ?? undefined,
-      strict: flagOf(tool.strict),
-    })
-  if (tool.type !== 'custom') return undefined
-  const definition = textOf(objectOf(tool.format).definition)
-  const grammar = definition === undefined ? '' : `\nThe input must follow this grammar:\n${definition}`
-  return {
-    name,
-    description: `${description ?? ''}${grammar}`,
-    parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
-  }
-}
-
-/** Names of the tools of free text in a request. */
-export const customTools = (body: JsonObject): ReadonlySet<string> =>
-  new Set(objectsOf(body.tools).flatMap(({ type, name }) => (type === 'custom' ? [textOf(name) ?? ''] : [])))
-
 const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
-  const name = isObject(choice) ? textOf(choice.name) : undefined
+  const name = isObject(choice) ? flatName(choice) : undefined
   return name === undefined ? undefined : { type: 'named', name }
 }
 
@@ -182,7 +157,7 @@ const turnsOf = (input: Json | undefined): readonly Turn[] => {
 
 const turnOf = (item: JsonObject): Turn => {
   const callId = splitId(textOf(item.call_id) ?? '')
-  const name = textOf(item.name) ?? ''
+  const name = flatName(item) ?? ''
   switch (item.type) {
     case 'function_call':
       return assistant({ type: 'tool_call', ...callId, name, arguments: textOf(item.arguments) || '{}' })
@@ -217,6 +192,8 @@ const turnOf = (item: JsonObject): Turn => {
     }
     case 'reasoning':
       return { role: 'assistant', parts: thoughtsOf(item) }
+    case 'additional_tools':
+      return { role: 'user', parts: [] }
     case 'item_reference':
       return { role: 'assistant', parts: [] }
     default: {
@@ -228,16 +205,6 @@ const turnOf = (item: JsonObject): Turn => {
       }
     }
   }
-}
-
-/** Thoughts as they were sealed here; of others only the summary can be read. */
-const thoughtsOf = (item: JsonObject): readonly Part[] => {
-  const sealed = unsealThoughts(textOf(item.encrypted_content) ?? '')
-  if (sealed.length > 0) return sealed
-  const text = objectsOf(item.summary)
-    .map((part) => textOf(part.text) ?? '')
-    .join('')
-  return text === '' ? [] : [{ type: 'thinking', text }]
 }
 
 const assistant = (part: Part): Turn => ({ role: 'assistant', parts: [part] })

@@ -1,14 +1,14 @@
 /** Responses, neutral form → answer. Source of the format: OpenAI API reference, "The response object". */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
-import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { citationsByText } from '../citations.ts'
 import { objectOf, present, textOf } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
 import type { Choice, Citation, Finish, Image, Part, Reply, Thinking, ToolCall } from '../neutral.ts'
 import { idWith } from '../signatures.ts'
 import type { WriterContext } from '../stream-writer.ts'
-import { customTools } from './decode-call.ts'
 import { sealThoughts } from './thoughts.ts'
+import { type Declared, declaredTools } from './tools.ts'
+import { responsesUsage } from './usage.ts'
 
 export type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed'
 
@@ -61,7 +61,7 @@ export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonO
   const [choice] = reply.choices
   const finish = choice?.finish ?? 'stop'
   const id = responseId(reply.id)
-  const items = itemsOf(choice, id, customTools(context.request))
+  const items = itemsOf(choice, id, declaredTools(context.request))
   return {
     ...responseObject(context, { id, model: reply.model, status: statusOf(finish), finish }, items),
     usage: responsesUsage(reply.usage ?? {}),
@@ -69,11 +69,7 @@ export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonO
 }
 
 /** The items of an answer: neighbours of one kind are one item. */
-const itemsOf = (
-  choice: Choice | undefined,
-  id: string,
-  custom: ReadonlySet<string>,
-): readonly JsonObject[] => {
+const itemsOf = (choice: Choice | undefined, id: string, declared: Declared): readonly JsonObject[] => {
   const parts = choice?.parts ?? []
   const cited = citationsByText(parts, choice?.citations ?? [])
   const items: JsonObject[] = []
@@ -105,7 +101,7 @@ const itemsOf = (
       items.push(imageItem(`ig_${id.slice('resp_'.length)}_${items.length}`, part))
     } else if (part.type === 'tool_call') {
       close()
-      items.push(callItem(`fc_${id.slice('resp_'.length)}_${items.length}`, part, custom, 'completed'))
+      items.push(callItem(`fc_${id.slice('resp_'.length)}_${items.length}`, part, declared, 'completed'))
     }
   }
   close()
@@ -164,25 +160,13 @@ export const imageItem = (id: string, { media }: Image): JsonObject => ({
   result: 'url' in media ? media.url : media.data,
 })
 
-export const callItem = (
-  id: string,
-  call: ToolCall,
-  custom: ReadonlySet<string>,
-  status: ItemStatus,
-): JsonObject => {
+export const callItem = (id: string, call: ToolCall, declared: Declared, status: ItemStatus): JsonObject => {
   const call_id = idWith(call.id, call.signature)
-  if (!custom.has(call.name))
-    return { id, type: 'function_call', status, call_id, name: call.name, arguments: call.arguments }
+  const { name, namespace, custom } = declared.get(call.name) ?? { name: call.name }
+  const named = { name, ...(namespace === undefined ? {} : { namespace }) }
+  if (custom !== true)
+    return { id, type: 'function_call', status, call_id, ...named, arguments: call.arguments }
   const value = parseJson(call.arguments)
   const input = isObject(value) ? (textOf(value.input) ?? '') : ''
-  return { id, type: 'custom_tool_call', status, call_id, name: call.name, input }
+  return { id, type: 'custom_tool_call', status, call_id, ...named, input }
 }
-
-/** Usage with this dialect's inclusive totals. */
-export const responsesUsage = (usage: Usage): JsonObject => ({
-  input_tokens: inputTokens(usage),
-  input_tokens_details: { cached_tokens: (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0) },
-  output_tokens: outputTokens(usage),
-  output_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
-  total_tokens: inputTokens(usage) + outputTokens(usage),
-})

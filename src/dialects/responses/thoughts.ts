@@ -1,8 +1,11 @@
-/** Reasoning items: their sealed content holds whole thoughts with their signatures, so that clients carry them back unread. */
-import { isObject, parseJson } from '../../core/json-body.ts'
+/**
+ * Reasoning items. What we seal holds whole thoughts with their signatures, so that clients carry them back unread. What a
+ * vendor of this dialect sealed is the signature of a thought of its own, with the item's name, by which it knows it.
+ */
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { objectsOf, present, textOf } from '../json-members.ts'
 import type { Thinking } from '../neutral.ts'
-import { readSignature, writeSignature } from '../signatures.ts'
+import { readSignature, type Signature, writeSignature } from '../signatures.ts'
 
 const MARK = 'turnpike1.'
 
@@ -21,9 +24,13 @@ export const sealThoughts = (thoughts: readonly Thinking[]): string =>
     }),
   ).toString('base64url')
 
+/** Whether thoughts were sealed here: the vendor did not make this text. */
+export const isSealed = (sealed: Json | undefined): boolean =>
+  typeof sealed === 'string' && sealed.startsWith(MARK)
+
 /** The reverse; a text sealed by someone else has no thoughts for us. */
-export const unsealThoughts = (sealed: string): readonly Thinking[] => {
-  if (!sealed.startsWith(MARK)) return []
+const unsealThoughts = (sealed: string): readonly Thinking[] => {
+  if (!isSealed(sealed)) return []
   const value = parseJson(Buffer.from(sealed.slice(MARK.length), 'base64url').toString('utf8'))
   if (!isObject(value)) return []
   return objectsOf(value.thoughts).map((thought) => {
@@ -35,4 +42,34 @@ export const unsealThoughts = (sealed: string): readonly Thinking[] => {
       signature: signature === undefined ? undefined : readSignature(signature, 'chat'),
     })
   })
+}
+
+/** The thoughts of a reasoning item, whoever made it. */
+export const thoughtsOf = (item: JsonObject): readonly Thinking[] => {
+  const sealed = textOf(item.encrypted_content) ?? ''
+  const own = unsealThoughts(sealed)
+  if (own.length > 0) return own
+  const text = [...objectsOf(item.summary), ...objectsOf(item.content)]
+    .map((part) => textOf(part.text) ?? '')
+    .join('\n\n')
+  if (sealed === '') return text === '' ? [] : [{ type: 'thinking', text }]
+  const thought = { type: 'thinking' as const, text, signature: signatureOf(item, sealed) }
+  return [text === '' ? { ...thought, redacted: true } : thought]
+}
+
+const signatureOf = ({ id }: JsonObject, sealed: string): Signature => ({
+  origin: 'responses',
+  value: typeof id === 'string' && id !== '' ? `${id} ${sealed}` : sealed,
+})
+
+/** The item of a thought for the kind of vendor that made it; undefined for another's. */
+export const itemOfThought = ({ text, signature }: Thinking): JsonObject | undefined => {
+  if (signature?.origin !== 'responses') return undefined
+  const space = signature.value.indexOf(' ')
+  return {
+    type: 'reasoning',
+    ...(space < 0 ? {} : { id: signature.value.slice(0, space) }),
+    summary: text === '' ? [] : [{ type: 'summary_text', text }],
+    encrypted_content: signature.value.slice(space + 1),
+  }
 }

@@ -4,7 +4,7 @@ import { present } from '../json-members.ts'
 import type { Citation, Finish, Image, Piece, Thinking, ToolCall } from '../neutral.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
 import { costComment, membersSlot, withBill } from '../told.ts'
-import { customTools } from './decode-call.ts'
+import { keptMembers } from './kept.ts'
 import {
   annotationOf,
   callItem,
@@ -13,11 +13,12 @@ import {
   reasoningItem,
   responseId,
   responseObject,
-  responsesUsage,
   type Status,
   statusOf,
   textContent,
 } from './reply.ts'
+import { type Declared, declaredTools } from './tools.ts'
+import { responsesUsage } from './usage.ts'
 
 /** The item that is being said, gathered for the event that ends it. */
 type Open =
@@ -34,7 +35,7 @@ type Open =
 const itemPrefixes = { message: 'msg', reasoning: 'rs', call: 'fc' } as const
 
 export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
-  const custom = customTools(context.request)
+  const declared = declaredTools(context.request)
   const done: JsonObject[] = []
   let id = responseId(context.requestId)
   let model = context.modelName
@@ -65,7 +66,7 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
   }
   const close = (): string => {
     if (open === undefined) return ''
-    const { text, item } = closing(open, itemId(open.kind), { at: at(open.kind), event, custom })
+    const { text, item } = closing(open, itemId(open.kind), { at: at(open.kind), event, declared })
     const end = event('response.output_item.done', { output_index: done.length, item })
     done.push(item)
     open = undefined
@@ -164,13 +165,13 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
         const { id: callId, name, signature } = piece
         const call = present({ type: 'tool_call' as const, id: callId, name, arguments: '', signature })
         const before = begin() + close()
-        return before + add({ kind: 'call', call }, callItem(itemId('call'), call, custom, 'in_progress'))
+        return before + add({ kind: 'call', call }, callItem(itemId('call'), call, declared, 'in_progress'))
       }
       case 'arguments': {
         if (open?.kind !== 'call') return ''
         open.call = { ...open.call, arguments: open.call.arguments + piece.text }
         // The text of a free-text tool is known only when its wrapping is complete.
-        return custom.has(open.call.name)
+        return declared.get(open.call.name)?.custom === true
           ? ''
           : event('response.function_call_arguments.delta', { ...at('call'), delta: piece.text })
       }
@@ -185,11 +186,12 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
   }
   return {
     write,
-    end: ({ usage, bill, cut }) => {
+    end: ({ usage, bill, cut, kept }) => {
       if (cut) finish = 'length'
       const before = begin() + close()
       const status = statusOf(finish)
-      const { usage: _none, ...rest } = response(status)
+      const { usage: _none, ...told } = response(status)
+      const rest = { ...told, ...keptMembers(kept) }
       const whole = `,"response":${JSON.stringify(rest).slice(0, -1)},"usage":${withBill(responsesUsage(usage), bill)}${membersSlot}}`
       return before + costComment(bill) + event(`response.${status}`, {}, whole)
     },
@@ -223,14 +225,14 @@ const partOf = ({ declines, text, cited }: Open & { kind: 'message' }): JsonObje
 type Closing = {
   readonly at: JsonObject
   readonly event: (type: string, members: JsonObject) => string
-  readonly custom: ReadonlySet<string>
+  readonly declared: Declared
 }
 
 /** The events that complete an item's content, and the whole item. */
 const closing = (
   open: Open,
   id: string,
-  { at, event, custom }: Closing,
+  { at, event, declared }: Closing,
 ): { text: string; item: JsonObject } => {
   switch (open.kind) {
     case 'message': {
@@ -259,11 +261,12 @@ const closing = (
     }
     case 'call': {
       const call = open.call.arguments === '' ? { ...open.call, arguments: '{}' } : open.call
-      const item = callItem(id, call, custom, 'completed')
-      const text = custom.has(call.name)
-        ? event('response.custom_tool_call_input.delta', { ...at, delta: item.input ?? '' }) +
-          event('response.custom_tool_call_input.done', { ...at, input: item.input ?? '' })
-        : event('response.function_call_arguments.done', { ...at, arguments: call.arguments })
+      const item = callItem(id, call, declared, 'completed')
+      const text =
+        declared.get(call.name)?.custom === true
+          ? event('response.custom_tool_call_input.delta', { ...at, delta: item.input ?? '' }) +
+            event('response.custom_tool_call_input.done', { ...at, input: item.input ?? '' })
+          : event('response.function_call_arguments.done', { ...at, arguments: call.arguments })
       return { text, item }
     }
   }

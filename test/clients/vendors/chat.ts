@@ -1,7 +1,7 @@
 /** A vendor that speaks chat completions and shows its reasoning, strict by the API reference. */
 import { isObject, type Json, type JsonObject } from '../../../src/core/json-body.ts'
 import type { Asked } from '../../server/harness.ts'
-import { listAt, objectSchemas, objectWith, textAt } from './check.ts'
+import { checkStrict, listAt, objectWith, textAt } from './check.ts'
 import {
   answerTo,
   counts,
@@ -230,22 +230,6 @@ const schemaOf = (format: Json | undefined): unknown => {
   need(/^[a-zA-Z0-9_-]{1,64}$/.test(textAt(inner.name, 'name')), "Invalid 'response_format.json_schema.name'")
   if (inner.strict === true) checkStrict(inner.schema, 'response_format')
   return inner.schema
-}
-
-/** Strict schemas close every object and require all its members. */
-const checkStrict = (schema: Json | undefined, what: string): void => {
-  for (const one of objectSchemas(schema)) {
-    need(
-      one.additionalProperties === false,
-      `Invalid schema for ${what}: 'additionalProperties' must be false.`,
-    )
-    const names = Object.keys(isObject(one.properties) ? one.properties : {})
-    const required = Array.isArray(one.required) ? one.required : []
-    need(
-      names.every((name) => required.includes(name)),
-      `Invalid schema for ${what}: 'required' must hold every key.`,
-    )
-  }
 }
 
 const usageOf = (said: Said) => ({

@@ -31,3 +31,19 @@ export const objectSchemas = (schema: Json | undefined): readonly JsonObject[] =
   const inner = Object.values(schema).flatMap((one) => objectSchemas(one))
   return schema.type === 'object' || isObject(schema.properties) ? [schema, ...inner] : inner
 }
+
+/** OpenAI's strict schemas close every object and require all its members. */
+export const checkStrict = (schema: Json | undefined, what: string): void => {
+  for (const one of objectSchemas(schema)) {
+    need(
+      one.additionalProperties === false,
+      `Invalid schema for ${what}: 'additionalProperties' must be false.`,
+    )
+    const names = Object.keys(isObject(one.properties) ? one.properties : {})
+    const required = Array.isArray(one.required) ? one.required : []
+    need(
+      names.every((name) => required.includes(name)),
+      `Invalid schema for ${what}: 'required' must hold every key.`,
+    )
+  }
+}

@@ -1,0 +1,219 @@
+/** Responses, neutral form → request for a vendor. Source of the format: OpenAI API reference, "Create a model response". */
+import type { Json, JsonObject } from '../../core/json-body.ts'
+import { invalid, Refusal } from '../../core/refusal.ts'
+import { strictIfItFits } from '../chat/strict.ts'
+import { present } from '../json-members.ts'
+import { addressOf } from '../media.ts'
+import type { Conversation, Effort, Part, ToolResult, Turn } from '../neutral.ts'
+import { effortOf } from '../reasoning.ts'
+import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
+import { shortUser } from '../user.ts'
+import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
+import { THOUGHTS } from './pass-call.ts'
+import { itemOfThought } from './thoughts.ts'
+
+/** The smallest bound of an answer that the vendor takes, in tokens. */
+const OUTPUT_MIN = 16
+
+/** Writes the conversation for a vendor of this dialect, which is asked to store nothing. */
+export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refusal => {
+  const refusal = unsayable(it, to)
+  if (refusal !== undefined) return refusal
+  const { instructions, rest } = instructionsOf(it.turns)
+  const input: JsonObject[] = []
+  for (const turn of rest) {
+    const items = turn.role === 'assistant' ? spoken(turn) : heard(turn)
+    if (items instanceof Refusal) return items
+    input.push(...items)
+  }
+  const reasons = to.model.capabilities.includes('reasoning')
+  const body: JsonObject = present({
+    model: to.model.upstreamName,
+    instructions,
+    input,
+    ...toolMembers(it),
+    text: formatOf(it),
+    reasoning: reasons ? reasoningOf(it, to) : undefined,
+    include: reasons ? [THOUGHTS] : undefined,
+    temperature: reasons ? undefined : it.temperature,
+    top_p: reasons ? undefined : it.topP,
+    user: shortUser(it.user),
+    max_output_tokens: to.outputBound ?? it.maxOutput,
+    service_tier: to.model.cheaper?.tier,
+    store: false,
+    stream: to.stream ? true : undefined,
+  })
+  return { body, dropped: droppedOf(it, to) }
+}
+
+/** What the vendor cannot be asked for without its answering another question. */
+const unsayable = (it: Conversation, to: Target): Refusal | undefined => {
+  if (it.makes !== undefined) return meaningLost('modalities', 'answers in anything but text')
+  if (it.choices > 1) return meaningLost('n', 'calls for several answers')
+  const bound = to.outputBound ?? it.maxOutput
+  return bound !== undefined && bound < OUTPUT_MIN
+    ? invalid(
+        'max_tokens',
+        `The model's vendor takes no bound below ${OUTPUT_MIN} tokens; this one is ${bound}.`,
+      )
+    : undefined
+}
+
+/** Names of what is left out. Models that reason sample as they like. */
+const droppedOf = (it: Conversation, to: Target): readonly string[] => {
+  const reasons = to.model.capabilities.includes('reasoning')
+  const given: Readonly<Record<string, unknown>> = {
+    temperature: reasons ? it.temperature : undefined,
+    top_p: reasons ? it.topP : undefined,
+    top_k: it.topK,
+    seed: it.seed,
+    presence_penalty: it.presencePenalty,
+    frequency_penalty: it.frequencyPenalty,
+    logprobs: it.logprobs,
+    stop: it.stop[0],
+    reasoning: !reasons && reasoningOf(it, to) !== undefined ? it.reasoning : undefined,
+  }
+  return [
+    ...it.unread,
+    ...Object.keys(given).filter((name) => given[name] !== undefined),
+    ...namesIn(it),
+    ...(it.turns.some(({ parts }) => parts.some(losesName)) ? ['filename'] : []),
+    ...particularsIn(it, 'cache_control', 'is_error'),
+    ...thoughtsIn(it.turns, (part) => part.type === 'thinking' && part.signature?.origin === 'responses'),
+    ...ownImagesIn(it.turns),
+  ]
+}
+
+/** Documents at an address and those of plain text have no name here. */
+const losesName = (part: Part): boolean =>
+  part.type === 'document' &&
+  part.name !== undefined &&
+  ('url' in part.media || part.media.mediaType === 'text/plain')
+
+/** What the system says before anyone else; what it says later stays in its place. */
+const instructionsOf = (
+  turns: readonly Turn[],
+): { readonly instructions: string | undefined; readonly rest: readonly Turn[] } => {
+  const start = turns.findIndex(({ role }) => role !== 'system')
+  const first = start < 0 ? turns : turns.slice(0, start)
+  const texts = first.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
+  )
+  return {
+    instructions: texts.length === 0 ? undefined : texts.join('\n\n'),
+    rest: turns.slice(first.length),
+  }
+}
+
+const toolMembers = (it: Conversation): JsonObject => {
+  if (it.tools.length === 0) return {}
+  const choice = it.toolChoice
+  return present({
+    tools: it.tools.map(({ name, description, parameters, strict }) =>
+      present({
+        type: 'function',
+        name,
+        description,
+        parameters: parameters ?? { type: 'object', properties: {} },
+        // Where it is absent this dialect would have it strict.
+        strict: strictIfItFits(strict, parameters) ?? false,
+      }),
+    ),
+    tool_choice: choice?.type === 'named' ? { type: 'function', name: choice.name } : choice?.type,
+    parallel_tool_calls: it.parallelTools,
+  })
+}
+
+const formatOf = ({ format }: Conversation): JsonObject | undefined => {
+  if (format === undefined) return undefined
+  if (format.type === 'json') return { format: { type: 'json_object' } }
+  const { name, schema, strict, description } = format
+  const fits = strictIfItFits(strict, schema) ?? false
+  return { format: present({ type: 'json_schema', name, schema, strict: fits, description }) }
+}
+
+/**
+ * Thinking that is off is the vendor's default, but for the models that refuse tools beside it in chat completions: they
+ * know the word for it. Who only asks to see it wants some.
+ */
+const reasoningOf = ({ reasoning }: Conversation, { model }: Target): JsonObject | undefined => {
+  if (reasoning === undefined) return undefined
+  const asked = effortOf(reasoning) ?? (reasoning.show === true ? 'medium' : 'none')
+  if (asked === 'none') return model.asked?.chatTools === undefined ? undefined : { effort: 'none' }
+  const effort: Effort = asked === 'max' ? 'xhigh' : asked
+  return present({ effort, summary: reasoning.show === true ? 'auto' : undefined })
+}
+
+/** What the user, the system or a tool says: results of tools are items of their own. */
+const heard = (turn: Turn): readonly JsonObject[] | Refusal => {
+  const items: JsonObject[] = []
+  const rest: Part[] = []
+  for (const part of turn.parts) {
+    if (part.type !== 'tool_result') {
+      rest.push(part)
+      continue
+    }
+    const output = resultOf(part)
+    if (output instanceof Refusal) return output
+    items.push({ type: 'function_call_output', call_id: part.id, output })
+  }
+  const content = contentOf(rest)
+  if (content instanceof Refusal) return content
+  return content.length === 0 ? items : [...items, { type: 'message', role: turn.role, content }]
+}
+
+/** A result of nothing but text is that text. */
+const resultOf = ({ parts }: ToolResult): Json | Refusal =>
+  parts.every(({ type }) => type === 'text')
+    ? parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+    : contentOf(parts)
+
+const contentOf = (parts: readonly Part[]): readonly JsonObject[] | Refusal => {
+  const content: JsonObject[] = []
+  for (const part of parts) {
+    const one = partOf(part)
+    if (one instanceof Refusal) return one
+    if (one !== undefined) content.push(one)
+  }
+  return content
+}
+
+const partOf = (part: Part): JsonObject | undefined | Refusal => {
+  switch (part.type) {
+    case 'text':
+      return { type: 'input_text', text: part.text }
+    case 'image':
+      return present({ type: 'input_image', image_url: addressOf(part.media), detail: part.detail })
+    case 'audio':
+      return meaningLost('audio', 'audio')
+    case 'document': {
+      const { media, name } = part
+      if ('url' in media) return { type: 'input_file', file_url: media.url }
+      if (/^(?:video|audio)\//.test(media.mediaType)) return meaningLost('document', media.mediaType)
+      if (media.mediaType === 'text/plain')
+        return { type: 'input_text', text: Buffer.from(media.data, 'base64').toString('utf8') }
+      return { type: 'input_file', filename: name ?? 'document.pdf', file_data: addressOf(media) }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** What the model said before, each thing an item of its own. */
+const spoken = (turn: Turn): readonly JsonObject[] =>
+  turn.parts.flatMap((part): JsonObject[] => {
+    switch (part.type) {
+      case 'thinking':
+        return [itemOfThought(part) ?? []].flat()
+      case 'text':
+        return [said({ type: 'output_text', text: part.text, annotations: [] })]
+      case 'refusal':
+        return [said({ type: 'refusal', refusal: part.text })]
+      case 'tool_call':
+        return [{ type: 'function_call', call_id: part.id, name: part.name, arguments: part.arguments }]
+      default:
+        return []
+    }
+  })
+
+const said = (content: JsonObject): JsonObject => ({ type: 'message', role: 'assistant', content: [content] })

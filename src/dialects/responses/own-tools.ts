@@ -1,0 +1,50 @@
+/**
+ * Responses, tools by who runs them. Those of the caller cost tokens alone. Those that run at the vendor are billed beyond
+ * tokens, or bring in text that no request bounds: they are not sold here, are left out and named.
+ * Source of the format: OpenAI API reference, "Create a model response", `tools`.
+ */
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { objectOf, objectsOf, textOf } from '../json-members.ts'
+
+const ownTypes: ReadonlySet<Json | undefined> = new Set([
+  'function',
+  'custom',
+  'namespace',
+  'tool_search',
+  'local_shell',
+  'apply_patch',
+  'computer',
+  'computer_use_preview',
+])
+
+/** Whether the caller runs the tool. A shell is its own unless it stands in a container of the vendor's. */
+const isOwnTool = ({ type, environment, tools }: JsonObject): boolean => {
+  if (type === 'shell') return objectOf(environment).type === 'local'
+  return ownTypes.has(type) && (type !== 'namespace' || objectsOf(tools).every(isOwnTool))
+}
+
+/** What a list of tools holds of the vendor's, by name. */
+export const hostedIn = (tools: Json | readonly JsonObject[] | undefined): readonly string[] =>
+  objectsOf(tools)
+    .filter((tool) => !isOwnTool(tool))
+    .map(({ type }) => `tools ${textOf(type) ?? ''}`)
+
+export const ownToolsIn = (tools: Json | undefined): readonly JsonObject[] =>
+  objectsOf(tools).filter(isOwnTool)
+
+/** Tools that an item of the input adds, whatever item it is: only a server's list of its own tools declares none. */
+export const addedBy = ({ type, tools }: JsonObject): readonly JsonObject[] =>
+  type === 'mcp_list_tools' ? [] : objectsOf(tools)
+
+/** All tools of a request: those beside the input, and those that its items add later. */
+export const toolsOf = (body: JsonObject): readonly JsonObject[] => [
+  ...objectsOf(body.tools),
+  ...objectsOf(body.input).flatMap(addedBy),
+]
+
+/** Whether a choice of tools names one of the vendor's. */
+export const choosesHosted = (choice: Json | undefined): boolean =>
+  isObject(choice) &&
+  (choice.type === 'allowed_tools' ? hostedIn(choice.tools).length > 0 : !ownChoices.has(choice.type))
+
+const ownChoices: ReadonlySet<Json | undefined> = new Set([...ownTypes, 'shell'])

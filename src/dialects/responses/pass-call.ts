@@ -1,0 +1,85 @@
+/**
+ * Responses towards a vendor of the same dialect: the caller's bytes with a few members spliced in. The vendor stores
+ * nothing: what one key asked must not be another's to refer to, and all keys are one customer there.
+ * Source of the format: OpenAI API reference, "Create a model response".
+ */
+import type { Call } from '../../core/call.ts'
+import { type Edits, isObject, type Json, type JsonObject, splice } from '../../core/json-body.ts'
+import { listOf, objectsOf, textOf } from '../json-members.ts'
+import { hasSignature, splitId } from '../signatures.ts'
+import type { Target } from '../vendor-call.ts'
+import { addedBy, choosesHosted, hostedIn, ownToolsIn, toolsOf } from './own-tools.ts'
+import { isSealed } from './thoughts.ts'
+
+/** The body to send. */
+export const passResponsesCall = (call: Call, { model, outputBound }: Target): Uint8Array => {
+  const { value } = call.body
+  const edits: Record<string, string | undefined> = {
+    model: JSON.stringify(model.upstreamName),
+    ...withoutUnsold(value),
+    ...withoutStrangers(value.input),
+  }
+  if (value.store !== false) edits.store = 'false'
+  // Nothing is stored, so thoughts come back with the next turn or not at all; clients that count on a store do not ask.
+  if (model.capabilities.includes('reasoning') && !asksForThoughts(value))
+    edits.include = JSON.stringify([...listOf(value.include), THOUGHTS])
+  if (outputBound !== undefined) edits.max_output_tokens = String(outputBound)
+  if (model.cheaper !== undefined) edits.service_tier = JSON.stringify(model.cheaper.tier)
+  return splice(call.body, edits)
+}
+
+/** The value of `include` that asks for reasoning in a form that can be sent back. */
+export const THOUGHTS = 'reasoning.encrypted_content'
+
+const asksForThoughts = (value: JsonObject): boolean => listOf(value.include).includes(THOUGHTS)
+
+/** Members and content that are left out on the way, by name. */
+export const notPassed = ({ body: { value } }: Call): readonly string[] => [
+  ...new Set([
+    ...hostedIn(toolsOf(value)),
+    ...(choosesHosted(value.tool_choice) ? ['tool_choice'] : []),
+    ...(isObject(value.context_management) || Array.isArray(value.context_management)
+      ? ['context_management']
+      : []),
+    ...(objectsOf(value.input).some(isStrangeThought) ? ['thinking'] : []),
+  ]),
+]
+
+/** Tools of the vendor's, and what makes it write more than the answer that was priced. */
+const withoutUnsold = (value: JsonObject): Edits => {
+  const own = ownToolsIn(value.tools)
+  return {
+    ...(hostedIn(value.tools).length === 0
+      ? {}
+      : { tools: own.length === 0 ? undefined : JSON.stringify(own) }),
+    ...(choosesHosted(value.tool_choice) ? { tool_choice: undefined } : {}),
+    ...(value.context_management === undefined ? {} : { context_management: undefined }),
+  }
+}
+
+/** The input without what this vendor would not know: thoughts of other vendors, and their marks in ids. */
+const withoutStrangers = (input: Json | undefined): Edits => {
+  if (!Array.isArray(input) || !input.some(isStrange)) return {}
+  return {
+    input: JSON.stringify(
+      input.flatMap((item: Json): readonly Json[] => (isStrange(item) ? mended(item) : [item])),
+    ),
+  }
+}
+
+const isStrange = (item: Json): item is JsonObject =>
+  isObject(item) &&
+  (isStrangeThought(item) || hasSignature(item.call_id) || hostedIn(addedBy(item)).length > 0)
+
+/** A thought in another's seal, or by its name alone: the vendor would look for it in its store. */
+const isStrangeThought = ({ type, encrypted_content, content }: JsonObject): boolean =>
+  type === 'item_reference' ||
+  (type === 'reasoning' &&
+    (isSealed(encrypted_content) || (!textOf(encrypted_content) && listOf(content).length === 0)))
+
+const mended = (item: JsonObject): readonly JsonObject[] => {
+  if (isStrangeThought(item)) return []
+  if (hasSignature(item.call_id)) return [{ ...item, call_id: splitId(textOf(item.call_id) ?? '').id }]
+  const tools = ownToolsIn(item.tools)
+  return tools.length === 0 && item.type === 'additional_tools' ? [] : [{ ...item, tools }]
+}

@@ -1,0 +1,123 @@
+/**
+ * Responses to responses, the answer as a stream: events pass through as the bytes they came in, and the meter reads
+ * along. The event that ends it holds the usage: it is held back until the charge is durable.
+ * Source of the format: OpenAI API reference, "Streaming events".
+ */
+import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { lettersIn } from '../../metering/dense-scripts.ts'
+import type { UsageTaste } from '../../metering/usage-taste.ts'
+import { numberOf, objectOf, textOf } from '../json-members.ts'
+import { newProgress, type Progress, type StreamRelay } from '../relay.ts'
+import type { Ending } from '../stream-writer.ts'
+import { costComment, membersSlot } from '../told.ts'
+import { errorIn, isBlockedBy } from './fault.ts'
+import { keptMembers } from './kept.ts'
+import { usageText } from './pass-reply.ts'
+import { readResponsesUsage } from './usage.ts'
+
+export const responsesRelay = (taste: UsageTaste): StreamRelay => {
+  const progress = newProgress()
+  /** The response as its first event has it, its items that are done, and as its last event has it. */
+  let head: JsonObject = {}
+  const items: JsonObject[] = []
+  let last: JsonObject | undefined
+  let sequence = -1
+  const count = (text: string) => {
+    if (text === '') return
+    progress.begun = true
+    progress.letters += lettersIn(text)
+    progress.contentEvents++
+  }
+  /** False when the event waits for the end. */
+  const passes = (event: JsonObject): boolean => {
+    const type = textOf(event.type) ?? ''
+    if (type.endsWith('.delta')) {
+      if (type.startsWith('response.reasoning')) progress.thought = true
+      count(textOf(event.delta) ?? '')
+      return true
+    }
+    switch (type) {
+      case 'response.created':
+        head = objectOf(event.response)
+        return true
+      case 'response.output_item.added': {
+        const item = objectOf(event.item)
+        progress.begun = true
+        if (item.type === 'reasoning') progress.thought = true
+        count(textOf(item.name) ?? '')
+        return true
+      }
+      case 'response.output_item.done':
+        items.push(objectOf(event.item))
+        return true
+      case 'response.completed':
+      case 'response.incomplete':
+        progress.begun = true
+        progress.finished = true
+        progress.done = true
+        last = event
+        return false
+      case 'response.failed':
+      case 'error':
+        last = event
+        noteFault(progress, errorIn(event))
+        return false
+      default:
+        return true
+    }
+  }
+  return {
+    progress,
+    follow: ({ bytes, data }) => {
+      const event = data === '' || data === '[DONE]' ? undefined : parseJson(data)
+      if (!isObject(event)) return bytes
+      if (!passes(event)) return undefined
+      sequence = numberOf(event.sequence_number) ?? sequence
+      return bytes
+    },
+    usage: () => {
+      const { usage } = objectOf(last?.response)
+      return isObject(usage) ? readResponsesUsage(usage, taste) : undefined
+    },
+    end: (ending) => endText(last === undefined ? cut(head, items, sequence) : last, ending),
+    fail: (error) => {
+      const told = { code: error.code ?? null, message: error.message ?? '' }
+      const failed = { ...head, status: 'failed', error: told, output: items }
+      return (
+        eventText({ type: 'error', sequence_number: ++sequence, ...told, param: null }) +
+        eventText({ type: 'response.failed', sequence_number: ++sequence, response: failed })
+      )
+    },
+  }
+}
+
+/** Before anything was said a prompt may be refused; after it the answer has broken off. */
+const noteFault = (progress: Progress, error: JsonObject): void => {
+  if (!progress.begun && isBlockedBy(error)) progress.blocked = true
+  else progress.error = error
+  progress.begun = true
+}
+
+const eventText = (event: JsonObject, more = ''): string =>
+  `event: ${textOf(event.type) ?? ''}\ndata: ${JSON.stringify(event).slice(0, -1)}${more}}\n\n`
+
+/** The event that ends a stream at a bound of money. */
+const cut = (head: JsonObject, output: readonly JsonObject[], sequence: number): JsonObject => ({
+  type: 'response.incomplete',
+  sequence_number: sequence + 1,
+  response: {
+    ...head,
+    status: 'incomplete',
+    incomplete_details: { reason: 'max_output_tokens' },
+    output,
+  },
+})
+
+const endText = (event: JsonObject, ending: Ending): string => {
+  const { response, ...rest } = event
+  const { usage: _usage, ...told } = objectOf(response)
+  const whole = { ...told, ...keptMembers(ending.kept) }
+  const usage = usageText(objectOf(response), ending)
+  const more = `,"response":${JSON.stringify(whole).slice(0, -1)},"usage":${usage}${membersSlot}}`
+  return costComment(ending.bill) + eventText(rest, more)
+}

@@ -1,0 +1,99 @@
+/** Responses, a vendor's answer in one piece → neutral form. Source of the format: OpenAI API reference, "The response object". */
+import type { JsonObject } from '../../core/json-body.ts'
+import type { Cited } from '../citations.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
+import type { Choice, Citation, Finish, Part, Reply } from '../neutral.ts'
+import { splitId } from '../signatures.ts'
+import { isBlockedBy } from './fault.ts'
+import { isResponse } from './pass-reply.ts'
+import { thoughtsOf } from './thoughts.ts'
+
+/** Reads an answer; undefined when it is none. `newId` makes ids for calls that came without one. */
+export const readResponsesReply = (
+  value: JsonObject,
+  newId: () => string,
+): Omit<Reply, 'usage'> | undefined => {
+  const names = { id: textOf(value.id) ?? '', model: textOf(value.model) ?? '' }
+  if (isBlockedBy(objectOf(value.error))) return { ...names, choices: [], blocked: true }
+  if (!isResponse(value)) return undefined
+  const read = objectsOf(value.output).map((item) => readItem(item, newId))
+  const parts = read.flatMap((item) => item.parts)
+  const lost = [...new Set(read.flatMap((item) => item.lost))]
+  const citations = citationsOf(objectsOf(value.output))
+  const choice: Choice = present({
+    parts,
+    finish: finishOf(
+      value,
+      parts.some(({ type }) => type === 'tool_call'),
+    ),
+    citations: citations.length === 0 ? undefined : citations,
+  })
+  return { ...names, choices: [choice], ...(lost.length === 0 ? {} : { lost }) }
+}
+
+/** How an answer ended; one that calls tools stops for them. */
+export const finishOf = ({ incomplete_details }: JsonObject, callsTools: boolean): Finish => {
+  const { reason } = objectOf(incomplete_details)
+  if (reason === 'content_filter') return 'content_filter'
+  if (typeof reason === 'string') return 'length'
+  return callsTools ? 'tool_calls' : 'stop'
+}
+
+type Read = { readonly parts: readonly Part[]; readonly lost: readonly string[] }
+
+const readItem = (item: JsonObject, newId: () => string): Read => {
+  switch (item.type) {
+    case 'reasoning':
+      return { parts: thoughtsOf(item), lost: [] }
+    case 'message': {
+      const content = objectsOf(item.content)
+      const lost = content.some(({ annotations }) => annotationsIn(annotations, 0).lost)
+      return { parts: content.flatMap(saidIn), lost: lost ? ['citations'] : [] }
+    }
+    case 'function_call':
+      return {
+        parts: [{ type: 'tool_call', ...calledBy(item, newId), arguments: argumentsOf(item) }],
+        lost: [],
+      }
+    default:
+      return { parts: [], lost: [textOf(item.type) ?? 'item'] }
+  }
+}
+
+const argumentsOf = (item: JsonObject): string => textOf(item.arguments) || '{}'
+
+/** The id and name of a call. */
+export const calledBy = (item: JsonObject, newId: () => string) => ({
+  ...splitId(textOf(item.call_id) || newId()),
+  name: textOf(item.name) ?? '',
+})
+
+const saidIn = (content: JsonObject): readonly Part[] => {
+  if (content.type === 'refusal') return [{ type: 'refusal', text: textOf(content.refusal) ?? '' }]
+  const text = textOf(content.text) ?? ''
+  return text === '' ? [] : [{ type: 'text', text }]
+}
+
+const citationsOf = (output: readonly JsonObject[]): readonly Citation[] => {
+  let length = 0
+  return output
+    .flatMap((item) => (item.type === 'message' ? objectsOf(item.content) : []))
+    .flatMap((content) => {
+      const { citations } = annotationsIn(content.annotations, length)
+      length += textOf(content.text)?.length ?? 0
+      return citations
+    })
+}
+
+/** References of a text that begins `start` units into the whole; those of files have no address. */
+export const annotationsIn = (annotations: JsonObject[string], start: number): Cited => {
+  const all = objectsOf(annotations)
+  const citations = all.flatMap((annotation): Citation[] => {
+    const url = annotation.type === 'url_citation' ? textOf(annotation.url) : undefined
+    if (url === undefined) return []
+    const from = start + (numberOf(annotation.start_index) ?? 0)
+    const to = start + (numberOf(annotation.end_index) ?? 0)
+    return [present({ url, title: textOf(annotation.title), from, to })]
+  })
+  return { citations, lost: citations.length < all.length }
+}

@@ -1,0 +1,74 @@
+/**
+ * Responses, tools ⇄ neutral form. Elsewhere a tool is a function with one flat name: one of free text becomes a function
+ * with one text, one in a namespace bears that before its own name, and the answer turns both back.
+ * Source of the format: OpenAI API reference, "Create a model response", `tools`.
+ */
+import type { JsonObject } from '../../core/json-body.ts'
+import { flagOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
+import type { Tool } from '../neutral.ts'
+import { toolsOf } from './own-tools.ts'
+
+/** The request's own names of its tools, by their flat ones. */
+export type Declared = ReadonlyMap<
+  string,
+  { readonly name: string; readonly namespace?: string; readonly custom?: boolean }
+>
+
+/** The flat name of a tool, a call or a choice of one; undefined when it has none. */
+export const flatName = ({ name, namespace }: JsonObject): string | undefined => {
+  const own = textOf(name)
+  const space = textOf(namespace)
+  return own === undefined || space === undefined ? own : `${space}${space.endsWith('__') ? '' : '__'}${own}`
+}
+
+/** Tools one by one, those in a namespace with its name. */
+const singles = (body: JsonObject): readonly JsonObject[] =>
+  toolsOf(body).flatMap((tool) =>
+    tool.type === 'namespace'
+      ? objectsOf(tool.tools).map((inner) => ({ ...inner, namespace: tool.name }))
+      : [tool],
+  )
+
+/** The tools of a request, and the names of those that have no place in the neutral form. */
+export const readTools = (
+  body: JsonObject,
+): { readonly tools: readonly Tool[]; readonly unread: readonly string[] } => {
+  const read = singles(body).map((tool) => ({ tool, type: textOf(tool.type) ?? '', read: readTool(tool) }))
+  return {
+    tools: read.flatMap((one) => one.read ?? []),
+    unread: read.flatMap((one) => (one.read === undefined ? [`tools ${one.type}`] : [])),
+  }
+}
+
+const readTool = (tool: JsonObject): Tool | undefined => {
+  const name = flatName(tool)
+  if (name === undefined) return undefined
+  const description = textOf(tool.description)
+  if (tool.type === 'function')
+    return present({
+      name,
+      description,
+      parameters: tool.parameters ?? undefined,
+      strict: flagOf(tool.strict),
+    })
+  if (tool.type !== 'custom') return undefined
+  const definition = textOf(objectOf(tool.format).definition)
+  const grammar = definition === undefined ? '' : `\nThe input must follow this grammar:\n${definition}`
+  return {
+    name,
+    description: `${description ?? ''}${grammar}`,
+    parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+  }
+}
+
+/** How the tools of a request are called in it. */
+export const declaredTools = (body: JsonObject): Declared =>
+  new Map(
+    singles(body).flatMap((tool) => {
+      const flat = flatName(tool)
+      const name = textOf(tool.name)
+      if (flat === undefined || name === undefined) return []
+      const custom = tool.type === 'custom' ? true : undefined
+      return [[flat, present({ name, namespace: textOf(tool.namespace), custom })]]
+    }),
+  )

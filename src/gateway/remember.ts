@@ -1,0 +1,141 @@
+/**
+ * Responses that name earlier ones. Where the operator set RESPONSES_STORE, a response is kept for the key that asked for
+ * it, and a request that names one is made whole before anyone reads it: every vendor is asked the whole conversation.
+ */
+import { bodyOf, isObject, type Json, type JsonBody, type JsonObject, parseJson } from '../core/json-body.ts'
+import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
+import type { Kept } from '../dialects/told.ts'
+import type { Key } from '../tenancy/key.ts'
+import type { Gateway } from './gateway.ts'
+
+/** What of a call is to be kept once it is answered. */
+export type Memory = Kept & {
+  /** Keeps the response, whose object or event is in the text. It is not worth an answer: a failure is logged. */
+  readonly keep: (answer: string) => Promise<void>
+}
+
+type Recalled = { readonly body: JsonBody; readonly memory: Memory | undefined }
+
+/** The request with all that it names in its place, and what to keep of it. Throws what is not kept as the Refusal. */
+export const recall = async (gateway: Gateway, key: Key | undefined, sent: JsonBody): Promise<Recalled> => {
+  // Calls that bring their payment have nobody for whom to keep anything.
+  const lifeMs = gateway.options.responsesKeptMs ?? 0
+  if (lifeMs === 0 || key === undefined) return { body: sent, memory: undefined }
+  const { store: asked, previous_response_id: named, ...rest } = sent.value
+  const previous = typeof named === 'string' && named !== '' ? named : undefined
+  const own = itemsOf(rest.input)
+  const before = previous === undefined ? [] : must(await conversation(gateway, { key, lifeMs }, previous))
+  const input = must(await resolved(gateway, key, before, own))
+  const body =
+    input === undefined ? sent : bodyOf({ ...rest, input, ...(asked === false ? { store: false } : {}) })
+  if (body.bytes.length > gateway.options.bodyBytesMax) throw tooLong()
+  const memory = asked === false ? undefined : memoryOf(gateway, { key, lifeMs }, previous, own)
+  return { body, memory }
+}
+
+/** A text is a message of the user. */
+const itemsOf = (input: Json | undefined): readonly Json[] =>
+  typeof input === 'string'
+    ? [{ type: 'message', role: 'user', content: input }]
+    : Array.isArray(input)
+      ? input
+      : []
+
+/** For whom is kept, and how long. */
+type For = { readonly key: Key; readonly lifeMs: number }
+
+const conversation = async (
+  { store, options }: Gateway,
+  { key, lifeMs }: For,
+  id: string,
+): Promise<readonly Json[] | Refusal> => {
+  const parts = await store.conversation(key.id, id, { lifeMs, bytesMax: options.bodyBytesMax })
+  return parts === undefined
+    ? invalid(
+        'previous_response_id',
+        `The response '${id.slice(0, 80)}' or one before it is not kept here: it was not asked to be, was deleted, or its ` +
+          "time is over; or the conversation is larger than the server accepts. Send what is needed of it in 'input'.",
+      )
+    : parts.flatMap((part) => parseJson(part) ?? [])
+}
+
+const nameOf = (item: Json): string | undefined => {
+  if (!isObject(item) || typeof item.id !== 'string') return undefined
+  const refers = item.type === 'item_reference' || (item.type === undefined && item.role === undefined)
+  return refers ? item.id : undefined
+}
+
+/** The items with those that are named in the place of their names; undefined when the request is whole as it came. */
+const resolved = async (
+  { store }: Gateway,
+  key: Key,
+  before: readonly Json[],
+  own: readonly Json[],
+): Promise<readonly Json[] | undefined | Refusal> => {
+  const all = [...before, ...own]
+  const names = all.flatMap((item) => nameOf(item) ?? [])
+  if (names.length === 0) return before.length === 0 ? undefined : all
+  const kept = await store.keptItems(key.id, names)
+  const found = all.map((item): Json => {
+    const text = kept.get(nameOf(item) ?? '')
+    return text === undefined ? item : (parseJson(text) ?? item)
+  })
+  const missing = found.findIndex((item) => nameOf(item)?.startsWith('rs_') === false)
+  if (missing < 0) return found
+  const at = missing < before.length ? 'previous_response_id' : `input[${missing - before.length}]`
+  return invalid(
+    at,
+    `'${at}' names the item '${nameOf(found[missing] ?? null)?.slice(0, 80)}', which is not kept here: it was not asked to be, ` +
+      'was deleted, or its time is over. Send the item itself.',
+  )
+}
+
+const memoryOf = (
+  gateway: Gateway,
+  { key, lifeMs }: For,
+  previous: string | undefined,
+  own: readonly Json[],
+): Memory => ({
+  ...(previous === undefined ? {} : { previous }),
+  keep: async (answer) => {
+    const response = responseIn(answer)
+    if (response === undefined) return
+    const { output, ...body } = response
+    const items = Array.isArray(output) ? output.filter(isObject) : []
+    const kept = gateway.store.keepResponse(
+      {
+        keyId: key.id,
+        id: String(response.id),
+        previousId: previous,
+        input: JSON.stringify(own),
+        body: JSON.stringify(body),
+        output: items.map((item) => ({ id: String(item.id ?? ''), body: JSON.stringify(item) })),
+      },
+      lifeMs,
+    )
+    const failed = kept.catch((fault: unknown) =>
+      gateway.log.warn('a response was not kept', { key: key.id, error: String(fault) }),
+    )
+    // An answer does not wait for a ledger that is away.
+    await Promise.race([failed, gateway.clock.sleep(KEEP_WAIT_MS)])
+  },
+})
+
+const KEEP_WAIT_MS = 2_000
+
+/** The response object of a whole answer, or of the event that ends a stream. */
+const responseIn = (answer: string): JsonObject | undefined => {
+  if (answer.startsWith('{')) return named(parseJson(answer))
+  for (const line of answer.split('\n')) {
+    const event = line.startsWith('data: ') ? parseJson(line.slice('data: '.length)) : undefined
+    const response = isObject(event) ? named(event.response) : undefined
+    if (response !== undefined) return response
+  }
+  return undefined
+}
+
+const named = (value: Json | undefined): JsonObject | undefined =>
+  isObject(value) && typeof value.id === 'string' ? value : undefined
+
+const tooLong = (): Refusal =>
+  refuse('request_too_large', 'The conversation with all that it names is larger than the server accepts.')

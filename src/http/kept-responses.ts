@@ -1,0 +1,31 @@
+/** Responses that are kept: one again, and forgetting one. */
+import { isObject, parseJson } from '../core/json-body.ts'
+import { refuse } from '../core/refusal.ts'
+import type { Answer } from '../gateway/answer.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { anyCallerOf, callerOf } from './caller.ts'
+import { json } from './reply.ts'
+import type { HttpCall } from './route.ts'
+
+/** A response that its key asked to keep, as it was told at the end. */
+export const getKeptResponse = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const key = await callerOf(gateway, call)
+  const kept = await gateway.store.keptResponse(key.id, call.params.id ?? '')
+  const body = kept === undefined ? undefined : parseJson(kept.body)
+  if (kept === undefined || !isObject(body)) throw notKept()
+  return json({ ...body, output: kept.output.flatMap((item) => parseJson(item) ?? []) })
+}
+
+/** Forgets a response, also for a key that is disabled. */
+export const forgetKeptResponse = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const key = await anyCallerOf(gateway, call)
+  const id = call.params.id ?? ''
+  if (!(await gateway.store.forgetResponse(key.id, id))) throw notKept()
+  return json({ id, object: 'response', deleted: true })
+}
+
+const notKept = () =>
+  refuse(
+    'not_found',
+    'There is no response of this id: it was not asked to be kept, is not yours, was deleted, or its time is over (RESPONSES_STORE).',
+  )

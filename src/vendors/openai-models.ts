@@ -1,0 +1,27 @@
+/**
+ * How OpenAI's models are asked, at OpenAI and at Azure; the first pattern that fits is taken. Read on 2026-11-21 in the
+ * public material named with each.
+ */
+import type { Asked } from '../core/model.ts'
+
+type Entry = { readonly names: RegExp; readonly asked: Asked }
+
+const entries: readonly Entry[] = [
+  // OpenAI Cookbook, "GPT-5-Codex prompting guide", and model pages: Responses API only. So are the pro models; asked
+  // elsewhere they answer 404 "This model is only supported in v1/responses and not in v1/chat/completions".
+  { names: /codex|(?:^|-)pro(?:-|$)|deep-research/, asked: { in: 'responses' } },
+  // openai (npm) 7.55.0, `ResponsesModel`: what it names beyond `ChatModel`.
+  { names: /cyber|daybreak|rosalind/, asked: { in: 'responses' } },
+  // OpenAI API deprecations: older than the Responses API.
+  { names: /-instruct$|^o1-(?:mini|preview)/, asked: { in: 'chat' } },
+  // openai/openai-openapi, issue 541: "Function tools with reasoning_effort are not supported for gpt-5.4".
+  { names: /^gpt-5\.[45](?:-|$)/, asked: { in: 'both', chatTools: 'without_effort' } },
+  // The same 400 of gpt-5.6 also where no effort is named: "or set reasoning_effort to 'none'".
+  { names: /^gpt-(?:5\.[6-9]|[6-9])/, asked: { in: 'both', chatTools: 'effort_none' } },
+  // OpenAI guide, "Migrate to the Responses API": all other models take both.
+  { names: /^(?:ft:)?(?:gpt-[345]|chatgpt|o\d)/, asked: { in: 'both' } },
+]
+
+/** How a model is asked, by OpenAI's name of it; undefined for names that are not OpenAI's. */
+export const askedOfOpenai = (name: string): Asked | undefined =>
+  entries.find(({ names }) => names.test(name))?.asked
