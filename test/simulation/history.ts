@@ -303,7 +303,7 @@ const createScene = (
     }
     const due = cost < hold.amount() ? cost : hold.amount()
     if (cost > due) hit('cost above the hold')
-    const settled = await hold.settle(cost, { ...detail, keyId: 'k' }).catch(() => undefined)
+    const settled = await hold.settle(cost, { ...detail, keyId }).catch(() => undefined)
     if (settled === undefined) {
       refused.push(hold.callId)
       return hit('settle refused')
