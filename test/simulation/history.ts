@@ -121,7 +121,7 @@ const createScene = (
     world,
     counter: () => (closed ? undefined : processes[pick(0, 2)]?.counter),
     cutOff: (ms) => cutOff(pick(0, 2), ms),
-    detail: { ...detail, keyId: 'k0' },
+    detail,
     keyId: 'k0',
     hash: 'h0',
     longestCallMs: LONGEST_CALL_MS,

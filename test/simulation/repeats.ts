@@ -72,7 +72,9 @@ export const createRepeats = (parts: RepeatParts) => {
     const cost = share > 50n ? 100_000n : (hold.amount() * share) / 100n
     const said = `${cost} ${serial++}`
     const answer = { ref, answer: { status: 200, headers: {}, body: said } }
-    const settled = await hold.settle(cost, { ...parts.detail, keyId: parts.keyId }, answer).catch(() => undefined)
+    const settled = await hold
+      .settle(cost, { ...parts.detail, keyId: parts.keyId }, answer)
+      .catch(() => undefined)
     if (settled === undefined) return void hit('repeat: not answered')
     return { callId: hold.callId, cost, said, sure: settled.remaining !== undefined }
   }

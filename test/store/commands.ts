@@ -152,8 +152,11 @@ const reap: Command = async (world, { a }) => {
   const { model, store } = world
   const bounds = { graceMs: 500, longestCallMs: a % 2 === 0 ? 4_000 : 20_000 }
   const done = { quarantined: 0, closed: 0, recovered: 0 }
+  // Of an instance that beat once and fell silent, at once; after an hour nobody knows it any more.
+  const fellSilent = (instance: string): boolean =>
+    (model.beats.get(instance) ?? model.now) < model.now - 3_000
   for (const lease of model.leases.filter(
-    (l) => l.state === 'open' && l.expires + bounds.graceMs < model.now,
+    (l) => l.state === 'open' && (l.expires + bounds.graceMs < model.now || fellSilent(l.instance)),
   )) {
     fence(model, lease)
     done.quarantined += 1
@@ -176,6 +179,7 @@ const reap: Command = async (world, { a }) => {
     lease.state = 'closed'
     done.closed += 1
   }
+  for (const [instance, at] of model.beats) if (at < model.now - 3_600_000) model.beats.delete(instance)
   for (const lease of model.leases)
     lease.pruned ||= lease.state === 'closed' && lease.expires + WEEK_MS < model.now
   deepEqual(await store.reap(bounds), done)
@@ -202,6 +206,7 @@ const renew: Command = async (world, { a, b }) => {
 const recalls: Command = async ({ model, store }, { a }) => {
   const instance = pick(model.instances, a) ?? ''
   const { recalled } = await store.beat(instance, undefined)
+  model.beats.set(instance, model.now)
   const expected = model.leases.filter((l) => l.state === 'open' && l.recall && l.instance === instance)
   deepEqual([...recalled].sort(), expected.map(({ id }) => id).sort())
 }

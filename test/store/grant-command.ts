@@ -27,6 +27,8 @@ type Asked = {
   ask: GrantAsk
   before: ModelLease | undefined
   own: Nano
+  /** What of it the instance does not have: on its way back, or granted in an answer that was lost. */
+  astray: Nano
   meters: readonly Meter[]
 }
 
@@ -48,12 +50,12 @@ const shortOf = (asked: Asked): readonly Meter[] =>
 
 const expectRefusal = (world: World, asked: Asked, result: GrantRefused): void => {
   const { model } = world
-  const { key, ask, own, meters } = asked
+  const { key, ask, own, astray, meters } = asked
   const short = shortOf(asked)
   ok(short.length > 0, `refused with ${result.outcome} although everything fits`)
   const others = model.leases.filter((l) => l.state === 'open' && l !== asked.before)
   const idle = (meter: Meter): Nano =>
-    others.filter(meter.under).reduce((total, lease) => total + model.idleOn(lease), 0n)
+    others.filter(meter.under).reduce((total, lease) => total + model.idleOn(lease), astray)
   const held = (meter: Meter): Nano =>
     model
       .live()
@@ -61,7 +63,7 @@ const expectRefusal = (world: World, asked: Asked, result: GrantRefused): void =
       .reduce((total, lease) => total + model.heldOn(lease), 0n)
   const named = meters.filter(({ limit, owner }) => limit === result.limit && owner?.id === result.owner)
   ok(
-    named.some((meter) => most(0n, meter.room + idle(meter) + own) === result.available),
+    named.some((meter) => most(0n, meter.room + idle(meter) + own - astray) === result.available),
     `${result.limit} of ${result.owner} has ${result.available}`,
   )
   const lacking = short.filter((meter) => lacks(asked, meter, meter.room + idle(meter)))
@@ -121,18 +123,20 @@ export const grant: Command = async (world, { a, b, c }) => {
   const own = before === undefined ? 0n : model.idleOn(before)
   const amount = (BigInt(c % 41) * CENT) / 3n
   // A call needs what the own lease does not cover; now and then a lease is only renewed.
-  const need = c % 7 === 0 ? undefined : amount - own
+  const astray = c % 5 === 0 ? (own * BigInt(b % 101)) / 100n : 0n
+  const need = c % 7 === 0 ? undefined : amount - (own - astray)
   const ask: GrantAsk = {
     instance,
     keyId: key.id,
     ...(named === undefined ? {} : { sub: named }),
     leaseId: before?.id ?? `l${n}`,
     ...(need === undefined ? {} : { need }),
+    free: own - astray,
     want: amount * BigInt(1 + (b % 9)) + CENT,
     useful: amount / BigInt(1 + (c % 5)),
     ttlMs: 10_000,
   }
-  const asked = { key, ask, before, own, meters: model.meters(key, sub) }
+  const asked = { key, ask, before, own, astray, meters: model.meters(key, sub) }
   const wasEnabled = model.enabled(key)
   const result = await store.grant(ask)
   saw(world, `grant ${result.outcome}`)

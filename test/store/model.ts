@@ -66,6 +66,8 @@ export class Model {
   readonly calls: ModelCall[] = []
   readonly charges: Charge[] = []
   instances = ['i1', 'i2']
+  /** When each instance said last that it lives. */
+  readonly beats = new Map<string, number>()
 
   get month(): Month {
     return monthOf(this.now)
