@@ -19,6 +19,8 @@ export type CallerDialect = {
   tell(reply: JsonBody, told: Told, modelName: string): Uint8Array
   streamWriter(context: WriterContext, listed: boolean): StreamWriter
   refusal(refusal: Refusal, requestId: string): JsonObject
+  /** Whether comments may stand in its streams; true when absent. */
+  readonly comments?: boolean
   /** What an answer may hold and callers of this dialect cannot be told. */
   readonly lacks?: readonly Part['type'][]
 }

@@ -168,10 +168,7 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
     relay: () => {
       const read = toolsInOrder(vendor.streamReader(newId, speaker))
       const writer = caller.streamWriter(context, call.listed === true)
-      const relay = translatedRelay(byTool ? textFromToolSteps(read) : read, writer, {
-        lacks: caller.lacks ?? [],
-        comments: call.listed !== true,
-      })
+      const relay = translatedRelay(byTool ? textFromToolSteps(read) : read, writer, caller)
       return watchingTier(vendor, target.model, relay)
     },
   }

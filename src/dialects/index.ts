@@ -59,6 +59,7 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
     tell: tellGeminiReply,
     streamWriter: (context, listed) => geminiStreamWriter(context, listed ? listFraming() : eventFraming()),
     refusal: geminiRefusal,
+    comments: false,
   },
   responses: {
     readConversation: readResponses,

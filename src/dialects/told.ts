@@ -54,6 +54,9 @@ const commentSlot = '\u0002'
 /** The cost of a stream as a comment that clients skip: headers have gone out long before. */
 export const costComment = (bill: Bill): string => `: x-cost-usd: ${bill.cost}\n\n${commentSlot}`
 
+/** A sign of life while the vendor says nothing. Source of what it may not say: @continuedev/fetch stops reading at `: ping`. */
+export const keepAlive = ': keep-alive\n\n'
+
 /** The end of a stream with its slots filled: the receipt is a member where the balance is told, else a comment. */
 export const filled = (ending: string, balance: Balance | undefined, receipt: string | undefined): string => {
   const told = balance === undefined ? '' : balanceText(balance)

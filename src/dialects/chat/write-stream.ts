@@ -4,7 +4,7 @@ import { addressOf } from '../media.ts'
 import type { Finish, Piece } from '../neutral.ts'
 import { idWith } from '../signatures.ts'
 import type { Ending, StreamWriter, WriterContext } from '../stream-writer.ts'
-import { costComment, membersSlot, withBill } from '../told.ts'
+import { costComment, keepAlive, membersSlot, withBill } from '../told.ts'
 import { annotationOf } from './annotations.ts'
 import { chatUsage, detailOf, reasonOf, soundIn } from './reply.ts'
 
@@ -42,7 +42,7 @@ export const chatStreamWriter = (context: WriterContext): StreamWriter => {
         head = headOf(piece.id || context.requestId, piece.model || context.modelName, context.created)
         return delta(0, { content: '' })
       }
-      if (piece.type === 'ping') return ': ping\n\n'
+      if (piece.type === 'ping') return keepAlive
       if (piece.type === 'finish') finishes.set(piece.choice, piece.finish)
       if (piece.type === 'logprobs')
         return chunk([{ index: piece.choice, delta: {}, logprobs: piece.logprobs, finish_reason: null }])
