@@ -29,6 +29,8 @@ export type Call = {
   readonly showUsage: boolean
   /** The caller's own bound on the output, in tokens; undefined when it gave none. */
   readonly maxOutput?: number
+  /** The caller's bound was larger than the model's, which stands in its place. */
+  readonly boundLowered?: boolean
   /** Answers asked for (`n`). */
   readonly choices: number
   readonly size: InputSize

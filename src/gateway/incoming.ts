@@ -43,7 +43,20 @@ export const readAsked = async (gateway: Gateway, incoming: Incoming, trace: Tra
   const ceiling = must(readCeiling(incoming.maxCostUsd))
   const body = must(readJsonBody(await incoming.readBody()))
   const call = must(incoming.decode(body, gateway.catalogue.find))
-  return { ceiling, body, call, model: must(modelOf(gateway, call, trace)) }
+  const model = must(modelOf(gateway, call, trace))
+  return { ceiling, body, call: withinModel(gateway, call, model, trace), model }
+}
+
+/**
+ * Clients of one dialect ask all models for as much as their own vendor's give: towards a vendor of another dialect a bound
+ * that is too large means the model's own. In the model's own dialect it stays what it is, and is refused.
+ */
+const withinModel = (gateway: Gateway, call: Call, model: Model, trace: Trace): Call => {
+  const most = model.maxOutputTokens
+  const speaks = gateway.vendors.get(model.vendor)?.vendor.speaks ?? 'chat'
+  if (call.maxOutput === undefined || call.maxOutput <= most || call.dialect === speaks) return call
+  trace.headers['x-max-tokens-lowered'] = String(most)
+  return { ...call, maxOutput: most, boundLowered: true }
 }
 
 /** The caller behind the credential, if it may call now. */
