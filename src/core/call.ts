@@ -36,6 +36,8 @@ export type Call = {
   readonly size: InputSize
   /** The body holds what only another vendor's dialect knows, so its bytes cannot go through as they are. */
   readonly foreign?: boolean
+  /** Betas of the messages dialect that the caller asks for, by name. */
+  readonly betas?: readonly string[]
   /** The stream is wanted as one JSON list instead of events (Gemini without `alt=sse`). */
   readonly listed?: boolean
 }

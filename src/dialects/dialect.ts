@@ -44,6 +44,8 @@ export type VendorDialect = {
   /** Where to send a call, below the vendor's address. */
   path(model: Model, stream: boolean): string
   writeCall(conversation: Conversation, target: Target): Encoded | Refusal
+  /** Where it takes betas of the messages dialect for a model, if it does. */
+  betas?(model: Model): 'header' | 'fields' | undefined
   /** Models that need their schema as a tool. */
   lacksSchemas(model: Model): boolean
   /** Reads an answer; undefined when it is none. */

@@ -13,6 +13,7 @@ import type { Speaker, VendorDialect } from './dialect.ts'
 import { encodeEmbeddingsCall } from './embeddings.ts'
 import { embeddingsElsewhere } from './embeddings-elsewhere.ts'
 import { callerDialects, vendorDialects } from './index.ts'
+import { betaHeader, betasFor } from './messages/betas.ts'
 import type { Reply } from './neutral.ts'
 import type { StreamRelay } from './relay.ts'
 import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
@@ -40,6 +41,8 @@ export type Form = {
   /** Below the vendor's address, with its query. */
   readonly path: string
   readonly body: Uint8Array
+  /** Headers that the call needs beside the vendor's own; made here, never a caller's. */
+  readonly headers?: Readonly<Record<string, string>>
   /** Members of the request that could not be carried. */
   readonly dropped: readonly string[]
   /** Reads a vendor's answer; undefined when it is none. `header` reads one of its headers. */
@@ -59,10 +62,26 @@ export const formFor = (sides: Sides): Form | Refusal => {
   const { call, speaker } = sides
   if (call.dialect === 'embeddings') return embeddingsForm(sides)
   const vendor = vendorDialects[speaker.speaks ?? 'chat']
+  return call.betas === undefined ? formOf(sides, vendor) : formWithBetas(sides, vendor, call.betas)
+}
+
+const formOf = (sides: Sides, vendor: VendorDialect): Form | Refusal => {
+  const { call, speaker } = sides
   const passes = call.dialect === (speaker.speaks ?? 'chat') && call.foreign !== true
   return passes && vendor.pass !== undefined
     ? passForm(sides, vendor, vendor.pass)
     : translatedForm(sides, vendor)
+}
+
+const formWithBetas = (sides: Sides, vendor: VendorDialect, asked: readonly string[]): Form | Refusal => {
+  const { target } = sides
+  const reach = vendor.betas?.(target.model)
+  const betas = betasFor(asked, reach, target.model)
+  if (betas instanceof Refusal) return betas
+  const form = formOf({ ...sides, target: { ...target, betas: betas.sent } }, vendor)
+  if (form instanceof Refusal) return form
+  const headers = reach === 'header' ? betaHeader(betas.sent) : {}
+  return { ...form, headers, dropped: [...form.dropped, ...betas.dropped] }
 }
 
 // A list of embeddings has more numbers than any request may hold; its size is bounded by the transport.

@@ -29,7 +29,13 @@ import { objectOf, textOf } from './json-members.ts'
 import { readMessages } from './messages/decode-call.ts'
 import { lacksSchemas, writeMessagesCall } from './messages/encode-call.ts'
 import { messagesError } from './messages/error.ts'
-import { messagesLetters, messagesRelay, passMessagesCall, tellMessagesReply } from './messages/pass.ts'
+import {
+  messagesLetters,
+  messagesNotPassed,
+  messagesRelay,
+  passMessagesCall,
+  tellMessagesReply,
+} from './messages/pass.ts'
 import { messagesStreamReader } from './messages/read-stream.ts'
 import { readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages/reply.ts'
 import { messagesStreamWriter } from './messages/write-stream.ts'
@@ -107,13 +113,15 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
   messages: {
     path: () => '/messages',
     writeCall: writeMessagesCall,
+    betas: () => 'header',
     lacksSchemas: ({ upstreamName }) => lacksSchemas(upstreamName),
     readReply: readMessagesReply,
     usageOf: (value) => readMessagesUsage(objectOf(value.usage)),
     letters: messagesLetters,
     streamReader: messagesStreamReader,
     pass: {
-      call: (call, { model, outputBound }) => passMessagesCall(call, model, outputBound),
+      call: passMessagesCall,
+      dropped: messagesNotPassed,
       isReply: (value) => Array.isArray(value.content),
       relay: (_speaker, _listed, modelName) => messagesRelay(modelName),
     },
@@ -138,6 +146,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     path: ({ upstreamName }, stream) =>
       `/model/${encodeURIComponent(upstreamName)}/${stream ? 'converse-stream' : 'converse'}`,
     writeCall: writeConverseCall,
+    betas: ({ upstreamName }) => (upstreamName.includes('claude') ? 'fields' : undefined),
     lacksSchemas: () => true,
     readReply: readConverseReply,
     usageOf: (value) => readConverseUsage(objectOf(value.usage)),

@@ -25,6 +25,8 @@ export type Target = {
   /** The bound that was priced; undefined leaves the caller's own, or none. */
   readonly outputBound: number | undefined
   readonly stream: boolean
+  /** Betas of the messages dialect that this vendor takes. */
+  readonly betas?: readonly string[]
 }
 
 export type Encoded = {

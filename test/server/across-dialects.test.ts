@@ -1,12 +1,19 @@
 /** What agents send as they are, over HTTP, to vendors of another dialect than their own. */
 import { expect, test } from 'bun:test'
+import type { Model } from '../../src/core/model.ts'
 import type { VendorDialectId } from '../../src/dialects/dialect.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
 import { completion, jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
 
 const hi = [{ role: 'user', content: 'hi' }]
 
-const whole: Readonly<Record<'chat' | 'messages' | 'gemini', () => Response>> = {
+const whole: Readonly<Record<VendorDialectId, () => Response>> = {
+  converse: () =>
+    Response.json({
+      output: { message: { role: 'assistant', content: [{ text: 'hello' }] } },
+      stopReason: 'end_turn',
+      usage: { inputTokens: 10, outputTokens: 5 },
+    }),
   chat: () => completion('hello'),
   messages: () =>
     Response.json({
@@ -28,14 +35,14 @@ const whole: Readonly<Record<'chat' | 'messages' | 'gemini', () => Response>> = 
 
 /** Runs `work` before a server whose vendor speaks a dialect. */
 const before = async (
-  speaks: Exclude<VendorDialectId, 'converse'>,
+  speaks: VendorDialectId,
   work: (server: TestServer) => Promise<void>,
-  more: { vendor?: Partial<Vendor>; name?: string } = {},
+  more: { vendor?: Partial<Vendor>; model?: Partial<Model> } = {},
 ): Promise<void> => {
-  const model = {
-    ...testModel(more.name ?? 'small', { capabilities: ['streaming', 'function_calling', 'reasoning'] }),
-    id: 'mock/small',
-  }
+  const model = testModel('small', {
+    capabilities: ['streaming', 'function_calling', 'reasoning'],
+    ...more.model,
+  })
   const server = await startTestServer({
     vendor: { ...(speaks === 'chat' ? {} : { speaks }), ...more.vendor },
     models: [model],
@@ -84,4 +91,116 @@ test('messages: a text without sources has no member for them', () =>
   before('chat', async (server) => {
     const response = await server.post('/v1/messages', { ...callers.messages[1], max_tokens: 9 })
     expect((await jsonOf(response)).content).toEqual([{ type: 'text', text: 'hello' }])
+  }))
+
+const claudeCode =
+  'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,effort-2025-11-24, advanced-tool-use-2025-11-20'
+
+test('betas reach the vendor of messages by a list of ours, and what they allow with them', () =>
+  before('messages', async (server) => {
+    const edits = [{ type: 'clear_thinking_20251015', keep: 'all' }]
+    const body = {
+      ...callers.messages[1],
+      max_tokens: 9,
+      messages: [...hi, { role: 'system', content: 'Be brief.' }],
+      tools: [{ name: 'f', input_schema: { type: 'object' }, defer_loading: true }],
+      context_management: { edits },
+      mcp_servers: [],
+    }
+    const asked = { 'anthropic-beta': `${claudeCode},oauth-2025-04-20,constructor,x\u00a0y` }
+    const response = await server.post('/v1/messages', body, asked)
+    expect(response.status).toBe(200)
+    const sent = server.asked.at(-1)
+    expect(sent?.headers.get('anthropic-beta')).toBe(claudeCode.replace(', ', ','))
+    expect(sent?.body).toMatchObject({
+      context_management: { edits },
+      messages: body.messages,
+      tools: body.tools,
+    })
+    expect(sent?.body.mcp_servers).toBeUndefined()
+    expect(response.headers.get('x-not-carried')).toBe(
+      'mcp_servers, anthropic-beta oauth-2025-04-20, anthropic-beta constructor, anthropic-beta x?y',
+    )
+    // In the body, as clients of other clouds send them.
+    await server.post('/v1/messages', { ...body, anthropic_beta: ['interleaved-thinking-2025-05-14'] })
+    const last = server.asked.at(-1)
+    expect([last?.headers.get('anthropic-beta'), last?.body.anthropic_beta]).toEqual([
+      'interleaved-thinking-2025-05-14',
+      undefined,
+    ])
+    // Without its beta the vendor would refuse to manage the context.
+    const without = await server.post('/v1/messages', {
+      ...callers.messages[1],
+      max_tokens: 9,
+      context_management: { edits },
+    })
+    expect([without.status, without.headers.get('x-not-carried')]).toEqual([200, 'context_management'])
+    expect(server.asked.at(-1)?.headers.has('anthropic-beta')).toBe(false)
+    expect(server.asked.at(-1)?.body.context_management).toBeUndefined()
+  }))
+
+test('what of the betas would change the bill is refused by name, and priced where its price is known', async () => {
+  const long = { 'anthropic-beta': 'context-1m-2025-08-07' }
+  const body = { ...callers.messages[1], max_tokens: 9 }
+  await before('messages', async (server) => {
+    const refused = await server.post('/v1/messages', body, long)
+    expect([refused.status, (await jsonOf(refused)).error.param]).toEqual([400, 'anthropic-beta'])
+    const summed = { ...body, context_management: { edits: [{ type: 'compact_20260112' }] } }
+    const compacting = await server.post('/v1/messages', summed, { 'anthropic-beta': claudeCode })
+    expect([compacting.status, (await jsonOf(compacting)).error.param]).toEqual([
+      400,
+      'context_management.edits[0].type',
+    ])
+    for (const name of ['speed', 'billing_policy', 'compaction', 'fallback_credit_token', 'workspace_id']) {
+      const one = await server.post('/v1/messages', { ...body, [name]: 'fast' })
+      expect([name, one.status, (await jsonOf(one)).error.param]).toEqual([name, 400, name])
+    }
+    expect(await server.heldAfterAll()).toBe(0n)
+  })
+  await before(
+    'messages',
+    async (server) => {
+      expect((await server.post('/v1/messages', body, long)).status).toBe(200)
+      expect(server.asked.at(-1)?.headers.get('anthropic-beta')).toBe(long['anthropic-beta'])
+    },
+    { model: { contextTokens: 1_000_000 } },
+  )
+})
+
+test('towards another dialect betas are told, and Bedrock takes its own among the fields of the model', async () => {
+  const body = {
+    ...callers.messages[1],
+    max_tokens: 9,
+    tools: [{ name: 'f', input_schema: {}, defer_loading: true }],
+  }
+  await before('chat', async (server) => {
+    const response = await server.post('/v1/messages', body, { 'anthropic-beta': claudeCode })
+    expect(response.headers.get('x-not-carried')?.split(', ')).toEqual(
+      expect.arrayContaining(claudeCode.split(/, ?/).map((name) => `anthropic-beta ${name}`)),
+    )
+    expect(server.asked.at(-1)?.headers.has('anthropic-beta')).toBe(false)
+  })
+  await before(
+    'converse',
+    async (server) => {
+      const response = await server.post('/v1/messages', body, { 'anthropic-beta': claudeCode })
+      expect(response.headers.get('x-not-carried')).not.toContain('interleaved')
+      expect(response.headers.get('x-not-carried')).toContain('anthropic-beta claude-code-20250219')
+      const fields = server.asked.at(-1)?.body.additionalModelRequestFields
+      expect(fields).toEqual({ anthropic_beta: ['interleaved-thinking-2025-05-14'] })
+    },
+    { model: { upstreamName: 'anthropic.claude-sonnet-4-5-v1:0' } },
+  )
+})
+
+test('tools that the caller runs are taken in families, and those of the vendor refused for what they are', () =>
+  before('messages', async (server) => {
+    const body = { ...callers.messages[1], max_tokens: 9 }
+    for (const type of ['computer_toolset_20260801', 'browser_toolset_20260801'])
+      expect((await server.post('/v1/messages', { ...body, tools: [{ type }] })).status).toBe(200)
+    const search = await server.post('/v1/messages', {
+      ...body,
+      tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+    })
+    expect([search.status, (await jsonOf(search)).error.param]).toEqual([400, 'tools[0].type'])
   }))

@@ -56,10 +56,14 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
       stopSequences: it.stop.length === 0 ? undefined : it.stop,
     }),
     toolConfig: toolsOf(it, dropped),
-    additionalModelRequestFields: thinking,
+    additionalModelRequestFields: fieldsOf(thinking, to.betas ?? []),
   })
   return { body, dropped }
 }
+
+/** Members of the model's own. Source: Amazon Bedrock user guide, "Anthropic Claude Messages API", `anthropic_beta`. */
+const fieldsOf = (thinking: JsonObject | undefined, betas: readonly string[]): JsonObject | undefined =>
+  betas.length === 0 ? thinking : { ...thinking, anthropic_beta: betas }
 
 const uncarried = (it: Conversation): readonly string[] => [
   ...(it.topK === undefined ? [] : ['top_k']),

@@ -47,11 +47,9 @@ const known = new Set([
   'thinking',
   'output_config',
   'output_format',
-  // These change nothing about what is asked.
-  'service_tier',
-  'cache_control',
-  'context_management',
+  // Told with the betas themselves.
   'betas',
+  'anthropic_beta',
 ])
 
 /** Reads a body that `decodeMessagesCall` has checked. */
