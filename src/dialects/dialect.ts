@@ -7,6 +7,7 @@ import type { Usage } from '../core/usage.ts'
 import type { UsageTaste } from '../metering/usage-taste.ts'
 import type { Conversation, Part, Piece, Reply } from './neutral.ts'
 import type { StreamRelay } from './relay.ts'
+import type { Names } from './short-names.ts'
 import type { StreamWriter, WriterContext } from './stream-writer.ts'
 import type { Told } from './told.ts'
 import type { Encoded, Target, Taste } from './vendor-call.ts'
@@ -46,8 +47,10 @@ export type VendorDialect = {
   writeCall(conversation: Conversation, target: Target): Encoded | Refusal
   /** Where it takes betas of the messages dialect for a model, if it does. */
   betas?(model: Model): 'header' | 'fields' | undefined
-  /** Models that need their schema as a tool. */
-  lacksSchemas(model: Model): boolean
+  /** What it takes for names of tools and ids of calls. */
+  readonly names: Names
+  /** Whether the model needs the schema of a conversation as a tool. */
+  lacksSchemas(model: Model, conversation: Conversation): boolean
   /** Reads an answer; undefined when it is none. */
   readReply(value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined
   usageOf(value: JsonObject, speaker: Speaker): Usage | undefined

@@ -8,6 +8,7 @@ import { Refusal } from '../core/refusal.ts'
 import type { Usage } from '../core/usage.ts'
 import { usageFinder } from '../metering/find-usage.ts'
 import { readUsage } from '../metering/read-usage.ts'
+import { withAllowedTools } from './allowed-tools.ts'
 import { tellChatReply } from './chat/pass-reply.ts'
 import type { Speaker, VendorDialect } from './dialect.ts'
 import { encodeEmbeddingsCall } from './embeddings.ts'
@@ -18,6 +19,7 @@ import type { Reply } from './neutral.ts'
 import type { StreamRelay } from './relay.ts'
 import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
 import { servedTier, watchingTier } from './served-tier.ts'
+import { withShortNames } from './short-names.ts'
 import type { WriterContext } from './stream-writer.ts'
 import type { Told } from './told.ts'
 import { toolsInOrder } from './tools-in-order.ts'
@@ -158,10 +160,14 @@ const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 
 const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => {
   const { call, target, speaker, context } = sides
   const caller = callerOf(call)
-  const asked = caller.readConversation(call.body.value)
-  const [strange] = asked.strange
+  const read = caller.readConversation(call.body.value)
+  const [strange] = read.strange
   if (strange !== undefined) return meaningLost(strange.param, strange.what)
-  const byTool = asked.format?.type === 'schema' && vendor.lacksSchemas(target.model)
+  const allowed = withAllowedTools(read)
+  if (allowed instanceof Refusal) return allowed
+  const short = withShortNames(allowed, vendor.names)
+  const asked = short.conversation
+  const byTool = asked.format?.type === 'schema' && vendor.lacksSchemas(target.model, asked)
   const encoded = vendor.writeCall(byTool ? withSchemaTool(asked) : asked, target)
   if (encoded instanceof Refusal) return encoded
   const newId = idMaker(context.requestId)
@@ -173,7 +179,7 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
       const value = readBody(bytes)?.value
       const read = value === undefined ? undefined : vendor.readReply(value, newId)
       if (value === undefined || read === undefined) return undefined
-      const reply = byTool ? textFromTool(read) : read
+      const reply = short.reply(byTool ? textFromTool(read) : read)
       return {
         usage: vendor.usageOf(value, speaker),
         letters: vendor.letters(value),
@@ -185,7 +191,7 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
       }
     },
     relay: () => {
-      const read = toolsInOrder(vendor.streamReader(newId, speaker))
+      const read = short.steps(toolsInOrder(vendor.streamReader(newId, speaker)))
       const writer = caller.streamWriter(context, call.listed === true)
       const relay = translatedRelay(byTool ? textFromToolSteps(read) : read, writer, caller)
       return watchingTier(vendor, target.model, relay)

@@ -19,7 +19,7 @@ import {
 } from './converse/reply.ts'
 import type { CallerDialect, Speaker, VendorDialect, VendorDialectId } from './dialect.ts'
 import { readGemini } from './gemini/decode-call.ts'
-import { writeGeminiCall } from './gemini/encode-call.ts'
+import { lacksSchemaBesideTools, writeGeminiCall } from './gemini/encode-call.ts'
 import { geminiRefusal } from './gemini/error.ts'
 import { geminiLetters, geminiRelay, passGeminiCall, tellGeminiReply } from './gemini/pass.ts'
 import { geminiStreamReader } from './gemini/read-stream.ts'
@@ -83,10 +83,16 @@ const chatUsageOf = (speaker: Speaker) => {
   return { find, read: (raw: Parameters<typeof readUsage>[0]) => readUsage(raw, speaker) }
 }
 
+/**
+ * What vendors take for names of tools and ids of calls. Sources: OpenAI API reference, "Create chat completion"; Anthropic
+ * API reference, "Create a Message"; Gemini API reference, "FunctionDeclaration"; Amazon Bedrock API reference,
+ * "ToolSpecification" and "ToolUseBlock".
+ */
 export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = {
   chat: {
     path: () => '/chat/completions',
     writeCall: writeChatCall,
+    names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 40 },
     lacksSchemas: () => false,
     readReply: readChatReply,
     usageOf: (value, speaker) => {
@@ -113,6 +119,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
   messages: {
     path: () => '/messages',
     writeCall: writeMessagesCall,
+    names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 128, idMax: Number.POSITIVE_INFINITY },
     betas: () => 'header',
     lacksSchemas: ({ upstreamName }) => lacksSchemas(upstreamName),
     readReply: readMessagesReply,
@@ -130,7 +137,8 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     path: ({ upstreamName }, stream) =>
       `/models/${upstreamName}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     writeCall: writeGeminiCall,
-    lacksSchemas: () => false,
+    names: { tool: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/, toolMax: 64, idMax: Number.POSITIVE_INFINITY },
+    lacksSchemas: lacksSchemaBesideTools,
     readReply: readGeminiReply,
     usageOf: (value) => readGeminiUsage(objectOf(value.usageMetadata)),
     tierOf: (value) => textOf(objectOf(value.usageMetadata).serviceTier),
@@ -146,6 +154,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     path: ({ upstreamName }, stream) =>
       `/model/${encodeURIComponent(upstreamName)}/${stream ? 'converse-stream' : 'converse'}`,
     writeCall: writeConverseCall,
+    names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 64 },
     betas: ({ upstreamName }) => (upstreamName.includes('claude') ? 'fields' : undefined),
     lacksSchemas: () => true,
     readReply: readConverseReply,

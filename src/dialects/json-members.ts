@@ -16,12 +16,20 @@ export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArr
 
 export const objectsOf = (value: Json | undefined): readonly JsonObject[] => listOf(value).filter(isObject)
 
+/** The objects of a list, or the only one where it stands without its list. */
+export const oneOrMore = (value: Json | undefined): readonly JsonObject[] =>
+  isObject(value) ? [value] : objectsOf(value)
+
 export const textsOf = (value: Json | undefined): readonly string[] =>
   listOf(value).filter((one) => typeof one === 'string')
 
+/** The texts of a list, or the only one where it stands without its list. */
+export const oneOrMoreTexts = (value: Json | undefined): readonly string[] =>
+  typeof value === 'string' ? [value] : textsOf(value)
+
 /** What an answer may hold beside text, from a list of kinds in any case; undefined for text alone. */
 export const madeKinds = (value: Json | undefined): readonly ('image' | 'audio')[] | undefined => {
-  const kinds = new Set(textsOf(value).map((kind) => kind.toLowerCase()))
+  const kinds = new Set(oneOrMoreTexts(value).map((kind) => kind.toLowerCase()))
   const made = (['image', 'audio'] as const).filter((kind) => kinds.has(kind))
   return made.length === 0 ? undefined : made
 }

@@ -16,6 +16,7 @@ export const azure = {
   outputBound: 'max_completion_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningOff: 'openai',
   reasoningBack: 'refused',
   catalogue: { prices: 'azure', limits: 'azure' },
 } satisfies Vendor

@@ -10,6 +10,7 @@ export const openai = {
   outputBound: 'max_completion_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningOff: 'openai',
   reasoningBack: 'refused',
   catalogue: { prices: 'openai', limits: 'openai' },
   shortIds: true,

@@ -163,9 +163,16 @@ const toolsOf = (body: JsonObject): readonly Tool[] =>
 const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
   if (!isObject(choice)) return undefined
+  if (choice.type === 'allowed_tools') return allowedIn(objectOf(choice.allowed_tools))
   const name = textOf(objectOf(choice.function).name ?? choice.name)
   return name === undefined ? undefined : { type: 'named', name }
 }
+
+/** Some of the tools: `{mode, tools}`, each tool named in its function or by itself. */
+export const allowedIn = ({ mode, tools }: JsonObject): ToolChoice => ({
+  type: mode === 'required' ? 'required' : 'auto',
+  only: objectsOf(tools).flatMap((tool) => textOf(objectOf(tool.function).name ?? tool.name) ?? []),
+})
 
 const turnsOf = (messages: readonly JsonObject[]): readonly Turn[] => {
   const turns: Turn[] = []

@@ -11,6 +11,7 @@ import {
   textsOf,
   unknownMembers,
 } from '../json-members.ts'
+import { typeNamed } from '../media.ts'
 import {
   type Conversation,
   type Document,
@@ -182,7 +183,7 @@ const mediaOf = (source: JsonObject): Media => {
   const data = textOf(source.data) ?? ''
   return source.type === 'text'
     ? { mediaType: 'text/plain', data: Buffer.from(data).toString('base64') }
-    : { mediaType: textOf(source.media_type) ?? 'application/octet-stream', data }
+    : { mediaType: typeNamed(textOf(source.media_type) ?? 'application/octet-stream'), data }
 }
 
 const resultOf = (block: JsonObject, marked: { cache?: Json }): ToolResult =>

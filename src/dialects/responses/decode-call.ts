@@ -1,5 +1,6 @@
 /** Responses, request → neutral form. Source of the format: OpenAI API reference, "Create a model response". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { allowedIn } from '../chat/decode-call.ts'
 import { flagOf, numberOf, objectOf, objectsOf, present, textOf, unknownMembers } from '../json-members.ts'
 import { mediaAt } from '../media.ts'
 import {
@@ -143,6 +144,7 @@ export const customTools = (body: JsonObject): ReadonlySet<string> =>
 
 const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
+  if (isObject(choice) && choice.type === 'allowed_tools') return allowedIn(choice)
   const name = isObject(choice) ? textOf(choice.name) : undefined
   return name === undefined ? undefined : { type: 'named', name }
 }
