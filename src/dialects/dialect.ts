@@ -22,6 +22,10 @@ export type CallerDialect = {
   refusal(refusal: Refusal, requestId: string): JsonObject
   /** Whether comments may stand in its streams; true when absent. */
   readonly comments?: boolean
+  /** Whether a request is of a form whose answer tells one call of a tool at most. */
+  oneCall?(request: JsonObject): boolean
+  /** Whether an answer goes on from what a last turn of the model has said. */
+  readonly goesOn?: boolean
   /** What an answer may hold and callers of this dialect cannot be told. */
   readonly lacks?: readonly Part['type'][]
 }
@@ -47,6 +51,8 @@ export type VendorDialect = {
   writeCall(conversation: Conversation, target: Target): Encoded | Refusal
   /** Where it takes betas of the messages dialect for a model, if it does. */
   betas?(model: Model): 'header' | 'fields' | undefined
+  /** Whether its models go on from a last turn of their own. */
+  goesOn?(model: Model): boolean
   /** What it takes for names of tools and ids of calls. */
   readonly names: Names
   /** Whether the model needs the schema of a conversation as a tool. */

@@ -15,7 +15,9 @@ import { encodeEmbeddingsCall } from './embeddings.ts'
 import { embeddingsElsewhere } from './embeddings-elsewhere.ts'
 import { callerDialects, vendorDialects } from './index.ts'
 import { betaHeader, betasFor } from './messages/betas.ts'
-import type { Reply } from './neutral.ts'
+import type { Conversation, Piece, Reply } from './neutral.ts'
+import { oneCallSteps, withOneCall } from './one-call.ts'
+import { prefillOf, withoutPrefill, withoutPrefillSteps } from './prefill.ts'
 import type { StreamRelay } from './relay.ts'
 import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
 import { servedTier, watchingTier } from './served-tier.ts'
@@ -157,6 +159,29 @@ const passForm = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass:
 
 const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]
 
+/** What is done to an answer on its way back, whole or step by step. */
+type Way = {
+  readonly reply: (reply: Omit<Reply, 'usage'>) => Omit<Reply, 'usage'>
+  readonly steps: (read: StepReader) => StepReader
+}
+type StepReader = (data: string) => readonly Piece[]
+
+/** What must be undone or left out of the answer, in order; nothing for most calls. */
+const waysBack = (asked: Conversation, byTool: boolean, { call, target }: Sides, vendor: VendorDialect) => {
+  const caller = callerOf(call)
+  const ways: Way[] = []
+  if (byTool) ways.push({ reply: textFromTool, steps: textFromToolSteps })
+  const prefill =
+    caller.goesOn === true && vendor.goesOn?.(target.model) !== true ? prefillOf(asked) : undefined
+  if (prefill !== undefined)
+    ways.push({
+      reply: (reply) => withoutPrefill(reply, prefill),
+      steps: (read) => withoutPrefillSteps(read, prefill),
+    })
+  if (caller.oneCall?.(call.body.value) === true) ways.push({ reply: withOneCall, steps: oneCallSteps })
+  return { ways, dropped: prefill === undefined ? [] : ['prefill'] }
+}
+
 const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => {
   const { call, target, speaker, context } = sides
   const caller = callerOf(call)
@@ -170,16 +195,18 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
   const byTool = asked.format?.type === 'schema' && vendor.lacksSchemas(target.model, asked)
   const encoded = vendor.writeCall(byTool ? withSchemaTool(asked) : asked, target)
   if (encoded instanceof Refusal) return encoded
+  const back = waysBack(asked, byTool, sides, vendor)
+  const ways: readonly Way[] = [...back.ways, short]
   const newId = idMaker(context.requestId)
   return {
     path: vendor.path(target.model, call.stream),
     body: bodyOf(encoded.body).bytes,
-    dropped: [...new Set(encoded.dropped)],
+    dropped: [...new Set([...encoded.dropped, ...back.dropped])],
     readWhole: (bytes) => {
       const value = readBody(bytes)?.value
       const read = value === undefined ? undefined : vendor.readReply(value, newId)
       if (value === undefined || read === undefined) return undefined
-      const reply = short.reply(byTool ? textFromTool(read) : read)
+      const reply = ways.reduce((one, way) => way.reply(one), read)
       return {
         usage: vendor.usageOf(value, speaker),
         letters: vendor.letters(value),
@@ -191,10 +218,10 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
       }
     },
     relay: () => {
-      const read = short.steps(toolsInOrder(vendor.streamReader(newId, speaker)))
+      const read: StepReader = toolsInOrder(vendor.streamReader(newId, speaker))
       const writer = caller.streamWriter(context, call.listed === true)
-      const relay = translatedRelay(byTool ? textFromToolSteps(read) : read, writer, caller)
-      return watchingTier(vendor, target.model, relay)
+      const steps = ways.reduce((one, way) => way.steps(one), read)
+      return watchingTier(vendor, target.model, translatedRelay(steps, writer, caller))
     },
   }
 }

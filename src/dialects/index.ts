@@ -4,6 +4,7 @@ import { usageFinder } from '../metering/find-usage.ts'
 import { readUsage } from '../metering/read-usage.ts'
 import { readChat } from './chat/decode-call.ts'
 import { writeChatCall } from './chat/encode-call.ts'
+import { asksOlder } from './chat/older-calls.ts'
 import { notPassed, passChatCall } from './chat/pass-call.ts'
 import { chatLetters, tellChatReply } from './chat/pass-reply.ts'
 import { chatRelay } from './chat/pass-stream.ts'
@@ -46,7 +47,8 @@ import { responsesStreamWriter } from './responses/write-stream.ts'
 export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'responses', CallerDialect>> = {
   chat: {
     readConversation: readChat,
-    writeReply: (reply, { created }) => writeChatReply(reply, created),
+    writeReply: writeChatReply,
+    oneCall: asksOlder,
     tell: tellChatReply,
     streamWriter: chatStreamWriter,
     refusal: refusalBody,
@@ -57,6 +59,7 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
     tell: tellMessagesReply,
     streamWriter: messagesStreamWriter,
     refusal: messagesError,
+    goesOn: true,
     lacks: ['audio'],
   },
   gemini: {
@@ -66,6 +69,7 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
     streamWriter: (context, listed) => geminiStreamWriter(context, listed ? listFraming() : eventFraming()),
     refusal: geminiRefusal,
     comments: false,
+    goesOn: true,
   },
   responses: {
     readConversation: readResponses,
@@ -121,6 +125,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     writeCall: writeMessagesCall,
     names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 128, idMax: Number.POSITIVE_INFINITY },
     betas: () => 'header',
+    goesOn: () => true,
     lacksSchemas: ({ upstreamName }) => lacksSchemas(upstreamName),
     readReply: readMessagesReply,
     usageOf: (value) => readMessagesUsage(objectOf(value.usage)),
@@ -156,6 +161,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     writeCall: writeConverseCall,
     names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 64 },
     betas: ({ upstreamName }) => (upstreamName.includes('claude') ? 'fields' : undefined),
+    goesOn: ({ upstreamName }) => upstreamName.includes('claude'),
     lacksSchemas: () => true,
     readReply: readConverseReply,
     usageOf: (value) => readConverseUsage(objectOf(value.usage)),

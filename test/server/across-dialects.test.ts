@@ -3,7 +3,16 @@ import { expect, test } from 'bun:test'
 import type { Model } from '../../src/core/model.ts'
 import type { VendorDialectId } from '../../src/dialects/dialect.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
-import { completion, jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
+import {
+  completion,
+  eventsOf,
+  jsonOf,
+  startTestServer,
+  streamEvents,
+  streaming,
+  type TestServer,
+  testModel,
+} from './harness.ts'
 
 const hi = [{ role: 'user', content: 'hi' }]
 
@@ -204,3 +213,148 @@ test('tools that the caller runs are taken in families, and those of the vendor 
     })
     expect([search.status, (await jsonOf(search)).error.param]).toEqual([400, 'tools[0].type'])
   }))
+
+const twoCalls = {
+  messages: () =>
+    Response.json({
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      content: ['a', 'b'].map((name) => ({ type: 'tool_use', id: `t_${name}`, name, input: { of: name } })),
+      stop_reason: 'tool_use',
+      usage: { input_tokens: 10, output_tokens: 5 },
+    }),
+  gemini: () =>
+    Response.json({
+      candidates: [
+        {
+          content: {
+            role: 'model',
+            parts: ['a', 'b'].map((name) => ({ functionCall: { name, args: { of: name } } })),
+          },
+          finishReason: 'STOP',
+          index: 0,
+        },
+      ],
+      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5 },
+    }),
+}
+const event = (type: string, members: object) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+const twoCallsStreamed = {
+  messages: [
+    event('message_start', {
+      message: { id: 'm', content: [], usage: { input_tokens: 10, output_tokens: 1 } },
+    }),
+    ...['a', 'b'].flatMap((name, index) => [
+      event('content_block_start', { index, content_block: { type: 'tool_use', id: name, name, input: {} } }),
+      event('content_block_delta', {
+        index,
+        delta: { type: 'input_json_delta', partial_json: `{"of":"${name}"}` },
+      }),
+      event('content_block_stop', { index }),
+    ]),
+    event('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } }),
+    event('message_stop', {}),
+  ],
+  gemini: [`data: ${JSON.stringify(await twoCalls.gemini().json())}\r\n\r\n`],
+}
+
+test.each(['messages', 'gemini'] as const)('functions of the older form are answered in it by %s', (speaks) =>
+  before(speaks, async (server) => {
+    const functions = ['a', 'b'].map((name) => ({ name, parameters: { type: 'object' } }))
+    const called = { role: 'assistant', content: null, function_call: { name: 'a', arguments: '{}' } }
+    const asked = {
+      ...callers.chat[1],
+      messages: [...hi, called, { role: 'function', name: 'a', content: 'one' }],
+      functions,
+    }
+    server.answerWith(twoCalls[speaks])
+    const whole = await server.post('/v1/chat/completions', asked)
+    const { message, finish_reason } = (await jsonOf(whole)).choices[0]
+    expect([message.function_call, message.tool_calls, finish_reason]).toEqual([
+      { name: 'a', arguments: '{"of":"a"}' },
+      undefined,
+      'function_call',
+    ])
+    expect(whole.headers.get('x-not-carried')).toContain('tool_calls')
+    server.answerWith(() => streaming([...twoCallsStreamed[speaks]]))
+    const text = await (await server.post('/v1/chat/completions', { ...asked, stream: true })).text()
+    const deltas = eventsOf(text).flatMap((data) =>
+      data === '[DONE]' ? [] : (JSON.parse(data).choices ?? []),
+    )
+    const calls = deltas.flatMap(({ delta }: any) => delta.function_call ?? [])
+    expect([calls[0].name, calls.map((one: any) => one.arguments ?? '').join('')]).toEqual([
+      'a',
+      '{"of":"a"}',
+    ])
+    expect(text).not.toContain('tool_calls":')
+    expect(deltas.at(-1).finish_reason).toBe('function_call')
+    expect(text).toContain(': x-not-carried: tool_calls\n')
+  }),
+)
+
+test('an answer that its caller has begun is not begun again', () =>
+  before('chat', async (server) => {
+    const begun = 'The capital is'
+    const asked = {
+      ...callers.messages[1],
+      max_tokens: 9,
+      messages: [...hi, { role: 'assistant', content: begun }],
+    }
+    for (const [said, expected] of [
+      [`${begun} Paris.`, ' Paris.'],
+      [`\n${begun} Paris.`, ' Paris.'],
+      [' Paris.', ' Paris.'],
+      ['The capitals are', 'The capitals are'],
+      ['The cap', 'The cap'],
+    ] as const) {
+      server.answerWith(() => completion(said))
+      const whole = await server.post('/v1/messages', asked)
+      expect([whole.headers.get('x-not-carried'), (await jsonOf(whole)).content[0].text]).toEqual([
+        'prefill',
+        expected,
+      ])
+      server.answerWith(() => streaming(streamEvents([...said])))
+      const text = await (await server.post('/v1/messages', { ...asked, stream: true })).text()
+      const lines = text.split('\n').filter((line) => line.startsWith('data: '))
+      const deltas = lines.map((line) => JSON.parse(line.slice(6)).delta?.text ?? '')
+      expect(deltas.join('')).toBe(expected)
+    }
+    const plain = await server.post('/v1/messages', { ...asked, messages: hi })
+    expect(plain.headers.get('x-not-carried')).toBeNull()
+  }))
+
+test('clients of messages find the id of a call where their vendor has it', () =>
+  before('chat', async (server) => {
+    for (const status of [200, 400]) {
+      const response = await server.post('/v1/messages', {
+        ...callers.messages[1],
+        ...(status === 200 ? { max_tokens: 9 } : {}),
+      })
+      expect([response.status, response.headers.get('request-id')]).toEqual([
+        status,
+        response.headers.get('x-request-id'),
+      ])
+    }
+    const chat = await server.post('/v1/chat/completions', callers.chat[1])
+    expect(chat.headers.has('request-id')).toBe(false)
+  }))
+
+test.each(['chat', 'gemini'] as const)(
+  'one object for a list of contents is taken, before a vendor of %s',
+  (speaks) =>
+    before(speaks, async (server) => {
+      const contents = { role: 'user', parts: { text: 'hi' } }
+      const system_instruction = { parts: { text: 'Be brief.' } }
+      const response = await server.post('/v1beta/models/mock/small:generateContent', {
+        contents,
+        system_instruction,
+      })
+      expect(response.status).toBe(200)
+      if (speaks === 'gemini') expect(server.asked.at(-1)?.body).toEqual({ contents, system_instruction })
+      else expect(server.asked.at(-1)?.text).toContain('Be brief.')
+      const search = { contents, tools: { googleSearch: {} } }
+      expect((await server.post('/v1beta/models/mock/small:generateContent', search)).status).toBe(400)
+    }),
+)

@@ -29,6 +29,7 @@ import type {
 import { efforts } from '../neutral.ts'
 import { splitId } from '../signatures.ts'
 import { strangeIn } from '../strange.ts'
+import { asksOlder } from './older-calls.ts'
 import { imagesOf, saidIn, thoughtsOf } from './reply.ts'
 
 const known = new Set([
@@ -73,7 +74,7 @@ export const readChat = (body: JsonObject): Conversation => {
     turns: turnsOf(objectsOf(body.messages)),
     tools: toolsOf(body),
     toolChoice: choiceOf(body.tool_choice ?? body.function_call),
-    parallelTools: flagOf(body.parallel_tool_calls),
+    parallelTools: asksOlder(body) ? false : flagOf(body.parallel_tool_calls),
     format: formatOf(objectOf(body.response_format)),
     reasoning: reasoningOf(body),
     makes: madeKinds(body.modalities),
