@@ -45,7 +45,3 @@ export const present = <T extends Readonly<Record<string, unknown>>>(object: T):
 type Present<T> = {
   [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name]
 } & { [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined> }
-
-/** Members of a request that a reader does not know. */
-export const unknownMembers = (body: JsonObject, known: ReadonlySet<string>): readonly string[] =>
-  Object.keys(body).filter((name) => !known.has(name) && body[name] !== null && body[name] !== undefined)

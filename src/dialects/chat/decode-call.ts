@@ -1,16 +1,6 @@
 /** Chat completions, request → neutral form. Source of the format: OpenAI API reference, "Create chat completion". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import {
-  flagOf,
-  listOf,
-  madeKinds,
-  numberOf,
-  objectOf,
-  objectsOf,
-  present,
-  textOf,
-  unknownMembers,
-} from '../json-members.ts'
+import { flagOf, listOf, madeKinds, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import { mediaAt } from '../media.ts'
 import type {
   Conversation,
@@ -31,41 +21,7 @@ import { splitId } from '../signatures.ts'
 import { strangeIn } from '../strange.ts'
 import { asksOlder } from './older-calls.ts'
 import { imagesOf, saidIn, thoughtsOf } from './reply.ts'
-
-const known = new Set([
-  'model',
-  'messages',
-  'stream',
-  'stream_options',
-  'temperature',
-  'top_p',
-  'top_k',
-  'max_tokens',
-  'max_completion_tokens',
-  'n',
-  'stop',
-  'seed',
-  'presence_penalty',
-  'frequency_penalty',
-  'logprobs',
-  'top_logprobs',
-  'user',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'functions',
-  'function_call',
-  'response_format',
-  'reasoning_effort',
-  'reasoning',
-  'modalities',
-  // These change nothing about what is asked.
-  'service_tier',
-  'store',
-  'metadata',
-  'safety_identifier',
-  'prompt_cache_key',
-])
+import { unreadInChat } from './unread.ts'
 
 /** Reads a body that `decodeChatCall` has checked. */
 export const readChat = (body: JsonObject): Conversation => {
@@ -92,7 +48,7 @@ export const readChat = (body: JsonObject): Conversation => {
     frequencyPenalty: numberOf(body.frequency_penalty),
     logprobs,
     user: textOf(body.user),
-    unread: [...unknownMembers(body, known), ...unreadTools(body), ...annotationsIn(body.messages)],
+    unread: [...unreadInChat(body), ...unreadTools(body), ...annotationsIn(body.messages)],
     strange: strangeOf(body.messages),
   })
 }
@@ -184,11 +140,13 @@ const turnsOf = (messages: readonly JsonObject[]): readonly Turn[] => {
     switch (message.role) {
       case 'system':
       case 'developer':
-        turns.push({ role: 'system', parts: partsOf(message.content) })
+        turns.push(present({ role: 'system' as const, parts: partsOf(message.content), name }))
         break
       case 'assistant':
         if (isObject(message.function_call)) older++
-        turns.push({ role: 'assistant', parts: spokenBy(message, `call_function_${older}`) })
+        turns.push(
+          present({ role: 'assistant' as const, parts: spokenBy(message, `call_function_${older}`), name }),
+        )
         break
       case 'tool':
         turns.push({ role: 'user', parts: [resultOf(message, textOf(message.tool_call_id) ?? '')] })

@@ -119,7 +119,7 @@ const checkSpelling = (value: JsonObject): Refusal | undefined => {
 const spelledTwice = (object: JsonObject): string | undefined =>
   Object.keys(object).find((name) => /_[a-z]/.test(name) && Object.hasOwn(object, camelCase(name)))
 
-const camelCase = (name: string): string =>
+export const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 const checkConfig = (config: JsonObject): Refusal | undefined => {

@@ -9,7 +9,6 @@ import {
   oneOrMoreTexts,
   present,
   textOf,
-  unknownMembers,
 } from '../json-members.ts'
 import { typeNamed } from '../media.ts'
 import {
@@ -31,45 +30,13 @@ import { strangeIn } from '../strange.ts'
 import { member } from './call.ts'
 import { joined, sayingOf, signatureIn } from './reply.ts'
 import { jsonSchemaOf } from './schema.ts'
-
-const known = new Set([
-  'contents',
-  'systemInstruction',
-  'system_instruction',
-  'tools',
-  'toolConfig',
-  'tool_config',
-  'generationConfig',
-  'generation_config',
-  'model',
-])
-const knownConfig = new Set([
-  'temperature',
-  'topP',
-  'topK',
-  'candidateCount',
-  'maxOutputTokens',
-  'stopSequences',
-  'seed',
-  'presencePenalty',
-  'frequencyPenalty',
-  'responseLogprobs',
-  'logprobs',
-  'responseMimeType',
-  'responseSchema',
-  'responseJsonSchema',
-  'thinkingConfig',
-  'responseModalities',
-])
+import { unreadInGemini } from './unread.ts'
 
 /** Reads a body that `decodeGeminiCall` has checked. */
 export const readGemini = (body: JsonObject): Conversation => {
   const raw = objectOf(member(body, 'generationConfig'))
   const config = (name: string) => member(raw, name)
   const logprobs = config('responseLogprobs') === true ? (numberOf(config('logprobs')) ?? 0) : undefined
-  const names = Object.keys(raw).map((name) =>
-    name.replaceAll(/_([a-z])/g, (_, letter) => letter.toUpperCase()),
-  )
   return present({
     turns: [...systemOf(member(body, 'systemInstruction')), ...turnsOf(oneOrMore(body.contents))],
     tools: oneOrMore(body.tools).flatMap((tool) =>
@@ -89,23 +56,25 @@ export const readGemini = (body: JsonObject): Conversation => {
     presencePenalty: numberOf(config('presencePenalty')),
     frequencyPenalty: numberOf(config('frequencyPenalty')),
     logprobs,
-    unread: [
-      ...unknownMembers(body, known),
-      ...names.filter((name) => !knownConfig.has(name)),
-      ...otherTools(body.tools),
-    ],
+    unread: unreadInGemini(body),
     strange: strangeIn(oneOrMore(body.contents), 'contents', 'parts', isKnown),
   })
 }
 
-const otherTools = (tools: Json | undefined): readonly string[] =>
-  oneOrMore(tools)
-    .flatMap(Object.keys)
-    .filter((name) => !/^function_?declarations$/i.test(name))
-    .map((name) => `tools ${name}`)
-
 const isKnown = (part: JsonObject): boolean =>
-  typeof part.text === 'string' || member(part, 'thoughtSignature') !== undefined || partOf(part).length > 0
+  kinds.filter((kind) => member(part, kind) !== undefined).length < 2 &&
+  (typeof part.text === 'string' || member(part, 'thoughtSignature') !== undefined || partOf(part).length > 0)
+
+/** What a part may hold: one of them. */
+const kinds = [
+  'text',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+] as const
 
 const systemOf = (content: Json | undefined): readonly Turn[] => {
   const parts =

@@ -71,7 +71,7 @@ export const writeMessagesCall = (it: Conversation, to: Target): Encoded | Refus
 
 const uncarried = (it: Conversation): readonly string[] =>
   (['seed', 'presencePenalty', 'frequencyPenalty', 'logprobs'] as const)
-    .filter((name) => it[name] !== undefined && it[name] !== 0)
+    .filter((name) => it[name] !== undefined && (it[name] !== 0 || name === 'logprobs'))
     .map((name) => name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`))
 
 const systemOf = (parts: readonly Part[], it: Conversation): Json | undefined => {

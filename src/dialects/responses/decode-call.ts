@@ -1,7 +1,7 @@
 /** Responses, request → neutral form. Source of the format: OpenAI API reference, "Create a model response". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { allowedIn } from '../chat/decode-call.ts'
-import { flagOf, numberOf, objectOf, objectsOf, present, textOf, unknownMembers } from '../json-members.ts'
+import { flagOf, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import { mediaAt } from '../media.ts'
 import {
   type Conversation,
@@ -20,34 +20,7 @@ import {
 import { splitId } from '../signatures.ts'
 import { strangeIn, strangeParts } from '../strange.ts'
 import { unsealThoughts } from './thoughts.ts'
-
-const known = new Set([
-  'model',
-  'input',
-  'instructions',
-  'temperature',
-  'top_p',
-  'max_output_tokens',
-  'stream',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'text',
-  'reasoning',
-  'user',
-  'top_logprobs',
-  // These change nothing about what is asked.
-  'include',
-  'metadata',
-  'service_tier',
-  'truncation',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'safety_identifier',
-  'stream_options',
-  'client_metadata',
-  'background',
-])
+import { unreadInResponses } from './unread.ts'
 
 /** Reads a body that `decodeResponsesCall` has checked. */
 export const readResponses = (body: JsonObject): Conversation => {
@@ -77,7 +50,7 @@ export const readResponses = (body: JsonObject): Conversation => {
     topP: numberOf(body.top_p),
     user: textOf(body.user),
     unread: [
-      ...unknownMembers(body, known).filter((name) => name !== 'store'),
+      ...unreadInResponses(body),
       ...[hosted, notStored, noLogprobs, noThoughts, noChoice, annotationsIn(body.input)].flat(),
     ],
     strange: strangeOf(body.input),
