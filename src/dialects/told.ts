@@ -8,7 +8,7 @@ export type Bill = {
   /** USD by usage class. */
   readonly details: Readonly<Record<string, string>>
   readonly estimated: boolean
-  /** The bound that was sent in place of the model's own, because no more was affordable. */
+  /** The bound that was sent in place of the model's own, because no more was affordable, or of a larger one of the caller's. */
   readonly lowered?: number
 }
 

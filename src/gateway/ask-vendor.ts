@@ -103,11 +103,10 @@ const formOf = (gateway: Gateway, task: Task, { setup, model }: Deployment): For
     },
   })
 
-/** The bound to send in place of the caller's own, if any: an equal model at another vendor may answer with less. */
-const boundFor = ({ outputBound, call }: Task, most: number): number | undefined => {
-  const bound = outputBound ?? call.maxOutput
-  if (bound !== undefined && bound > most) return most
-  return call.boundLowered === true ? bound : outputBound
+/** An equal model at another vendor may answer with less. */
+const boundFor = (task: Task, most: number): number | undefined => {
+  const bound = task.outputBound ?? task.call.maxOutput
+  return bound !== undefined && bound > most ? most : task.outputBound
 }
 
 const attempt = async <T>(gateway: Gateway, task: Task, it: Attempt<T>): Promise<Opened<T> | Failed> => {

@@ -44,19 +44,25 @@ export const readAsked = async (gateway: Gateway, incoming: Incoming, trace: Tra
   const body = must(readJsonBody(await incoming.readBody()))
   const call = must(incoming.decode(body, gateway.catalogue.find))
   const model = must(modelOf(gateway, call, trace))
-  return { ceiling, body, call: withinModel(gateway, call, model, trace), model }
+  return { ceiling, body, call: withinModel(gateway, call, model), model }
 }
 
 /**
  * Clients of one dialect ask all models for as much as their own vendor's give: towards a vendor of another dialect a bound
  * that is too large means the model's own. In the model's own dialect it stays what it is, and is refused.
  */
-const withinModel = (gateway: Gateway, call: Call, model: Model, trace: Trace): Call => {
+const withinModel = (gateway: Gateway, call: Call, model: Model): Call => {
   const most = model.maxOutputTokens
   const speaks = gateway.vendors.get(model.vendor)?.vendor.speaks ?? 'chat'
   if (call.maxOutput === undefined || call.maxOutput <= most || call.dialect === speaks) return call
-  trace.headers['x-max-tokens-lowered'] = String(most)
   return { ...call, maxOutput: most, boundLowered: true }
+}
+
+/** The bound that is sent in place of the caller's own: what was affordable, or the model's maximum; told in the header. */
+export const boundSent = (call: Call, affordable: number | undefined, trace: Trace): number | undefined => {
+  const bound = affordable ?? (call.boundLowered === true ? call.maxOutput : undefined)
+  if (bound !== undefined) trace.headers['x-max-tokens-lowered'] = String(bound)
+  return bound
 }
 
 /** The caller behind the credential, if it may call now. */

@@ -89,6 +89,7 @@ test.each(['chat', 'messages', 'gemini'] as const)(
         }
         expect([caller, told]).toEqual([caller, [200, '8192']])
         expect(sentBound(server.asked.at(-1)?.body)).toBe(8_192)
+        expect((await jsonOf(response)).usage.max_tokens_lowered).toBe(8_192)
         const fits = await server.post(path, { ...body, [member]: 8_192 })
         expect([fits.status, fits.headers.get('x-max-tokens-lowered')]).toEqual([200, null])
       }
