@@ -365,3 +365,26 @@ test('a picture by an unregistered name of its type goes by the registered one',
       expect([caller, vendor, /jpe?g/.exec(text)?.[0]]).toEqual([caller, vendor, 'jpeg'])
     }
 })
+
+test('tools that are told of mid-way are there from the start', () => {
+  const told = messages({
+    messages: [
+      ...hi,
+      { role: 'system', content: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'f' } }] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'find', input: {} }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c', content: [{ type: 'tool_reference', tool_name: 'f' }] },
+        ],
+      },
+    ],
+    tools: [{ name: 'f', input_schema: { type: 'object' }, defer_loading: true }],
+  })
+  const body = bodyFor('messages', 'chat', told)
+  expect([toolsIn('chat', body)[0], body.messages.at(-1).content]).toEqual([
+    ['f'],
+    'The tool f can be called now.',
+  ])
+  expect(droppedOf('messages', 'chat', told)).toEqual(['tools.defer_loading', 'tool_addition'])
+})

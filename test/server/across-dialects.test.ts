@@ -359,3 +359,42 @@ test.each(['chat', 'gemini'] as const)(
       expect((await server.post('/v1beta/models/mock/small:generateContent', search)).status).toBe(400)
     }),
 )
+
+test('the header names no more than a header holds', () =>
+  before('chat', async (server) => {
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`member_${at}`, 1]))
+    const response = await server.post('/v1/messages', { ...callers.messages[1], ...many, max_tokens: 9 })
+    const names = response.headers.get('x-not-carried')?.split(', ') ?? []
+    expect([names.length, names[0], names.at(-1)]).toEqual([61, 'member_0', 'and 440 more'])
+  }))
+
+test('a tool that is shown again is held for again', () =>
+  before('messages', async (server) => {
+    const described = 'x'.repeat(2_000)
+    const tool = { name: 'f', description: described, input_schema: { type: 'object' }, defer_loading: true }
+    const shown = (times: number) => [
+      ...hi,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'c',
+            content: Array.from({ length: times }, () => ({ type: 'tool_reference', tool_name: 'f' })),
+          },
+        ],
+      },
+    ]
+    const estimated = async (times: number) => {
+      const response = await server.post('/v1/messages/count_tokens', {
+        model: 'mock/small',
+        messages: shown(times),
+        tools: [tool],
+      })
+      return (await jsonOf(response)).input_tokens
+    }
+    // A vendor that does not count leaves the estimate: it grows by the whole tool.
+    server.answerWith(() => new Response('{}', { status: 404 }))
+    expect((await estimated(3)) - (await estimated(1))).toBeGreaterThan(900)
+  }))
