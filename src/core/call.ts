@@ -29,11 +29,15 @@ export type Call = {
   readonly showUsage: boolean
   /** The caller's own bound on the output, in tokens; undefined when it gave none. */
   readonly maxOutput?: number
+  /** The caller's bound was larger than the model's, which stands in its place. */
+  readonly boundLowered?: boolean
   /** Answers asked for (`n`). */
   readonly choices: number
   readonly size: InputSize
   /** The body holds what only another vendor's dialect knows, so its bytes cannot go through as they are. */
   readonly foreign?: boolean
+  /** Betas of the messages dialect that the caller asks for, by name. */
+  readonly betas?: readonly string[]
   /** The stream is wanted as one JSON list instead of events (Gemini without `alt=sse`). */
   readonly listed?: boolean
 }

@@ -62,8 +62,9 @@ const streamText = (
 const streamed = (vendor: WrittenId, events: readonly object[]): readonly Answered[] =>
   callerIds.map((caller) => {
     const bytes = streamText(caller, vendor, events)
-    const comment = /^: x-not-carried: (.*)$/m.exec(new TextDecoder().decode(bytes))?.[1]
-    return { caller, seen: clients[caller].stream(bytes), lost: comment?.split(', ') ?? [] }
+    const told = caller === 'gemini' ? /"_not_carried":"(.*?)"/ : /^: x-not-carried: (.*)$/m
+    const names = told.exec(new TextDecoder().decode(bytes))?.[1]
+    return { caller, seen: clients[caller].stream(bytes), lost: names?.split(', ') ?? [] }
   })
 
 const text = 'Zürich liegt am 湖. Rome does not.'

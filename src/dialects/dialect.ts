@@ -7,6 +7,7 @@ import type { Usage } from '../core/usage.ts'
 import type { UsageTaste } from '../metering/usage-taste.ts'
 import type { Conversation, Part, Piece, Reply } from './neutral.ts'
 import type { StreamRelay } from './relay.ts'
+import type { Names } from './short-names.ts'
 import type { StreamWriter, WriterContext } from './stream-writer.ts'
 import type { Told } from './told.ts'
 import type { Encoded, Target, Taste } from './vendor-call.ts'
@@ -19,6 +20,12 @@ export type CallerDialect = {
   tell(reply: JsonBody, told: Told, modelName: string): Uint8Array
   streamWriter(context: WriterContext, listed: boolean): StreamWriter
   refusal(refusal: Refusal, requestId: string): JsonObject
+  /** Whether comments may stand in its streams; true when absent. */
+  readonly comments?: boolean
+  /** Whether a request is of a form whose answer tells one call of a tool at most. */
+  oneCall?(request: JsonObject): boolean
+  /** Whether an answer goes on from what a last turn of the model has said. */
+  readonly goesOn?: boolean
   /** What an answer may hold and callers of this dialect cannot be told. */
   readonly lacks?: readonly Part['type'][]
 }
@@ -42,8 +49,14 @@ export type VendorDialect = {
   /** Where to send a call, below the vendor's address. */
   path(model: Model, stream: boolean): string
   writeCall(conversation: Conversation, target: Target): Encoded | Refusal
-  /** Models that need their schema as a tool. */
-  lacksSchemas(model: Model): boolean
+  /** Where it takes betas of the messages dialect for a model, if it does. */
+  betas?(model: Model): 'header' | 'fields' | undefined
+  /** Whether its models go on from a last turn of their own. */
+  goesOn?(model: Model): boolean
+  /** What it takes for names of tools and ids of calls. */
+  readonly names: Names
+  /** Whether the model needs the schema of a conversation as a tool. */
+  lacksSchemas(model: Model, conversation: Conversation): boolean
   /** Reads an answer; undefined when it is none. */
   readReply(value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined
   usageOf(value: JsonObject, speaker: Speaker): Usage | undefined

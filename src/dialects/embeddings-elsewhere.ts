@@ -11,8 +11,9 @@ import { invalid, Refusal } from '../core/refusal.ts'
 import { inputTokens, type Usage } from '../core/usage.ts'
 import { tellChatReply } from './chat/pass-reply.ts'
 import type { EmbeddingsStyle } from './dialect.ts'
-import { listOf, numberOf, objectOf, objectsOf, present, textOf, unknownMembers } from './json-members.ts'
+import { listOf, numberOf, objectOf, objectsOf, present, textOf } from './json-members.ts'
 import type { Told } from './told.ts'
+import { known, unreadIn } from './unread.ts'
 import { type Encoded, meaningLost } from './vendor-call.ts'
 
 /** What a caller asks for, as far as other vendors can be told. */
@@ -127,7 +128,7 @@ const invoke: Style = {
 
 const styles: Readonly<Record<EmbeddingsStyle, Style>> = { gemini, vertex, invoke }
 
-const known = new Set(['model', 'input', 'dimensions', 'encoding_format', 'input_type'])
+const read = known('model input dimensions encoding_format input_type')
 
 const askedOf = ({ input, dimensions, input_type }: JsonObject): Asked | Refusal => {
   const texts = (typeof input === 'string' ? [input] : listOf(input)).map(textOf)
@@ -143,7 +144,7 @@ const encode = (style: Style, call: Call, model: Model): Encoded | Refusal => {
   const body = style.write(asked, model)
   if (body instanceof Refusal) return body
   const unread = isCohere(model) ? [] : ['input_type'].filter((name) => call.body.value[name] !== undefined)
-  return { body, dropped: [...unknownMembers(call.body.value, known), ...unread] }
+  return { body, dropped: [...unreadIn([call.body.value], read), ...unread] }
 }
 
 const COUNT_MAX = 1_000_000_000

@@ -8,15 +8,20 @@ import { Refusal } from '../core/refusal.ts'
 import type { Usage } from '../core/usage.ts'
 import { usageFinder } from '../metering/find-usage.ts'
 import { readUsage } from '../metering/read-usage.ts'
+import { withAllowedTools } from './allowed-tools.ts'
 import { tellChatReply } from './chat/pass-reply.ts'
 import type { Speaker, VendorDialect } from './dialect.ts'
 import { encodeEmbeddingsCall } from './embeddings.ts'
 import { embeddingsElsewhere } from './embeddings-elsewhere.ts'
 import { callerDialects, vendorDialects } from './index.ts'
-import type { Reply } from './neutral.ts'
+import { betaHeader, betasFor } from './messages/betas.ts'
+import type { Conversation, Piece, Reply } from './neutral.ts'
+import { oneCallSteps, withOneCall } from './one-call.ts'
+import { prefillOf, withoutPrefill, withoutPrefillSteps } from './prefill.ts'
 import type { StreamRelay } from './relay.ts'
 import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
 import { servedTier, watchingTier } from './served-tier.ts'
+import { withShortNames } from './short-names.ts'
 import type { WriterContext } from './stream-writer.ts'
 import type { Told } from './told.ts'
 import { toolsInOrder } from './tools-in-order.ts'
@@ -41,6 +46,8 @@ export type Form = {
   /** Below the vendor's address, with its query. */
   readonly path: string
   readonly body: Uint8Array
+  /** Headers that the call needs beside the vendor's own; made here, never a caller's. */
+  readonly headers?: Readonly<Record<string, string>>
   /** Members of the request that could not be carried. */
   readonly dropped: readonly string[]
   /** Reads a vendor's answer; undefined when it is none. `header` reads one of its headers. */
@@ -59,12 +66,27 @@ type Sides = {
 export const formFor = (sides: Sides): Form | Refusal => {
   const { call, speaker } = sides
   if (call.dialect === 'embeddings') return embeddingsForm(sides)
-  const spoken = upstreamDialect(call, sides.target.model, speaker)
-  const vendor = vendorDialects[spoken]
-  const passes = call.dialect === spoken && call.foreign !== true
+  const vendor = vendorDialects[upstreamDialect(call, sides.target.model, speaker)]
+  return call.betas === undefined ? formOf(sides, vendor) : formWithBetas(sides, vendor, call.betas)
+}
+
+const formOf = (sides: Sides, vendor: VendorDialect): Form | Refusal => {
+  const { call, speaker, target } = sides
+  const passes = call.dialect === upstreamDialect(call, target.model, speaker) && call.foreign !== true
   return passes && vendor.pass !== undefined
     ? passForm(sides, vendor, vendor.pass)
     : translatedForm(sides, vendor)
+}
+
+const formWithBetas = (sides: Sides, vendor: VendorDialect, asked: readonly string[]): Form | Refusal => {
+  const { target } = sides
+  const reach = vendor.betas?.(target.model)
+  const betas = betasFor(asked, reach, target.model)
+  if (betas instanceof Refusal) return betas
+  const form = formOf({ ...sides, target: { ...target, betas: betas.sent } }, vendor)
+  if (form instanceof Refusal) return form
+  const headers = reach === 'header' ? betaHeader(betas.sent) : {}
+  return { ...form, headers, dropped: [...form.dropped, ...betas.dropped] }
 }
 
 // A list of embeddings has more numbers than any request may hold; its size is bounded by the transport.
@@ -138,25 +160,54 @@ const passForm = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass:
 
 const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]
 
+/** What is done to an answer on its way back, whole or step by step. */
+type Way = {
+  readonly reply: (reply: Omit<Reply, 'usage'>) => Omit<Reply, 'usage'>
+  readonly steps: (read: StepReader) => StepReader
+}
+type StepReader = (data: string) => readonly Piece[]
+
+/** What must be undone or left out of the answer, in order; nothing for most calls. */
+const waysBack = (asked: Conversation, byTool: boolean, { call, target }: Sides, vendor: VendorDialect) => {
+  const caller = callerOf(call)
+  const ways: Way[] = []
+  if (byTool) ways.push({ reply: textFromTool, steps: textFromToolSteps })
+  const prefill =
+    caller.goesOn === true && vendor.goesOn?.(target.model) !== true ? prefillOf(asked) : undefined
+  if (prefill !== undefined)
+    ways.push({
+      reply: (reply) => withoutPrefill(reply, prefill),
+      steps: (read) => withoutPrefillSteps(read, prefill),
+    })
+  if (caller.oneCall?.(call.body.value) === true) ways.push({ reply: withOneCall, steps: oneCallSteps })
+  return { ways, dropped: prefill === undefined ? [] : ['prefill'] }
+}
+
 const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => {
   const { call, target, speaker, context } = sides
   const caller = callerOf(call)
-  const asked = caller.readConversation(call.body.value)
-  const [strange] = asked.strange
+  const read = caller.readConversation(call.body.value)
+  const [strange] = read.strange
   if (strange !== undefined) return meaningLost(strange.param, strange.what)
-  const byTool = asked.format?.type === 'schema' && vendor.lacksSchemas(target.model)
+  const allowed = withAllowedTools(read)
+  if (allowed instanceof Refusal) return allowed
+  const short = withShortNames(allowed, vendor.names)
+  const asked = short.conversation
+  const byTool = asked.format?.type === 'schema' && vendor.lacksSchemas(target.model, asked)
   const encoded = vendor.writeCall(byTool ? withSchemaTool(asked) : asked, target)
   if (encoded instanceof Refusal) return encoded
+  const back = waysBack(asked, byTool, sides, vendor)
+  const ways: readonly Way[] = [...back.ways, short]
   const newId = idMaker(context.requestId)
   return {
     path: vendor.path(target.model, call.stream),
     body: bodyOf(encoded.body).bytes,
-    dropped: [...new Set(encoded.dropped)],
+    dropped: [...new Set([...encoded.dropped, ...back.dropped])],
     readWhole: (bytes) => {
       const value = readBody(bytes)?.value
       const read = value === undefined ? undefined : vendor.readReply(value, newId)
       if (value === undefined || read === undefined) return undefined
-      const reply = byTool ? textFromTool(read) : read
+      const reply = ways.reduce((one, way) => way.reply(one), read)
       return {
         usage: vendor.usageOf(value, speaker),
         letters: vendor.letters(value),
@@ -168,13 +219,10 @@ const translatedForm = (sides: Sides, vendor: VendorDialect): Form | Refusal => 
       }
     },
     relay: () => {
-      const read = toolsInOrder(vendor.streamReader(newId, speaker))
+      const read: StepReader = toolsInOrder(vendor.streamReader(newId, speaker))
       const writer = caller.streamWriter(context, call.listed === true)
-      const relay = translatedRelay(byTool ? textFromToolSteps(read) : read, writer, {
-        lacks: caller.lacks ?? [],
-        comments: call.listed !== true,
-      })
-      return watchingTier(vendor, target.model, relay)
+      const steps = ways.reduce((one, way) => way.steps(one), read)
+      return watchingTier(vendor, target.model, translatedRelay(steps, writer, caller))
     },
   }
 }

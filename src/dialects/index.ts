@@ -4,6 +4,7 @@ import { usageFinder } from '../metering/find-usage.ts'
 import { readUsage } from '../metering/read-usage.ts'
 import { readChat } from './chat/decode-call.ts'
 import { writeChatCall } from './chat/encode-call.ts'
+import { asksOlder } from './chat/older-calls.ts'
 import { notPassed, passChatCall } from './chat/pass-call.ts'
 import { chatLetters, tellChatReply } from './chat/pass-reply.ts'
 import { chatRelay } from './chat/pass-stream.ts'
@@ -19,7 +20,7 @@ import {
 } from './converse/reply.ts'
 import type { CallerDialect, Speaker, VendorDialect, VendorDialectId } from './dialect.ts'
 import { readGemini } from './gemini/decode-call.ts'
-import { writeGeminiCall } from './gemini/encode-call.ts'
+import { lacksSchemaBesideTools, writeGeminiCall } from './gemini/encode-call.ts'
 import { geminiRefusal } from './gemini/error.ts'
 import { geminiLetters, geminiRelay, passGeminiCall, tellGeminiReply } from './gemini/pass.ts'
 import { geminiStreamReader } from './gemini/read-stream.ts'
@@ -29,7 +30,13 @@ import { objectOf, textOf } from './json-members.ts'
 import { readMessages } from './messages/decode-call.ts'
 import { lacksSchemas, writeMessagesCall } from './messages/encode-call.ts'
 import { messagesError } from './messages/error.ts'
-import { messagesLetters, messagesRelay, passMessagesCall, tellMessagesReply } from './messages/pass.ts'
+import {
+  messagesLetters,
+  messagesNotPassed,
+  messagesRelay,
+  passMessagesCall,
+  tellMessagesReply,
+} from './messages/pass.ts'
 import { messagesStreamReader } from './messages/read-stream.ts'
 import { readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages/reply.ts'
 import { messagesStreamWriter } from './messages/write-stream.ts'
@@ -47,7 +54,8 @@ import { responsesStreamWriter } from './responses/write-stream.ts'
 export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'responses', CallerDialect>> = {
   chat: {
     readConversation: readChat,
-    writeReply: (reply, { created }) => writeChatReply(reply, created),
+    writeReply: writeChatReply,
+    oneCall: asksOlder,
     tell: tellChatReply,
     streamWriter: chatStreamWriter,
     refusal: refusalBody,
@@ -58,6 +66,7 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
     tell: tellMessagesReply,
     streamWriter: messagesStreamWriter,
     refusal: messagesError,
+    goesOn: true,
     lacks: ['audio'],
   },
   gemini: {
@@ -66,6 +75,8 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
     tell: tellGeminiReply,
     streamWriter: (context, listed) => geminiStreamWriter(context, listed ? listFraming() : eventFraming()),
     refusal: geminiRefusal,
+    comments: false,
+    goesOn: true,
   },
   responses: {
     readConversation: readResponses,
@@ -83,10 +94,16 @@ const chatUsageOf = (speaker: Speaker) => {
   return { find, read: (raw: Parameters<typeof readUsage>[0]) => readUsage(raw, speaker) }
 }
 
+/**
+ * What vendors take for names of tools and ids of calls. Sources: OpenAI API reference, "Create chat completion"; Anthropic
+ * API reference, "Create a Message"; Gemini API reference, "FunctionDeclaration"; Amazon Bedrock API reference,
+ * "ToolSpecification" and "ToolUseBlock".
+ */
 export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = {
   chat: {
     path: () => '/chat/completions',
     writeCall: writeChatCall,
+    names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 40 },
     lacksSchemas: () => false,
     readReply: readChatReply,
     usageOf: (value, speaker) => {
@@ -113,13 +130,17 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
   messages: {
     path: () => '/messages',
     writeCall: writeMessagesCall,
+    names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 128, idMax: Number.POSITIVE_INFINITY },
+    betas: () => 'header',
+    goesOn: () => true,
     lacksSchemas: ({ upstreamName }) => lacksSchemas(upstreamName),
     readReply: readMessagesReply,
     usageOf: (value) => readMessagesUsage(objectOf(value.usage)),
     letters: messagesLetters,
     streamReader: messagesStreamReader,
     pass: {
-      call: (call, { model, outputBound }) => passMessagesCall(call, model, outputBound),
+      call: passMessagesCall,
+      dropped: messagesNotPassed,
       isReply: (value) => Array.isArray(value.content),
       relay: (_speaker, _listed, modelName) => messagesRelay(modelName),
     },
@@ -128,7 +149,8 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     path: ({ upstreamName }, stream) =>
       `/models/${upstreamName}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     writeCall: writeGeminiCall,
-    lacksSchemas: () => false,
+    names: { tool: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/, toolMax: 64, idMax: Number.POSITIVE_INFINITY },
+    lacksSchemas: lacksSchemaBesideTools,
     readReply: readGeminiReply,
     usageOf: (value) => readGeminiUsage(objectOf(value.usageMetadata)),
     tierOf: (value) => textOf(objectOf(value.usageMetadata).serviceTier),
@@ -144,6 +166,9 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     path: ({ upstreamName }, stream) =>
       `/model/${encodeURIComponent(upstreamName)}/${stream ? 'converse-stream' : 'converse'}`,
     writeCall: writeConverseCall,
+    names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 64 },
+    betas: ({ upstreamName }) => (upstreamName.includes('claude') ? 'fields' : undefined),
+    goesOn: ({ upstreamName }) => upstreamName.includes('claude'),
     lacksSchemas: () => true,
     readReply: readConverseReply,
     usageOf: (value) => readConverseUsage(objectOf(value.usage)),
@@ -153,6 +178,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
   responses: {
     path: () => '/responses',
     writeCall: writeResponsesCall,
+    names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 64 },
     lacksSchemas: () => false,
     readReply: readResponsesReply,
     usageOf: (value, speaker) => readResponsesUsage(objectOf(value.usage), speaker),

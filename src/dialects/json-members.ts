@@ -16,12 +16,20 @@ export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArr
 
 export const objectsOf = (value: Json | undefined): readonly JsonObject[] => listOf(value).filter(isObject)
 
+/** The objects of a list, or the only one where it stands without its list. */
+export const oneOrMore = (value: Json | undefined): readonly JsonObject[] =>
+  isObject(value) ? [value] : objectsOf(value)
+
 export const textsOf = (value: Json | undefined): readonly string[] =>
   listOf(value).filter((one) => typeof one === 'string')
 
+/** The texts of a list, or the only one where it stands without its list. */
+export const oneOrMoreTexts = (value: Json | undefined): readonly string[] =>
+  typeof value === 'string' ? [value] : textsOf(value)
+
 /** What an answer may hold beside text, from a list of kinds in any case; undefined for text alone. */
 export const madeKinds = (value: Json | undefined): readonly ('image' | 'audio')[] | undefined => {
-  const kinds = new Set(textsOf(value).map((kind) => kind.toLowerCase()))
+  const kinds = new Set(oneOrMoreTexts(value).map((kind) => kind.toLowerCase()))
   const made = (['image', 'audio'] as const).filter((kind) => kinds.has(kind))
   return made.length === 0 ? undefined : made
 }
@@ -37,7 +45,3 @@ export const present = <T extends Readonly<Record<string, unknown>>>(object: T):
 type Present<T> = {
   [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name]
 } & { [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined> }
-
-/** Members of a request that a reader does not know. */
-export const unknownMembers = (body: JsonObject, known: ReadonlySet<string>): readonly string[] =>
-  Object.keys(body).filter((name) => !known.has(name) && body[name] !== null && body[name] !== undefined)

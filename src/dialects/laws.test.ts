@@ -1,5 +1,5 @@
 /** Laws of translation: what a dialect writes it reads back as it was, whole, as a stream cut anywhere, and as a request. */
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { reply as anyReply, conversation } from '../../test/dialects/arbitraries.ts'
 import { converseAnswer, converseStream, readConverseCall } from '../../test/dialects/converse.ts'
@@ -22,6 +22,8 @@ import type { Choice, Conversation, Part, Piece, Reply, Turn } from './neutral.t
 import type { Target } from './vendor-call.ts'
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+// The machine may be busy with other things.
+setDefaultTimeout(300_000)
 const runs = { seed, numRuns: 300 }
 /** On a machine that does much else. */
 const BUSY_MS = 120_000

@@ -6,8 +6,13 @@ export const mediaAt = (url: string): Media => {
   const match = /^data:([^;,]*)(?:;[^,]*)?;base64,/.exec(url.slice(0, 200))
   return match === null
     ? { url }
-    : { mediaType: match[1] || 'application/octet-stream', data: url.slice(match[0].length) }
+    : { mediaType: typeNamed(match[1] || 'application/octet-stream'), data: url.slice(match[0].length) }
 }
+
+const otherNames: Readonly<Record<string, string>> = { 'image/jpg': 'image/jpeg', 'image/x-png': 'image/png' }
+
+/** A media type by its registered name: vendors refuse the others that clients give it. */
+export const typeNamed = (type: string): string => otherNames[type.toLowerCase()] ?? type
 
 /** The address of media: its own, or a `data:` address. */
 export const addressOf = (media: Media): string =>

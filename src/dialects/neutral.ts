@@ -67,7 +67,8 @@ export type Tool = {
   readonly cache?: Json
 }
 export type ToolChoice =
-  | { readonly type: 'auto' | 'none' | 'required' }
+  /** `only` names those of the tools that may be called; all when absent. */
+  | { readonly type: 'auto' | 'none' | 'required'; readonly only?: readonly string[] }
   | { readonly type: 'named'; readonly name: string }
 
 export type Format =

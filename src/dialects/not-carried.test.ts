@@ -1,44 +1,10 @@
 /** What a request asks for and a vendor's dialect cannot say: it is named to the caller, or the call is refused; never left out in silence. */
 import { expect, test } from 'bun:test'
 import { type CallerId, clients } from '../../test/dialects/clients.ts'
-import { closing, context, told, type WrittenId } from '../../test/dialects/steps.ts'
-import { testModel } from '../../test/server/harness.ts'
-import type { Call } from '../core/call.ts'
+import { bodyFor, formOf } from '../../test/dialects/forms.ts'
+import { closing, told, type WrittenId } from '../../test/dialects/steps.ts'
 import { bodyOf } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Speaker } from './dialect.ts'
-import { formFor } from './form.ts'
-
-const formOf = (caller: CallerId, vendor: WrittenId, request: object) => {
-  const body = bodyOf(JSON.parse(JSON.stringify(request)))
-  const call: Call = {
-    kind: 'chat',
-    dialect: caller,
-    modelName: 'a/b',
-    body,
-    stream: false,
-    showUsage: true,
-    choices: 1,
-    size: { textBytes: 1, images: 0, audioBytes: 0 },
-  }
-  const speaker: Speaker = {
-    outputBound: 'max_tokens',
-    takesStreamOptions: true,
-    ...(vendor === 'chat' ? {} : { speaks: vendor }),
-  }
-  const model = testModel('m', {
-    upstreamName: {
-      chat: 'm',
-      messages: 'claude-sonnet-4-5',
-      gemini: 'gemini-2.5-pro',
-      converse: 'anthropic.claude-sonnet-4-5-v1:0',
-      responses: 'gpt-5.6',
-    }[vendor],
-    capabilities: ['reasoning'],
-  })
-  const target = { model, taste: speaker, outputBound: undefined, stream: false }
-  return formFor({ call, target, speaker, context: context(request) })
-}
 
 const user = (...content: object[]) => ({ role: 'user', content })
 const hi = { type: 'text', text: 'hi' }
@@ -186,7 +152,7 @@ const namedWhenLost: readonly (readonly [...Row, readonly string[]])[] = [
     'chat',
     ['messages', 'gemini'],
     'a choice of other kinds',
-    chat([hi], { tool_choice: { type: 'allowed_tools' } }),
+    chat([hi], { tool_choice: { type: 'custom', custom: { name: 'x' } } }),
     ['tool_choice'],
   ],
   [
@@ -295,12 +261,6 @@ for (const [caller, vendors, what, request, names] of namedWhenLost)
     for (const name of names) expect(form.dropped).toContain(name)
     expect(form.dropped.length).toBe(names.length)
   })
-
-const bodyFor = (caller: CallerId, vendor: WrittenId, request: object): any => {
-  const form = formOf(caller, vendor, request)
-  if (form instanceof Refusal) throw new Error(form.message)
-  return JSON.parse(new TextDecoder().decode(form.body))
-}
 
 test('results of tools keep the order of their calls, and stand together', () => {
   const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' })

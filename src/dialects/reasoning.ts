@@ -1,5 +1,5 @@
 /** Effort and budget of reasoning, for dialects that know only one of them. */
-import type { Effort, Reasoning } from './neutral.ts'
+import { type Effort, efforts, type Reasoning } from './neutral.ts'
 
 const budgets: Readonly<Record<Effort, number>> = {
   none: 0,
@@ -15,9 +15,12 @@ const budgets: Readonly<Record<Effort, number>> = {
 export const budgetOf = ({ budget, effort }: Reasoning): number | undefined =>
   budget ?? (effort === undefined ? undefined : budgets[effort])
 
+/** The one of a model's efforts that stands for the one asked for: the smallest that is as large, else its largest. */
+export const nearestEffort = (asked: Effort, known: readonly Effort[]): Effort | undefined =>
+  known.find((one) => efforts.indexOf(one) >= efforts.indexOf(asked)) ?? known.at(-1)
+
 /** The effort: as asked, or the smallest whose budget is as large as the one asked for. */
 export const effortOf = ({ budget, effort }: Reasoning): Effort | undefined => {
   if (effort !== undefined || budget === undefined) return effort
-  const order = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
-  return order.find((one) => budget <= budgets[one]) ?? 'max'
+  return efforts.find((one) => budget <= budgets[one]) ?? 'max'
 }

@@ -9,8 +9,8 @@ export const strangeParts = (
   at: string,
   known: (part: { readonly [name: string]: Json | undefined }) => boolean,
 ): readonly Strange[] =>
-  Array.isArray(content)
-    ? content.flatMap((part: Json, index): Strange[] =>
+  Array.isArray(content) || isObject(content)
+    ? [content].flat().flatMap((part: Json, index): Strange[] =>
         isObject(part) && known(part)
           ? []
           : [

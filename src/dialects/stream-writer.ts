@@ -8,6 +8,8 @@ export type Ending = Told & {
   readonly cut: boolean
   /** The caller asked for the usage of the stream. */
   readonly showUsage: boolean
+  /** What of the answer could not be told, for dialects whose streams have no comments. */
+  readonly lost?: readonly string[]
 }
 
 export type StreamWriter = {

@@ -8,7 +8,7 @@ export type Bill = {
   /** USD by usage class. */
   readonly details: Readonly<Record<string, string>>
   readonly estimated: boolean
-  /** The bound that was sent in place of the model's own, because no more was affordable. */
+  /** The bound that was sent in place of the model's own, because no more was affordable, or of a larger one of the caller's. */
   readonly lowered?: number
 }
 
@@ -56,6 +56,9 @@ const commentSlot = '\u0002'
 
 /** The cost of a stream as a comment that clients skip: headers have gone out long before. */
 export const costComment = (bill: Bill): string => `: x-cost-usd: ${bill.cost}\n\n${commentSlot}`
+
+/** A sign of life while the vendor says nothing. Source of what it may not say: @continuedev/fetch stops reading at `: ping`. */
+export const keepAlive = ': keep-alive\n\n'
 
 /** The end of a stream with its slots filled: the receipt is a member where the balance is told, else a comment. */
 export const filled = (ending: string, balance: Balance | undefined, receipt: string | undefined): string => {

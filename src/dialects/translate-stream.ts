@@ -7,13 +7,13 @@ import type { StreamWriter } from './stream-writer.ts'
 
 const encoder = new TextEncoder()
 
-/** What the caller's dialect cannot tell, and whether its streams have comments. */
-type Caller = { readonly lacks?: readonly string[]; readonly comments: boolean }
+/** What the caller's dialect cannot tell, and whether its streams may have comments. */
+type Caller = { readonly lacks?: readonly string[]; readonly comments?: boolean }
 
 export const translatedRelay = (
   read: (data: string) => readonly Piece[],
   writer: StreamWriter,
-  { lacks = [], comments }: Caller = { comments: true },
+  { lacks = [], comments = true }: Caller = {},
 ): StreamRelay => {
   const progress = newProgress()
   let usage: Usage | undefined
@@ -43,7 +43,10 @@ export const translatedRelay = (
       return text === '' ? undefined : encoder.encode(text)
     },
     usage: () => usage,
-    end: (ending) => `${comments && lost.size > 0 ? lostComment(lost) : ''}${writer.end(ending)}`,
+    end: (ending) => {
+      if (lost.size === 0) return writer.end(ending)
+      return comments ? lostComment(lost) + writer.end(ending) : writer.end({ ...ending, lost: [...lost] })
+    },
     fail: writer.fail,
   }
 }

@@ -17,6 +17,13 @@ export type Taste = {
    * says: what a caller of the same dialect sends passes, and no other reasoning is sent.
    */
   readonly reasoningBack?: 'needed' | 'taken' | 'refused'
+  /**
+   * Chat completions: how reasoning is turned off. `openai`: by an effort that depends on the model; `none`: by that
+   * effort; else by the member of that name. Absent where no public source says: the caller is told that it was not.
+   */
+  readonly reasoningOff?: 'openai' | 'none' | 'thinking' | 'enable_thinking'
+  /** Chat completions: sampling that its reasoning models refuse. */
+  readonly refusedBesideReasoning?: readonly ('presencePenalty' | 'frequencyPenalty')[]
 }
 
 export type Target = {
@@ -25,6 +32,8 @@ export type Target = {
   /** The bound that was priced; undefined leaves the caller's own, or none. */
   readonly outputBound: number | undefined
   readonly stream: boolean
+  /** Betas of the messages dialect that this vendor takes. */
+  readonly betas?: readonly string[]
 }
 
 export type Encoded = {

@@ -134,7 +134,7 @@ const attempt = async <T>(gateway: Gateway, task: Task, it: Attempt<T>): Promise
     current = await exchange({
       fetch: setup.fetch ?? fetch,
       url,
-      headers,
+      headers: { ...form.headers, ...headers },
       body: form.body,
       timeouts: gateway.options.timeouts,
       controller,

@@ -1,7 +1,8 @@
 /** Counting the tokens of an input: the vendor's own count where it speaks the caller's dialect, else an estimate. Free of charge. */
 import type { Call } from '../core/call.ts'
 import { isObject, parseJson, splice } from '../core/json-body.ts'
-import { must } from '../core/refusal.ts'
+import { must, Refusal } from '../core/refusal.ts'
+import { betaHeader, betasFor } from '../dialects/messages/betas.ts'
 import { estimateUsage } from '../metering/estimate.ts'
 import { inputBound } from '../pricing/quote.ts'
 import type { Deployment } from '../routing/deployments.ts'
@@ -52,15 +53,19 @@ const askCount = async (gateway: Gateway, call: Call, place: Deployment): Promis
           max_tokens: undefined,
           stream: undefined,
           context_management: undefined,
+          betas: undefined,
+          anthropic_beta: undefined,
         })
       : new TextEncoder().encode(
           JSON.stringify({ generateContentRequest: { ...call.body.value, model: `models/${name}` } }),
         )
+  const betas = dialect === 'messages' ? betasFor(call.betas ?? [], 'header', model) : undefined
+  const headers = betas === undefined || betas instanceof Refusal ? {} : betaHeader(betas.sent)
   const url = setup.baseUrl + ways[dialect].path(name)
   const answered = await exchange({
     fetch: setup.fetch ?? fetch,
     url,
-    headers: await authorized(setup, secret, { url, body }),
+    headers: { ...headers, ...(await authorized(setup, secret, { url, body })) },
     body,
     timeouts: gateway.options.timeouts,
   })

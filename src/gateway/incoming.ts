@@ -7,6 +7,7 @@ import { type JsonBody, readJsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import { must, type Refusal } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
+import { upstreamDialect } from '../dialects/upstream-dialect.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
@@ -62,7 +63,27 @@ export const readAsked = async (
 
 const readCall = (gateway: Gateway, incoming: Incoming, body: JsonBody, trace: Trace) => {
   const call = must(incoming.decode(body, gateway.catalogue.find))
-  return { call, model: must(modelOf(gateway, call, trace)) }
+  const model = must(modelOf(gateway, call, trace))
+  return { call: withinModel(gateway, call, model), model }
+}
+
+/**
+ * Clients of one dialect ask all models for as much as their own vendor's give: towards a vendor of another dialect a bound
+ * that is too large means the model's own. In the model's own dialect it stays what it is, and is refused.
+ */
+const withinModel = (gateway: Gateway, call: Call, model: Model): Call => {
+  const most = model.maxOutputTokens
+  if (call.maxOutput === undefined || call.maxOutput <= most) return call
+  const speaker = gateway.vendors.get(model.vendor)?.vendor ?? {}
+  if (call.dialect === upstreamDialect(call, model, speaker)) return call
+  return { ...call, maxOutput: most, boundLowered: true }
+}
+
+/** The bound that is sent in place of the caller's own: what was affordable, or the model's maximum; told in the header. */
+export const boundSent = (call: Call, affordable: number | undefined, trace: Trace): number | undefined => {
+  const bound = affordable ?? (call.boundLowered === true ? call.maxOutput : undefined)
+  if (bound !== undefined) trace.headers['x-max-tokens-lowered'] = String(bound)
+  return bound
 }
 
 /** The caller behind the credential, if it may call now. */

@@ -4,9 +4,15 @@ import type { Trace } from './trace.ts'
 /** Adds names to what the answer's header tells; none leaves it as it is. */
 export const tellNotCarried = ({ headers }: Trace, names: readonly string[]): void => {
   const told = headers['x-not-carried']
-  const all = [...(told === undefined ? [] : [told]), ...names.map(asToken)]
+  const all = [...(told === undefined ? [] : [told]), ...shortened(names.map(asToken))]
   if (all.length > 0) headers['x-not-carried'] = all.join(', ')
 }
+
+/** More names than any honest request has would not fit into the headers that proxies take. */
+const NAMES_MAX = 60
+
+const shortened = (names: readonly string[]): readonly string[] =>
+  names.length <= NAMES_MAX ? names : [...names.slice(0, NAMES_MAX), `and ${names.length - NAMES_MAX} more`]
 
 /** Member names as they may stand in a header. */
 const asToken = (name: string): string => name.replaceAll(/[^\w .-]/g, '?').slice(0, 60)

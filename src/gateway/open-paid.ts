@@ -5,7 +5,7 @@ import { nanoOfUnits } from '../payment/x402/offer.ts'
 import type { Presented } from '../payment/x402/presented.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
-import type { Asked } from './incoming.ts'
+import { type Asked, boundSent } from './incoming.ts'
 import { settleAuthorized } from './pay-after.ts'
 import { payingChange } from './paying-change.ts'
 import { PaymentDue, type Quotable } from './payment-due.ts'
@@ -59,7 +59,6 @@ export const openPaid = async (
   )
   if (reserved === 'spent') throw new PaymentDue('payment_already_used')
   const { hold, ...held } = must(reserved)
-  if (held.outputBound !== undefined) trace.headers['x-max-tokens-lowered'] = String(held.outputBound)
   return {
     key,
     model,
@@ -71,6 +70,7 @@ export const openPaid = async (
     requestHash: requestHasher(gateway, body.bytes),
     limit: ceiling,
     ...held,
+    outputBound: boundSent(call, held.outputBound, trace),
     ...(transaction === undefined
       ? {
           hold,

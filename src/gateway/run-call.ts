@@ -9,7 +9,7 @@ import type { Answer } from './answer.ts'
 import { answerTask } from './answer-task.ts'
 import { waitForRoom } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
-import { type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
+import { boundSent, type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
 import { onceOnly } from './once-only.ts'
 import { requestHasher } from './receipt.ts'
 import type { Keep } from './recording.ts'
@@ -65,7 +65,6 @@ type Opening = Ask & {
 const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
   const { key, account, payment, model, memory, trace, keep, signal } = opening
   const { call, hold, outputBound, heldOutput, fullOutput } = must(await reserve(gateway, opening))
-  if (outputBound !== undefined) trace.headers['x-max-tokens-lowered'] = String(outputBound)
   return {
     key,
     account,
@@ -77,7 +76,7 @@ const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
     ...(memory === undefined ? {} : { memory }),
     signal,
     hold,
-    outputBound,
+    outputBound: boundSent(call, outputBound, trace),
     heldOutput,
     fullOutput,
     limit: opening.ceiling,

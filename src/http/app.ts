@@ -38,7 +38,7 @@ export const createApp = (gateway: Gateway): App => {
         dialect = matched.route.dialect
         const call = { request, params: matched.params, query, peer, trace }
         const answer = await matched.route.handler(gateway, call)
-        return respond(gateway, trace, answer)
+        return respond(gateway, trace, answer, dialect)
       } catch (thrown) {
         return respondRefusal(gateway, trace, thrown, dialect)
       }
@@ -46,12 +46,16 @@ export const createApp = (gateway: Gateway): App => {
   }
 }
 
-const respond = (gateway: Gateway, trace: Trace, answer: Answer): Response => {
+/** The call's id, also by the name under which clients of messages look for it. */
+const idHeaders = ({ callId }: Trace, dialect: Route['dialect']): Record<string, string> =>
+  dialect === 'messages' ? { 'x-request-id': callId, 'request-id': callId } : { 'x-request-id': callId }
+
+const respond = (gateway: Gateway, trace: Trace, answer: Answer, dialect: Route['dialect']): Response => {
   const { body, status } = answer
   const headers = {
     ...answer.headers,
     ...trace.headers,
-    'x-request-id': trace.callId,
+    ...idHeaders(trace, dialect),
   }
   if (body instanceof Uint8Array || trace.ended !== undefined) logCall(gateway, trace, status)
   // A stream's line is written when it has ended, with what it cost.
@@ -80,7 +84,7 @@ const respondRefusal = (
       'content-type': 'application/json',
       ...refusal.headers,
       ...trace.headers,
-      'x-request-id': trace.callId,
+      ...idHeaders(trace, dialect),
     },
   })
 }

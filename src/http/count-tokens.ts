@@ -11,7 +11,9 @@ import type { Handler } from './route.ts'
 export const countMessagesTokens: Handler = async (gateway, call) => {
   const key = await callerOf(gateway, call, 'messages')
   const body = must(readJsonBody(await readBody(call.request, gateway.options.bodyBytesMax)))
-  const read = must(decodeMessagesCall(body, true))
+  const read = must(
+    decodeMessagesCall(body, { counting: true, beta: call.request.headers.get('anthropic-beta') }),
+  )
   const { tokens } = await countTokens(gateway, { key, call: read, trace: call.trace })
   return json({ input_tokens: tokens })
 }

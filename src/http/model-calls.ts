@@ -10,7 +10,6 @@ import { decodeMessagesCall } from '../dialects/messages/call.ts'
 import { decodeResponsesCall } from '../dialects/responses/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { Incoming } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { type CredentialStyle, credentialOf } from './credential.ts'
 import { paymentHeaders } from './headers.ts'
@@ -19,10 +18,12 @@ import { originOfCall } from './origin.ts'
 import { readBody } from './read-body.ts'
 import type { Handler, HttpCall } from './route.ts'
 
+type ModelNamed = (name: string) => Model | undefined
+
 type Endpoint = {
   /** Part of the scope of an Idempotency-Key. */
   readonly name: string
-  readonly decode: Incoming['decode']
+  readonly decode: (body: JsonBody, modelNamed: ModelNamed, headers: Headers) => Call | Refusal
   readonly credential?: CredentialStyle
   readonly recalls?: boolean
 }
@@ -38,7 +39,7 @@ export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: End
     gateway,
     {
       endpoint: endpoint.name,
-      decode: endpoint.decode,
+      decode: (body, modelNamed) => endpoint.decode(body, modelNamed, headers),
       ...(endpoint.recalls === true ? { recalls: true } : {}),
       authorization: must(credentialOf(headers, call.query, endpoint.credential ?? 'bearer')),
       maxCostUsd: headers.get('x-max-cost-usd') ?? undefined,
@@ -66,7 +67,7 @@ export const chatCompletions = endpoint({ name: 'chat', decode: decodeChatCall }
 
 export const messages = endpoint({
   name: 'messages',
-  decode: (body) => decodeMessagesCall(body),
+  decode: (body, _models, headers) => decodeMessagesCall(body, { beta: headers.get('anthropic-beta') }),
   credential: 'messages',
 })
 
@@ -75,7 +76,7 @@ export const responses = endpoint({ name: 'responses', decode: decodeResponsesCa
 export const embeddings = endpoint({ name: 'embeddings', decode: decodeEmbeddingsCall })
 
 /** `{model, inputs}`: the inputs are the body of the model's own kind. */
-const decodeRun = (body: JsonBody, modelNamed: (name: string) => Model | undefined): Call | Refusal => {
+const decodeRun = (body: JsonBody, modelNamed: ModelNamed): Call | Refusal => {
   const name = modelNameOf(body.value)
   if (name instanceof Refusal) return name
   const { inputs } = body.value

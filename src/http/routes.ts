@@ -40,7 +40,7 @@ export const routes: readonly Route[] = [
     dialect: 'messages',
     body: 'MessagesRequest',
     answer: 'Message',
-    headers: [...callHeaders, 'x-api-key'],
+    headers: [...callHeaders, 'x-api-key', 'anthropic-beta'],
     handler: messages,
   },
   {

@@ -10,4 +10,5 @@ export const alibaba = {
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningOff: 'enable_thinking',
 } satisfies Vendor

@@ -17,6 +17,7 @@ export const azure = {
   outputBound: 'max_completion_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningOff: 'openai',
   reasoningBack: 'refused',
   asked: askedOfOpenai,
   catalogue: { prices: 'azure', limits: 'azure' },

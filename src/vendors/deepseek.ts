@@ -10,6 +10,7 @@ export const deepseek = {
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningOff: 'thinking',
   reasoningBack: 'needed',
   catalogue: { prices: 'deepseek', limits: 'deepseek' },
   shortIds: true,

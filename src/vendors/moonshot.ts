@@ -10,6 +10,7 @@ export const moonshot = {
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningOff: 'thinking',
   reasoningBack: 'needed',
   catalogue: { prices: 'moonshotai', limits: 'moonshot' },
   usageAt: 'choice',

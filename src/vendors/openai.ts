@@ -11,6 +11,7 @@ export const openai = {
   outputBound: 'max_completion_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningOff: 'openai',
   reasoningBack: 'refused',
   asked: askedOfOpenai,
   catalogue: { prices: 'openai', limits: 'openai' },

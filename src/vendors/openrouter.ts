@@ -10,5 +10,6 @@ export const openrouter = {
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'drain',
+  reasoningOff: 'none',
   catalogue: { prices: 'openrouter', limits: 'openrouter' },
 } satisfies Vendor

@@ -10,6 +10,7 @@ export const xai = {
   outputBound: 'max_completion_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  refusedBesideReasoning: ['presencePenalty', 'frequencyPenalty'],
   catalogue: { prices: 'x-ai', limits: 'xai' },
   shortIds: true,
   reasoningApart: true,

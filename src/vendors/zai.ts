@@ -10,6 +10,7 @@ export const zai = {
   outputBound: 'max_tokens',
   takesStreamOptions: true,
   cancel: 'stop',
+  reasoningOff: 'thinking',
   reasoningBack: 'taken',
   catalogue: { prices: 'zai', limits: 'zai' },
 } satisfies Vendor

@@ -28,13 +28,13 @@ const ANY_COUNT = Number.MAX_SAFE_INTEGER
 const stopSequences: Check = (value, name) =>
   typeof value === 'string' ? undefined : listOf(isText)(value, name)
 
-/** Tools the caller runs itself; those a vendor runs are billed beyond tokens. */
+/** Tools the caller runs itself. What those cost that a vendor runs is not known beforehand. */
 const ownTool: Check = (value, name) => {
   const refusal = named('type')(value, name)
   if (refusal || !isObject(value) || value.type === 'function' || value.type === 'custom') return refusal
   return invalid(
     `${name}.type`,
-    `The tool '${String(value.type).slice(0, 60)}' runs at the vendor and is billed beyond tokens; it is not sold here.`,
+    `The tool '${String(value.type).slice(0, 60)}' is not sold here: the vendor runs it, and what it costs is not known beforehand.`,
   )
 }
 

@@ -1,16 +1,6 @@
 /** Chat completions, request → neutral form. Source of the format: OpenAI API reference, "Create chat completion". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import {
-  flagOf,
-  listOf,
-  madeKinds,
-  numberOf,
-  objectOf,
-  objectsOf,
-  present,
-  textOf,
-  unknownMembers,
-} from '../json-members.ts'
+import { flagOf, listOf, madeKinds, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import { mediaAt } from '../media.ts'
 import type {
   Conversation,
@@ -29,42 +19,9 @@ import type {
 import { efforts } from '../neutral.ts'
 import { splitId } from '../signatures.ts'
 import { strangeIn } from '../strange.ts'
+import { asksOlder } from './older-calls.ts'
 import { imagesOf, saidIn, thoughtsOf } from './reply.ts'
-
-const known = new Set([
-  'model',
-  'messages',
-  'stream',
-  'stream_options',
-  'temperature',
-  'top_p',
-  'top_k',
-  'max_tokens',
-  'max_completion_tokens',
-  'n',
-  'stop',
-  'seed',
-  'presence_penalty',
-  'frequency_penalty',
-  'logprobs',
-  'top_logprobs',
-  'user',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'functions',
-  'function_call',
-  'response_format',
-  'reasoning_effort',
-  'reasoning',
-  'modalities',
-  // These change nothing about what is asked.
-  'service_tier',
-  'store',
-  'metadata',
-  'safety_identifier',
-  'prompt_cache_key',
-])
+import { unreadInChat } from './unread.ts'
 
 /** Reads a body that `decodeChatCall` has checked. */
 export const readChat = (body: JsonObject): Conversation => {
@@ -73,7 +30,7 @@ export const readChat = (body: JsonObject): Conversation => {
     turns: turnsOf(objectsOf(body.messages)),
     tools: toolsOf(body),
     toolChoice: choiceOf(body.tool_choice ?? body.function_call),
-    parallelTools: flagOf(body.parallel_tool_calls),
+    parallelTools: asksOlder(body) ? false : flagOf(body.parallel_tool_calls),
     format: formatOf(objectOf(body.response_format)),
     reasoning: reasoningOf(body),
     makes: madeKinds(body.modalities),
@@ -91,7 +48,7 @@ export const readChat = (body: JsonObject): Conversation => {
     frequencyPenalty: numberOf(body.frequency_penalty),
     logprobs,
     user: textOf(body.user),
-    unread: [...unknownMembers(body, known), ...unreadTools(body), ...annotationsIn(body.messages)],
+    unread: [...unreadInChat(body), ...unreadTools(body), ...annotationsIn(body.messages)],
     strange: strangeOf(body.messages),
   })
 }
@@ -163,9 +120,16 @@ const toolsOf = (body: JsonObject): readonly Tool[] =>
 const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
   if (!isObject(choice)) return undefined
+  if (choice.type === 'allowed_tools') return allowedIn(objectOf(choice.allowed_tools))
   const name = textOf(objectOf(choice.function).name ?? choice.name)
   return name === undefined ? undefined : { type: 'named', name }
 }
+
+/** Some of the tools: `{mode, tools}`, each tool named in its function or by itself. */
+const allowedIn = ({ mode, tools }: JsonObject): ToolChoice => ({
+  type: mode === 'required' ? 'required' : 'auto',
+  only: objectsOf(tools).flatMap((tool) => textOf(objectOf(tool.function).name ?? tool.name) ?? []),
+})
 
 const turnsOf = (messages: readonly JsonObject[]): readonly Turn[] => {
   const turns: Turn[] = []
@@ -176,11 +140,13 @@ const turnsOf = (messages: readonly JsonObject[]): readonly Turn[] => {
     switch (message.role) {
       case 'system':
       case 'developer':
-        turns.push({ role: 'system', parts: partsOf(message.content) })
+        turns.push(present({ role: 'system' as const, parts: partsOf(message.content), name }))
         break
       case 'assistant':
         if (isObject(message.function_call)) older++
-        turns.push({ role: 'assistant', parts: spokenBy(message, `call_function_${older}`) })
+        turns.push(
+          present({ role: 'assistant' as const, parts: spokenBy(message, `call_function_${older}`), name }),
+        )
         break
       case 'tool':
         turns.push({ role: 'user', parts: [resultOf(message, textOf(message.tool_call_id) ?? '')] })

@@ -3,18 +3,22 @@ import type { Json, JsonObject } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { present } from '../json-members.ts'
 import { addressOf, mediaTypeOf } from '../media.ts'
-import type { Conversation, Effort, Part, ToolCall, Turn } from '../neutral.ts'
-import { effortOf } from '../reasoning.ts'
+import type { Conversation, Part, ToolCall, Turn } from '../neutral.ts'
+import { within } from '../short-names.ts'
 import { ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
 import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
+import { reasoningMembers, withSampling } from './reasoning.ts'
 import { strictIfItFits } from './strict.ts'
 
 /** Writes the conversation for a vendor of this dialect. */
-export const writeChatCall = (it: Conversation, to: Target): Encoded | Refusal => {
+export const writeChatCall = (asked: Conversation, to: Target): Encoded | Refusal => {
+  const refused: string[] = []
+  const it = withJsonAsked(withSampling(asked, to, refused))
   const takesThoughts = takesReasoning(to)
   if (it.makes?.includes('audio')) return meaningLost('modalities', 'answers in audio')
   const dropped = [
     ...it.unread,
+    ...refused,
     ...(plainDocuments(it) ? ['filename'] : []),
     ...particularsIn(it, 'cache_control', 'is_error'),
     ...thoughtsIn(it.turns, (part) => takesThoughts && part.type === 'thinking' && part.text !== ''),
@@ -27,18 +31,13 @@ export const writeChatCall = (it: Conversation, to: Target): Encoded | Refusal =
     messages.push(...written)
   }
   if (it.topK !== undefined) dropped.push('top_k')
-  const effort = effortFor(it)
-  const reasons = to.model.capabilities.includes('reasoning')
-  if (effort !== undefined && !reasons) dropped.push('reasoning')
-  if (it.reasoning !== undefined && effort === undefined && it.reasoning.effort !== 'none')
-    dropped.push('reasoning')
   const bound = to.outputBound ?? it.maxOutput
   const body: JsonObject = present({
     model: to.model.upstreamName,
     messages,
     ...toolMembers(it),
     response_format: formatOf(it),
-    reasoning_effort: reasons ? effort : undefined,
+    ...reasoningMembers(it, to, dropped),
     modalities: it.makes === undefined ? undefined : ['text', ...it.makes],
     temperature: it.temperature,
     top_p: it.topP,
@@ -49,7 +48,7 @@ export const writeChatCall = (it: Conversation, to: Target): Encoded | Refusal =
     logprobs: it.logprobs === undefined ? undefined : true,
     top_logprobs: it.logprobs === 0 ? undefined : it.logprobs,
     n: it.choices === 1 ? undefined : it.choices,
-    user: it.user,
+    user: it.user === undefined ? undefined : within(it.user, USER_MAX),
     [to.taste.outputBound]: bound,
     service_tier: to.model.cheaper?.tier,
     stream: to.stream ? true : undefined,
@@ -80,12 +79,16 @@ const formatOf = ({ format }: Conversation): Json | undefined => {
   return { type: 'json_schema', json_schema: present({ name, schema, strict: fits, description }) }
 }
 
-/** Thinking that is merely off is the vendor's default. Who only asks to see it wants some: many models need to be told. */
-const effortFor = ({ reasoning }: Conversation): Effort | undefined => {
-  if (reasoning === undefined) return undefined
-  const effort = effortOf(reasoning) ?? (reasoning.show === true ? 'medium' : undefined)
-  return effort === 'none' ? undefined : effort === 'max' ? 'xhigh' : effort
+/** Characters of `user`. Source: OpenAI API reference, "Create chat completion". */
+const USER_MAX = 64
+
+/** Vendors refuse an answer in JSON where no message asks for one. Source: OpenAI, "Structured model outputs", JSON mode. */
+const withJsonAsked = (it: Conversation): Conversation => {
+  if (it.format?.type !== 'json' || it.turns.some(({ parts }) => parts.some(speaksOfJson))) return it
+  const text = 'Answer with one JSON object and nothing else.'
+  return { ...it, turns: [{ role: 'system', parts: [{ type: 'text', text }] }, ...it.turns] }
 }
+const speaksOfJson = (part: Part): boolean => part.type === 'text' && /json/i.test(part.text)
 
 /** Documents of plain text go as text, which has no name. */
 const plainDocuments = (it: Conversation): boolean =>

@@ -6,7 +6,9 @@ import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.
 import { addressOf, mediaAt } from '../media.ts'
 import type { Audio, Choice, Finish, Image, Part, Reply, Text, Thinking } from '../neutral.ts'
 import { idWith, readSignature, splitId, writeSignature } from '../signatures.ts'
+import type { WriterContext } from '../stream-writer.ts'
 import { annotationOf, readAnnotations, readSources } from './annotations.ts'
+import { asksOlder, callsIn, reasonOf } from './older-calls.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
   stop: 'stop',
@@ -24,9 +26,6 @@ export const finishOf = (reason: Json | undefined, callsTools: boolean): Finish 
   const finish = finishes[textOf(reason) ?? ''] ?? 'stop'
   return finish === 'stop' && callsTools ? 'tool_calls' : finish
 }
-
-/** The `finish_reason` of a neutral finish. */
-export const reasonOf = (finish: Finish): string => (finish === 'stop_sequence' ? 'stop' : finish)
 
 /** Reads a vendor's answer; undefined when it is none. `newId` makes ids for calls that came without one. */
 export const readChatReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {
@@ -114,21 +113,26 @@ const thoughtIn = (detail: JsonObject): Thinking[] => {
 }
 
 /** Writes an answer in this dialect; the bill and the balance are added where it is told. */
-export const writeChatReply = (reply: Reply, created: number): JsonObject => ({
+export const writeChatReply = (reply: Reply, { created, request }: WriterContext): JsonObject => ({
   id: reply.id,
   object: 'chat.completion',
   created,
   model: reply.model,
   choices: reply.choices.map((choice, index) => ({
     index,
-    message: messageOf(choice, reply.id, created),
+    message: messageOf(choice, reply.id, created, asksOlder(request)),
     logprobs: choice.logprobs ?? null,
-    finish_reason: reasonOf(choice.finish),
+    finish_reason: reasonOf(asksOlder(request), choice.finish),
   })),
   usage: chatUsage(reply.usage ?? {}),
 })
 
-const messageOf = ({ parts, citations = [] }: Choice, id: string, created: number): JsonObject => {
+const messageOf = (
+  { parts, citations = [] }: Choice,
+  id: string,
+  created: number,
+  older: boolean,
+): JsonObject => {
   const texts = parts.filter((part) => part.type === 'text').map(({ text }) => text)
   const images = parts.filter((part) => part.type === 'image')
   const thoughts = parts.filter((part) => part.type === 'thinking')
@@ -151,14 +155,14 @@ const messageOf = ({ parts, citations = [] }: Choice, id: string, created: numbe
           })),
     audio: sound.length === 0 ? undefined : audioOf(sound, id, created),
     annotations: citations.length === 0 ? undefined : citations.map(annotationOf),
-    tool_calls:
-      calls.length === 0
-        ? undefined
-        : calls.map((call) => ({
-            id: idWith(call.id, call.signature),
-            type: 'function',
-            function: { name: call.name, arguments: call.arguments },
-          })),
+    ...callsIn(
+      older,
+      calls.map((call) => ({
+        id: idWith(call.id, call.signature),
+        type: 'function',
+        function: { name: call.name, arguments: call.arguments },
+      })),
+    ),
   })
 }
 

@@ -4,11 +4,13 @@ import { addressOf } from '../media.ts'
 import type { Finish, Piece } from '../neutral.ts'
 import { idWith } from '../signatures.ts'
 import type { Ending, StreamWriter, WriterContext } from '../stream-writer.ts'
-import { costComment, membersSlot, withBill } from '../told.ts'
+import { costComment, keepAlive, membersSlot, withBill } from '../told.ts'
 import { annotationOf } from './annotations.ts'
-import { chatUsage, detailOf, reasonOf, soundIn } from './reply.ts'
+import { asksOlder, callsIn, reasonOf } from './older-calls.ts'
+import { chatUsage, detailOf, soundIn } from './reply.ts'
 
 export const chatStreamWriter = (context: WriterContext): StreamWriter => {
+  const older = asksOlder(context.request)
   let head: JsonObject = headOf(context.requestId, context.modelName, context.created)
   const begun = new Set<number>()
   /** The thought each choice is at, told again with its signature so that both come back together, and how many were signed before. */
@@ -42,20 +44,20 @@ export const chatStreamWriter = (context: WriterContext): StreamWriter => {
         head = headOf(piece.id || context.requestId, piece.model || context.modelName, context.created)
         return delta(0, { content: '' })
       }
-      if (piece.type === 'ping') return ': ping\n\n'
+      if (piece.type === 'ping') return keepAlive
       if (piece.type === 'finish') finishes.set(piece.choice, piece.finish)
       if (piece.type === 'logprobs')
         return chunk([{ index: piece.choice, delta: {}, logprobs: piece.logprobs, finish_reason: null }])
       if (piece.type === 'audio')
         return delta(piece.choice, { audio: { id: `audio_${head.id}`, data: soundIn(piece.audio) } })
-      const content = piece.type === 'signature' ? signed(piece) : contentOf(piece)
+      const content = piece.type === 'signature' ? signed(piece) : contentOf(piece, older)
       if (piece.type === 'thinking') thoughtOf(piece.choice).text += piece.text
       return content === undefined || !('choice' in piece) ? '' : delta(piece.choice, content)
     },
     end: (ending) => {
       if (finishes.size === 0 || ending.cut) finishes.set(0, ending.cut ? 'length' : 'stop')
       const stops = [...finishes].map(([index, finish]) =>
-        chunk([{ index, delta: {}, finish_reason: reasonOf(finish) }]),
+        chunk([{ index, delta: {}, finish_reason: reasonOf(older, finish) }]),
       )
       return `${stops.join('')}${usageEvent(ending, chunk)}${costComment(ending.bill)}data: [DONE]\n\n`
     },
@@ -78,7 +80,7 @@ const usageEvent = (
     ? chunk([], `,"usage":${withBill(chatUsage(ending.usage), ending.bill)}${membersSlot}`)
     : ''
 
-const contentOf = (piece: Piece): JsonObject | undefined => {
+const contentOf = (piece: Piece, older: boolean): JsonObject | undefined => {
   switch (piece.type) {
     case 'text':
       return { content: piece.text }
@@ -91,18 +93,16 @@ const contentOf = (piece: Piece): JsonObject | undefined => {
     case 'citation':
       return { annotations: [annotationOf(piece.citation)] }
     case 'tool':
-      return {
-        tool_calls: [
-          {
-            index: piece.index,
-            id: idWith(piece.id, piece.signature),
-            type: 'function',
-            function: { name: piece.name, arguments: '' },
-          },
-        ],
-      }
+      return callsIn(older, [
+        {
+          index: piece.index,
+          id: idWith(piece.id, piece.signature),
+          type: 'function',
+          function: { name: piece.name, arguments: '' },
+        },
+      ])
     case 'arguments':
-      return { tool_calls: [{ index: piece.index, function: { arguments: piece.text } }] }
+      return callsIn(older, [{ index: piece.index, function: { arguments: piece.text } }])
     default:
       return undefined
   }

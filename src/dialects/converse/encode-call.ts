@@ -3,15 +3,11 @@ import { isObject, type Json, type JsonObject, parseJson } from '../../core/json
 import { Refusal } from '../../core/refusal.ts'
 import { present } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
-import { toolLoopWithoutThoughts } from '../messages/encode-call.ts'
+import { ADAPTIVE, thinkingOf, thinks } from '../messages/encode-call.ts'
 import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
-import { budgetOf } from '../reasoning.ts'
 import { arrange, toolNames } from '../turns.ts'
 import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
 import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
-
-/** The smallest budget of reasoning that the models behind this address take. */
-const BUDGET_MIN = 1_024
 
 /** Writes the conversation for a vendor of this dialect. */
 export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refusal => {
@@ -40,26 +36,29 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
   if (said instanceof Refusal) return said
   const asJson = it.format?.type === 'json' ? [{ text: 'Answer with one JSON object and nothing else.' }] : []
   const bound = to.outputBound ?? it.maxOutput
-  const thinking = thinkingOf(it, to, bound, dropped)
+  const thinking = fieldsOfReasoning(it, to, bound, dropped)
   // The models behind this address take neither beside reasoning.
-  if (thinking !== undefined && it.temperature !== undefined && it.temperature !== 1)
-    dropped.push('temperature')
-  if (thinking !== undefined && it.topP !== undefined && it.topP !== 1) dropped.push('top_p')
+  const reasons = thinks(thinking) || ADAPTIVE.test(to.model.upstreamName)
+  if (reasons && it.temperature !== undefined && it.temperature !== 1) dropped.push('temperature')
+  if (reasons && it.topP !== undefined && it.topP !== 1) dropped.push('top_p')
   const body: JsonObject = present({
     messages,
     system: said.length + asJson.length === 0 ? undefined : [...said, ...asJson],
     inferenceConfig: present({
       maxTokens: bound,
-      temperature:
-        thinking !== undefined || it.temperature === undefined ? undefined : Math.min(it.temperature, 1),
-      topP: thinking === undefined ? it.topP : undefined,
+      temperature: reasons || it.temperature === undefined ? undefined : Math.min(it.temperature, 1),
+      topP: reasons ? undefined : it.topP,
       stopSequences: it.stop.length === 0 ? undefined : it.stop,
     }),
     toolConfig: toolsOf(it, dropped),
-    additionalModelRequestFields: thinking,
+    additionalModelRequestFields: fieldsOf(thinking, to.betas ?? []),
   })
   return { body, dropped }
 }
+
+/** Members of the model's own. Source: Amazon Bedrock user guide, "Anthropic Claude Messages API", `anthropic_beta`. */
+const fieldsOf = (thinking: JsonObject | undefined, betas: readonly string[]): JsonObject | undefined =>
+  betas.length === 0 ? thinking : { ...thinking, anthropic_beta: betas }
 
 const uncarried = (it: Conversation): readonly string[] => [
   ...(it.topK === undefined ? [] : ['top_k']),
@@ -73,22 +72,16 @@ const uncarried = (it: Conversation): readonly string[] => [
   ...(it.tools.some(({ strict }) => strict === true) ? ['strict'] : []),
 ]
 
-/** Only the vendor's own field carries reasoning, and only Claude models know this one. */
-const thinkingOf = (
-  it: Conversation,
-  to: Target,
-  bound: number | undefined,
-  dropped: string[],
-): JsonObject | undefined => {
-  if (it.reasoning === undefined || it.reasoning.effort === 'none') return undefined
-  const budget = Math.min(budgetOf(it.reasoning) ?? BUDGET_MIN, (bound ?? to.model.maxOutputTokens) - 1)
-  const forced = it.toolChoice?.type === 'required' || it.toolChoice?.type === 'named'
-  const lost = toolLoopWithoutThoughts(it)
-  if (!to.model.upstreamName.includes('claude') || budget < BUDGET_MIN || forced || lost) {
+/** Only the models' own fields carry reasoning, and only Claude models know these. */
+const fieldsOfReasoning = (it: Conversation, to: Target, bound: number | undefined, dropped: string[]) => {
+  if (to.model.upstreamName.includes('claude'))
+    return thinkingOf(it, to, bound ?? to.model.maxOutputTokens, dropped)
+  if (
+    it.reasoning !== undefined &&
+    (it.reasoning.effort !== 'none' || to.model.capabilities.includes('reasoning'))
+  )
     dropped.push('reasoning')
-    return undefined
-  }
-  return { thinking: { type: 'enabled', budget_tokens: budget } }
+  return undefined
 }
 
 /** Tools that earlier turns speak of and the call does not declare: the vendor refuses blocks of tools without any. */

@@ -6,11 +6,17 @@ import type { Call, InputSize } from '../../core/call.ts'
 import { isObject, type Json, type JsonBody, type JsonObject } from '../../core/json-body.ts'
 import { invalid, type Refusal } from '../../core/refusal.ts'
 import { type Check, checkMembers, integerIn, isRecord, isText, listOf, numberIn } from '../field-checks.ts'
-import { objectOf, objectsOf, textOf } from '../json-members.ts'
+import { objectOf, oneOrMore, textOf } from '../json-members.ts'
 import { type MediaSize, newMediaSize } from '../media-size.ts'
 import { hasSignature, isForeign } from '../signatures.ts'
 
 const ANY_COUNT = Number.MAX_SAFE_INTEGER
+
+/** This dialect's JSON takes an object where a list of objects stands: it means a list of one. */
+const oneOrMoreOf =
+  (each: Check): Check =>
+  (value, name) =>
+    isObject(value) ? each(value, name) : listOf(each)(value, name)
 
 /** Members are spelled in camel case or with underscores: the vendor's JSON takes both. */
 export const member = (object: JsonObject, name: string): Json | undefined =>
@@ -22,7 +28,7 @@ const configMembers: Readonly<Record<string, Check>> = {
   topK: numberIn(0, ANY_COUNT),
   candidateCount: integerIn(1, 8),
   maxOutputTokens: integerIn(1, ANY_COUNT),
-  stopSequences: listOf(isText),
+  stopSequences: (value, name) => (typeof value === 'string' ? undefined : listOf(isText)(value, name)),
 }
 
 /** Tools the caller runs, and the vendor's code execution, which is billed in tokens. */
@@ -33,7 +39,10 @@ const ownTool: Check = (value, name) => {
   const other = Object.keys(value).find((key) => !pricedTools.includes(camelCase(key)))
   return other === undefined
     ? undefined
-    : invalid(`${name}.${other}`, `The tool '${other}' is billed beyond tokens; it is not sold here.`)
+    : invalid(
+        `${name}.${other}`,
+        `The tool '${other.slice(0, 60)}' is not sold here: the vendor runs it, and what it costs is not known beforehand.`,
+      )
 }
 
 /** What the path says: the model and the method. */
@@ -51,7 +60,7 @@ export const decodeGeminiCall = (body: JsonBody, target: GeminiTarget): Call | R
   const tools = value.tools
   const refusal =
     checkMembers(value, { systemInstruction: isRecord, toolConfig: isRecord, generationConfig: isRecord }) ??
-    (tools === undefined || tools === null ? undefined : listOf(ownTool)(tools, 'tools')) ??
+    (tools === undefined || tools === null ? undefined : oneOrMoreOf(ownTool)(tools, 'tools')) ??
     (member(value, 'cachedContent') === undefined
       ? undefined
       : invalid('cachedContent', 'Stored contexts are not sold here; send the content with the call.')) ??
@@ -92,15 +101,15 @@ const checkTier = (tier: Json | undefined): Refusal | undefined =>
 const checkSpelling = (value: JsonObject): Refusal | undefined => {
   const system = objectOf(member(value, 'systemInstruction'))
   const config = objectOf(member(value, 'generationConfig'))
-  const parts = [...partsOf(value), ...objectsOf(system.parts)].flatMap((part) => [
+  const parts = [...partsOf(value), ...oneOrMore(system.parts)].flatMap((part) => [
     part,
-    ...objectsOf(objectOf(member(part, 'functionResponse')).parts),
+    ...oneOrMore(objectOf(member(part, 'functionResponse')).parts),
   ])
   const media = parts.flatMap((part) => [
     objectOf(member(part, 'inlineData')),
     objectOf(member(part, 'fileData')),
   ])
-  const twice = [value, config, ...objectsOf(value.tools), ...parts, ...media].map(spelledTwice)
+  const twice = [value, config, ...oneOrMore(value.tools), ...parts, ...media].map(spelledTwice)
   const name = twice.find((one) => one !== undefined)
   return name === undefined
     ? undefined
@@ -110,7 +119,7 @@ const checkSpelling = (value: JsonObject): Refusal | undefined => {
 const spelledTwice = (object: JsonObject): string | undefined =>
   Object.keys(object).find((name) => /_[a-z]/.test(name) && Object.hasOwn(object, camelCase(name)))
 
-const camelCase = (name: string): string =>
+export const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 const checkConfig = (config: JsonObject): Refusal | undefined => {
@@ -124,9 +133,10 @@ const checkConfig = (config: JsonObject): Refusal | undefined => {
 }
 
 const checkContents = (contents: Json | undefined): Refusal | undefined => {
-  if (!Array.isArray(contents)) return invalid('contents', "'contents' is required: a list of contents.")
-  if (contents.length === 0) return invalid('contents', "'contents' must hold at least one content.")
-  for (const [index, content] of contents.entries()) {
+  const all = isObject(contents) ? [contents] : contents
+  if (!Array.isArray(all)) return invalid('contents', "'contents' is required: a list of contents.")
+  if (all.length === 0) return invalid('contents', "'contents' must hold at least one content.")
+  for (const [index, content] of all.entries()) {
     const at = `contents[${index}]`
     if (!isObject(content)) return invalid(at, `'${at}' must be an object with 'role' and 'parts'.`)
     const { role, parts } = content
@@ -136,22 +146,22 @@ const checkContents = (contents: Json | undefined): Refusal | undefined => {
       !['user', 'model', 'function', 'system'].includes(textOf(role) ?? '')
     )
       return invalid(`${at}.role`, `'${at}.role' must be 'user' or 'model'.`)
-    const refusal = listOf(isRecord)(parts ?? [], `${at}.parts`)
+    const refusal = oneOrMoreOf(isRecord)(parts ?? [], `${at}.parts`)
     if (refusal) return refusal
   }
   return undefined
 }
 
 const partsOf = (value: JsonObject): readonly JsonObject[] =>
-  objectsOf(value.contents).flatMap((content) => objectsOf(content.parts))
+  oneOrMore(value.contents).flatMap((content) => oneOrMore(content.parts))
 
 /** Text that the vendor puts around tools, in tokens at most. */
 const TOOLS_TEMPLATE = 1_000
 const sizeOf = (body: JsonBody): InputSize => {
   const media = newMediaSize()
-  const system = objectsOf(objectOf(member(body.value, 'systemInstruction')).parts)
+  const system = oneOrMore(objectOf(member(body.value, 'systemInstruction')).parts)
   for (const part of [...partsOf(body.value), ...system]) countPart(part, media)
-  const tools = objectsOf(body.value.tools)
+  const tools = oneOrMore(body.value.tools)
   // What the vendor's own code prints is read again, as input.
   if (tools.some((tool) => member(tool, 'codeExecution') !== undefined)) media.unknown()
   return media.of(body, tools.length > 0 ? TOOLS_TEMPLATE : 0)
@@ -167,5 +177,5 @@ const countPart = (part: JsonObject, media: MediaSize): void => {
       textOf(member(file, 'fileUri')) ?? '',
       /^image\//i.test(textOf(member(file, 'mimeType')) ?? ''),
     )
-  for (const inner of objectsOf(objectOf(member(part, 'functionResponse')).parts)) countPart(inner, media)
+  for (const inner of oneOrMore(objectOf(member(part, 'functionResponse')).parts)) countPart(inner, media)
 }

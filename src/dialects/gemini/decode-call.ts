@@ -2,16 +2,15 @@
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import {
   flagOf,
-  listOf,
   madeKinds,
   numberOf,
   objectOf,
-  objectsOf,
+  oneOrMore,
+  oneOrMoreTexts,
   present,
   textOf,
-  textsOf,
-  unknownMembers,
 } from '../json-members.ts'
+import { typeNamed } from '../media.ts'
 import {
   type Conversation,
   type Document,
@@ -31,55 +30,23 @@ import { strangeIn } from '../strange.ts'
 import { member } from './call.ts'
 import { joined, sayingOf, signatureIn } from './reply.ts'
 import { jsonSchemaOf } from './schema.ts'
-
-const known = new Set([
-  'contents',
-  'systemInstruction',
-  'system_instruction',
-  'tools',
-  'toolConfig',
-  'tool_config',
-  'generationConfig',
-  'generation_config',
-  'model',
-])
-const knownConfig = new Set([
-  'temperature',
-  'topP',
-  'topK',
-  'candidateCount',
-  'maxOutputTokens',
-  'stopSequences',
-  'seed',
-  'presencePenalty',
-  'frequencyPenalty',
-  'responseLogprobs',
-  'logprobs',
-  'responseMimeType',
-  'responseSchema',
-  'responseJsonSchema',
-  'thinkingConfig',
-  'responseModalities',
-])
+import { unreadInGemini } from './unread.ts'
 
 /** Reads a body that `decodeGeminiCall` has checked. */
 export const readGemini = (body: JsonObject): Conversation => {
   const raw = objectOf(member(body, 'generationConfig'))
   const config = (name: string) => member(raw, name)
   const logprobs = config('responseLogprobs') === true ? (numberOf(config('logprobs')) ?? 0) : undefined
-  const names = Object.keys(raw).map((name) =>
-    name.replaceAll(/_([a-z])/g, (_, letter) => letter.toUpperCase()),
-  )
   return present({
-    turns: [...systemOf(member(body, 'systemInstruction')), ...turnsOf(objectsOf(body.contents))],
-    tools: objectsOf(body.tools).flatMap((tool) =>
-      objectsOf(member(tool, 'functionDeclarations')).map(toolOf),
+    turns: [...systemOf(member(body, 'systemInstruction')), ...turnsOf(oneOrMore(body.contents))],
+    tools: oneOrMore(body.tools).flatMap((tool) =>
+      oneOrMore(member(tool, 'functionDeclarations')).map(toolOf),
     ),
     toolChoice: choiceOf(objectOf(member(objectOf(member(body, 'toolConfig')), 'functionCallingConfig'))),
     format: formatOf(config),
     reasoning: reasoningOf(config('thinkingConfig')),
     makes: madeKinds(config('responseModalities')),
-    stop: textsOf(config('stopSequences')),
+    stop: oneOrMoreTexts(config('stopSequences')),
     choices: numberOf(config('candidateCount')) ?? 1,
     maxOutput: numberOf(config('maxOutputTokens')),
     temperature: numberOf(config('temperature')),
@@ -89,23 +56,25 @@ export const readGemini = (body: JsonObject): Conversation => {
     presencePenalty: numberOf(config('presencePenalty')),
     frequencyPenalty: numberOf(config('frequencyPenalty')),
     logprobs,
-    unread: [
-      ...unknownMembers(body, known),
-      ...names.filter((name) => !knownConfig.has(name)),
-      ...otherTools(body.tools),
-    ],
-    strange: strangeIn(body.contents, 'contents', 'parts', isKnown),
+    unread: unreadInGemini(body),
+    strange: strangeIn(oneOrMore(body.contents), 'contents', 'parts', isKnown),
   })
 }
 
-const otherTools = (tools: Json | undefined): readonly string[] =>
-  objectsOf(tools)
-    .flatMap(Object.keys)
-    .filter((name) => !/^function_?declarations$/i.test(name))
-    .map((name) => `tools ${name}`)
-
 const isKnown = (part: JsonObject): boolean =>
-  typeof part.text === 'string' || member(part, 'thoughtSignature') !== undefined || partOf(part).length > 0
+  kinds.filter((kind) => member(part, kind) !== undefined).length < 2 &&
+  (typeof part.text === 'string' || member(part, 'thoughtSignature') !== undefined || partOf(part).length > 0)
+
+/** What a part may hold: one of them. */
+const kinds = [
+  'text',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+] as const
 
 const systemOf = (content: Json | undefined): readonly Turn[] => {
   const parts =
@@ -141,13 +110,13 @@ const together = (contents: readonly JsonObject[]): readonly JsonObject[] => {
   for (const content of contents) {
     const last = whole.at(-1)
     if (content.role === 'model' && last?.role === 'model')
-      whole[whole.length - 1] = { ...last, parts: [...listOf(last.parts), ...listOf(content.parts)] }
+      whole[whole.length - 1] = { ...last, parts: [...oneOrMore(last.parts), ...oneOrMore(content.parts)] }
     else whole.push(content)
   }
   return whole
 }
 
-const partsOf = (content: JsonObject): readonly Part[] => objectsOf(content.parts).flatMap(partOf)
+const partsOf = (content: JsonObject): readonly Part[] => oneOrMore(content.parts).flatMap(partOf)
 
 const partOf = (part: JsonObject): Part[] => {
   const written = textOf(member(part, 'thoughtSignature'))
@@ -169,7 +138,10 @@ const partOf = (part: JsonObject): Part[] => {
   const inline = member(part, 'inlineData')
   const file = member(part, 'fileData')
   if (isObject(inline))
-    return mediaPart({ mediaType: textOf(member(inline, 'mimeType')) ?? '', data: textOf(inline.data) ?? '' })
+    return mediaPart({
+      mediaType: typeNamed(textOf(member(inline, 'mimeType')) ?? ''),
+      data: textOf(inline.data) ?? '',
+    })
   if (isObject(file))
     return mediaPart(
       present({ url: textOf(member(file, 'fileUri')) ?? '', mediaType: textOf(member(file, 'mimeType')) }),
@@ -196,7 +168,7 @@ const resultOf = (result: JsonObject): Part => {
     name: textOf(result.name),
     parts: [
       { type: 'text' as const, text: typeof inner === 'string' ? inner : JSON.stringify(inner ?? {}) },
-      ...objectsOf(result.parts)
+      ...oneOrMore(result.parts)
         .flatMap(partOf)
         .filter((part): part is Image | Document => part.type === 'image' || part.type === 'document'),
     ],
@@ -212,19 +184,21 @@ const toolOf = (declared: JsonObject): Tool =>
   })
 
 const choiceOf = (config: JsonObject): ToolChoice | undefined => {
-  const [only, ...others] = listOf(member(config, 'allowedFunctionNames'))
+  const names = oneOrMoreTexts(member(config, 'allowedFunctionNames'))
+  const [only, ...others] = names
+  const among = names.length === 0 ? {} : { only: names }
   switch (textOf(config.mode)?.toUpperCase()) {
     case 'AUTO':
     case 'VALIDATED':
-      return { type: 'auto' }
+      return { type: 'auto', ...among }
     case 'NONE':
       return { type: 'none' }
     case 'ANY':
-      return typeof only === 'string' && others.length === 0
+      return only !== undefined && others.length === 0
         ? { type: 'named', name: only }
-        : { type: 'required' }
+        : { type: 'required', ...among }
     default:
-      return undefined
+      return names.length === 0 ? undefined : { type: 'auto', ...among }
   }
 }
 

@@ -1,10 +1,11 @@
 /** Generate content, neutral form → request for a vendor. Source of the format: Gemini API reference, "models.generateContent". */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import type { Model } from '../../core/model.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import { present } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
-import type { Conversation, Media, Part, Reasoning, Thinking, ToolResult, Turn } from '../neutral.ts'
-import { budgetOf, effortOf } from '../reasoning.ts'
+import type { Conversation, Effort, Media, Part, Reasoning, Thinking, ToolResult, Turn } from '../neutral.ts'
+import { budgetOf, effortOf, nearestEffort } from '../reasoning.ts'
 import { arrange, toolNames } from '../turns.ts'
 import { namesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
 import type { Encoded, Target } from '../vendor-call.ts'
@@ -30,9 +31,10 @@ export const writeGeminiCall = (it: Conversation, to: Target): Encoded | Refusal
   if (it.user !== undefined) dropped.push('user')
   const names = toolNames(it)
   const signs = LEVELS.test(to.model.upstreamName)
+  const instructions = [...system, ...jsonInWords(it, to)]
   const body: JsonObject = present({
     systemInstruction:
-      system.length === 0 ? undefined : { parts: system.flatMap((part) => partsOf(part, names)) },
+      instructions.length === 0 ? undefined : { parts: instructions.flatMap((part) => partsOf(part, names)) },
     contents: turns.map((turn, at) => contentOf(inOrder(turn, turns[at - 1]), names, signs)),
     ...toolMembers(it),
     generationConfig: configOf(it, to, dropped),
@@ -54,7 +56,8 @@ const configOf = (it: Conversation, to: Target, dropped: string[]): JsonObject =
     candidateCount: it.choices === 1 ? undefined : it.choices,
     maxOutputTokens: to.outputBound ?? it.maxOutput,
     stopSequences: it.stop.length === 0 ? undefined : it.stop,
-    responseMimeType: it.format === undefined ? undefined : 'application/json',
+    responseMimeType:
+      it.format === undefined || lacksSchemaBesideTools(to.model, it) ? undefined : 'application/json',
     responseJsonSchema: it.format?.type === 'schema' ? it.format.schema : undefined,
     responseModalities:
       it.makes === undefined ? undefined : ['TEXT', ...it.makes.map((kind) => kind.toUpperCase())],
@@ -67,18 +70,37 @@ const thinkingOf = (asked: Reasoning | undefined, to: Target, dropped: string[])
     if (asked.effort !== 'none') dropped.push('reasoning')
     return undefined
   }
+  const name = to.model.upstreamName
   const includeThoughts = asked.show === true && asked.effort !== 'none' ? true : undefined
-  if (!LEVELS.test(to.model.upstreamName))
-    return present({ thinkingBudget: budgetWithin(to.model.upstreamName, budgetOf(asked)), includeThoughts })
+  if (!LEVELS.test(name)) {
+    const thinkingBudget = budgetWithin(name, budgetOf(asked))
+    if (asked.effort === 'none' && thinkingBudget !== 0) dropped.push('reasoning')
+    return present({ thinkingBudget, includeThoughts })
+  }
+  // These models cannot leave thinking off.
+  if (asked.effort === 'none') dropped.push('reasoning')
   const effort = effortOf(asked)
-  const level =
-    effort === undefined
-      ? undefined
-      : effort === 'none' || effort === 'minimal' || effort === 'low'
-        ? 'low'
-        : 'high'
-  return present({ thinkingLevel: level, includeThoughts })
+  const thinkingLevel = effort === undefined ? undefined : nearestEffort(effort, levelsOf(name))
+  return present({ thinkingLevel, includeThoughts })
 }
+
+/** The levels a model knows. Source: Gemini API, "Thinking". */
+const levelsOf = (name: string): readonly Effort[] => {
+  if (/gemini-3-pro/.test(name)) return ['low', 'high']
+  return /gemini-3(?:\.1)?-flash/.test(name)
+    ? ['minimal', 'low', 'medium', 'high']
+    : ['low', 'medium', 'high']
+}
+
+/** Asks in words for what cannot be asked for beside tools. */
+const jsonInWords = (it: Conversation, to: Target): readonly Part[] =>
+  it.format?.type === 'json' && lacksSchemaBesideTools(to.model, it)
+    ? [{ type: 'text', text: 'Answer with one JSON object and nothing else.' }]
+    : []
+
+/** Before models with levels, none gave structured answers beside tools. Source: Gemini API, "Structured outputs". */
+export const lacksSchemaBesideTools = ({ upstreamName }: Model, { tools }: Conversation): boolean =>
+  tools.length > 0 && !LEVELS.test(upstreamName)
 
 /** What the models with budgets take: the larger ones cannot leave thinking off. Source: Gemini API, "Thinking". */
 const budgetWithin = (name: string, budget: number | undefined): number | undefined => {

@@ -9,11 +9,11 @@ import type { Model } from '../../core/model.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
-import { costComment, noBalance } from '../told.ts'
+import { noBalance, type Told, withBill } from '../told.ts'
 import { member } from './call.ts'
 import { geminiError } from './error.ts'
 import { geminiUsage, isBlocked, readGeminiUsage } from './reply.ts'
-import type { Framing } from './write-stream.ts'
+import { endingText, type Framing } from './write-stream.ts'
 
 const encoder = new TextEncoder()
 
@@ -34,8 +34,14 @@ export const passGeminiCall = (call: Call, model: Model, outputBound: number | u
   })
 }
 
-/** The vendor's answer. This dialect has no place for a cost; the header tells it. */
-export const tellGeminiReply = (reply: JsonBody): Uint8Array => splice(reply, noBalance)
+/** The vendor's answer with the cost in its usage. */
+export const tellGeminiReply = (reply: JsonBody, { usage, bill }: Told): Uint8Array => {
+  const reported = reply.value.usageMetadata
+  return splice(reply, {
+    usageMetadata: withBill(isObject(reported) ? reported : geminiUsage(usage), bill),
+    ...noBalance,
+  })
+}
 
 /** Letters of an answer's or an event's content. */
 export const geminiLetters = (value: JsonObject): number =>
@@ -63,9 +69,8 @@ export const geminiRelay = (framing: Framing): StreamRelay => {
   const frame = (value: JsonObject): Uint8Array => encoder.encode(framing.element(JSON.stringify(value)))
   return {
     progress,
-    follow: ({ bytes, data }) => {
-      if (data === '') return framing.comments ? bytes : undefined
-      const event = parseJson(data)
+    follow: (read) => {
+      const event = read.data === '' ? undefined : parseJson(read.data)
       if (!isObject(event)) return undefined
       if (isObject(event.error)) {
         progress.error = event.error
@@ -85,19 +90,17 @@ export const geminiRelay = (framing: Framing): StreamRelay => {
         last = event
         return before === undefined ? undefined : frame(before)
       }
-      return framing.comments ? bytes : frame(event)
+      return framing.passes(read) ? read.bytes : frame(event)
     },
     usage: () => (usage === undefined ? undefined : readGeminiUsage(usage)),
     end: (told) => {
       const cut = {
         candidates: [{ finishReason: 'MAX_TOKENS', index: 0 }],
-        usageMetadata: geminiUsage(told.usage),
       }
       // An answer that has ended by itself needs no cut.
-      const final = last ?? cut
-      // The client library throws unless the last thing is an event: the comment stands before it.
-      const comment = framing.comments ? costComment(told.bill) : ''
-      return comment + framing.element(JSON.stringify(final)) + framing.close
+      const final = { ...(last ?? cut), ...noBalance }
+      const counts = isObject(last?.usageMetadata) ? last.usageMetadata : geminiUsage(told.usage)
+      return framing.element(endingText(final, counts, told.bill)) + framing.close
     },
     fail: (error) => framing.element(JSON.stringify(geminiError(error, 503))) + framing.close,
   }

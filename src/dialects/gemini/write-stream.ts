@@ -5,24 +5,41 @@
 import type { JsonObject } from '../../core/json-body.ts'
 import { present } from '../json-members.ts'
 import type { Citation, Finish, Part, Piece, ToolCall } from '../neutral.ts'
+import type { VendorEvent } from '../relay.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
-import { costComment } from '../told.ts'
+import { type Bill, membersSlot, withBill } from '../told.ts'
 import { geminiError } from './error.ts'
 import { groundingOf } from './grounding.ts'
 import { geminiUsage, logprobsResult, reasonOf, writePart } from './reply.ts'
 
-/** How the answers of a stream follow each other. */
+/**
+ * How the answers of a stream follow each other. Older clients of this dialect read it with one pattern and stop for
+ * ever at what does not match: a comment, a field beside `data`, a line end or line separator inside it.
+ * Source: the libraries @google/generative-ai 0.24 and @google/genai 1.30, "responseLineRE".
+ */
 export type Framing = {
   readonly element: (json: string) => string
   readonly close: string
-  readonly comments: boolean
+  /** Whether an event of a vendor may pass as the bytes it came in. */
+  readonly passes: (event: VendorEvent) => boolean
 }
 
+const SEPARATORS = /[\u2028\u2029]/
+const escaped = (separator: string): string => (separator === '\u2028' ? '\\u2028' : '\\u2029')
+
 export const eventFraming = (): Framing => ({
-  element: (json) => `data: ${json}\r\n\r\n`,
+  element: (json) => `data: ${json.replaceAll(/[\u2028\u2029]/g, escaped)}\r\n\r\n`,
   close: '',
-  comments: true,
+  passes: ({ bytes, data }) => {
+    const around = bytes.length - Buffer.byteLength(data)
+    return standsFirst(bytes) && (around === LF_FRAME || around === CR_LF_FRAME) && !SEPARATORS.test(data)
+  },
 })
+
+const DATA = new TextEncoder().encode('data: ')
+const LF_FRAME = DATA.length + 2
+const CR_LF_FRAME = DATA.length + 4
+const standsFirst = (bytes: Uint8Array): boolean => DATA.every((byte, at) => bytes[at] === byte)
 
 /** Without `alt=sse` the stream is one JSON list. */
 export const listFraming = (): Framing => {
@@ -34,7 +51,7 @@ export const listFraming = (): Framing => {
       return before + json
     },
     close: ']',
-    comments: false,
+    passes: () => false,
   }
 }
 
@@ -97,15 +114,13 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
       case 'finish':
         finishes.set(piece.choice, piece.finish)
         return ''
-      case 'ping':
-        return framing.comments ? ': ping\n\n' : ''
       default:
         return ''
     }
   }
   return {
     write,
-    end: ({ usage, bill, cut }) => {
+    end: ({ usage, bill, cut, lost = [] }) => {
       if (finishes.size === 0 || cut) finishes.set(0, cut ? 'length' : 'stop')
       const candidates = [...finishes].map(([index, finish]) => ({
         content: { role: 'model', parts: [{ text: '' }] },
@@ -113,16 +128,23 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
         index,
         ...groundingOf(citations.get(index) ?? [], texts.get(index) ?? ''),
       }))
-      const last = JSON.stringify({ candidates, usageMetadata: geminiUsage(usage), ...head })
-      // The client library throws unless the last thing is an event: the comment stands before it.
+      const last = endingText({ candidates, ...head, ...unsaid(lost) }, geminiUsage(usage), bill)
       // A call whose arguments are not whole when the money ends is not told at all.
       const whole = cut ? [] : [...calls.keys()].map(flush)
-      return (
-        whole.join('') + (framing.comments ? costComment(bill) : '') + framing.element(last) + framing.close
-      )
+      return whole.join('') + framing.element(last) + framing.close
     },
     fail: (error) => framing.element(JSON.stringify(geminiError(error, 503))) + framing.close,
   }
+}
+
+/** What of the answer could not be told, in the last event: this dialect's streams have no comments. */
+const unsaid = (lost: readonly string[]): JsonObject =>
+  lost.length === 0 ? {} : { _not_carried: lost.join(', ') }
+
+/** The JSON text of the event that ends a stream: the bill in its usage, a slot for what is known after the charge. */
+export const endingText = (event: JsonObject, usage: JsonObject, bill: Bill): string => {
+  const open = JSON.stringify({ ...event, usageMetadata: undefined }).slice(0, -1)
+  return `${open},"usageMetadata":${withBill(usage, bill)}${membersSlot}}`
 }
 
 const signedThought = ({ signature, redacted }: Piece & { type: 'signature' }): Part => ({

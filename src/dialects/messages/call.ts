@@ -21,21 +21,26 @@ import {
 import { objectOf, objectsOf, textOf } from '../json-members.ts'
 import { type MediaSize, newMediaSize } from '../media-size.ts'
 import { hasSignature, isForeign } from '../signatures.ts'
+import { betasAsked, isClearing } from './betas.ts'
 
 const ANY_COUNT = Number.MAX_SAFE_INTEGER
 
-/** Tools the caller runs itself; those the vendor runs are billed beyond tokens. */
+/** Tools the caller runs itself. What those cost that the vendor runs is not known beforehand. */
 const OWN_TOOL = /^(?:custom|bash_\d+|text_editor_\d+|computer_\d+|memory_\d+)$/
+/** Families of such tools, without a name of their own. */
+const OWN_TOOLSET = /^(?:computer|browser)_toolset_\d+$/
 
 const ownTool: Check = (value, name) => {
   if (!isObject(value)) return invalid(name, `'${name}' must be an object.`)
-  if (typeof value.type === 'string' && !OWN_TOOL.test(value.type))
-    return invalid(
-      `${name}.type`,
-      `The tool '${value.type}' runs at the vendor and is billed beyond tokens; it is not sold here.`,
-    )
-  return named('name')(value, name)
+  if (typeof value.type !== 'string' || OWN_TOOL.test(value.type)) return named('name')(value, name)
+  return OWN_TOOLSET.test(value.type) ? undefined : notSold(`${name}.type`, value.type)
 }
+
+const notSold = (param: string, type: string): Refusal =>
+  invalid(
+    param,
+    `The tool '${type.slice(0, 60)}' is not sold here: the vendor runs it, and what it costs is not known beforehand.`,
+  )
 
 const members: Readonly<Record<string, Check>> = {
   max_tokens: integerIn(1, ANY_COUNT),
@@ -52,10 +57,25 @@ const members: Readonly<Record<string, Check>> = {
   service_tier: oneOf('auto', 'standard_only'),
 }
 
-const unpriced = ['container', 'mcp_servers', 'fallbacks', 'inference_geo', 'speed'] as const
+/** Members by which the vendor bills more than the listed price, or someone else. */
+export const unpriced = [
+  'container',
+  'mcp_servers',
+  'fallbacks',
+  'fallback_credit_token',
+  'inference_geo',
+  'speed',
+  'compaction',
+  'billing_policy',
+  'user_profile_id',
+  'workspace_id',
+] as const
 
 /** Reads and checks a messages body. */
-export const decodeMessagesCall = (body: JsonBody, counting = false): Call | Refusal => {
+export const decodeMessagesCall = (
+  body: JsonBody,
+  { counting = false, beta = null }: { readonly counting?: boolean; readonly beta?: string | null } = {},
+): Call | Refusal => {
   const value = body.value
   const modelName = modelNameOf(value)
   if (modelName instanceof Refusal) return modelName
@@ -64,10 +84,12 @@ export const decodeMessagesCall = (body: JsonBody, counting = false): Call | Ref
   const refusal =
     checkMembers(value, members) ??
     checkUnpriced(value) ??
+    checkContext(value) ??
     checkThread(value) ??
     checkSystem(value.system) ??
     checkMessages(value.messages)
   if (refusal) return refusal
+  const betas = betasAsked(beta, value)
   return {
     kind: 'chat',
     dialect: 'messages',
@@ -78,18 +100,38 @@ export const decodeMessagesCall = (body: JsonBody, counting = false): Call | Ref
     ...(typeof value.max_tokens === 'number' ? { maxOutput: value.max_tokens } : {}),
     choices: 1,
     size: sizeOf(body),
+    ...(betas.length === 0 ? {} : { betas }),
     foreign: objectsOf(value.messages).some(holdsForeign),
   }
 }
 
 const checkUnpriced = (value: JsonObject): Refusal | undefined => {
   for (const name of unpriced)
-    if (value[name] !== undefined && value[name] !== null)
+    if (!asksNothing(value[name]))
       return invalid(
         name,
         `'${name}' is not sold here: it changes the vendor's bill beyond the listed price.`,
       )
   return undefined
+}
+
+/** A member that is there and asks for nothing: an empty list of servers, the ordinary speed. */
+const asksNothing = (value: Json | undefined): boolean =>
+  value === undefined ||
+  value === null ||
+  value === 'standard' ||
+  (Array.isArray(value) && value.length === 0)
+
+/** A summary that the vendor writes is billed beside the usage it tells. */
+const checkContext = (value: JsonObject): Refusal | undefined => {
+  const edits = objectsOf(objectOf(value.context_management).edits)
+  const at = edits.findIndex((edit) => !isClearing(edit))
+  return at < 0
+    ? undefined
+    : invalid(
+        `context_management.edits[${at}].type`,
+        `'${String(edits[at]?.type).slice(0, 60)}' is not sold here: the vendor bills it beside the tokens of the answer.`,
+      )
 }
 
 /** The client's tool runner asks for a thread first, and sends the whole conversation when it is told that there are none. */
@@ -115,6 +157,8 @@ const checkMessages = (messages: Json | undefined): Refusal | undefined => {
     if (message.role !== 'user' && message.role !== 'assistant' && message.role !== 'system')
       return invalid(`${at}.role`, `'${at}.role' must be 'user' or 'assistant'.`)
     if (typeof message.content === 'string') continue
+    // One that only changes how the answer is made.
+    if (message.role === 'system' && isObject(message.output_config) && !message.content) continue
     if (!Array.isArray(message.content))
       return invalid(`${at}.content`, `'${at}.content' must be a string or a list of blocks.`)
     const refusal = listOf(named('type'))(message.content, `${at}.content`)
@@ -144,9 +188,29 @@ const sizeOf = (body: JsonBody): InputSize => {
   countMedia(body.value.system, media)
   const tools = objectsOf(body.value.tools)
   // Those of the vendor's own making bring their description along.
-  const made = tools.filter(({ type }) => typeof type === 'string' && type !== 'custom')
-  return media.of(body, tools.length === 0 ? 0 : TOOLS_TEMPLATE * (1 + made.length))
+  const made = tools.reduce((sum, { type }) => sum + madeBy(textOf(type) ?? 'custom'), 0)
+  return media.of(body, tools.length === 0 ? 0 : TOOLS_TEMPLATE * (1 + made) + shownAgain(body.value))
 }
+
+/** Bytes of the tools that blocks refer to: each stands there once more. */
+const shownAgain = ({ messages, tools }: JsonObject): number => {
+  const names = objectsOf(messages).flatMap(({ content }) => objectsOf(content).flatMap(toolsNamed))
+  if (names.length === 0) return 0
+  const bytes = new Map(
+    objectsOf(tools).map((tool) => [textOf(tool.name), Buffer.byteLength(JSON.stringify(tool))]),
+  )
+  return names.reduce((sum, name) => sum + (bytes.get(name) ?? 0), 0)
+}
+
+const toolsNamed = (block: JsonObject): readonly (string | undefined)[] => {
+  if (block.type === 'tool_result') return objectsOf(block.content).flatMap(toolsNamed)
+  if (block.type === 'tool_reference') return [textOf(block.tool_name)]
+  return block.type === 'tool_addition' ? [textOf(objectOf(block.tool).name)] : []
+}
+
+/** More tools than any family has. */
+const TOOLSET_MAX = 50
+const madeBy = (type: string): number => (type === 'custom' ? 0 : OWN_TOOLSET.test(type) ? TOOLSET_MAX : 1)
 
 const ofText = new Set<Json | undefined>([
   'text',
@@ -154,6 +218,9 @@ const ofText = new Set<Json | undefined>([
   'redacted_thinking',
   'tool_use',
   'search_result',
+  'tool_reference',
+  'tool_addition',
+  'tool_removal',
 ])
 
 const countMedia = (content: Json | undefined, media: MediaSize): void => {

@@ -1,16 +1,7 @@
 /** Messages, request → neutral form. Source of the format: Anthropic API reference, "Create a Message". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import {
-  flagOf,
-  listOf,
-  numberOf,
-  objectOf,
-  objectsOf,
-  present,
-  textOf,
-  textsOf,
-  unknownMembers,
-} from '../json-members.ts'
+import { flagOf, listOf, numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../json-members.ts'
+import { typeNamed } from '../media.ts'
 import {
   type Conversation,
   type Document,
@@ -30,29 +21,7 @@ import {
 import { splitId } from '../signatures.ts'
 import { strangeIn, strangeParts } from '../strange.ts'
 import { saidOf } from './reply.ts'
-
-const known = new Set([
-  'model',
-  'messages',
-  'system',
-  'max_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stream',
-  'stop_sequences',
-  'metadata',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'output_format',
-  // These change nothing about what is asked.
-  'service_tier',
-  'cache_control',
-  'context_management',
-  'betas',
-])
+import { unreadInMessages } from './unread.ts'
 
 /** Reads a body that `decodeMessagesCall` has checked. */
 export const readMessages = (body: JsonObject): Conversation => {
@@ -79,7 +48,7 @@ export const readMessages = (body: JsonObject): Conversation => {
     topP: numberOf(body.top_p),
     topK: numberOf(body.top_k),
     user: textOf(objectOf(body.metadata).user_id),
-    unread: [...unknownMembers(body, known), ...(asksCitations(body) ? ['citations'] : [])],
+    unread: [...unreadInMessages(body), ...(asksCitations(body) ? ['citations'] : [])],
     strange: strangeOf(body),
   })
 }
@@ -103,10 +72,14 @@ const strangeOf = (body: JsonObject): readonly Strange[] => [
   ...strangeIn(body.messages, 'messages', 'content', isKnown),
 ]
 
+/** Told mid-way which tools there are: all of them are sent from the start. */
+const isOfTools = ({ type }: JsonObject): boolean => type === 'tool_addition' || type === 'tool_removal'
+
 const isKnown = (block: JsonObject): boolean =>
-  block.type === 'tool_result'
+  isOfTools(block) ||
+  (block.type === 'tool_result'
     ? typeof block.content === 'string' || objectsOf(block.content).every(isKnown)
-    : partOf(block).length > 0 && objectOf(block.source).type !== 'file'
+    : partOf(block).length > 0 && objectOf(block.source).type !== 'file')
 
 const systemOf = (system: Json | undefined): readonly Turn[] => {
   const parts = partsOf(system)
@@ -167,6 +140,8 @@ const partOf = (block: JsonObject): Part[] => {
       return saidOf(block).map((part) => ({ ...part, ...marked }))
     case 'tool_result':
       return [resultOf(block, marked)]
+    case 'tool_reference':
+      return [{ type: 'text', text: `The tool ${textOf(block.tool_name) ?? ''} can be called now.` }]
     default:
       return saidOf(block)
   }
@@ -184,7 +159,7 @@ const mediaOf = (source: JsonObject): Media => {
   const data = textOf(source.data) ?? ''
   return source.type === 'text'
     ? { mediaType: 'text/plain', data: Buffer.from(data).toString('base64') }
-    : { mediaType: textOf(source.media_type) ?? 'application/octet-stream', data }
+    : { mediaType: typeNamed(textOf(source.media_type) ?? 'application/octet-stream'), data }
 }
 
 const resultOf = (block: JsonObject, marked: { cache?: Json }): ToolResult =>

@@ -5,16 +5,21 @@ import { present } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
 import type { Conversation, Media, Part, Tool, ToolCall, ToolChoice } from '../neutral.ts'
 import { budgetOf, effortOf } from '../reasoning.ts'
+import { within } from '../short-names.ts'
 import { arrange } from '../turns.ts'
 import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
 import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
 import { withCacheMarks } from './cache-marks.ts'
 import { closedSchema } from './schema.ts'
 
+/** Characters of `user_id`. Source: Anthropic API reference, "Create a Message". */
+const USER_MAX = 256
 /** The smallest budget the vendor takes. */
 const BUDGET_MIN = 1_024
 /** Models that choose their own budget within an effort, and take no sampling members. Source: Anthropic, "Adaptive thinking". */
-const ADAPTIVE = /claude-[a-z]+-(?:4[-.][6-9]|[5-9])/
+export const ADAPTIVE = /claude-[a-z]+-(?:4[-.][6-9]|[5-9])/
+/** Models that cannot leave thinking off. Source: Anthropic, "Troubleshooting thinking". */
+const ALWAYS = /claude-(?:fable|mythos)/
 /** Models without structured outputs of their own are given the schema as a tool; see schema-by-tool.ts. */
 export const lacksSchemas = (upstreamName: string): boolean =>
   /claude-(?:3|v?2|instant|[a-z]+-4(?:[-.]0|-20\d{6}|$))/.test(upstreamName)
@@ -51,14 +56,14 @@ export const writeMessagesCall = (it: Conversation, to: Target): Encoded | Refus
     system: systemOf(system, it),
     messages,
     ...toolMembers(it, dropped),
-    ...sampling(it, to, thinking !== undefined, dropped),
+    ...sampling(it, to, thinks(thinking), dropped),
     ...thinking,
     output_config:
       format?.type === 'schema'
         ? { ...thinking?.output_config, format: { type: 'json_schema', schema: closedSchema(format.schema) } }
         : thinking?.output_config,
     stop_sequences: it.stop.length === 0 ? undefined : it.stop,
-    metadata: it.user === undefined ? undefined : { user_id: it.user },
+    metadata: it.user === undefined ? undefined : { user_id: within(it.user, USER_MAX) },
     stream: to.stream ? true : undefined,
   })
   return { body: withCacheMarks(body, it, to), dropped }
@@ -66,7 +71,7 @@ export const writeMessagesCall = (it: Conversation, to: Target): Encoded | Refus
 
 const uncarried = (it: Conversation): readonly string[] =>
   (['seed', 'presencePenalty', 'frequencyPenalty', 'logprobs'] as const)
-    .filter((name) => it[name] !== undefined && it[name] !== 0)
+    .filter((name) => it[name] !== undefined && (it[name] !== 0 || name === 'logprobs'))
     .map((name) => name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`))
 
 const systemOf = (parts: readonly Part[], it: Conversation): Json | undefined => {
@@ -84,11 +89,21 @@ const marked = (block: JsonObject, cache: Json | undefined): JsonObject =>
 
 type Thinking = { readonly thinking: JsonObject; readonly output_config?: JsonObject }
 
-/** Reasoning as this model wants it; undefined leaves it off. */
-const thinkingOf = (it: Conversation, to: Target, bound: number, dropped: string[]): Thinking | undefined => {
+/** Reasoning as this model wants it; undefined says nothing of it. */
+export const thinkingOf = (
+  it: Conversation,
+  to: Target,
+  bound: number,
+  dropped: string[],
+): Thinking | undefined => {
   const asked = it.reasoning
-  if (asked === undefined || asked.effort === 'none') return undefined
+  if (asked === undefined) return undefined
   if (!to.model.capabilities.includes('reasoning')) {
+    if (asked.effort !== 'none') dropped.push('reasoning')
+    return undefined
+  }
+  if (asked.effort === 'none') {
+    if (!ALWAYS.test(to.model.upstreamName)) return { thinking: { type: 'disabled' } }
     dropped.push('reasoning')
     return undefined
   }
@@ -117,7 +132,7 @@ const thinkingOf = (it: Conversation, to: Target, bound: number, dropped: string
 }
 
 /** The models refuse to think on in a loop of tools when the thoughts before its calls are gone. */
-export const toolLoopWithoutThoughts = (it: Conversation): boolean => {
+const toolLoopWithoutThoughts = (it: Conversation): boolean => {
   const last = it.turns.findLast(({ role }) => role === 'assistant')
   const loops = it.turns.at(-1)?.parts.some(({ type }) => type === 'tool_result') === true
   return (
@@ -127,9 +142,12 @@ export const toolLoopWithoutThoughts = (it: Conversation): boolean => {
   )
 }
 
-const sampling = (it: Conversation, to: Target, thinks: boolean, dropped: string[]): JsonObject => {
+export const thinks = (thinking: Thinking | undefined): boolean =>
+  thinking !== undefined && thinking.thinking.type !== 'disabled'
+
+const sampling = (it: Conversation, to: Target, reasons: boolean, dropped: string[]): JsonObject => {
   const { temperature, topP, topK } = it
-  if (thinks || ADAPTIVE.test(to.model.upstreamName)) {
+  if (reasons || ADAPTIVE.test(to.model.upstreamName)) {
     if (temperature !== undefined && temperature !== 1) dropped.push('temperature')
     if (topP !== undefined && topP !== 1) dropped.push('top_p')
     if (topK !== undefined) dropped.push('top_k')

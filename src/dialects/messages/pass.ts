@@ -3,27 +3,46 @@
  * Source of the format: Anthropic API reference, "Create a Message" and "Streaming Messages".
  */
 import type { Call } from '../../core/call.ts'
-import { isObject, type JsonBody, type JsonObject, parseJson, splice } from '../../core/json-body.ts'
-import type { Model } from '../../core/model.ts'
+import {
+  type Edits,
+  isObject,
+  type JsonBody,
+  type JsonObject,
+  parseJson,
+  splice,
+} from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
 import { costComment, membersSlot, noBalance, type Told, withBill } from '../told.ts'
+import type { Target } from '../vendor-call.ts'
+import { managesContext } from './betas.ts'
+import { unpriced } from './call.ts'
 import { errorTypeOf } from './error.ts'
 import { merged } from './read-stream.ts'
 import { messagesUsage, readMessagesUsage } from './reply.ts'
 import { messagesEvent } from './write-stream.ts'
 
-/**
- * The body to send. `context_management` is taken only with a header that is not the caller's to set; without it the
- * vendor keeps the whole context, which changes nothing about what is asked.
- */
-export const passMessagesCall = (call: Call, model: Model, outputBound: number | undefined): Uint8Array =>
+/** The body to send. */
+export const passMessagesCall = (call: Call, target: Target): Uint8Array =>
   splice(call.body, {
-    model: JSON.stringify(model.upstreamName),
-    context_management: undefined,
-    ...(outputBound === undefined ? {} : { max_tokens: String(outputBound) }),
+    ...withoutBetas(messagesNotPassed(call, target)),
+    model: JSON.stringify(target.model.upstreamName),
+    ...(target.outputBound === undefined ? {} : { max_tokens: String(target.outputBound) }),
   })
+
+/** Betas go in the header, and members that ask for nothing may be ones the vendor knows only under a beta. */
+const withoutBetas = (notPassed: readonly string[]): Edits => ({
+  betas: undefined,
+  anthropic_beta: undefined,
+  ...Object.fromEntries(notPassed.map((name) => [name, undefined])),
+})
+
+/** Members that are left out: without its beta the vendor refuses to manage the context, and keeps all of it. */
+export const messagesNotPassed = ({ body }: Call, { betas = [] }: Target): readonly string[] => {
+  const names: readonly string[] = managesContext(betas) ? unpriced : [...unpriced, 'context_management']
+  return names.filter((name) => body.value[name] !== undefined)
+}
 
 /**
  * The vendor's answer with the cost in its usage and the model by the caller's name for it: a client that asked another

@@ -112,7 +112,7 @@ const blockOf = (part: Part, cited: readonly Citation[] | undefined): JsonObject
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return [{ type: 'text', text: part.text, citations: cited?.map(citationOf) ?? null }]
+      return [present({ type: 'text', text: part.text, citations: cited?.map(citationOf) })]
     case 'thinking':
       return [thoughtBlock(part)]
     case 'image':

@@ -1,6 +1,6 @@
 /** Responses, request → neutral form. Source of the format: OpenAI API reference, "Create a model response". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import { flagOf, numberOf, objectOf, objectsOf, present, textOf, unknownMembers } from '../json-members.ts'
+import { flagOf, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import { mediaAt } from '../media.ts'
 import {
   type Conversation,
@@ -19,36 +19,7 @@ import { splitId } from '../signatures.ts'
 import { strangeIn, strangeParts } from '../strange.ts'
 import { thoughtsOf } from './thoughts.ts'
 import { flatName, readTools } from './tools.ts'
-
-const known = new Set([
-  'model',
-  'input',
-  'instructions',
-  'temperature',
-  'top_p',
-  'max_output_tokens',
-  'stream',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'text',
-  'reasoning',
-  'user',
-  'top_logprobs',
-  // These change nothing about what is asked.
-  'include',
-  'metadata',
-  'service_tier',
-  'truncation',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'safety_identifier',
-  'stream_options',
-  'client_metadata',
-  'background',
-  // Who asked to keep the answer is told elsewhere whether it is kept.
-  'store',
-])
+import { unreadInResponses } from './unread.ts'
 
 /** Reads a body that `decodeResponsesCall` has checked. */
 export const readResponses = (body: JsonObject): Conversation => {
@@ -76,7 +47,7 @@ export const readResponses = (body: JsonObject): Conversation => {
     topP: numberOf(body.top_p),
     user: textOf(body.user),
     unread: [
-      ...unknownMembers(body, known),
+      ...unreadInResponses(body),
       ...[otherTools, noLogprobs, noThoughts, noChoice, annotationsIn(body.input)].flat(),
     ],
     strange: strangeOf(body.input),
@@ -118,6 +89,11 @@ const strangeOf = (input: Json | undefined): readonly Strange[] => [
 
 const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
+  if (isObject(choice) && choice.type === 'allowed_tools')
+    return {
+      type: choice.mode === 'required' ? 'required' : 'auto',
+      only: objectsOf(choice.tools).flatMap((tool) => flatName(tool) ?? []),
+    }
   const name = isObject(choice) ? flatName(choice) : undefined
   return name === undefined ? undefined : { type: 'named', name }
 }

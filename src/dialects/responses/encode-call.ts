@@ -4,7 +4,7 @@ import { invalid, Refusal } from '../../core/refusal.ts'
 import { strictIfItFits } from '../chat/strict.ts'
 import { present } from '../json-members.ts'
 import { addressOf } from '../media.ts'
-import type { Conversation, Effort, Part, ToolResult, Turn } from '../neutral.ts'
+import type { Conversation, Effort, Part, Tool, ToolResult, Turn } from '../neutral.ts'
 import { effortOf } from '../reasoning.ts'
 import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
 import { shortUser } from '../user.ts'
@@ -76,6 +76,7 @@ const droppedOf = (it: Conversation, to: Target): readonly string[] => {
   return [
     ...it.unread,
     ...Object.keys(given).filter((name) => given[name] !== undefined),
+    ...(it.tools.some(losesStrict) ? ['strict'] : []),
     ...namesIn(it),
     ...(it.turns.some(({ parts }) => parts.some(losesName)) ? ['filename'] : []),
     ...particularsIn(it, 'cache_control', 'is_error'),
@@ -83,6 +84,10 @@ const droppedOf = (it: Conversation, to: Target): readonly string[] => {
     ...ownImagesIn(it.turns),
   ]
 }
+
+/** A strict schema that this dialect would refuse goes as one that is not. */
+const losesStrict = ({ strict, parameters }: Tool): boolean =>
+  strict === true && strictIfItFits(strict, parameters) !== true
 
 /** Documents at an address and those of plain text have no name here. */
 const losesName = (part: Part): boolean =>

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json-body.ts'
 import { present } from '../json-members.ts'
 import type { Citation, Finish, Image, Piece, Thinking, ToolCall } from '../neutral.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
-import { costComment, membersSlot, withBill } from '../told.ts'
+import { costComment, keepAlive, membersSlot, withBill } from '../told.ts'
 import { keptMembers } from './kept.ts'
 import {
   annotationOf,
@@ -179,7 +179,7 @@ export const responsesStreamWriter = (context: WriterContext): StreamWriter => {
         finish = piece.finish
         return ''
       case 'ping':
-        return ': ping\n\n'
+        return keepAlive
       default:
         return ''
     }

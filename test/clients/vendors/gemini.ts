@@ -88,6 +88,10 @@ const unknown = (name: string, at: string) =>
 /** Taken in place of a signature for calls this vendor did not make. */
 const SKIP = 'skip_thought_signature_validator'
 
+/** A list; this vendor takes its only object in place of it. */
+const listed = (value: Json | undefined, at: string): readonly Json[] =>
+  listAt(isObject(value) ? [value] : value, at)
+
 /** Makes the vendor; `memory` is what it saw. */
 export const geminiVendor =
   (memory: Memory) =>
@@ -134,7 +138,7 @@ type State = { prompt: string; rounds: string[][]; imageBytes: number[]; open: s
 
 const hear = (body: JsonObject, model: string, stream: boolean, memory: Memory): Heard => {
   objectWith(body, '', top, unknown)
-  const contents = listAt(body.contents, 'contents')
+  const contents = listed(body.contents, 'contents')
   need(contents.length > 0, '* GenerateContentRequest.contents: contents is not specified')
   if (body.systemInstruction !== undefined)
     objectWith(body.systemInstruction, 'system_instruction', ['role', 'parts'], unknown)
@@ -144,7 +148,7 @@ const hear = (body: JsonObject, model: string, stream: boolean, memory: Memory):
     const content = objectWith(one, at, ['role', 'parts'], unknown)
     const role = content.role ?? 'user'
     need(role === 'user' || role === 'model', 'Please use a valid role: user, model.')
-    const parts = listAt(content.parts, `${at}.parts`).map((part, where) =>
+    const parts = listed(content.parts, `${at}.parts`).map((part, where) =>
       checkPart(part, `${at}.parts[${where}]`),
     )
     need(parts.length > 0, `* GenerateContentRequest.${at}.parts: contents.parts must not be empty.`)
@@ -254,9 +258,9 @@ const checkThinking = (value: Json | undefined, model: string): boolean => {
 }
 
 const toolsOf = (body: JsonObject): { tools: string[]; forced: string | undefined } => {
-  const tools = listAt(body.tools ?? [], 'tools').flatMap((one, index) => {
+  const tools = listed(body.tools ?? [], 'tools').flatMap((one, index) => {
     const tool = objectWith(one, `tools[${index}]`, ['functionDeclarations', 'codeExecution'], unknown)
-    return listAt(tool.functionDeclarations ?? [], `tools[${index}]`).map((each) => {
+    return listed(tool.functionDeclarations ?? [], `tools[${index}]`).map((each) => {
       const members = [
         'name',
         'description',

@@ -80,7 +80,7 @@ export const messagesVendor =
       need(asked.headers.get('anthropic-version') !== null, 'anthropic-version: header is required')
       if (asked.url.endsWith('/messages/count_tokens')) return Response.json(count(asked.body, memory))
       need(asked.url.endsWith('/messages'), `Not found: ${asked.url}`)
-      const heard = hear(asked.body, memory)
+      const heard = hear(underBetas(asked), memory)
       const said = answerTo(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
       if (!heard.stream) return said.breaks === undefined ? whole(heard, said) : failure(500, 'Broken.')
@@ -91,6 +91,13 @@ export const messagesVendor =
       return failure(400, thrown.message)
     }
   }
+
+/** The body without what the vendor takes only under a beta, where that is asked for. */
+const underBetas = ({ headers, body }: Asked): JsonObject => {
+  const betas = headers.get('anthropic-beta')?.split(',') ?? []
+  const { context_management: _managed, ...rest } = body
+  return betas.includes('context-management-2025-06-27') ? rest : body
+}
 
 const types = { 400: 'invalid_request_error', 429: 'rate_limit_error', 500: 'api_error' } as const
 const failure = (status: 400 | 429 | 500, message: string): Response =>

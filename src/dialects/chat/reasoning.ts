@@ -1,0 +1,102 @@
+/**
+ * Chat completions, reasoning: how much of it each vendor's models take and how it is turned off, and what they refuse
+ * beside it. Sources: OpenAI API docs, "Reasoning models" and the parameter compatibility of each model's guide; DeepSeek,
+ * Moonshot and Z.ai, "Thinking Mode"; Model Studio, "Deep thinking"; OpenRouter, "Reasoning tokens"; xAI, "Reasoning".
+ */
+import type { JsonObject } from '../../core/json-body.ts'
+import type { Conversation, Effort } from '../neutral.ts'
+import { effortOf, nearestEffort } from '../reasoning.ts'
+import type { Target } from '../vendor-call.ts'
+
+type Rule = { readonly names: RegExp; readonly efforts: readonly Effort[]; readonly noneByDefault?: boolean }
+
+/** OpenAI's reasoning models by name: the first rule that fits. */
+const openaiModels: readonly Rule[] = [
+  { names: /^gpt-5(?:\.\d+)?-chat/, efforts: [] },
+  { names: /^(?:o\d|codex)/, efforts: ['low', 'medium', 'high'] },
+  { names: /^gpt-5(?:-|$)/, efforts: ['minimal', 'low', 'medium', 'high'] },
+  { names: /^gpt-5\.1-codex-max/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'], noneByDefault: true },
+  { names: /^gpt-5\.1(?:-|$)/, efforts: ['none', 'low', 'medium', 'high'], noneByDefault: true },
+  { names: /^gpt-5\.[234](?:-|$)/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'], noneByDefault: true },
+  { names: /^gpt-(?:5\.|[6-9])/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] },
+]
+const openaiRule = ({ taste, model }: Target): Rule | undefined =>
+  taste.reasoningOff === 'openai'
+    ? openaiModels.find(({ names }) => names.test(model.upstreamName))
+    : undefined
+
+/** How each vendor is told not to think, where it is not by the effort `none`. */
+const offMembers: Readonly<Record<string, JsonObject>> = {
+  thinking: { thinking: { type: 'disabled' } },
+  enable_thinking: { enable_thinking: false },
+  none: { reasoning_effort: 'none' },
+}
+
+/** The members that ask for reasoning or against it; what cannot be said is added to `dropped`. */
+export const reasoningMembers = (it: Conversation, to: Target, dropped: string[]): JsonObject => {
+  const asked = effortAsked(it)
+  if (it.reasoning === undefined) return {}
+  if (!to.model.capabilities.includes('reasoning')) {
+    if (asked !== 'none') dropped.push('reasoning')
+    return {}
+  }
+  if (asked === undefined) {
+    dropped.push('reasoning')
+    return {}
+  }
+  const off = offMembers[to.taste.reasoningOff ?? '']
+  if (asked === 'none' && off !== undefined) return off
+  const rule = openaiRule(to)
+  const effort = rule === undefined ? usual(asked) : nearestEffort(asked, rule.efforts)
+  if (effort === undefined || (asked === 'none' && effort !== 'none')) dropped.push('reasoning')
+  return effort === undefined ? {} : { reasoning_effort: effort }
+}
+
+/** The efforts that most vendors know. */
+const usual = (asked: Effort): Effort | undefined =>
+  asked === 'none' ? undefined : asked === 'max' ? 'xhigh' : asked
+
+/** Who only asks to see reasoning wants some: many models need to be told. */
+const effortAsked = ({ reasoning }: Conversation): Effort | undefined =>
+  reasoning === undefined
+    ? undefined
+    : (effortOf(reasoning) ?? (reasoning.show === true ? 'medium' : undefined))
+
+const samplingNames = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  logprobs: 'logprobs',
+} as const
+type Sampling = keyof typeof samplingNames
+
+/** What of the sampling says no more than the vendor does by itself. */
+const asUsual: Readonly<Record<Sampling, number | undefined>> = {
+  temperature: 1,
+  topP: 1,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  logprobs: undefined,
+}
+
+/** The conversation without the sampling that the model refuses where it reasons; each is added to `dropped`. */
+export const withSampling = (it: Conversation, to: Target, dropped: string[]): Conversation => {
+  const refused = refusedBeside(it, to)
+  const kept: Partial<Record<Sampling, number | undefined>> = {}
+  for (const name of refused) {
+    if (it[name] === undefined) continue
+    if (it[name] !== asUsual[name]) dropped.push(samplingNames[name])
+    kept[name] = undefined
+  }
+  return { ...it, ...kept } as Conversation
+}
+
+const refusedBeside = (it: Conversation, to: Target): readonly Sampling[] => {
+  if (to.taste.reasoningOff !== 'openai')
+    return to.model.capabilities.includes('reasoning') ? (to.taste.refusedBesideReasoning ?? []) : []
+  const rule = openaiRule(to)
+  if (rule === undefined || rule.efforts.length === 0) return []
+  const asked = effortAsked(it) ?? (rule.noneByDefault === true ? 'none' : 'medium')
+  return asked === 'none' && rule.efforts.includes('none') ? [] : (Object.keys(samplingNames) as Sampling[])
+}

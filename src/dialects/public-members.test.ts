@@ -1,0 +1,99 @@
+/**
+ * The law of translation: a member that a caller sends changes what the vendor is sent, or is named to the caller, or is
+ * refused by name. It is held for every public member of every caller's dialect towards every vendor of another.
+ */
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { type CallerId, callerIds } from '../../test/dialects/clients.ts'
+import { formOf } from '../../test/dialects/forms.ts'
+import { type PublicSchema, publicDialects } from '../../test/dialects/public-members.ts'
+import { bodyOf, isObject, type Json, type JsonObject } from '../core/json-body.ts'
+import { Refusal } from '../core/refusal.ts'
+import { decodeChatCall } from './chat/call.ts'
+import { decodeGeminiCall } from './gemini/call.ts'
+import { decodeMessagesCall } from './messages/call.ts'
+import { decodeResponsesCall } from './responses/call.ts'
+
+const decoders = {
+  chat: decodeChatCall,
+  messages: decodeMessagesCall,
+  responses: decodeResponsesCall,
+  gemini: (body: ReturnType<typeof bodyOf>) =>
+    decodeGeminiCall(body, { modelName: 'a/b', stream: false, listed: false }),
+} as const
+
+const at = (value: Json | undefined, path: readonly string[]): Json | undefined =>
+  path.reduce<Json | undefined>(
+    (one, name) => (Array.isArray(one) ? one[Number(name)] : isObject(one) ? one[name] : undefined),
+    value,
+  )
+
+/** The request with a member at a path, in objects that are made where they are not there. */
+const withMember = (value: Json | undefined, path: readonly string[], member: Json): Json => {
+  const [name = '', ...rest] = path
+  if (path.length === 0) return member
+  if (Array.isArray(value)) return value.with(Number(name), withMember(value[Number(name)], rest, member))
+  const inner = isObject(value) ? value : {}
+  return { ...inner, [name]: withMember(inner[name], rest, member) }
+}
+
+const pathOf = ({ at }: PublicSchema): readonly string[] => (at === '' ? [] : at.split('.'))
+
+/** Members of a declaration. */
+const declaredIn = ({ file, name }: PublicSchema): readonly string[] => {
+  const lines = readFileSync(new URL(`../../node_modules/${file}`, import.meta.url), 'utf8').split('\n')
+  const start = lines.findIndex((line) =>
+    new RegExp(`^(?:export )?(?:declare )?(?:interface|class) ${name}\\b`).test(line),
+  )
+  expect([name, start >= 0]).toEqual([name, true])
+  const end = lines.findIndex((line, index) => index > start && line.startsWith('}'))
+  return lines.slice(start, end).flatMap((line) => /^ {4}'?([\w-]+)'?\??:/.exec(line)?.[1] ?? [])
+}
+
+const cases = callerIds.flatMap((caller) =>
+  publicDialects[caller].schemas.map((schema) => [caller, schema.name, schema] as const),
+)
+
+test.each(cases)(
+  '%s: every member of %s that its library declares is in the list',
+  (caller, _name, schema) => {
+    const { request, own } = publicDialects[caller]
+    const there = at(request as Json, pathOf(schema))
+    const known = new Set([...Object.keys(schema.samples), ...(isObject(there) ? Object.keys(there) : [])])
+    const prefix = schema.at === '' ? '' : `${schema.at}.`
+    const missing = declaredIn(schema).filter((name) => !known.has(name) && !own.includes(prefix + name))
+    expect(missing).toEqual([])
+  },
+)
+
+/** How a member came through; undefined when it is gone and nobody is told. */
+const fateOf = (
+  caller: CallerId,
+  vendor: (typeof vendors)[number],
+  request: JsonObject,
+): string | undefined => {
+  const refusal = decoders[caller](bodyOf(request))
+  const form = refusal instanceof Refusal ? refusal : formOf(caller, vendor, request)
+  if (form instanceof Refusal) return typeof form.members.param === 'string' ? 'refused' : undefined
+  const without = formOf(caller, vendor, publicDialects[caller].request)
+  if (without instanceof Refusal) throw new Error(without.message)
+  if (form.dropped.some((one) => !without.dropped.includes(one))) return 'named'
+  return new TextDecoder().decode(form.body) === new TextDecoder().decode(without.body) ? undefined : 'sent'
+}
+
+const vendors = ['chat', 'messages', 'gemini', 'converse', 'responses'] as const
+const pairs = callerIds.flatMap((caller) =>
+  vendors.filter((vendor) => vendor !== caller).map((vendor) => [caller, vendor] as const),
+)
+
+test.each(pairs)('%s to %s: no public member is left out unnamed', (caller, vendor) => {
+  const { request, schemas } = publicDialects[caller]
+  const lost = schemas.flatMap((schema) =>
+    Object.entries(schema.samples).flatMap(([name, value]) => {
+      const path = [...pathOf(schema), name]
+      const asked = withMember(request as Json, path, value as Json)
+      return fateOf(caller, vendor, asked as JsonObject) === undefined ? [path.join('.')] : []
+    }),
+  )
+  expect(lost).toEqual([])
+})
