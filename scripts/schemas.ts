@@ -201,7 +201,11 @@ export const schemas = {
       spent_this_month_usd: number,
       held_usd: number,
       ...shownLimits,
-      remaining_usd: number,
+      remaining_usd: { ...number, description: 'The least that any limit leaves, charges and holds counted' },
+      limited_by: object({
+        limit: { ...text, description: 'The limit that leaves the least, named as in a 402' },
+        of: { enum: ['key', 'reseller', 'account'] },
+      }),
       requests: number,
     }),
   }),

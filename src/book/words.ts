@@ -48,8 +48,8 @@ export type Hold = {
 export type Settled = {
   readonly charged: Nano
   /**
-   * Settled balance after it of the account that paid, with what credit is left; unknown while the ledger cannot be
-   * reached.
+   * The least of all that binds the key after it: the settled balance of the account that paid, with what credit is
+   * left, and every cap, sub-wallet, daily limit and stop-at. Unknown while the ledger cannot be reached.
    */
   readonly remaining: Nano | undefined
 }
