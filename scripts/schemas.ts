@@ -171,6 +171,13 @@ export const schemas = {
     additionalProperties: true,
   },
   Embeddings: object({ data: listOf({ type: 'object' }), usage, ...balance }),
+  StreamFrame: object({
+    id: { type: ['string', 'number', 'null'], description: 'Of the message it answers' },
+    type: { enum: ['chunk', 'done', 'error'] },
+    chunk: { type: 'object', description: 'An event of a streamed chat completion' },
+    error: { type: 'object' },
+    canceled: truth,
+  }),
   RunRequest: object(
     {
       model: text,

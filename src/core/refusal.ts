@@ -135,6 +135,11 @@ export const refusalTable = {
     type: 'invalid_request_error',
     meaning: 'The body must be `application/json`, in UTF-8 and not compressed.',
   },
+  upgrade_required: {
+    status: 426,
+    type: 'invalid_request_error',
+    meaning: 'The address is a WebSocket; `Upgrade` says what to upgrade to.',
+  },
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',

@@ -40,7 +40,10 @@ export const createApp = (gateway: Gateway): App => {
         const answer = await matched.route.handler(gateway, call)
         return respond(gateway, trace, answer)
       } catch (thrown) {
-        return respondRefusal(gateway, trace, thrown, dialect)
+        const response = respondRefusal(gateway, trace, thrown, dialect)
+        // Who asked for leave to send its body need not send it any more (RFC 9110, 10.1.1).
+        if (request.headers.has('expect')) response.headers.set('connection', 'close')
+        return response
       }
     },
   }

@@ -16,6 +16,7 @@ import { type CredentialStyle, credentialOf } from './credential.ts'
 import { paymentHeaders } from './headers.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { originOfCall } from './origin.ts'
+import { addressOf } from './path.ts'
 import { readBody } from './read-body.ts'
 import type { Handler, HttpCall } from './route.ts'
 
@@ -43,7 +44,7 @@ export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: End
       subWallet: headers.get('x-sub-wallet') ?? undefined,
       paymentProtocol: headers.get('x-payment-protocol') ?? undefined,
       payment: {
-        url: call.request.url,
+        url: addressOf(call.request),
         origin: () => originOfCall(gateway, call),
         ...paymentHeaders(headers),
       },

@@ -27,7 +27,7 @@ export type Route = {
   readonly body?: string
   readonly answer: string
   /** 200 where it is not said. */
-  readonly status?: 201
+  readonly status?: 101 | 201
   /** Headers the request may carry beside the credential. */
   readonly headers?: readonly string[]
   readonly query?: readonly string[]

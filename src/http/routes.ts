@@ -6,6 +6,7 @@ import { geminiCall, getGeminiModel, listGeminiModels } from './gemini-calls.ts'
 import { getKeyUsage, putKeyLimits } from './key-limits.ts'
 import { chatCompletions, embeddings, idempotentRun, messages, responses, run } from './model-calls.ts'
 import { getModel, listModels } from './models.ts'
+import { needsUpgrade } from './needs-upgrade.ts'
 import { getJwks, getReceipt, verifyReceipt } from './receipts.ts'
 import type { Route } from './route.ts'
 import { getStatus } from './status.ts'
@@ -129,6 +130,16 @@ export const routes: readonly Route[] = [
     answer: 'RunAnswer',
     headers: callHeaders,
     handler: idempotentRun,
+  },
+  {
+    method: 'GET',
+    path: '/v1/stream',
+    summary: 'A WebSocket: chat requests as messages, answers as frames; 426 without an upgrade.',
+    auth: 'bearer',
+    answer: 'StreamFrame',
+    status: 101,
+    headers: ['X-Max-Cost-Usd', 'Idempotency-Key', 'X-Sub-Wallet', 'X-Payment-Protocol'],
+    handler: needsUpgrade,
   },
   {
     method: 'GET',
