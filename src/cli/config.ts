@@ -30,7 +30,10 @@ export type Config = {
   readonly drainMs: number
   readonly discover: boolean
   readonly logLevel: LogLevel
-  readonly receipts: { readonly mode: 'header' | 'on-demand' | 'off'; readonly issuer: string }
+  readonly receipts: {
+    readonly mode: 'header' | 'on-demand' | 'off'
+    readonly issuers: readonly [string, ...string[]]
+  }
   readonly gateway: GatewayOptions
   readonly stripe: StripeSettings | undefined
   readonly vendors: readonly VendorSetup[]
@@ -67,7 +70,7 @@ export const readConfig = (environment: Environment, file = readConfigFile(envir
     logLevel: levelOf(settingOf(environment, 'LOG')),
     receipts: {
       mode: receiptModeOf(settingOf(environment, 'RECEIPTS')),
-      issuer: settingOf(environment, 'RECEIPT_ISSUER'),
+      issuers: issuersOf(settingOf(environment, 'RECEIPT_ISSUER')),
     },
     gateway: {
       creditNano: amountOf(environment, 'CREDIT_USD') || bad('CREDIT_USD must be a decimal amount above 0'),
@@ -108,6 +111,11 @@ export const readConfig = (environment: Environment, file = readConfigFile(envir
   if (config.workers > 1 && config.databaseUrl.startsWith('sqlite:'))
     bad('WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite')
   return config
+}
+
+const issuersOf = (names: string): readonly [string, ...string[]] => {
+  const [first = names, ...others] = names.split(',')
+  return [first, ...others]
 }
 
 const journalOf = (environment: Environment): string | undefined => {

@@ -266,9 +266,10 @@ export const settings = {
   RECEIPT_ISSUER: {
     name: 'RECEIPT_ISSUER',
     fallback: 'turnpike',
-    meaning: 'Who issues receipts, the claim `iss`: best the public address of the server.',
-    check: /^[\x21-\x7e]{1,200}$/,
-    allowed: 'at most 200 characters without blanks',
+    meaning:
+      'Who issues receipts, the claim `iss`: best the public address of the server. After a comma, names it had before: their receipts stay valid.',
+    check: /^[\x21-\x2b\x2d-\x7e]{1,200}(,[\x21-\x2b\x2d-\x7e]{1,200})*$/,
+    allowed: 'names of at most 200 characters without blanks, separated by commas',
   },
   LOG: {
     name: 'LOG',

@@ -44,8 +44,8 @@ export type GatewayOptions = {
 
 export type Receipts = {
   readonly keys: ReceiptKeys
-  /** Who issues them: the claim `iss`. */
-  readonly issuer: string
+  /** Who issues them: the claim `iss` of new ones is the first name; those under the others stay good. */
+  readonly issuers: readonly [string, ...string[]]
   /** Whether every answer carries its receipt; otherwise they are issued when asked for. */
   readonly inAnswers: boolean
 }

@@ -53,7 +53,7 @@ export const verifyReceipt = async (gateway: Gateway, call: HttpCall): Promise<A
     throw new HelperRefusal(503, 'verifier_not_configured', 'No receipt key is known; try again in 30 s.', {
       retry_after_seconds: RETRY_SECONDS,
     })
-  const verdict = verdictOn(receipt, keys, gateway.clock.now())
+  const verdict = verdictOn(receipt, { keys, issuers: gateway.receipts?.issuers }, gateway.clock.now())
   return json(
     !verdict.valid && verdict.error === 'expired' ? { ...verdict, usable_for_disputes: false } : verdict,
   )

@@ -48,7 +48,11 @@ const paymentOf = async (gateway: Gateway, body: JsonObject): Promise<string | u
       'claim_required',
       'Send {"claim": …} with the X-Change-Claim of the answer, or {"receipt": …} with its receipt.',
     )
-  const verdict = verifyReceipt(body.receipt, await receiptKeysOf(gateway), gateway.clock.now())
+  const verdict = verifyReceipt(
+    body.receipt,
+    { keys: await receiptKeysOf(gateway), issuers: gateway.receipts?.issuers },
+    gateway.clock.now(),
+  )
   const told = verdict.valid ? verdict.claims.payment : undefined
   return isObject(told) && told.mode === 'x402' && typeof told.id === 'string' ? told.id : undefined
 }
