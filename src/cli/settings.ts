@@ -1,18 +1,6 @@
 /** The settings table: every environment variable, its default and what it means. docs/settings.md is generated from it. */
-
-type Setting = {
-  readonly name: string
-  readonly fallback: string
-  readonly meaning: string
-  readonly check: RegExp
-  readonly allowed: string
-  /** Never shown, not even when it is wrong. */
-  readonly secret?: boolean
-}
-
-const whole = /^\d{1,9}$/
-const days = /^[1-9]\d{0,3}$/
-const amount = /^\d{1,10}(\.\d{1,9})?$/
+import { communitySettings } from './community-settings.ts'
+import { amount, type Setting, whole } from './setting.ts'
 
 export const settings = {
   HOST: {
@@ -156,49 +144,7 @@ export const settings = {
     allowed:
       'addresses or blocks such as 10.0.0.0/8, separated by commas; not 0.0.0.0/0, ::/0 or IPv4-mapped blocks',
   },
-  TRIAL_USD: {
-    name: 'TRIAL_USD',
-    fallback: '0.1',
-    meaning:
-      'What an anonymous trial wallet is given at your cost, once for each network address; 0 turns trials off.',
-    check: amount,
-    allowed: 'a decimal amount',
-  },
-  TRIAL_DAILY_USD: {
-    name: 'TRIAL_DAILY_USD',
-    fallback: '1',
-    meaning: 'What all anonymous trials of a UTC day are given together: the most they can cost you a day.',
-    check: amount,
-    allowed: 'a decimal amount',
-  },
-  TRIAL_DAYS: {
-    name: 'TRIAL_DAYS',
-    fallback: '7',
-    meaning: 'How long an anonymous trial lasts.',
-    check: days,
-    allowed: 'a number of days of at least 1',
-  },
-  TRIAL_AGAIN_DAYS: {
-    name: 'TRIAL_AGAIN_DAYS',
-    fallback: '30',
-    meaning: 'How long a network address waits for another trial; at least as long as one lasts.',
-    check: days,
-    allowed: 'a number of days of at least 1',
-  },
-  REFERRER_USD: {
-    name: 'REFERRER_USD',
-    fallback: '1',
-    meaning: 'What an account is credited when another one claims its referral code.',
-    check: amount,
-    allowed: 'a decimal amount',
-  },
-  REFERRED_USD: {
-    name: 'REFERRED_USD',
-    fallback: '1',
-    meaning: 'What the account that claims a referral code is credited.',
-    check: amount,
-    allowed: 'a decimal amount',
-  },
+  ...communitySettings,
   STRIPE_SECRET_KEY: {
     name: 'STRIPE_SECRET_KEY',
     fallback: '',
@@ -284,6 +230,11 @@ type SettingName = keyof typeof settings
 
 /** A setting that cannot be used; the message is one line that names it and never shows a secret. */
 export class BadSetting extends Error {}
+
+/** Refuses a configuration. */
+export const bad = (message: string): never => {
+  throw new BadSetting(message)
+}
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

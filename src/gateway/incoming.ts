@@ -1,5 +1,5 @@
 /** A call before it is admitted, however it is paid for: what comes in, who calls, what they ask, and the key's rate. */
-import { bearerToken, checkEnabled, unknownKey } from '../admission/caller.ts'
+import { bearerToken, checkEnabled, trialEnded, unknownKey } from '../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
 import { rateLimited } from '../admission/rate.ts'
 import type { Call } from '../core/call.ts'
@@ -61,8 +61,10 @@ export const whoCalls = async (
 /** The caller behind the credential, disabled or not: a disabled key may still see and change its own limits. */
 export const ownerOf = async (gateway: Gateway, authorization: string | null, trace: Trace): Promise<Key> => {
   const token = must(bearerToken(authorization))
-  const key = must(await gateway.book.caller(gateway.hash(token)))
-  if (key === undefined) throw unknownKey()
+  const hash = gateway.hash(token)
+  const key = must(await gateway.book.caller(hash))
+  if (key === undefined)
+    throw gateway.book.isEndedTrial(hash) ? trialEnded(gateway.options.signUpUrl) : unknownKey()
   trace.keyId = key.id
   return key
 }

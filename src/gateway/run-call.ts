@@ -2,11 +2,14 @@
  * The life of one call, top to bottom. Only this file knows the order: who calls, what they ask, whether they asked it
  * before, whether they may, hold the money, ask, meter, settle. A call that brings its payment has its own: run-paid-call.ts.
  */
+import { trialShort } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
-import { must } from '../core/refusal.ts'
+import { must, Refusal } from '../core/refusal.ts'
+import { WALLET_MINIMUM } from '../ledger/grant.ts'
 import { payingAccount, paymentMode } from '../payment/funding.ts'
 import type { Answer } from './answer.ts'
 import { answerTask } from './answer-task.ts'
+import { creditsOf } from './credits.ts'
 import { waitForRoom } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
 import { type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
@@ -61,7 +64,9 @@ type Opening = Ask & {
 /** Holds the money and makes the task that carries it. */
 const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
   const { key, account, payment, model, trace, keep, signal } = opening
-  const { call, hold, outputBound, heldOutput, fullOutput } = must(await reserve(gateway, opening))
+  const reserved = await reserve(gateway, opening)
+  if (reserved instanceof Refusal && key.trialUntil !== undefined) throw shortTrial(gateway, reserved)
+  const { call, hold, outputBound, heldOutput, fullOutput } = must(reserved)
   if (outputBound !== undefined) trace.headers['x-max-tokens-lowered'] = String(outputBound)
   return {
     key,
@@ -80,3 +85,6 @@ const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
     requestHash: requestHasher(gateway, opening.sent),
   }
 }
+
+const shortTrial = (gateway: Gateway, refusal: Refusal): Refusal =>
+  trialShort(refusal, creditsOf(gateway)(WALLET_MINIMUM), gateway.options.signUpUrl)

@@ -100,7 +100,6 @@ export const idempotentRun: Handler = async (gateway, call) => {
   const key = call.request.headers.get('idempotency-key')
   if (key === null || key === '')
     throw new HelperRefusal(
-      400,
       'missing_idempotency_key',
       "Send an 'Idempotency-Key' header, such as a UUID; a retry with the same key is charged once.",
     )

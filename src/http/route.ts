@@ -23,6 +23,8 @@ export type Route = {
   readonly auth: 'bearer' | 'none'
   /** The API style of the address: its errors have that style's shape. */
   readonly dialect?: 'messages' | 'gemini'
+  /** A helper endpoint of the specification: the `error` of its errors is a string. */
+  readonly helper?: true
   /** Names of the schemas in docs of the request body and the answer. */
   readonly body?: string
   readonly answer: string

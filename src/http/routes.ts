@@ -197,6 +197,7 @@ export const routes: readonly Route[] = [
     path: '/api/receipts/verify',
     summary: 'Whether a receipt is good; 200 whatever is wrong with it.',
     auth: 'bearer',
+    helper: true,
     body: 'ReceiptToVerify',
     answer: 'ReceiptVerdict',
     handler: verifyReceipt,
