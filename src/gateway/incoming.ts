@@ -7,6 +7,7 @@ import { type JsonBody, readJsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import { must, type Refusal } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
+import { checkReach } from '../dialects/media-reach.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
@@ -43,6 +44,8 @@ export const readAsked = async (gateway: Gateway, incoming: Incoming, trace: Tra
   const ceiling = must(readCeiling(incoming.maxCostUsd))
   const body = must(readJsonBody(await incoming.readBody()))
   const call = must(incoming.decode(body, gateway.catalogue.find))
+  const refusal = checkReach(call)
+  if (refusal) throw refusal
   return { ceiling, body, call, model: must(modelOf(gateway, call, trace)) }
 }
 
