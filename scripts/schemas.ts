@@ -211,7 +211,7 @@ export const schemas = {
       remaining_usd: { ...number, description: 'The least that any limit leaves, charges and holds counted' },
       limited_by: object({
         limit: { ...text, description: 'The limit that leaves the least, named as in a 402' },
-        of: { enum: ['key', 'reseller', 'account'] },
+        of: { enum: ['key', 'parent', 'account'] },
       }),
       requests: number,
     }),

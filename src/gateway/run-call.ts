@@ -24,7 +24,9 @@ import type { Trace } from './trace.ts'
 
 /** Answers one call, or throws the Refusal that says why not. */
 export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
-  const mode = paymentMode(incoming.paymentProtocol, incoming.payment)
+  const mode = paysByCall(gateway, incoming)
+    ? 'x402'
+    : paymentMode(incoming.paymentProtocol, incoming.payment)
   if (mode === 'x402') return runPaidCall(gateway, incoming, trace)
   const key = await whoCalls(gateway, incoming.authorization, trace)
   const account = payingAccount(must(mode), key)
@@ -52,6 +54,16 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
     return answerTask(gateway, task)
   })
 }
+
+/**
+ * A call with neither a key nor a word about payment: where calls can be paid one by one it gets a quote, as payers
+ * expect that know nothing of this server; elsewhere it is asked for a key.
+ */
+const paysByCall = ({ x402 }: Gateway, { authorization, paymentProtocol, payment }: Incoming): boolean =>
+  authorization === null &&
+  paymentProtocol === undefined &&
+  payment !== undefined &&
+  (x402?.offers().length ?? 0) > 0
 
 type Opening = Ask & {
   readonly sent: Uint8Array

@@ -91,5 +91,5 @@ const limitsOf = (gateway: Gateway, key: Key) => {
 }
 
 /** Whose limit it is, for a reader who may not know other keys' names. */
-const ownerOf = (target: Key, { owner }: Left): 'key' | 'reseller' | 'account' =>
-  owner === undefined ? 'account' : owner === target.id ? 'key' : 'reseller'
+const ownerOf = (target: Key, { owner }: Left): 'key' | 'parent' | 'account' =>
+  owner === undefined ? 'account' : owner === target.id ? 'key' : 'parent'

@@ -139,7 +139,7 @@ for (const engine of serverEngines)
       expect(await usageOf(server, child.token)).toMatchObject({
         spent_usd: Number(spent) / 1e9,
         remaining_usd: Number(12n * COST - spent) / 1e9,
-        limited_by: { limit: 'spend_cap_usd', of: 'reseller' },
+        limited_by: { limit: 'spend_cap_usd', of: 'parent' },
       })
     })
 
@@ -155,7 +155,7 @@ for (const engine of serverEngines)
       expect(told._remaining_credits).toBe(credits(10n * USD - 2n * COST))
       expect(await usageOf(server, one.token)).toMatchObject({
         remaining_usd: 9.99988,
-        limited_by: { limit: 'monthly_cap_usd', of: 'reseller' },
+        limited_by: { limit: 'monthly_cap_usd', of: 'parent' },
       })
       await server.send('PUT', '/v1/key/wholesale/me/limits', { monthly_cap_usd: 9 }, reseller.token)
       const after = await jsonOf(await call(server, other.token))
