@@ -18,8 +18,8 @@ const found = (pattern: RegExp): Set<string> =>
     talking.flatMap(({ text }) => [...text.matchAll(pattern)].map((match) => (match[1] ?? '').toLowerCase())),
   )
 
-/** Headers of our own, wherever they are set or read. */
-const headers = found(/['"`](x-[a-z0-9-]+)['"`]/gi)
+/** Headers of our own, wherever they are set or read; those of a cloud's answers are its own. */
+const headers = found(/['"`](x-(?!amzn-)[a-z0-9-]+)['"`]/gi)
 /** Others that are set or read by a name in lower case, as headers are. */
 const others = found(
   /['"](retry-after|idempotent-replayed|idempotency-key|payment-[a-z]+|www-authenticate|upgrade|allow|access-control-[a-z-]+)['"](?=[:\])])/g,
