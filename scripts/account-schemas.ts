@@ -42,6 +42,12 @@ const rules = {
 const review = object({ id: text, skill: text, rating: number, comment: maybeText, created_at: time })
 
 export const accountSchemas = {
+  HelperError: object({ error: text, code: text, message: text, request_id: text }, [
+    'error',
+    'code',
+    'message',
+    'request_id',
+  ]),
   NewSubWallet: object({ budget_usd: budget, label: text }, ['budget_usd']),
   SubWalletChange: object({ budget_usd: budget, label: text }),
   SubWallet: subWallet,

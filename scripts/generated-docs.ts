@@ -1,6 +1,7 @@
 /** The documents that are generated from tables in the code, as texts by path. */
 import { settings } from '../src/cli/settings.ts'
 import { refusalTable } from '../src/core/refusal.ts'
+import { helperTable } from '../src/http/helper-refusal.ts'
 import { routes } from '../src/http/routes.ts'
 import { vendors } from '../src/vendors/index.ts'
 import { knowledgeOf } from './catalogue-knowledge.ts'
@@ -26,8 +27,54 @@ const errors = (): string =>
         row.meaning,
         'members' in row ? row.members : '',
       ]),
-    )}`,
+    )}\n\n${helperErrors()}`,
   )
+
+/** What receipts can be besides good: 200, since that is the question. */
+const verdicts = [
+  ['malformed_jwt', 'It is no JWT of ours in form.'],
+  [
+    'signature_mismatch',
+    'It was not issued here as it stands: tampered with, another key, issuer, time or type.',
+  ],
+  ['expired', 'It is older than 90 days; its claims are told.'],
+] as const
+
+const helperErrors = (): string => {
+  const refusals = Object.entries(helperTable).map(([name, row]) => [
+    row.at,
+    `\`${'error' in row ? row.error : name}\``,
+    String(row.status),
+    `\`${'code' in row ? row.code : name}\``,
+    row.meaning,
+    'members' in row ? row.members : '',
+  ])
+  const receipts = verdicts.map(([error, meaning]) => [
+    'POST /api/receipts/verify',
+    `\`${error}\``,
+    '200',
+    '',
+    `With \`valid\` false. ${meaning}`,
+    '',
+  ])
+  const status = [
+    'GET /api/status',
+    '`degraded`',
+    '200',
+    '',
+    'In `status`; see `services.*.error`, of which `services.api` is the server itself.',
+    '',
+  ]
+  const addresses = [
+    ...new Set(routes.filter(({ helper }) => helper === true).map(({ path }) => `\`${path}\``)),
+  ]
+  return `## Helper endpoints
+
+At ${addresses.join(', ')} an error is \`{ "error", "code", "message", … , "request_id" }\`: \`error\` is always a
+string and stable. It is one of those below, or the code of the table above, with its HTTP status and its further members.
+
+${rowsOf(['endpoint', 'error', 'HTTP', 'code', 'meaning', 'further members'], [...refusals, ...receipts, status])}`
+}
 
 const settingsPage = (): string =>
   generated(
@@ -117,7 +164,11 @@ const openApi = (): string => {
           [route.status ?? 200]: answer,
           default: {
             description: 'An error; see errors.md',
-            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+            content: {
+              'application/json': {
+                schema: { $ref: `#/components/schemas/${route.helper === true ? 'HelperError' : 'Error'}` },
+              },
+            },
           },
         },
         security: route.auth === 'none' ? [] : [{ bearer: [] }],

@@ -174,6 +174,13 @@ export const schemas = {
     additionalProperties: true,
   },
   Embeddings: object({ data: listOf({ type: 'object' }), usage, ...balance }),
+  StreamFrame: object({
+    id: { type: ['string', 'number', 'null'], description: 'Of the message it answers' },
+    type: { enum: ['chunk', 'done', 'error'] },
+    chunk: { type: 'object', description: 'An event of a streamed chat completion' },
+    error: { type: 'object' },
+    canceled: truth,
+  }),
   RunRequest: object(
     {
       model: text,
@@ -204,7 +211,11 @@ export const schemas = {
       spent_this_month_usd: number,
       held_usd: number,
       ...shownLimits,
-      remaining_usd: number,
+      remaining_usd: { ...number, description: 'The least that any limit leaves, charges and holds counted' },
+      limited_by: object({
+        limit: { ...text, description: 'The limit that leaves the least, named as in a 402' },
+        of: { enum: ['key', 'parent', 'account'] },
+      }),
       requests: number,
     }),
   }),

@@ -26,6 +26,37 @@ export const unknownKey = (): Refusal =>
     },
   )
 
+/** The 401 of a trial's key whose time is over. */
+export const trialEnded = (signUpUrl: string | undefined): Refusal =>
+  refuse('invalid_api_key', `The trial has ended. ${signUpAt(signUpUrl)}`, {
+    members: { reason: 'trial_ended', ...signUpMember(signUpUrl) },
+    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+  })
+
+/** What to do when a trial is not to be had, or not any more. */
+export const signUpAt = (signUpUrl: string | undefined): string =>
+  signUpUrl === undefined
+    ? 'Sign up with the operator of this server for a key.'
+    : `Sign up for a key: ${signUpUrl}`
+
+export const signUpMember = (signUpUrl: string | undefined): Readonly<Record<string, string>> =>
+  signUpUrl === undefined ? {} : { sign_up_url: signUpUrl }
+
+/** The 402 of a trial's key, told as what it is: the trial has ended when less than any call needs is left of it. */
+export const trialShort = (
+  refusal: Refusal,
+  minimumCredits: number,
+  signUpUrl: string | undefined,
+): Refusal => {
+  if (refusal.code !== 'insufficient_balance' || refusal.members.limit !== 'wallet') return refusal
+  const over = Number(refusal.members.available_credits) < minimumCredits
+  const text = over ? 'The trial has ended: its credit is used up.' : refusal.message
+  return refuse('insufficient_balance', `${text} ${signUpAt(signUpUrl)}`, {
+    members: { ...refusal.members, ...(over ? { reason: 'trial_ended' } : {}), ...signUpMember(signUpUrl) },
+    headers: refusal.headers,
+  })
+}
+
 /** The 404 of a sub-wallet that is not there, or not this key's. */
 export const unknownSubWallet = (): Refusal =>
   refuse(

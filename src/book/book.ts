@@ -170,6 +170,7 @@ export const createBook = (parts: BookParts): Book => {
         return unavailable('The ledger cannot be reached.')
       }
     },
+    isEndedTrial: keys.isEndedTrial,
     takeRate: async (keyId, rpm) => {
       try {
         return await rates.take(keyId, rpm)

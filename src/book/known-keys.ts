@@ -11,6 +11,8 @@ export type KnownKeys = {
   get(id: KeyId): Key | undefined
   /** By the hash of its token: from memory, else from the store. Deleted and unknown keys are undefined, and those of trials that are over. */
   find(hash: string): Key | undefined | Promise<Key | undefined>
+  /** Whether the hash is that of a trial's key that is over, as far as it was read. */
+  isEndedTrial(hash: string): boolean
   /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
   learn(key: Key): boolean
   /** Reads the key again from the store. */
@@ -56,6 +58,10 @@ export const createKnownKeys = (store: Pick<TenancyStore, 'key' | 'keyByHash'>, 
   return {
     get: (id) => keys.get(id),
     learn,
+    isEndedTrial: (hash) => {
+      const key = keys.get(idByHash.get(hash) ?? '')
+      return key?.trialUntil !== undefined && !key.deleted && key.trialUntil <= clock.now()
+    },
     find: (hash) => {
       const id = idByHash.get(hash)
       if (id !== undefined) return current(id)

@@ -4,13 +4,15 @@
  * Rules that the safety proof rests on: `room` moves by deltas only; it shrinks before the ledger is told of a return
  * and grows after the ledger has told of a grant; past its local deadline a lease admits nothing.
  */
-import { greatest, type Nano } from '../core/money.ts'
+import { greatest, least, type Nano } from '../core/money.ts'
 import type { Granted, LeaseId } from '../ledger/words.ts'
 
 export type Lease = {
   readonly id: LeaseId
   /** What was granted and is not yet charged, as far as this process knows. */
   room: Nano
+  /** What the limits other than the account leave beside the room, as of the last grant; undefined when there are none. */
+  beside: Nano | undefined
   /** What open calls hold of the room. */
   held: Nano
   /** Monotonic milliseconds after which nothing is admitted. */
@@ -27,6 +29,7 @@ const FIXED_MARGIN_MS = 20
 export const newLease = (id: LeaseId): Lease => ({
   id,
   room: 0n,
+  beside: undefined,
   held: 0n,
   deadlineMs: Number.NEGATIVE_INFINITY,
   tight: true,
@@ -42,6 +45,7 @@ export const covers = (lease: Lease, amount: Nano, nowMs: number): boolean =>
 /** Applies a grant. `askedMs` is the monotonic time before the request was sent, so the deadline errs on the early side. */
 export const applyGrant = (lease: Lease, granted: Granted, askedMs: number): void => {
   lease.room += granted.grown
+  lease.beside = granted.beside
   lease.tight = granted.tight
   liveOn(lease, granted.lifeMs, askedMs)
 }
@@ -66,8 +70,16 @@ export const endHold = (lease: Lease, amount: Nano, charged: Nano): void => {
 export const takeUnused = (lease: Lease): Nano => {
   const back = greatest(free(lease), 0n)
   lease.room -= back
+  if (lease.beside !== undefined) lease.beside += back
   return back
 }
+
+/**
+ * The least of all that binds, charges counted: what the account has, and what the limits leave. Own charges leave the
+ * room at once; those of other leases under the same limits show with the next grant, within a lease's life.
+ */
+export const leastLeft = (lease: Lease, account: Nano): Nano =>
+  lease.beside === undefined ? account : greatest(least(account, lease.beside + lease.room), 0n)
 
 /** How much to ask for beyond the need: enough for the calls of the next seconds at the present pace. */
 export const wanted = (lease: Lease | undefined, need: Nano, amount: Nano): Nano =>

@@ -44,6 +44,8 @@ export const createNews = ({ keys, rules, purses }: NewsParts): ((news: News) =>
       const key = keys.get(keyId)
       return (
         changed.keys.has(keyId) ||
+        // The caps of a reseller bind its children's calls too.
+        key?.ancestors.some((maker) => changed.keys.has(maker)) === true ||
         changed.wallets.has(key?.walletId ?? '') ||
         changed.subs.has(sub ?? key?.subWallet ?? '')
       )

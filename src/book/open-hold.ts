@@ -4,7 +4,7 @@ import { greatest, least, type Nano } from '../core/money.ts'
 import { type Refusal, unavailable } from '../core/refusal.ts'
 import type { AccountId, CallId, Settle, UsageDetail } from '../ledger/words.ts'
 import type { Key } from '../tenancy/key.ts'
-import { endHold, type Lease } from './lease.ts'
+import { endHold, type Lease, leastLeft } from './lease.ts'
 import type { Hold, Settled } from './words.ts'
 import type { Writer } from './writer.ts'
 
@@ -127,7 +127,7 @@ export class OpenHold implements Hold {
         done: (remaining, chargedBefore) => {
           this.#conclude(greatest(remaining === undefined ? 0n : charge, chargedBefore))
           if (remaining === undefined) reject(this.#notSettled(chargedBefore))
-          else resolve({ charged: charge, remaining })
+          else resolve({ charged: charge, remaining: leastLeft(this.lease, remaining) })
         },
       })
     })

@@ -48,8 +48,8 @@ export type Hold = {
 export type Settled = {
   readonly charged: Nano
   /**
-   * Settled balance after it of the account that paid, with what credit is left; unknown while the ledger cannot be
-   * reached.
+   * The least of all that binds the key after it: the settled balance of the account that paid, with what credit is
+   * left, and every cap, sub-wallet, daily limit and stop-at. Unknown while the ledger cannot be reached.
    */
   readonly remaining: Nano | undefined
 }
@@ -98,6 +98,8 @@ export type Book = {
   start(): Promise<void>
   /** The key of that hash if it exists (deleted ones do not), or a refusal (`service_unavailable`) when knowledge is not provably fresh. */
   caller(hash: string): Promise<Key | undefined | Refusal>
+  /** Whether a hash for which there is no key is that of a trial which is over. */
+  isEndedTrial(hash: string): boolean
   /** Counts one request of the key's minute; a Refusal when it cannot be counted. */
   takeRate(keyId: KeyId, rpm: number): Promise<RateVerdict | Refusal>
   /** Holds money, or says what binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */

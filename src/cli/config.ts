@@ -9,13 +9,11 @@ import type { StripeSettings } from '../payment/stripe-parts.ts'
 import type { X402Options } from '../payment/x402/offer.ts'
 import type { Override, TableModel } from '../pricing/catalogue.ts'
 import { vendors } from '../vendors/index.ts'
-import { ownAddress } from '../vendors/own-address.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
-import type { Vendor } from '../vendors/vendor.ts'
-import { cloudVendors } from './cloud-vendors.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { discountOf, markupOf, modelOf, overrideOf } from './config-prices.ts'
-import { BadSetting, type Environment, numberOf, settingOf } from './settings.ts'
+import { vendorSetups } from './config-vendors.ts'
+import { bad, type Environment, numberOf, settingOf } from './settings.ts'
 import { x402OptionsOf } from './x402-config.ts'
 
 export type Config = {
@@ -30,7 +28,10 @@ export type Config = {
   readonly drainMs: number
   readonly discover: boolean
   readonly logLevel: LogLevel
-  readonly receipts: { readonly mode: 'header' | 'on-demand' | 'off'; readonly issuer: string }
+  readonly receipts: {
+    readonly mode: 'header' | 'on-demand' | 'off'
+    readonly issuers: readonly [string, ...string[]]
+  }
   readonly gateway: GatewayOptions
   readonly stripe: StripeSettings | undefined
   readonly vendors: readonly VendorSetup[]
@@ -51,7 +52,6 @@ export type Config = {
 /** Reads and checks everything. Throws BadSetting. */
 export const readConfig = (environment: Environment, file = readConfigFile(environment)): Config => {
   const setups = vendorSetups(file, environment)
-  const on = new Set(setups.map(({ vendor }) => vendor.id))
   const seconds = (name: 'FIRST_BYTE_SECONDS' | 'IDLE_SECONDS' | 'TOTAL_SECONDS' | 'DRAIN_SECONDS') =>
     numberOf(environment, name) * 1000
   const config: Config = {
@@ -81,16 +81,12 @@ export const readConfig = (environment: Environment, file = readConfigFile(envir
       },
       trustedProxies: blocksOf(settingOf(environment, 'TRUSTED_PROXIES')),
       trial: trialOf(environment),
+      signUpUrl: settingOf(environment, 'SIGN_UP_URL') || undefined,
       referral: referralOf(environment),
     },
     stripe: stripeOf(environment),
     vendors: setups,
-    off: vendors
-      .filter(({ id }) => !on.has(id))
-      .map(({ id, keyVariable, alsoNeeds }) => ({
-        id,
-        variable: alsoNeeds === undefined ? keyVariable : `${keyVariable} with ${alsoNeeds}`,
-      })),
+    off: offOf(setups),
     models: Object.entries(file.vendors ?? {}).flatMap(([id, entry]) =>
       Object.entries(entry.models ?? {}).map(([name, model]) => modelOf(id, name, model)),
     ),
@@ -108,13 +104,24 @@ export const readConfig = (environment: Environment, file = readConfigFile(envir
   return config
 }
 
+const offOf = (setups: readonly VendorSetup[]): Config['off'] => {
+  const on = new Set(setups.map(({ vendor }) => vendor.id))
+  return vendors
+    .filter(({ id }) => !on.has(id))
+    .map(({ id, keyVariable, alsoNeeds }) => ({
+      id,
+      variable: alsoNeeds === undefined ? keyVariable : `${keyVariable} with ${alsoNeeds}`,
+    }))
+}
+
+const issuersOf = (names: string): readonly [string, ...string[]] => {
+  const [first = names, ...others] = names.split(',')
+  return [first, ...others]
+}
+
 const journalOf = (environment: Environment): string | undefined => {
   const folder = settingOf(environment, 'JOURNAL')
   return folder === 'off' || settingOf(environment, 'DATABASE_URL').startsWith('sqlite:') ? undefined : folder
-}
-
-const bad = (message: string): never => {
-  throw new BadSetting(message)
 }
 
 /** Off without the secret of the webhook: what was paid could not be heard of. */
@@ -138,7 +145,7 @@ const levelOf = (text: string): LogLevel =>
 const receiptsOf = (environment: Environment): Config['receipts'] => {
   const text = settingOf(environment, 'RECEIPTS')
   const mode = (['header', 'on-demand', 'off'] as const).find((one) => one === text) ?? 'header'
-  return { mode, issuer: settingOf(environment, 'RECEIPT_ISSUER') }
+  return { mode, issuers: issuersOf(settingOf(environment, 'RECEIPT_ISSUER')) }
 }
 
 const trialOf = (environment: Environment): GatewayOptions['trial'] => {
@@ -181,73 +188,3 @@ const amountOf = (
     | 'REFERRED_USD'
     | 'TOP_UP_DAILY_USD',
 ): Nano => nanoFromDecimal(settingOf(environment, name)) ?? bad(`${name} must be a decimal amount`)
-
-const vendorSetups = (file: ConfigFile, environment: Environment): readonly VendorSetup[] => {
-  const entries = file.vendors ?? {}
-  const builtIn = vendors.flatMap((vendor): VendorSetup[] => {
-    if (vendor.id === 'bedrock' || vendor.id === 'vertex') return []
-    const entry = entries[vendor.id]
-    const baseUrl = addressOf(vendor, entry?.base_url, environment)
-    const keys = keysOf(entry?.keys, environment[vendor.keyVariable])
-    if (keys.secrets.length === 0) return []
-    if (baseUrl === '')
-      return bad(`${vendor.id.toUpperCase()}_BASE_URL is missing: ${vendor.name} has no common address`)
-    return [{ vendor, baseUrl, ...keys }]
-  })
-  const own = Object.entries(entries).flatMap(([id, entry]): VendorSetup[] => {
-    if (vendors.some((vendor) => vendor.id === id) || id === 'local') return []
-    if (entry.base_url === undefined)
-      return bad(`vendors.${id}.base_url is missing: '${id}' is not a known vendor, so its address is needed`)
-    const vendor = ownAddress(id, checkedUrl(`vendors.${id}.base_url`, entry.base_url), entry.speaks)
-    return [
-      {
-        vendor,
-        baseUrl: addressOf(vendor, entry.base_url, environment),
-        ...keysOf(entry.keys, environment[vendor.keyVariable]),
-      },
-    ]
-  })
-  const cloud = cloudVendors(environment, (vendor) =>
-    addressOf(vendor, entries[vendor.id]?.base_url, environment),
-  )
-  const all = [...builtIn, ...cloud, ...own]
-  if (settingOf(environment, 'CACHE_MARKS') === 'on') return all
-  return all.map((setup) => ({ ...setup, vendor: { ...setup.vendor, cacheMarks: false } }))
-}
-
-type Keys = Pick<VendorSetup, 'secrets' | 'weights' | 'priorities'>
-
-/** The keys of a vendor, listed in the file and in the variable, each once. */
-const keysOf = (
-  listed: NonNullable<ConfigFile['vendors']>[string]['keys'],
-  variable: string | undefined,
-): Keys => {
-  const entries = [...(listed === undefined ? [] : [listed].flat()), ...(variable ?? '').split(',')].map(
-    (entry) => (typeof entry === 'string' ? { key: entry.trim() } : { ...entry, key: entry.key.trim() }),
-  )
-  const keys = [
-    ...new Map(entries.filter(({ key }) => key !== '').map((entry) => [entry.key, entry])).values(),
-  ]
-  return {
-    secrets: keys.map(({ key }) => new Secret(key)),
-    weights: keys.map((entry) => ('weight' in entry ? (entry.weight ?? 1) : 1)),
-    priorities: keys.map((entry) => ('priority' in entry ? (entry.priority ?? 0) : 0)),
-  }
-}
-
-const addressOf = (vendor: Vendor, listed: string | undefined, environment: Environment): string => {
-  const variable = `${vendor.id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_BASE_URL`
-  const fromEnvironment = environment[variable]
-  if (fromEnvironment !== undefined && fromEnvironment !== '') return checkedUrl(variable, fromEnvironment)
-  return listed === undefined ? vendor.baseUrl : checkedUrl(`vendors.${vendor.id}.base_url`, listed)
-}
-
-const checkedUrl = (name: string, text: string): string => {
-  if (!URL.canParse(text)) return bad(`${name} must be an address such as https://host/v1, not '${text}'`)
-  const url = new URL(text)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return bad(`${name} must begin with https:// or http://`)
-  if (url.username !== '' || url.password !== '' || url.search !== '')
-    return bad(`${name} must not hold credentials or a query`)
-  return text.replace(/\/+$/, '')
-}

@@ -18,6 +18,7 @@ export const receiptCommands = (program: Command): void => {
     .command('verify <jwt>')
     .description('check a receipt against a key set; needs no server; fails when it is not valid')
     .requiredOption('--jwks <file or url>', 'the key set: a file, or the address of /.well-known/jwks.json')
+    .option('--issuer <name>', 'who must have issued it: the claim iss')
     .option('--json', 'for programs')
     .action(verify)
   receipt
@@ -59,10 +60,17 @@ const shown = (key: StoredReceiptKey) => ({
   made_at: new Date(key.createdAt).toISOString(),
 })
 
-const verify = async (token: string, options: { jwks: string; json?: boolean }): Promise<void> => {
+const verify = async (
+  token: string,
+  options: { jwks: string; issuer?: string; json?: boolean },
+): Promise<void> => {
   const keys = readJwks(parseJson(await textAt(options.jwks)))
   if (keys === undefined) throw new Failed(`${options.jwks} is not a key set`)
-  const verdict = verifyReceipt(token.trim(), keys, Date.now())
+  const verdict = verifyReceipt(
+    token.trim(),
+    { keys, issuers: options.issuer === undefined ? undefined : [options.issuer] },
+    Date.now(),
+  )
   const claims: JsonObject | undefined = 'claims' in verdict ? verdict.claims : undefined
   const exact = claims === undefined ? undefined : recomputes(claims)
   const lines = [

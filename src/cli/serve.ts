@@ -124,12 +124,12 @@ const startChores = ({
 
 /** The gateway's part that issues receipts, or nothing when they are off. */
 const receiptsOf = async (
-  { receipts: { mode, issuer } }: Config,
+  { receipts: { mode, issuers } }: Config,
   parts: Parameters<typeof openReceiptKeys>[0],
 ): Promise<Pick<Parts, 'receipts'>> =>
   mode === 'off'
     ? {}
-    : { receipts: { keys: await openReceiptKeys(parts), issuer, inAnswers: mode === 'header' } }
+    : { receipts: { keys: await openReceiptKeys(parts), issuers, inAnswers: mode === 'header' } }
 
 /** The first signal drains and ends the process; a second one shortens the wait. */
 const onFirstSignal = (drain: () => Promise<unknown>): void => {

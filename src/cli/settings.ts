@@ -1,22 +1,6 @@
 /** The settings table: every environment variable, its default and what it means. docs/settings.md is generated from it. */
-
-type Setting = {
-  readonly name: string
-  readonly fallback: string
-  readonly meaning: string
-  readonly check: RegExp
-  readonly allowed: string
-  /** Never shown, not even when it is wrong. */
-  readonly secret?: boolean
-}
-
-const whole = /^\d{1,9}$/
-const amount = /^\d{1,10}(\.\d{1,9})?$/
-/** What several settings allow. */
-const decimal = { check: amount, allowed: 'a decimal amount' }
-const days = { check: /^[1-9]\d{0,3}$/, allowed: 'a number of days of at least 1' }
-const seconds = { check: /^[1-9]\d{0,4}$/, allowed: 'a number of seconds' }
-const onOff = { check: /^(on|off)$/, allowed: 'on or off' }
+import { communitySettings } from './community-settings.ts'
+import { amount, decimal, onOff, type Setting, seconds, whole } from './setting.ts'
 
 export const settings = {
   HOST: {
@@ -156,43 +140,7 @@ export const settings = {
     allowed:
       'addresses or blocks such as 10.0.0.0/8, separated by commas; not 0.0.0.0/0, ::/0 or IPv4-mapped blocks',
   },
-  TRIAL_USD: {
-    name: 'TRIAL_USD',
-    fallback: '0.1',
-    meaning:
-      'What an anonymous trial wallet is given at your cost, once for each network address; 0 turns trials off.',
-    ...decimal,
-  },
-  TRIAL_DAILY_USD: {
-    name: 'TRIAL_DAILY_USD',
-    fallback: '1',
-    meaning: 'What all anonymous trials of a UTC day are given together: the most they can cost you a day.',
-    ...decimal,
-  },
-  TRIAL_DAYS: {
-    name: 'TRIAL_DAYS',
-    fallback: '7',
-    meaning: 'How long an anonymous trial lasts.',
-    ...days,
-  },
-  TRIAL_AGAIN_DAYS: {
-    name: 'TRIAL_AGAIN_DAYS',
-    fallback: '30',
-    meaning: 'How long a network address waits for another trial; at least as long as one lasts.',
-    ...days,
-  },
-  REFERRER_USD: {
-    name: 'REFERRER_USD',
-    fallback: '1',
-    meaning: 'What an account is credited when another one claims its referral code.',
-    ...decimal,
-  },
-  REFERRED_USD: {
-    name: 'REFERRED_USD',
-    fallback: '1',
-    meaning: 'What the account that claims a referral code is credited.',
-    ...decimal,
-  },
+  ...communitySettings,
   STRIPE_SECRET_KEY: {
     name: 'STRIPE_SECRET_KEY',
     fallback: '',
@@ -264,9 +212,10 @@ export const settings = {
   RECEIPT_ISSUER: {
     name: 'RECEIPT_ISSUER',
     fallback: 'turnpike',
-    meaning: 'Who issues receipts, the claim `iss`: best the public address of the server.',
-    check: /^[\x21-\x7e]{1,200}$/,
-    allowed: 'at most 200 characters without blanks',
+    meaning:
+      'Who issues receipts, the claim `iss`: best the public address of the server. After a comma, names it had before: their receipts stay valid.',
+    check: /^[\x21-\x2b\x2d-\x7e]{1,200}(,[\x21-\x2b\x2d-\x7e]{1,200})*$/,
+    allowed: 'names of at most 200 characters without blanks, separated by commas',
   },
   LOG: {
     name: 'LOG',
@@ -281,6 +230,11 @@ type SettingName = keyof typeof settings
 
 /** A setting that cannot be used; the message is one line that names it and never shows a secret. */
 export class BadSetting extends Error {}
+
+/** Refuses a configuration. */
+export const bad = (message: string): never => {
+  throw new BadSetting(message)
+}
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -146,6 +146,13 @@ export const originOf = (address: Address): string =>
 const URL_MAX = 2_048
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home|corp|home\.arpa)\.?$|^[^.]+\.?$/i
 
+/** Whether the host of a URL can be a stranger's server on the Internet: no address or name that only a network inside knows. */
+export const isPublicHost = (hostname: string): boolean => {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const address = readAddress(host)
+  return address === undefined ? !LOCAL_NAME.test(host) : isPublic(address)
+}
+
 /** Reads the address of a server that we may call on someone's behalf: https, its usual port, no credentials, not ours. */
 export const publicHttpsUrl = (name: string, value: unknown): string | Refusal => {
   const wrong = (what: string) => invalid(name, `'${name}' ${what}.`)
@@ -155,10 +162,7 @@ export const publicHttpsUrl = (name: string, value: unknown): string | Refusal =
   if (url.protocol !== 'https:') return wrong('must begin with https://')
   if (url.username !== '' || url.password !== '') return wrong('must not hold credentials')
   if (url.port !== '') return wrong('must use the usual port of https')
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  const address = readAddress(host)
-  if (address === undefined ? LOCAL_NAME.test(host) : !isPublic(address))
-    return wrong('must be a public server on the Internet')
+  if (!isPublicHost(url.hostname)) return wrong('must be a public server on the Internet')
   url.hash = ''
   return url.href
 }

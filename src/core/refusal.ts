@@ -46,7 +46,9 @@ export const refusalTable = {
   invalid_api_key: {
     status: 401,
     type: 'invalid_request_error',
-    meaning: 'The key is unknown, deleted or of the wrong format.',
+    meaning:
+      'The key is unknown, deleted or of the wrong format, or of a trial that has ended (`reason` is trial_ended).',
+    members: 'reason, sign_up_url',
   },
   insufficient_balance: {
     status: 402,
@@ -54,7 +56,7 @@ export const refusalTable = {
     meaning:
       'The call does not fit the wallet or a cap. `limit` names what binds: wallet, spend_cap_usd, monthly_cap_usd, ' +
       'sub_wallet, daily_limit_usd, stop_at_remaining_usd or max_cost; in post-paid mode credit_line, no_credit_line or past_due.',
-    members: 'required_credits, available_credits, held_credits, limit, limit_owner',
+    members: 'required_credits, available_credits, held_credits, limit, limit_owner, reason, sign_up_url',
   },
   balance_held: {
     status: 429,
@@ -134,6 +136,11 @@ export const refusalTable = {
     status: 415,
     type: 'invalid_request_error',
     meaning: 'The body must be `application/json`, in UTF-8 and not compressed.',
+  },
+  upgrade_required: {
+    status: 426,
+    type: 'invalid_request_error',
+    meaning: 'The address is a WebSocket; `Upgrade` says what to upgrade to.',
   },
   rate_limit_exceeded: {
     status: 429,

@@ -2,6 +2,7 @@
 import type { Call } from '../core/call.ts'
 import { isObject, parseJson, splice } from '../core/json-body.ts'
 import { must, Refusal } from '../core/refusal.ts'
+import { checkReach } from '../dialects/media-reach.ts'
 import { betaHeader, betasFor } from '../dialects/messages/betas.ts'
 import { estimateUsage } from '../metering/estimate.ts'
 import { inputBound } from '../pricing/quote.ts'
@@ -19,6 +20,8 @@ type Count = { readonly key: Key; readonly call: Call; readonly trace: Trace }
 
 /** Counts; an answer header tells when the count is an estimate. Takes one request of the key's minute. */
 export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readonly tokens: number }> => {
+  const refusal = checkReach(it.call)
+  if (refusal) throw refusal
   const model = must(modelOf(gateway, it.call, it.trace))
   must(await rulesFor(gateway, it.key, model))
   await takeTurn(gateway, it.key, it.trace)

@@ -12,6 +12,7 @@ import { type Deployment, newTraffic, type Traffic } from '../routing/deployment
 import type { Store } from '../store/port.ts'
 import type { Timeouts } from '../transport/exchange.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
+import { type Faults, newFaults } from './faults.ts'
 import { createHouseRisk, type HouseRisk } from './house-risk.ts'
 import type { ReceiptKeys } from './receipt-keys.ts'
 import { newRepeats, type Repeats } from './repeats.ts'
@@ -36,6 +37,8 @@ export type GatewayOptions = {
     readonly lifeMs: number
     readonly againMs: number
   }
+  /** Where people get a key. */
+  readonly signUpUrl?: string | undefined
   /** What either side of a referral is credited. */
   readonly referral: { readonly referrerAmount: Nano; readonly claimantAmount: Nano }
   /** Discounted calls start while fewer calls than this are open. */
@@ -46,8 +49,8 @@ export type GatewayOptions = {
 
 export type Receipts = {
   readonly keys: ReceiptKeys
-  /** Who issues them: the claim `iss`. */
-  readonly issuer: string
+  /** Who issues them: the claim `iss` of new ones is the first name; those under the others stay good. */
+  readonly issuers: readonly [string, ...string[]]
   /** Whether every answer carries its receipt; otherwise they are issued when asked for. */
   readonly inAnswers: boolean
 }
@@ -83,6 +86,7 @@ export type Gateway = Parts & {
   readonly repeats: Repeats
   readonly guestRates: GuestRates
   readonly houseRisk: HouseRisk
+  readonly faults: Faults
   /** Deployments by model id. */
   readonly deployments: Map<string, readonly Deployment[]>
 }
@@ -93,5 +97,6 @@ export const createGateway = (parts: Parts): Gateway => ({
   repeats: newRepeats(),
   guestRates: newGuestRates(),
   houseRisk: createHouseRisk(parts),
+  faults: newFaults(),
   deployments: new Map(),
 })

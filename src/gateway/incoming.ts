@@ -1,5 +1,5 @@
 /** A call before it is admitted, however it is paid for: what comes in, who calls, what they ask, and the key's rate. */
-import { bearerToken, checkEnabled, unknownKey } from '../admission/caller.ts'
+import { bearerToken, checkEnabled, trialEnded, unknownKey } from '../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
 import { rateLimited } from '../admission/rate.ts'
 import type { Call } from '../core/call.ts'
@@ -7,6 +7,7 @@ import { type JsonBody, readJsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import { must, type Refusal } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
+import { checkReach } from '../dialects/media-reach.ts'
 import { upstreamDialect } from '../dialects/upstream-dialect.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import type { Key } from '../tenancy/key.ts'
@@ -63,6 +64,8 @@ export const readAsked = async (
 
 const readCall = (gateway: Gateway, incoming: Incoming, body: JsonBody, trace: Trace) => {
   const call = must(incoming.decode(body, gateway.catalogue.find))
+  const refusal = checkReach(call)
+  if (refusal) throw refusal
   const model = must(modelOf(gateway, call, trace))
   return { call: withinModel(gateway, call, model), model }
 }
@@ -101,8 +104,10 @@ export const whoCalls = async (
 /** The caller behind the credential, disabled or not: a disabled key may still see and change its own limits. */
 export const ownerOf = async (gateway: Gateway, authorization: string | null, trace: Trace): Promise<Key> => {
   const token = must(bearerToken(authorization))
-  const key = must(await gateway.book.caller(gateway.hash(token)))
-  if (key === undefined) throw unknownKey()
+  const hash = gateway.hash(token)
+  const key = must(await gateway.book.caller(hash))
+  if (key === undefined)
+    throw gateway.book.isEndedTrial(hash) ? trialEnded(gateway.options.signUpUrl) : unknownKey()
   trace.keyId = key.id
   return key
 }

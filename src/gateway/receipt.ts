@@ -52,5 +52,5 @@ export const receiptKeysOf = async ({ receipts }: Gateway): Promise<ReadonlyMap<
 /** The receipt of a charged call; undefined when there is no key to sign with. */
 export const issueReceipt = (receipts: Receipts, call: ChargedCall): string | undefined => {
   const signer = receipts.keys.signer()
-  return signer === undefined ? undefined : signReceipt(claimsOf(receipts.issuer, call), signer)
+  return signer === undefined ? undefined : signReceipt(claimsOf(receipts.issuers[0], call), signer)
 }

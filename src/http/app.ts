@@ -10,7 +10,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
 import { StoreFault } from '../store/port.ts'
 import { checkHeaders } from './headers.ts'
-import { HelperRefusal } from './helper-refusal.ts'
+import { HelperRefusal, helperBody } from './helper-refusal.ts'
 import { checkPath, splitUrl } from './path.ts'
 import type { Route } from './route.ts'
 import { createRouter } from './router.ts'
@@ -29,18 +29,21 @@ export const createApp = (gateway: Gateway): App => {
     fetch: async (request, peer = nobody) => {
       const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
       const { path, query } = splitUrl(request.url)
-      let dialect: Route['dialect']
+      let route: Route | undefined
       try {
         const refusal = checkPath(path) ?? checkHeaders(request.headers)
         if (refusal) throw refusal
         const matched = match(request.method, path)
         if (matched instanceof Refusal) throw matched
-        dialect = matched.route.dialect
+        route = matched.route
         const call = { request, params: matched.params, query, peer, trace }
-        const answer = await matched.route.handler(gateway, call)
-        return respond(gateway, trace, answer, dialect)
+        const answer = await route.handler(gateway, call)
+        return respond(gateway, trace, answer, route.dialect)
       } catch (thrown) {
-        return respondRefusal(gateway, trace, thrown, dialect)
+        const response = respondRefusal(gateway, trace, thrown, route)
+        // Who asked for leave to send its body need not send it any more (RFC 9110, 10.1.1).
+        if (request.headers.has('expect')) response.headers.set('connection', 'close')
+        return response
       }
     },
   }
@@ -67,35 +70,41 @@ const respondRefusal = (
   gateway: Gateway,
   trace: Trace,
   thrown: unknown,
-  dialect: Route['dialect'],
+  route: Route | undefined,
 ): Response => {
   if (thrown instanceof CallerGone) {
     trace.ended = 'client_gone'
     logCall(gateway, trace, 499)
     return new Response(null, { status: 499 })
   }
-  if (thrown instanceof HelperRefusal) return respondHelperRefusal(trace, thrown)
+  if (thrown instanceof HelperRefusal) return respondHelperRefusal(gateway, trace, thrown)
   const refusal = refusalFor(gateway, trace, thrown)
   trace.ended = refusal.code
   logCall(gateway, trace, refusal.status)
-  return new Response(JSON.stringify(callerDialects[dialect ?? 'chat'].refusal(refusal, trace.callId)), {
+  const body =
+    route?.helper === true
+      ? helperBody(refusal, trace.callId)
+      : callerDialects[route?.dialect ?? 'chat'].refusal(refusal, trace.callId)
+  return new Response(JSON.stringify(body), {
     status: refusal.status,
     headers: {
       'content-type': 'application/json',
       ...refusal.headers,
       ...trace.headers,
-      ...idHeaders(trace, dialect),
+      ...idHeaders(trace, route?.dialect),
     },
   })
 }
 
-const respondHelperRefusal = (trace: Trace, { status, body }: HelperRefusal): Response => {
-  const wait = body.retry_after_seconds
+const respondHelperRefusal = (gateway: Gateway, trace: Trace, refusal: HelperRefusal): Response => {
+  const { error, retryAfter, status } = refusal
+  trace.ended = error
+  logCall(gateway, trace, status)
   const headers = {
     'x-request-id': trace.callId,
-    ...(wait === undefined ? {} : { 'retry-after': String(wait) }),
+    ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
   }
-  return Response.json(body, { status, headers })
+  return Response.json(refusal.body(trace.callId), { status, headers })
 }
 
 /** The refusal that stands for whatever was thrown; a fault of our own is logged. */
@@ -109,6 +118,7 @@ export const refusalFor = (gateway: Gateway, trace: Trace, thrown: unknown): Ref
 }
 
 const internalError = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
+  gateway.faults.note(gateway.clock.monotonicMs())
   gateway.log.error('internal error', {
     call: trace.callId,
     error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),

@@ -14,6 +14,7 @@ import type { Key } from '../tenancy/key.ts'
 import { callerOf } from './caller.ts'
 import { payByStripe } from './funding.ts'
 import { paymentHeaders } from './headers.ts'
+import { addressOf } from './path.ts'
 import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
@@ -63,7 +64,7 @@ export const payInvoice = async (gateway: Gateway, call: HttpCall): Promise<Answ
 const payByX402 = (gateway: Gateway, call: HttpCall, invoice: Invoice): Promise<Answer> =>
   payInvoiceByX402(gateway, {
     invoice,
-    payment: { url: call.request.url, ...paymentHeaders(call.request.headers) },
+    payment: { url: addressOf(call.request), ...paymentHeaders(call.request.headers) },
     trace: call.trace,
     show: async ({ amount }) => {
       const now = await gateway.store.invoice(invoice.id)

@@ -37,6 +37,7 @@ export const fundingRoutes: readonly Route[] = [
     summary:
       'Credits the change of an x402 payment that was made without a key to the wallet of the calling key, once.',
     auth: 'bearer',
+    helper: true,
     body: 'Claim',
     answer: 'ClaimAnswer',
     handler: claimChange,

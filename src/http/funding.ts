@@ -8,6 +8,7 @@ import { CENT } from '../ledger/invoice.ts'
 import type { StripePayments } from '../payment/stripe.ts'
 import type { Invoice } from '../store/funding-port.ts'
 import { accountOf, callerOf, wholeAccount } from './caller.ts'
+import { addressOf } from './path.ts'
 import { readBody, readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
@@ -68,7 +69,7 @@ export const deletePaymentMethod = async (gateway: Gateway, call: HttpCall): Pro
 }
 
 /** The address of this server as the caller wrote it. */
-const originOf = (call: HttpCall): string => new URL(call.request.url).origin
+const originOf = (call: HttpCall): string => new URL(addressOf(call.request)).origin
 
 const readAmount = (usd: unknown): Nano | Refusal => {
   const amount = nanoFromNumber(usd)

@@ -19,9 +19,22 @@ const single = [
 
 const HEADERS_MAX = 100
 
+/** What may not stand in a host, whatever a parser makes of it: what begins another part of an address. */
+const NOT_IN_HOST = /[\s/?#@\\,]/
+
+/** Refuses a `Host` that no address can be made of (RFC 9112, 3.2); HTTP/1.0 may leave it out. */
+export const checkHost = (headers: Headers): Refusal | undefined => {
+  const host = headers.get('host')
+  return host === null || host === '' || (!NOT_IN_HOST.test(host) && URL.canParse(`http://${host}/`))
+    ? undefined
+    : invalid('host', "The header 'Host' is not a host name or address with an optional port.")
+}
+
 export const checkHeaders = (headers: Headers): Refusal | undefined => {
   for (const name of single)
     if (headers.get(name)?.includes(',')) return invalid(name, `The header '${name}' may be sent once.`)
+  const wrong = checkHost(headers)
+  if (wrong) return wrong
   return headers.count > HEADERS_MAX
     ? refuse('headers_too_large', `A request may have at most ${HEADERS_MAX} headers.`)
     : undefined

@@ -1,15 +1,175 @@
-/** Refusals of the helper endpoints under /api, whose body is a stable `error` string instead of an error object. */
-export class HelperRefusal {
-  readonly status: number
-  readonly body: Readonly<Record<string, string | number>>
+/**
+ * Refusals of the helper endpoints under /api: `error` is a stable string, as the specification has it, beside `code`,
+ * `message` and `request_id`. docs/errors.md is generated from this table.
+ */
+import type { Refusal } from '../core/refusal.ts'
 
-  constructor(
-    status: number,
-    error: string,
-    message: string,
-    members: Readonly<Record<string, string | number>> = {},
-  ) {
-    this.status = status
-    this.body = { error, message, ...members }
+type Row = {
+  readonly at: string
+  readonly status: number
+  /** The stable string; the name of the row where it is not said. */
+  readonly error?: string
+  /** The code of the same refusal elsewhere; the name of the row where there is none. */
+  readonly code?: string
+  readonly meaning: string
+  readonly members?: string
+}
+
+const trial = 'POST /api/try/anonymous-wallet'
+const verify = 'POST /api/receipts/verify'
+const subWallets = '/api/wallet/sub-wallets'
+const claim = 'POST /api/wallet/claim'
+const referrals = 'POST /api/referrals'
+const reviews = 'POST /api/reviews'
+
+export const helperTable = {
+  no_trials: {
+    at: trial,
+    status: 404,
+    error: 'not_found',
+    code: 'not_found',
+    meaning: 'The operator gives no anonymous trials; sign up.',
+    members: 'sign_up_url',
+  },
+  trial_already_claimed: {
+    at: trial,
+    status: 429,
+    meaning: 'From this network address a trial was claimed before; wait, or sign up.',
+    members: 'retry_after_seconds, sign_up_url',
+  },
+  trial_budget_exhausted: {
+    at: trial,
+    status: 429,
+    meaning: 'All trials of today are given away; wait, or sign up.',
+    members: 'retry_after_seconds, sign_up_url',
+  },
+  wallet_grant_failed: {
+    at: trial,
+    status: 500,
+    meaning:
+      'The wallet could not be made; retry with an Idempotency-Key, and see `services` in /api/status.',
+  },
+  mint_key_failed: {
+    at: trial,
+    status: 500,
+    meaning: 'The key could not be made; see `services.api` in /api/status.',
+  },
+  receipt_required: { at: verify, status: 400, meaning: 'The field `receipt` is missing.' },
+  verifier_not_configured: {
+    at: verify,
+    status: 503,
+    meaning: 'No receipt key is known, or receipts are off; retry in 30 seconds.',
+    members: 'retry_after_seconds',
+  },
+  unauthorized: {
+    at: 'GET, PUT /api/wallet/rules',
+    status: 401,
+    error: 'Unauthorized',
+    code: 'missing_authorization',
+    meaning: 'The bearer is missing.',
+  },
+  budget_out_of_range: {
+    at: `POST, PATCH ${subWallets}`,
+    status: 400,
+    error: 'budget_usd must be > 0 and <= 10000',
+    code: 'invalid_parameter',
+    meaning: 'The budget is missing, no number, or out of range.',
+    members: 'param',
+  },
+  unknown_sub_wallet: {
+    at: `GET, PATCH, DELETE ${subWallets}/{id}`,
+    status: 404,
+    error: 'not_found',
+    code: 'not_found',
+    meaning: 'There is no such sub-wallet, or it is not yours.',
+  },
+  claim_required: { at: claim, status: 400, meaning: 'Neither `claim` nor `receipt` is given.' },
+  unknown_claim: {
+    at: claim,
+    status: 404,
+    error: 'not_found',
+    code: 'not_found',
+    meaning: 'It is not the claim or the receipt of a payment without a key.',
+  },
+  change_already_claimed: {
+    at: claim,
+    status: 409,
+    error: 'already_claimed',
+    code: 'already_claimed',
+    meaning: 'The change of that payment was claimed before.',
+  },
+  not_served_yet: { at: claim, status: 409, meaning: 'The payment still buys its answer.' },
+  invalid_code: { at: referrals, status: 400, meaning: 'It is not the code of another account.' },
+  self_referral_forbidden: { at: referrals, status: 400, meaning: 'It is the code of your own account.' },
+  already_claimed: { at: referrals, status: 409, meaning: 'The account has claimed a code before.' },
+  skill_required: {
+    at: reviews,
+    status: 400,
+    error: 'skill is required',
+    code: 'invalid_parameter',
+    meaning: 'The field `skill` is missing, empty or too long.',
+  },
+  rating_out_of_range: {
+    at: reviews,
+    status: 400,
+    error: 'rating must be 1-5',
+    code: 'invalid_parameter',
+    meaning: 'The field `rating` is not a whole number from 1 to 5.',
+  },
+  skill_and_rating: {
+    at: reviews,
+    status: 400,
+    error: 'skill is required; rating must be 1-5',
+    code: 'invalid_parameter',
+    meaning: 'Both.',
+  },
+  missing_idempotency_key: {
+    at: 'POST /api/idempotent-run',
+    status: 400,
+    meaning: 'The header is absent. Every other error there is that of /v1/run, with its object.',
+  },
+} as const satisfies Record<string, Row>
+
+type Members = Readonly<Record<string, string | number>>
+
+export class HelperRefusal {
+  readonly #row: Row
+  readonly #name: string
+  readonly #message: string
+  readonly #members: Members
+
+  constructor(name: keyof typeof helperTable, message: string, members: Members = {}) {
+    this.#row = helperTable[name]
+    this.#name = name
+    this.#message = message
+    this.#members = members
+  }
+
+  get status(): number {
+    return this.#row.status
+  }
+
+  get error(): string {
+    return this.#row.error ?? this.#name
+  }
+
+  /** Seconds after which it may be tried again. */
+  get retryAfter(): string | undefined {
+    const { retry_after_seconds: seconds } = this.#members
+    return seconds === undefined ? undefined : String(seconds)
+  }
+
+  body(requestId: string) {
+    const { code = this.#name } = this.#row
+    return { error: this.error, code, message: this.#message, ...this.#members, request_id: requestId }
   }
 }
+
+/** Any other refusal in the shape of these endpoints: its code is the string. */
+export const helperBody = ({ code, message, members }: Refusal, requestId: string) => ({
+  error: code,
+  code,
+  message,
+  ...members,
+  request_id: requestId,
+})

@@ -1,10 +1,10 @@
 /** A key's own limits and usage, and those of a reseller's children. */
-import { usdNumber } from '../core/money.ts'
+import { greatest, usdNumber } from '../core/money.ts'
 import { must, refuse } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { KeyChange, KeySpend } from '../store/tenancy-port.ts'
+import type { KeyChange, Left } from '../store/tenancy-port.ts'
 import { checkSelfChange, type LimitsBody, readLimitsBody } from '../tenancy/change-limits.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
 import { anyCallerOf } from './caller.ts'
@@ -29,14 +29,15 @@ export const getKeyUsage = async (gateway: Gateway, call: HttpCall): Promise<Ans
   const caller = await anyCallerOf(gateway, call)
   const target = await targetOf(gateway, caller, call)
   const spend = await gateway.store.spend(target.id)
-  const wallet = await gateway.store.wallet(target.walletId)
+  const left = must((await gateway.store.left(target.id)) ?? notYours())
   return json({
     data: {
       spent_usd: usdNumber(spend.spent),
       spent_this_month_usd: usdNumber(spend.spentThisMonth),
       held_usd: usdNumber(spend.held),
       ...limitsOf(gateway, target),
-      remaining_usd: remaining(target, spend, wallet === undefined ? 0n : wallet.balance - wallet.held),
+      remaining_usd: usdNumber(greatest(left.amount, 0n)),
+      limited_by: { limit: left.limit, of: ownerOf(target, left) },
       requests: spend.requests,
     },
   })
@@ -89,12 +90,6 @@ const limitsOf = (gateway: Gateway, key: Key) => {
   }
 }
 
-/** What the key may still spend: the least of its caps and its wallet. */
-const remaining = (key: Key, spend: KeySpend, wallet: bigint): number => {
-  const rooms = [wallet - (key.limits.stopAt ?? 0n)]
-  if (key.limits.spendCap !== undefined) rooms.push(key.limits.spendCap - spend.spent - spend.held)
-  if (key.limits.monthlyCap !== undefined)
-    rooms.push(key.limits.monthlyCap - spend.spentThisMonth - spend.held)
-  const room = rooms.reduce((smallest, one) => (one < smallest ? one : smallest))
-  return usdNumber(room > 0n ? room : 0n)
-}
+/** Whose limit it is, for a reader who may not know other keys' names. */
+const ownerOf = (target: Key, { owner }: Left): 'key' | 'parent' | 'account' =>
+  owner === undefined ? 'account' : owner === target.id ? 'key' : 'parent'

@@ -22,7 +22,8 @@ export const listen = (gateway: Gateway, place: Place) => {
     reusePort: place.shared,
     // Streams may be silent for long; the deadlines of a call are its own.
     idleTimeout: 0,
-    maxRequestBodySize: bodyBytesMax + 1024,
+    // The runtime's own refusal has no body, id or line of log; what is read is bounded where it is read.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request, server) =>
       asksForSocket(request)
         ? admitSocket(gateway, request).then(

@@ -15,6 +15,7 @@ import { type CredentialStyle, credentialOf } from './credential.ts'
 import { paymentHeaders } from './headers.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { originOfCall } from './origin.ts'
+import { addressOf } from './path.ts'
 import { readBody } from './read-body.ts'
 import type { Handler, HttpCall } from './route.ts'
 
@@ -46,7 +47,7 @@ export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: End
       subWallet: headers.get('x-sub-wallet') ?? undefined,
       paymentProtocol: headers.get('x-payment-protocol') ?? undefined,
       payment: {
-        url: call.request.url,
+        url: addressOf(call.request),
         origin: () => originOfCall(gateway, call),
         ...paymentHeaders(headers),
       },
@@ -102,7 +103,6 @@ export const idempotentRun: Handler = async (gateway, call) => {
   const key = call.request.headers.get('idempotency-key')
   if (key === null || key === '')
     throw new HelperRefusal(
-      400,
       'missing_idempotency_key',
       "Send an 'Idempotency-Key' header, such as a UUID; a retry with the same key is charged once.",
     )

@@ -3,13 +3,17 @@ import { type Refusal, refuse } from '../core/refusal.ts'
 
 /** Path and query of a request's URL, without parsing the rest of it. */
 export const splitUrl = (url: string): { path: string; query: string } => {
-  const start = url.indexOf('/', url.indexOf('://') + 3)
+  // Without a host, as HTTP/1.0 may be, it begins with the path.
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   if (start < 0) return { path: '/', query: '' }
   const mark = url.indexOf('?', start)
   return mark < 0
     ? { path: url.slice(start), query: '' }
     : { path: url.slice(start, mark), query: url.slice(mark + 1) }
 }
+
+/** The whole address a request came in under, also where it named no host. */
+export const addressOf = ({ url }: Request): string => (url.startsWith('/') ? `http://localhost${url}` : url)
 
 const AMBIGUOUS = /\/\/|\/\.{1,2}(?:\/|$)|;|\\|%(?:2e|5c|00|3b)/i
 

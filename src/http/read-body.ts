@@ -19,14 +19,32 @@ export const readBody = async (request: Request, bytesMax: number): Promise<Uint
     throw refuse('unsupported_media_type', "Send the body as JSON with 'Content-Type: application/json'.")
   const declared = headers.get('content-length')
   if (declared !== null && Number.parseInt(declared, 10) > bytesMax) throw tooLarge(bytesMax)
-  let bytes: Uint8Array
-  try {
-    bytes = await request.bytes()
-  } catch {
-    throw invalid('body', 'The body broke off before its end.')
-  }
-  if (bytes.length > bytesMax) throw tooLarge(bytesMax)
+  // What is past the limit is not read: the runtime takes it from the wire and drops it.
+  const bytes = declared === null ? await readUpTo(request, bytesMax) : await request.bytes().catch(brokeOff)
+  if (bytes === undefined || bytes.length > bytesMax) throw tooLarge(bytesMax)
   return bytes
+}
+
+/** A body of unknown length, or undefined as soon as it is too long. */
+const readUpTo = async ({ body }: Request, bytesMax: number): Promise<Uint8Array | undefined> => {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  if (body === null) return new Uint8Array()
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read().catch(brokeOff)
+    if (done) return Buffer.concat(pieces)
+    length += value.length
+    if (length > bytesMax) {
+      void reader.cancel().catch(() => undefined)
+      return undefined
+    }
+    pieces.push(value)
+  }
+}
+
+const brokeOff = (): never => {
+  throw invalid('body', 'The body broke off before its end.')
 }
 
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i

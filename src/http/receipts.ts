@@ -47,13 +47,13 @@ export const verifyReceipt = async (gateway: Gateway, call: HttpCall): Promise<A
   const value = await readSmallBody(call.request)
   const { receipt } = value
   if (typeof receipt !== 'string' || receipt === '')
-    throw new HelperRefusal(400, 'receipt_required', "Send the receipt as the string 'receipt'.")
+    throw new HelperRefusal('receipt_required', "Send the receipt as the string 'receipt'.")
   const keys = await receiptKeysOf(gateway)
   if (keys.size === 0)
-    throw new HelperRefusal(503, 'verifier_not_configured', 'No receipt key is known; try again in 30 s.', {
+    throw new HelperRefusal('verifier_not_configured', 'No receipt key is known; try again in 30 s.', {
       retry_after_seconds: RETRY_SECONDS,
     })
-  const verdict = verdictOn(receipt, keys, gateway.clock.now())
+  const verdict = verdictOn(receipt, { keys, issuers: gateway.receipts?.issuers }, gateway.clock.now())
   return json(
     !verdict.valid && verdict.error === 'expired' ? { ...verdict, usable_for_disputes: false } : verdict,
   )

@@ -41,15 +41,11 @@ export const claimReferral: Handler = async (gateway, call) => {
       })
     : 'invalid_code'
   if (outcome === 'invalid_code')
-    throw new HelperRefusal(400, 'invalid_code', "'code' must be the referral code of another account.")
+    throw new HelperRefusal('invalid_code', "'code' must be the referral code of another account.")
   if (outcome === 'own_code')
-    throw new HelperRefusal(400, 'self_referral_forbidden', 'This is the code of your own account.')
+    throw new HelperRefusal('self_referral_forbidden', 'This is the code of your own account.')
   if (outcome === 'claimed_before')
-    throw new HelperRefusal(
-      409,
-      'already_claimed',
-      'The account has claimed a code before; one is all it may.',
-    )
+    throw new HelperRefusal('already_claimed', 'The account has claimed a code before; one is all it may.')
   return json({ code, claimed: true, credits: creditsOf(gateway)(claimantAmount) })
 }
 

@@ -47,8 +47,7 @@ export const getReviews: Handler = async (gateway: Gateway, call) => {
 /** The stable texts of the specification, for what is wrong. */
 const badReview = (isSkill: boolean, isRating: boolean): HelperRefusal =>
   new HelperRefusal(
-    400,
-    [...(isSkill ? [] : ['skill is required']), ...(isRating ? [] : ['rating must be 1-5'])].join('; '),
+    isSkill ? 'rating_out_of_range' : isRating ? 'skill_required' : 'skill_and_rating',
     "'skill' is the id of a model or the name of a tool; 'rating' is a whole number from 1 to 5.",
   )
 

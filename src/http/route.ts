@@ -23,11 +23,13 @@ export type Route = {
   readonly auth: 'bearer' | 'none'
   /** The API style of the address: its errors have that style's shape. */
   readonly dialect?: 'messages' | 'gemini'
+  /** A helper endpoint of the specification: the `error` of its errors is a string. */
+  readonly helper?: true
   /** Names of the schemas in docs of the request body and the answer. */
   readonly body?: string
   readonly answer: string
   /** 200 where it is not said. */
-  readonly status?: 201
+  readonly status?: 101 | 201
   /** Headers the request may carry beside the credential. */
   readonly headers?: readonly string[]
   readonly query?: readonly string[]

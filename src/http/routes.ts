@@ -7,6 +7,7 @@ import { forgetKeptResponse, getKeptResponse } from './kept-responses.ts'
 import { getKeyUsage, putKeyLimits } from './key-limits.ts'
 import { chatCompletions, embeddings, idempotentRun, messages, responses, run } from './model-calls.ts'
 import { getModel, listModels } from './models.ts'
+import { needsUpgrade } from './needs-upgrade.ts'
 import { getJwks, getReceipt, verifyReceipt } from './receipts.ts'
 import type { Route } from './route.ts'
 import { getStatus } from './status.ts'
@@ -150,6 +151,16 @@ export const routes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/v1/stream',
+    summary: 'A WebSocket: chat requests as messages, answers as frames; 426 without an upgrade.',
+    auth: 'bearer',
+    answer: 'StreamFrame',
+    status: 101,
+    headers: ['X-Max-Cost-Usd', 'Idempotency-Key', 'X-Sub-Wallet', 'X-Payment-Protocol'],
+    handler: needsUpgrade,
+  },
+  {
+    method: 'GET',
     path: '/v1/models',
     summary: 'The models this key can use, with their prices.',
     auth: 'bearer',
@@ -204,6 +215,7 @@ export const routes: readonly Route[] = [
     path: '/api/receipts/verify',
     summary: 'Whether a receipt is good; 200 whatever is wrong with it.',
     auth: 'bearer',
+    helper: true,
     body: 'ReceiptToVerify',
     answer: 'ReceiptVerdict',
     handler: verifyReceipt,

@@ -4,7 +4,7 @@
  */
 import { unknownSubWallet } from '../admission/caller.ts'
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
-import { type Refusal, refusalBody, refuse } from '../core/refusal.ts'
+import { must, Refusal, refusalBody, refuse } from '../core/refusal.ts'
 import { decodeChatCall } from '../dialects/chat/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
@@ -14,7 +14,10 @@ import { runCall } from '../gateway/run-call.ts'
 import { newTrace } from '../gateway/trace.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { logCall, refusalFor } from './app.ts'
+import { checkHeaders, checkHost } from './headers.ts'
 import { tooBusy } from './model-calls.ts'
+import { splitUrl } from './path.ts'
+import { type Terms, termsOfMessage, termsOfUpgrade } from './socket-terms.ts'
 
 /** What the runtime's socket must be able to do. */
 export type Socket = {
@@ -26,6 +29,8 @@ export type Socket = {
 
 export type SocketData = {
   readonly authorization: string | null
+  /** What holds for every message that says nothing else; a Refusal closes the socket with its name. */
+  readonly terms: Terms | Refusal
   /** Running requests by the id the client gave. */
   readonly running: Map<string, AbortController>
   /** Resolves when the client has read what waits. */
@@ -35,35 +40,61 @@ export type SocketData = {
 const REQUESTS_MAX = 32
 const PATH = '/v1/stream'
 const PROTOCOL = 'turnpike.key.'
+/** The close code of a socket whose terms cannot be kept (RFC 6455, 7.4.1). */
+const POLICY_VIOLATION = 1008
 
 /** Whether a request asks to become a socket. */
-export const asksForSocket = (request: Request): boolean =>
-  request.url.includes(PATH) && request.headers.get('upgrade')?.toLowerCase() === 'websocket'
+export const asksForSocket = ({ headers, method, url }: Request): boolean =>
+  headers.get('upgrade')?.toLowerCase() === 'websocket' && method === 'GET' && splitUrl(url).path === PATH
 
 /**
  * Checks the key before the protocol changes. The key stands in `Authorization`, or, for browsers, in
  * `Sec-WebSocket-Protocol: turnpike.key.<key>`. Throws the Refusal.
  */
 export const admitSocket = async (gateway: Gateway, request: Request): Promise<SocketData> => {
+  const wrong = checkHost(request.headers)
+  if (wrong) throw wrong
   const offered = (request.headers.get('sec-websocket-protocol') ?? '').split(',').map((one) => one.trim())
-  const key = offered.find((one) => one.startsWith(PROTOCOL))?.slice(PROTOCOL.length)
-  const authorization = request.headers.get('authorization') ?? (key === undefined ? null : `Bearer ${key}`)
-  await whoCalls(gateway, authorization, newTrace(gateway.newCallId(), gateway.clock.monotonicMs()))
-  return { authorization, running: new Map(), drained: undefined }
+  const token = offered.find((one) => one.startsWith(PROTOCOL))?.slice(PROTOCOL.length)
+  const authorization =
+    request.headers.get('authorization') ?? (token === undefined ? null : `Bearer ${token}`)
+  const key = await whoCalls(gateway, authorization, newTraceOf(gateway))
+  const terms = checkHeaders(request.headers) ?? termsOfUpgrade(request.headers)
+  const sub = terms instanceof Refusal ? undefined : terms.subWallet
+  const known = sub === undefined || (await gateway.store.subWallet(key, sub)) !== undefined
+  return {
+    authorization,
+    terms: known ? terms : unknownSubWallet(),
+    running: new Map(),
+    drained: undefined,
+  }
 }
+
+const newTraceOf = (gateway: Gateway) => newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
 
 /** The answer to a refused upgrade. */
 export const refusedSocket = (gateway: Gateway, thrown: unknown): Response => {
-  const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
+  const trace = newTraceOf(gateway)
   const refusal = refusalFor(gateway, trace, thrown)
+  trace.ended = refusal.code
+  logCall(gateway, trace, refusal.status)
   return Response.json(refusalBody(refusal, trace.callId), {
     status: refusal.status,
-    headers: refusal.headers,
+    headers: { ...refusal.headers, 'x-request-id': trace.callId },
   })
 }
 
 /** The handlers of the runtime's socket server. */
 export const socketHandlers = (gateway: Gateway) => ({
+  open: (socket: Socket) => {
+    const { terms } = socket.data
+    if (!(terms instanceof Refusal)) return
+    const trace = newTraceOf(gateway)
+    trace.ended = terms.code
+    logCall(gateway, trace, terms.status)
+    socket.send(JSON.stringify({ id: null, type: 'error', ...refusalBody(terms, trace.callId) }))
+    socket.close(POLICY_VIOLATION, terms.code)
+  },
   message: (socket: Socket, message: string | Uint8Array) => {
     void take(gateway, socket, typeof message === 'string' ? message : new TextDecoder().decode(message))
   },
@@ -87,7 +118,7 @@ const take = async (gateway: Gateway, socket: Socket, text: string): Promise<voi
     running.get(name)?.abort()
     return
   }
-  const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
+  const trace = newTraceOf(gateway)
   const refused = async (refusal: Refusal): Promise<void> => {
     trace.ended = refusal.code
     logCall(gateway, trace, refusal.status)
@@ -130,22 +161,18 @@ const answerMessage = async (
   message: JsonObject,
   { trace, signal }: Run,
 ): Promise<Answer> => {
-  const { id: _id, type: _type, max_cost_usd, sub_wallet, idempotency_key, ...request } = message
-  const body = { ...request, stream: true, stream_options: { include_usage: true } }
-  const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  const { terms, request } = must(termsOfMessage(message, must(socket.data.terms)))
+  const { id: _id, type: _type, ...rest } = request
+  const body = { ...rest, stream: true, stream_options: { include_usage: true } }
   if (gateway.book.health().openCalls >= gateway.options.openCallsMax) throw tooBusy()
-  if (typeof sub_wallet === 'string' && !/^[\x21-\x7e]{1,255}$/.test(sub_wallet)) throw unknownSubWallet()
   return runCall(
     gateway,
     {
+      ...terms,
       endpoint: 'stream',
       decode: decodeChatCall,
       authorization: socket.data.authorization,
-      maxCostUsd: text(max_cost_usd),
-      subWallet: text(sub_wallet),
-      paymentProtocol: undefined,
       payment: undefined,
-      idempotencyKey: text(idempotency_key),
       readBody: async () => new TextEncoder().encode(JSON.stringify(body)),
       signal,
     },

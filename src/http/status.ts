@@ -11,7 +11,7 @@ const PING_MS = 2_000
 export const getStatus = async (gateway: Gateway): Promise<Answer> => {
   const health = gateway.book.health()
   const services: Record<string, Check> = {
-    api: { status: 'ok' },
+    api: checkApi(gateway),
     database: await checkDatabase(gateway),
     ledger: health.fresh
       ? { status: 'ok' }
@@ -45,6 +45,14 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
   }
   const degraded = Object.values(services).some((check) => check.status === 'degraded')
   return json({ status: degraded ? 'degraded' : 'ok', services })
+}
+
+const checkApi = (gateway: Gateway): Check => {
+  if (gateway.faults.recent(gateway.clock.monotonicMs()))
+    return { status: 'degraded', error: 'a request failed by a fault of this server within the last minute' }
+  return gateway.book.health().openCalls >= gateway.options.openCallsMax
+    ? { status: 'degraded', error: 'as many calls are open as the server takes; new ones are refused' }
+    : { status: 'ok' }
 }
 
 const checkDatabase = async (gateway: Gateway): Promise<Check> => {

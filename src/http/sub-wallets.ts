@@ -80,9 +80,9 @@ const budgetOf = ({ budget_usd }: JsonObject): Nano => {
   const budget = nanoFromNumber(budget_usd)
   if (budget === undefined || budget === 0n || budget > BUDGET_MAX)
     throw new HelperRefusal(
-      400,
-      'budget_usd must be > 0 and <= 10000',
+      'budget_out_of_range',
       "'budget_usd' is a number of USD: the most that calls under the sub-wallet may cost in all.",
+      { param: 'budget_usd' },
     )
   return budget
 }
@@ -95,7 +95,7 @@ const labelOf = ({ label }: JsonObject): string | undefined => {
 }
 
 const notFound = (): HelperRefusal =>
-  new HelperRefusal(404, 'not_found', 'There is no such sub-wallet, or it is not yours.')
+  new HelperRefusal('unknown_sub_wallet', 'There is no such sub-wallet, or it is not yours.')
 
 const shown = ({ id, label, budget, spent, held, createdAt }: SubWallet) => ({
   id,

@@ -1,4 +1,5 @@
 /** POST /api/try/anonymous-wallet: a small wallet and a key without signing up, once for each network address. */
+import { signUpAt, signUpMember } from '../admission/caller.ts'
 import { must } from '../core/refusal.ts'
 import { creditsOf } from '../gateway/credits.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -15,12 +16,17 @@ import type { Handler, HttpCall } from './route.ts'
 const TRIAL_RPM = 10
 
 export const claimTrial: Handler = async (gateway, call) => {
+  const { signUpUrl } = gateway.options
   if (gateway.options.trial.amount === 0n)
-    throw new HelperRefusal(404, 'not_found', 'There are no anonymous trials here; sign up for a key.')
+    throw new HelperRefusal(
+      'no_trials',
+      `There are no anonymous trials here. ${signUpAt(signUpUrl)}`,
+      signUpMember(signUpUrl),
+    )
   takeGuestTurn(gateway, 'trial', originOfCall(gateway, call), call.trace)
   const token = tokenOf(gateway, call)
   const outcome = await claim(gateway, call, token)
-  if (outcome.outcome !== 'granted') throw tooSoon(outcome)
+  if (outcome.outcome !== 'granted') throw tooSoon(outcome, signUpUrl)
   return json(
     {
       api_key: token,
@@ -67,34 +73,36 @@ const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<T
       againMs,
     })
   } catch (fault) {
+    gateway.faults.note(gateway.clock.monotonicMs())
     gateway.log.error('a trial failed', { call: call.trace.callId, error: String(fault) })
     throw fault instanceof Violation && fault.constraint.includes('api_key')
       ? new HelperRefusal(
-          500,
           'mint_key_failed',
           'The key could not be made; try again with another Idempotency-Key.',
         )
       : new HelperRefusal(
-          500,
           'wallet_grant_failed',
           'The wallet could not be made; try again with an Idempotency-Key, and see /api/status.',
         )
   }
 }
 
-const tooSoon = ({ outcome, retryAfterMs }: Exclude<TrialOutcome, { outcome: 'granted' }>): HelperRefusal => {
+const tooSoon = (
+  { outcome, retryAfterMs }: Exclude<TrialOutcome, { outcome: 'granted' }>,
+  signUpUrl: string | undefined,
+): HelperRefusal => {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  const members = { retry_after_seconds: seconds, ...signUpMember(signUpUrl) }
+  const or = signUpAt(signUpUrl)
   return outcome === 'claimed'
     ? new HelperRefusal(
-        429,
         'trial_already_claimed',
-        'From this network address a trial was claimed before; sign up for a key.',
-        { retry_after_seconds: seconds },
+        `From this network address a trial was claimed before. ${or}`,
+        members,
       )
     : new HelperRefusal(
-        429,
         'trial_budget_exhausted',
-        'All trials of today are given away; try again tomorrow (UTC), or sign up for a key.',
-        { retry_after_seconds: seconds },
+        `All trials of today are given away; try again tomorrow (UTC). ${or}`,
+        members,
       )
 }

@@ -23,20 +23,15 @@ export const claimChange = async (gateway: Gateway, call: HttpCall): Promise<Ans
   // The change of a bearer's payment is that bearer's.
   if (payment === undefined || known === undefined || known.creditTo !== undefined)
     throw new HelperRefusal(
-      404,
-      'not_found',
+      'unknown_claim',
       'That is not the claim or the receipt of a payment without a key.',
     )
   const change = await gateway.x402?.payChange(payment, caller.walletId)
   if (change === undefined) throw unavailable('The change cannot be paid now.')
   if (change.outcome === 'paid') return json({ data: { credited_usd: usdNumber(change.amount) } })
   if (change.outcome === 'paid_before')
-    throw new HelperRefusal(409, 'already_claimed', 'The change of that payment was claimed before.')
-  throw new HelperRefusal(
-    409,
-    'not_served_yet',
-    'The payment still buys its answer; its change is not known yet.',
-  )
+    throw new HelperRefusal('change_already_claimed', 'The change of that payment was claimed before.')
+  throw new HelperRefusal('not_served_yet', 'The payment still buys its answer; its change is not known yet.')
 }
 
 /** The payment whose claim, or whose good receipt, this is. */
@@ -44,11 +39,14 @@ const paymentOf = async (gateway: Gateway, body: JsonObject): Promise<string | u
   if (typeof body.claim === 'string') return gateway.x402?.paymentOfClaim(body.claim)
   if (typeof body.receipt !== 'string')
     throw new HelperRefusal(
-      400,
       'claim_required',
       'Send {"claim": …} with the X-Change-Claim of the answer, or {"receipt": …} with its receipt.',
     )
-  const verdict = verifyReceipt(body.receipt, await receiptKeysOf(gateway), gateway.clock.now())
+  const verdict = verifyReceipt(
+    body.receipt,
+    { keys: await receiptKeysOf(gateway), issuers: gateway.receipts?.issuers },
+    gateway.clock.now(),
+  )
   const told = verdict.valid ? verdict.claims.payment : undefined
   return isObject(told) && told.mode === 'x402' && typeof told.id === 'string' ? told.id : undefined
 }

@@ -31,7 +31,7 @@ export const putWalletRules: Handler = async (gateway, call) => {
 
 const ruler = (gateway: Gateway, call: HttpCall): Promise<Key> => {
   if ((call.request.headers.get('authorization') ?? '').trim() === '')
-    throw new HelperRefusal(401, 'Unauthorized', "Send your key in the header 'Authorization: Bearer sk-…'.")
+    throw new HelperRefusal('unauthorized', "Send your key in the header 'Authorization: Bearer sk-…'.")
   return accountOf(gateway, call)
 }
 

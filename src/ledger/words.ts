@@ -95,8 +95,11 @@ export type Granted = {
   readonly lifeMs: number
   /** Money is short: lease exactly what each call needs and ask the ledger for every call. */
   readonly tight: boolean
-  /** Settled wallet balance, or what is left of the credit line, for `_remaining_credits`. */
-  readonly remaining: Nano
+  /**
+   * What the caps, the sub-wallet, the daily limit and stop-at leave beside this lease, whatever it has: the least of
+   * limit − charged, less the unspent room of the lease. Absent when nothing but the account binds.
+   */
+  readonly beside?: Nano
 }
 
 export type GrantRefused = {
@@ -206,7 +209,7 @@ export type FlushResult = {
   readonly opened: ReadonlySet<CallId>
   /** Progress that was accepted; a missing one means the call is no longer open. */
   readonly extended: ReadonlySet<CallId>
-  /** Settled calls, with the settled balance their wallet is left with, or what is left of their credit line. */
+  /** Settled calls, with the settled balance of the account that paid: a wallet's, or what is left of a credit line. */
   readonly settled: ReadonlyMap<CallId, Nano>
   /** Settled and void calls that were over before this commit, by another attempt perhaps: what they were charged. */
   readonly chargedBefore: ReadonlyMap<CallId, Nano>

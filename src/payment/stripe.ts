@@ -21,7 +21,7 @@ export type StripePayments = {
   receive(raw: Uint8Array, signature: string | null): Promise<'done' | 'replayed' | 'ignored' | Refusal>
 }
 
-/** Events older than this are refused, so that a recorded one is of no use later. */
+/** Events older than this are refused, so that a recorded one is of no use later; so are those as far ahead of the clock. */
 const TOLERANCE_SECONDS = 300
 const TIMEOUT_MS = 15_000
 
@@ -71,6 +71,8 @@ const verified = async (
   raw: Uint8Array,
   signature: string | null,
 ): Promise<Stripe.Event | Refusal> => {
+  // The library looks at the past only: an event signed for later could be replayed until then.
+  if (isAhead(signature)) return wrongSignature()
   for (const secret of webhookSecrets)
     try {
       return await stripe.webhooks.constructEventAsync(
@@ -82,7 +84,15 @@ const verified = async (
     } catch {
       // Another secret may fit; what failed is not told, so that nothing is learnt from it.
     }
-  return invalid('Stripe-Signature', 'The signature of the event is missing, wrong or too old.')
+  return wrongSignature()
+}
+
+const wrongSignature = (): Refusal =>
+  invalid('Stripe-Signature', 'The signature of the event is missing, wrong, too old or of a time to come.')
+
+const isAhead = (signature: string | null): boolean => {
+  const latest = Date.now() / 1000 + TOLERANCE_SECONDS
+  return [...(signature ?? '').matchAll(/(?:^|,)\s*t=([^,]*)/g)].some(([, at]) => !(Number(at) <= latest))
 }
 
 const apply = async (

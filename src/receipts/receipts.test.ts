@@ -65,7 +65,8 @@ const usual = claimsOf('https://turnpike.test', call({ price, usage: { input: 10
 const token = signReceipt(usual, ours.signing)
 const [header = '', payload = '', signature = ''] = token.split('.')
 
-const verdictOn = (text: string, now = NOW) => verifyReceipt(text, keys, now)
+const known = { keys, issuers: ['https://turnpike.test', 'https://before.test'] }
+const verdictOn = (text: string, now = NOW) => verifyReceipt(text, known, now)
 const errorOf = (text: string) => {
   const verdict = verdictOn(text)
   return verdict.valid ? 'valid' : verdict.error
@@ -280,7 +281,7 @@ describe('tokens', () => {
       'malformed_jwt',
     )
     const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    expect(verifyReceipt(token, new Map([[ours.kid, p256.publicKey]]), NOW)).toEqual({
+    expect(verifyReceipt(token, { ...known, keys: new Map([[ours.kid, p256.publicKey]]) }, NOW)).toEqual({
       valid: false,
       error: 'signature_mismatch',
     })
@@ -307,6 +308,35 @@ describe('tokens', () => {
       ['exp as text', signedBy(ours.privateKey, good, { ...usual, exp: '9999999999' })],
     ] as const)
       expect([name, errorOf(forged)]).toEqual([name, 'signature_mismatch'])
+  })
+
+  test('only what can have been issued here, by now, for as long as receipts live', () => {
+    const life = RECEIPT_LIFE_SECONDS
+    const forged = (claims: object) => errorOf(signedBy(ours.privateKey, good, { ...usual, ...claims }))
+    for (const claims of [
+      { iat: seconds + 61, exp: seconds + 61 + life },
+      { iat: seconds + 365 * 86_400, exp: seconds + 365 * 86_400 + life },
+      { exp: seconds + life + 1 },
+      { exp: 9_999_999_999 },
+      { exp: Number.MAX_SAFE_INTEGER },
+      { exp: seconds },
+      { iat: seconds - 0.5 },
+      { iat: -1, exp: life },
+      { iat: 1e300, exp: 1e301 },
+      { iss: 'https://other.test' },
+      { iss: '' },
+      { iss: undefined },
+      { iss: ['https://turnpike.test'] },
+    ])
+      expect([claims, forged(claims)]).toEqual([claims, 'signature_mismatch'])
+    for (const claims of [
+      { iat: seconds + 59, exp: seconds + 59 + life },
+      { iat: seconds - life + 10, exp: seconds + 10 },
+      { iss: 'https://before.test' },
+    ])
+      expect([claims, forged(claims)]).toEqual([claims, 'valid'])
+    const anywhere = signedBy(ours.privateKey, good, { ...usual, iss: 'https://other.test' })
+    expect(verifyReceipt(anywhere, { keys, issuers: undefined }, NOW).valid).toBe(true)
   })
 
   test('one that is too old is expired, with its claims; tampered with as well it is a mismatch', () => {

@@ -8,7 +8,7 @@ import { type KeyObject, sign, verify } from 'node:crypto'
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
 import type { Instant } from '../core/time.ts'
 import { base64url, bytesOf } from './base64url.ts'
-import type { Claims } from './claims.ts'
+import { type Claims, RECEIPT_LIFE_SECONDS } from './claims.ts'
 
 /** A key that signs, with its header written once. */
 export type SigningKey = { readonly kid: string; readonly key: KeyObject; readonly header: string }
@@ -22,6 +22,11 @@ const TYPE = 'receipt+jwt'
 const LENGTH_MAX = 8 * 1024
 /** Clocks of signer and verifier may differ by this much. */
 const TOLERANCE_MS = 5_000
+
+/** A receipt is checked by other processes than its signer at once: their clocks may be that far behind it. */
+const ISSUED_TOLERANCE_MS = 60_000
+
+const isSecond = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
 const malformed: Verdict = { valid: false, error: 'malformed_jwt' }
 const mismatch: Verdict = { valid: false, error: 'signature_mismatch' }
@@ -38,8 +43,14 @@ export const signReceipt = (claims: Claims, { key, header }: SigningKey): string
   return `${signed}.${base64url(sign(null, Buffer.from(signed), key))}`
 }
 
-/** Judges a token at `now` by the public keys. The order is: form, header, signature, claims, age. */
-export const verifyReceipt = (token: string, keys: ReadonlyMap<string, KeyObject>, now: Instant): Verdict => {
+type Known = {
+  readonly keys: ReadonlyMap<string, KeyObject>
+  /** Who may have issued it; undefined takes whatever name one of the keys has signed. */
+  readonly issuers: readonly string[] | undefined
+}
+
+/** Judges a token at `now`. The order is: form, header, signature, claims, age. */
+export const verifyReceipt = (token: string, { keys, issuers }: Known, now: Instant): Verdict => {
   const parts = token.length > LENGTH_MAX ? [] : token.split('.')
   const [header, payload, signature] = parts.map(bytesOf)
   if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined)
@@ -55,10 +66,14 @@ export const verifyReceipt = (token: string, keys: ReadonlyMap<string, KeyObject
   if (signature.length !== 64 || !verify(null, signed, key, signature)) return mismatch
   const claims = objectOf(payload)
   if (claims === undefined) return malformed
-  if (claims.aud !== 'receipt' || typeof claims.jti !== 'string' || typeof claims.iat !== 'number')
+  if (claims.aud !== 'receipt' || typeof claims.jti !== 'string' || typeof claims.iss !== 'string')
     return mismatch
-  if (typeof claims.exp !== 'number') return mismatch
-  return now > claims.exp * 1000 + TOLERANCE_MS
+  if (issuers !== undefined && !issuers.includes(claims.iss)) return mismatch
+  const { iat, exp } = claims
+  // Only receipts that live as long as ours do and were issued by now can have been issued here.
+  if (!isSecond(iat) || !isSecond(exp) || exp <= iat || exp - iat > RECEIPT_LIFE_SECONDS) return mismatch
+  if (iat * 1000 > now + ISSUED_TOLERANCE_MS) return mismatch
+  return now > exp * 1000 + TOLERANCE_MS
     ? { valid: false, error: 'expired', claims }
     : { valid: true, kid, claims }
 }

@@ -4,7 +4,7 @@ import { DAY_MS, type Day, dayOf, type Instant, type Month, nextDayStart } from 
 import type { Meter } from '../ledger/grant.ts'
 import { dayScope, lifetimeScope, monthOfDay, monthScope, scopesOf } from '../ledger/scopes.ts'
 import type { AccountId, GrantAsk } from '../ledger/words.ts'
-import { isKnown, type Key } from '../tenancy/key.ts'
+import { isKnown, type Key, type KeyId } from '../tenancy/key.ts'
 import type { Row, Run, Words } from './engine.ts'
 import { keyOf } from './key-row.ts'
 import { freeOf, isPayment, payers } from './payer.ts'
@@ -73,9 +73,24 @@ export type Locked = {
   readonly unwritten: Nano
   /** Room of the own lease that the instance does not have: on its way back, or granted in an answer that was lost. */
   readonly astray: Nano
+  /** What leases of the account used and is not folded into its balance yet. */
   readonly unfolded: Nano
+  /** The same for each scope that has a limit. */
+  readonly unfoldedUnder: ReadonlyMap<string, Nano>
   readonly now: Instant
 }
+
+const usedBy = (keys: string, which: string): string =>
+  `(select coalesce(cast(sum(l.used) as bigint), 0) from lease l where l.state <> 'closed' and l.key_id in (${keys}) and ${which})`
+const ofWallet = 'select k.id from api_key k where k.wallet_id = b.wallet_id'
+const ofOwner = 'select n.key_id from key_line n where n.owner_id = b.owner_id'
+
+/** What leases used under each limited scope and is not folded into it yet. */
+const unfoldedUnder = (each: string): string => `select b.scope,
+    case when b.owner_id is not null then ${usedBy(ofOwner, '(b.month is null or l.month = b.month)')}
+      when b.sub_id is not null then ${usedBy(ofWallet, 'l.sub_id = b.sub_id')}
+      else ${usedBy(ofWallet, 'l.day = b.day')} end as unfolded
+  from budget b where b.lim is not null and b.scope in (select e.value->>'s' from ${each} e)`
 
 /** Locks the own lease, the budgets and the account that pays, in one round trip. */
 export const lockMeters = async (run: Run, words: Words, ask: GrantAsk, line: Line): Promise<Locked> => {
@@ -84,7 +99,8 @@ export const lockMeters = async (run: Run, words: Words, ask: GrantAsk, line: Li
   const scopes = scopesOf({ line: [key.id, ...key.ancestors], walletId: key.walletId, day, sub })
   const own = `l.instance = $1 and l.key_id = $2 and l.day = $3 and l.wallet_id = $4
     and coalesce(l.sub_id, '') = $5 and l.state = 'open'`
-  const [leases, , budgets, accounts, sums] = await Promise.all([
+  const wanted = JSON.stringify(scopes.map((s) => ({ s })))
+  const [leases, , budgets, accounts, sums, unfolded] = await Promise.all([
     run(`select l.* from lease l where ${own}${words.lock('l')}`, path),
     run(
       `insert into budget (scope, owner_id, month, day, keep_until, wallet_id, lim)
@@ -97,7 +113,7 @@ export const lockMeters = async (run: Run, words: Words, ask: GrantAsk, line: Li
     run(
       `select b.* from budget b where b.scope in (select e.value->>'s' from ${words.each('$1')} e)
        order by b.scope${words.lock('b')}`,
-      [JSON.stringify(scopes.map((s) => ({ s })))],
+      [wanted],
     ),
     run(`${payers} where a.id = $1${words.lock('a')}`, [account]),
     run(
@@ -107,6 +123,7 @@ export const lockMeters = async (run: Run, words: Words, ask: GrantAsk, line: Li
          (select coalesce(cast(sum(l.used) as bigint), 0) from lease l where l.wallet_id = $4 and l.state <> 'closed') as unfolded`,
       path,
     ),
+    run(unfoldedUnder(words.each('$1')), [wanted]),
   ])
   if (budgets.length !== scopes.length) throw new Error(`sub-wallet ${sub} of key ${key.id} has no budget`)
   const sum = onlyRow(sums)
@@ -116,6 +133,7 @@ export const lockMeters = async (run: Run, words: Words, ask: GrantAsk, line: Li
     account: accounts[0],
     ...ownRoomOf(leases[0], nanoOf(sum, 'own_held'), ask),
     unfolded: nanoOf(sum, 'unfolded'),
+    unfoldedUnder: new Map(unfolded.map((row) => [textOf(row, 'scope'), nanoOf(row, 'unfolded')])),
     now: countOf(sum, 'now'),
   }
 }
@@ -134,6 +152,34 @@ const ownRoomOf = (
   return { ownUnused, unwritten: held - written, astray: greatest(ownUnused - free, 0n) }
 }
 
+/** What the key and its makers want to stay in the wallet; nothing when something else pays. */
+const stopsOf = ({ key, makers, account }: Line): readonly { owner: KeyId; stopAt: Nano }[] =>
+  account === key.walletId
+    ? [key, ...makers].flatMap(({ id, limits: { stopAt } }) =>
+        stopAt === undefined ? [] : [{ owner: id, stopAt }],
+      )
+    : []
+
+/**
+ * The least that the limits beside the account leave, less the room that the instance has on its own lease; undefined
+ * when there is no such limit. Charges count, and what is only held does not.
+ */
+export const besideOf = (locked: Locked, account: Row, line: Line): Nano | undefined => {
+  const settled = nanoOf(account, 'balance') - locked.unfolded
+  const lefts = [
+    ...stopsOf(line).map(({ stopAt }) => settled - stopAt),
+    ...locked.budgets.flatMap((row) => {
+      const lim = maybeNano(row, 'lim')
+      if (lim === undefined) return []
+      return [lim - nanoOf(row, 'used') - (locked.unfoldedUnder.get(textOf(row, 'scope')) ?? 0n)]
+    }),
+  ]
+  if (lefts.length === 0) return undefined
+  const { lease, astray } = locked
+  const own = lease === undefined ? 0n : nanoOf(lease, 'granted') - nanoOf(lease, 'used') - astray
+  return lefts.reduce(least) - own
+}
+
 export const metersOf = ({ budgets }: Locked, account: Row, line: Line): readonly Meter[] => {
   const free = freeOf(account)
   const capped = budgets.flatMap((row): readonly Meter[] => {
@@ -147,10 +193,8 @@ export const metersOf = ({ budgets }: Locked, account: Row, line: Line): readonl
     return [{ limit: row.month === null ? 'spend_cap_usd' : 'monthly_cap_usd', room, scope, lim, owner }]
   })
   const ofWallet = line.account === line.key.walletId
-  const stops = [line.key, ...line.makers].flatMap(({ id, limits: { stopAt } }): readonly Meter[] =>
-    stopAt === undefined || !ofWallet
-      ? []
-      : [{ limit: 'stop_at_remaining_usd', room: free - stopAt, owner: id }],
+  const stops = stopsOf(line).map(
+    ({ owner, stopAt }): Meter => ({ limit: 'stop_at_remaining_usd', room: free - stopAt, owner }),
   )
   const limit = isPayment(account) ? 'payment' : ofWallet ? 'wallet' : 'credit_line'
   return [{ limit, room: free }, ...stops, ...capped]

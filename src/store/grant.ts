@@ -7,9 +7,9 @@ import { isEnabled } from '../tenancy/key.ts'
 import type { Engine, Row, Run, Words } from './engine.ts'
 import { fence } from './fence.ts'
 import { fold } from './fold.ts'
-import { type Line, type Locked, lockLine, lockMeters, metersOf } from './grant-meters.ts'
-import { barOf, creditOf } from './payer.ts'
-import { countOf, nanoOf, onlyRow, textOf } from './row.ts'
+import { besideOf, type Line, type Locked, lockLine, lockMeters, metersOf } from './grant-meters.ts'
+import { barOf } from './payer.ts'
+import { countOf, onlyRow, textOf } from './row.ts'
 import { recall, shortageOf, under } from './shortage.ts'
 import { mayUseSub } from './sub-wallet-store.ts'
 
@@ -121,6 +121,7 @@ const grow = async (
   it: { grant: GrantAsk; ask: Ask; line: Line; locked: Locked; account: Row; meters: readonly Meter[] },
 ): Promise<Granted> => {
   const { grant, ask, line, locked, account, meters } = it
+  const beside = besideOf(locked, account, line)
   const { grown, tight } = growth(meters, ask)
   const leaseId =
     locked.lease === undefined ? await openLease(run, grant, line, locked.now) : textOf(locked.lease, 'id')
@@ -135,7 +136,7 @@ const grow = async (
     grown,
     lifeMs: expires - locked.now,
     tight,
-    remaining: nanoOf(account, 'balance') + creditOf(account) - locked.unfolded,
+    ...(beside === undefined ? {} : { beside: beside - grown }),
   }
 }
 

@@ -1,6 +1,6 @@
 /** SQLite, embedded: one process, one writer at a time, write-ahead log. Everything here runs on microtasks only. */
 import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
-import { mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Instant } from '../core/time.ts'
 import {
@@ -105,13 +105,29 @@ const wordsFor = (now: (() => Instant) | undefined): Words => ({
   locksRows: false,
 })
 
+/** For the owner's eyes only: the ledger tells who spends what. The log and its index take their rights from the file. */
+const OWN_FILE = 0o600
+const OWN_FOLDER = 0o700
+
+/** Makes the file if it is not there, and takes from others what an older version, or a copy, left them. */
+const makePrivate = (path: string): void => {
+  mkdirSync(dirname(path), { recursive: true, mode: OWN_FOLDER })
+  closeSync(openSync(path, 'a', OWN_FILE))
+  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`])
+    try {
+      if (existsSync(file)) chmodSync(file, OWN_FILE)
+    } catch {
+      // Somebody else owns it, who decides who may read it.
+    }
+}
+
 /**
  * Opens the database file, or memory for the path `:memory:`, and makes its folder.
  * `now` replaces the database's clock, for simulations.
  */
 export const openSqlite = (path: string, now?: () => Instant): Engine => {
   const inMemory = path === ':memory:'
-  if (!inMemory) mkdirSync(dirname(path), { recursive: true })
+  if (!inMemory) makePrivate(path)
   const durable = connect(path, 'FULL', now)
   // A second connection that does not wait for the disk. Memory has one database per connection, so it shares there.
   const relaxed = inMemory ? durable : connect(path, 'NORMAL', now)

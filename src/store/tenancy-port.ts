@@ -38,6 +38,15 @@ export type KeySpend = {
   readonly requests: number
 }
 
+/** The limit that leaves a key the least, charges and holds counted; negative when it was lowered under them. */
+export type Left = {
+  /** Named as in a 402. */
+  readonly limit: string
+  /** Whose cap or stop-at it is; absent for what the account's keys share. */
+  readonly owner?: KeyId
+  readonly amount: Nano
+}
+
 export type Wallet = {
   readonly id: WalletId
   readonly orgId: string
@@ -80,6 +89,8 @@ export type TenancyStore = {
   changeKey(id: KeyId, change: KeyChange): Promise<{ key: Key; at: Instant } | undefined>
   deleteKey(id: KeyId): Promise<{ at: Instant } | undefined>
   spend(id: KeyId): Promise<KeySpend>
+  /** What binds the key most; undefined for a key that does not exist. */
+  left(id: KeyId): Promise<Left | undefined>
   usage(query: UsageQuery): Promise<readonly UsageRow[]>
   /** A value made once per database, such as the secret that hashes keys; the first writer wins and all read the same. */
   setting(name: string, make: () => string): Promise<string>

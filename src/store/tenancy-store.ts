@@ -4,6 +4,7 @@ import { lifetimeScope, monthScope } from '../ledger/scopes.ts'
 import { PAYMENTS_ORG } from '../ledger/words.ts'
 import { type Engine, once, type Row, statement } from './engine.ts'
 import { keyStore } from './key-store.ts'
+import { leftOf } from './left-store.ts'
 import { countOf, nanoOf, onlyRow, textOf } from './row.ts'
 import type { KeySpend, TenancyStore, Wallet } from './tenancy-port.ts'
 import { usageOf } from './usage-report.ts'
@@ -79,6 +80,7 @@ export const tenancyStore = (engine: Engine): TenancyStore => {
         await once(engine, 'control', statement(`${wallets} and a.org_id <> $1 order by a.id`, PAYMENTS_ORG))
       ).map(walletOf),
     spend: (id) => spendOf(engine, id),
+    left: (id) => leftOf(engine, id),
     usage: (query) => usageOf(engine, query),
     setting: async (name, make) => {
       const read = () => once(engine, 'control', statement('select value from setting where name = $1', name))

@@ -30,7 +30,7 @@ for (const [engine, url] of [
 ] as const)
   test(`${engine}: first start, the printed curl, commands beside the server, drain`, async () => {
     const { child, greeting, address } = await serve(url)
-    expect(greeting).toContain('all of a day within 1 USD; TRIAL_USD=0 turns them off')
+    expect(greeting).toContain('all of a day within 2 USD; TRIAL_USD=0 turns them off')
     const curl = /curl [\s\S]*?\}'/.exec(greeting)?.[0] ?? ''
     const answer = Bun.spawnSync(['sh', '-c', curl.replace('curl', 'curl -s')]).stdout.toString()
     expect(JSON.parse(answer).choices[0].message.content).toBe('You said: Hello')

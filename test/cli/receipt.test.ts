@@ -40,6 +40,10 @@ test('a receipt is checked against a file or an address, without server and data
   expect(shown.out).toStartWith('valid, signed by ')
   expect(shown.out).toContain('the amount follows from usage and prices')
 
+  const named = ['verify', receipt, '--jwks', file, '--issuer']
+  expect((await run(nowhere, ...named, 'https://turnpike.test')).code).toBe(0)
+  expect((await run(nowhere, ...named, 'https://other.test')).out).toContain('signature_mismatch')
+
   const [header, payload = '', signature] = receipt.split('.')
   const claims = Buffer.from(payload, 'base64url').toString().replace('"input":10', '"input":11')
   const forged = [header, Buffer.from(claims).toString('base64url'), signature].join('.')

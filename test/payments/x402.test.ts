@@ -45,6 +45,8 @@ test('a server without x402 says so, and names the wallet', async () => {
       expect(error).toMatchObject({ code: 'payment_mode_unavailable', payment_modes: 'wallet, mpp' })
       expect(error.message).toContain('Authorization: Bearer')
     }
+  const plain = await server.post('/v1/run', run(), {}, '')
+  expect([plain.status, (await jsonOf(plain)).error.code]).toEqual([401, 'missing_authorization'])
   expect(server.asked).toHaveLength(0)
   await server.stop()
 })
@@ -133,6 +135,62 @@ describe.skipIf(!hasChain)('x402', () => {
           expect(await rig.server.balance()).toBe(wallet + paid * 1_000n - COST)
           await rig.check()
         })
+
+      test('payers that know nothing of this server, and say nothing, are quoted and pay', async () => {
+        const plain = (path: string, body: object, headers: Record<string, string> = {}) => {
+          const request = rig.request(path, body, headers)
+          request.headers.delete('x-payment-protocol')
+          return request
+        }
+        for (const [path, body] of [
+          ['/v1/chat/completions', chat()],
+          ['/v1/messages', chat({ max_tokens: 50 })],
+          ['/v1/embeddings', { model: 'mock/embed', input: 'hi' }],
+          ['/v1/run', run()],
+          ['/v1beta/models/mock/small:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] }],
+        ] as const) {
+          if (path === '/v1/embeddings')
+            rig.server.answerWith(() =>
+              Response.json({
+                data: [{ embedding: [1], index: 0 }],
+                usage: { prompt_tokens: 1, total_tokens: 1 },
+              }),
+            )
+          const payer = await chain.newPayer(1_000_000n)
+          const { pay, sent } = payerV2(payer, rig.server.fetch)
+          const response = await pay(plain(path, body))
+          expect([path, response.status, sent.length]).toEqual([path, 200, 2])
+          expect(sent.some(({ headers }) => headers.has('x-payment-protocol'))).toBe(false)
+          expect(decoded(response.headers.get('payment-response')).success).toBe(true)
+          await response.text()
+          rig.server.answerWith(() => completion('hello'))
+        }
+        const payer = await chain.newPayer(1_000_000n)
+        const quote = await rig.server.fetch(plain('/v1/run', run()))
+        expect(quote.status).toBe(402)
+        const [accepts] = (await jsonOf(quote)).accepts
+        const paid = await rig.server.fetch(
+          plain('/v1/run', run(), { 'x-payment': await payV1(payer, accepts) }),
+        )
+        expect(paid.status).toBe(200)
+        await rig.check()
+      }, 60_000)
+
+      test('who sends a key, or asks for the wallet or for credit, is not quoted', async () => {
+        const status = async (headers: Record<string, string>) => {
+          const request = rig.request('/v1/run', run(), headers)
+          if (headers['x-payment-protocol'] === undefined) request.headers.delete('x-payment-protocol')
+          const response = await rig.server.fetch(request)
+          return [response.status, (await jsonOf(response)).error.code]
+        }
+        const wrong = 'Bearer sk-wrongwrongwrongwrong'
+        expect(await status({ authorization: wrong })).toEqual([401, 'invalid_api_key'])
+        expect(await status({ authorization: '' })).toEqual([401, 'missing_authorization'])
+        for (const mode of ['wallet', 'mpp'])
+          expect(await status({ 'x-payment-protocol': mode })).toEqual([401, 'missing_authorization'])
+        const counted = await rig.server.post('/v1/messages/count_tokens', chat(), {}, '')
+        expect(counted.status).toBe(401)
+      })
 
       test('a stream is paid before its first byte and ends with its cost', async () => {
         rig.server.answerWith(() => streaming(streamEvents(['hel', 'lo'])))

@@ -1,6 +1,8 @@
 /** Text that a database cannot keep, or that means something in an address or a header, is refused or kept; never a fault of ours. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { must } from '../../src/core/refusal.ts'
 import { type Socket, type SocketData, socketHandlers } from '../../src/http/socket.ts'
+import { termsOfUpgrade } from '../../src/http/socket-terms.ts'
 import {
   chat,
   completion,
@@ -10,6 +12,9 @@ import {
   type TestServer,
 } from '../server/harness.ts'
 import { engines } from '../store/engines.ts'
+
+/** A socket whose upgrade said nothing. */
+const noTerms = must(termsOfUpgrade(new Headers()))
 
 const odd = [
   '\0',
@@ -79,6 +84,7 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file'))
           const frames: string[] = []
           const data: SocketData = {
             authorization: `Bearer ${token}`,
+            terms: noTerms,
             running: new Map(),
             drained: undefined,
           }
@@ -99,7 +105,12 @@ test('a socket takes no more calls than the server does', async () => {
   try {
     const frames: string[] = []
     const { token } = await server.newKey()
-    const data: SocketData = { authorization: `Bearer ${token}`, running: new Map(), drained: undefined }
+    const data: SocketData = {
+      authorization: `Bearer ${token}`,
+      terms: noTerms,
+      running: new Map(),
+      drained: undefined,
+    }
     const socket: Socket = { data, send: (frame) => frames.push(frame), close: () => undefined }
     socketHandlers(server.gateway).message(socket, JSON.stringify(chat()))
     while (data.running.size > 0 || frames.length === 0) await Bun.sleep(1)

@@ -159,6 +159,20 @@ for (const engine of serverEngines) {
       }
     })
 
+    test('an event that was signed for a time to come is refused, a clock that is a little ahead is not', async () => {
+      const payload = paid(await open(3), name('pi'), 300)
+      for (const ageSeconds of [-301, -600, -86_400]) {
+        const ahead = await signatureOf(payload, { ageSeconds })
+        expect([ageSeconds, (await deliver(payload, ahead)).status]).toEqual([ageSeconds, 400])
+        // The library reads the last of several times.
+        const twice = ahead.replace(/^t=(\d+)/, `t=${Math.floor(Date.now() / 1000)},t=$1`)
+        expect((await deliver(payload, twice)).status).toBe(400)
+      }
+      expect(
+        await added(async () => deliver(payload, await signatureOf(payload, { ageSeconds: -200 }))),
+      ).toBe(300n * CENT)
+    })
+
     test('both secrets are good while they change', async () => {
       const payload = paid(await open(3), name('pi'), 300)
       const signature = await signatureOf(payload, { secret: 'whsec_of_next_month' })

@@ -216,7 +216,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
       : {
           receipts: {
             keys: await openReceiptKeys({ store, hash, clock: systemClock, log: silentLog }),
-            issuer: 'https://turnpike.test',
+            issuers: ['https://turnpike.test', 'https://before.test'],
             inAnswers: setup.receipts !== 'on-demand',
           },
         }),

@@ -241,9 +241,9 @@ for (const [name, fresh] of engines)
         const { status, body } = await verify({ receipt: text })
         expect([status, body]).toEqual([200, { valid: false, error }])
       }
-      expect((await verify('{')).body.error.code).toBe('invalid_json')
+      expect((await verify('{')).body.code).toBe('invalid_json')
       const nobody = await server.post('/api/receipts/verify', { receipt }, {}, '')
-      expect([nobody.status, (await jsonOf(nobody)).error.code]).toEqual([401, 'missing_authorization'])
+      expect([nobody.status, (await jsonOf(nobody)).code]).toEqual([401, 'missing_authorization'])
     })
 
     test('after ninety days a receipt is expired; its claims can still be read', async () => {
@@ -301,8 +301,10 @@ test('receipts off: none is issued or kept for, the verifier is not configured, 
     '30',
     {
       error: 'verifier_not_configured',
+      code: 'verifier_not_configured',
       message: expect.any(String),
       retry_after_seconds: 30,
+      request_id: expect.any(String),
     },
   ])
   expect((await server.post('/api/receipts/verify', {})).status).toBe(400)

@@ -1,7 +1,7 @@
 /** WebSocket /v1/stream on a real port, with the runtime's own client. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { listen } from '../../src/http/listen.ts'
-import { chat, startTestServer, streamEvents, streaming, type TestServer } from './harness.ts'
+import { chat, startTestServer, streamEvents, streaming, type TestServer, USD } from './harness.ts'
 
 type Frame = { id: unknown; type: string; chunk?: any; error?: any; canceled?: boolean }
 
@@ -23,6 +23,9 @@ const open = async (headers: Record<string, string> = { authorization: `Bearer $
   const socket = new WebSocket(`ws://127.0.0.1:${listening.port}/v1/stream`, { headers } as never)
   const frames: Frame[] = []
   let wake: () => void = () => undefined
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.onclose = ({ code, reason }) => resolve({ code, reason })
+  })
   socket.onmessage = ({ data }) => {
     frames.push(JSON.parse(String(data)))
     wake()
@@ -40,7 +43,7 @@ const open = async (headers: Record<string, string> = { authorization: `Bearer $
       })
     }
   }
-  return { socket, frames, until, ask: (message: object) => socket.send(JSON.stringify(message)) }
+  return { socket, frames, until, closed, ask: (message: object) => socket.send(JSON.stringify(message)) }
 }
 
 const textFor = (frames: Frame[], id: unknown) =>
@@ -135,4 +138,153 @@ test('a browser sends its key as a protocol', async () => {
   await until((frame) => frame.type === 'done')
   expect(textFor(frames, 1)).toBe('hi')
   socket.close()
+})
+
+/** Opens a socket with more headers beside the key. */
+const openWith = (headers: Record<string, string>, own = token) =>
+  open({ authorization: `Bearer ${own}`, ...headers })
+const ended = (frame: Frame) => frame.type !== 'chunk'
+/** Members and headers of ours, none of which is a vendor's business. */
+const ours = /max_cost|sub_wallet|payment_protocol|idempotency|x-sub-wallet|x-max-cost|x-payment/
+
+for (const via of ['header', 'member'] as const) {
+  /** The same wish by the upgrade's header, or by the message's member. */
+  const wishes = async (header: string, member: string, value: string, own = token) => {
+    const it = await openWith(via === 'header' ? { [header]: value } : {}, own)
+    const ask = (message: object) => it.ask({ ...message, ...(via === 'member' ? { [member]: value } : {}) })
+    return { ...it, ask }
+  }
+
+  test(`a ceiling by ${via} bounds each message and is not forwarded`, async () => {
+    server.answerWith(() => streaming(streamEvents(['ok'])))
+    const { until, ask, socket } = await wishes('x-max-cost-usd', 'max_cost_usd', '0.0002')
+    const asked = server.asked.length
+    ask({ ...chat({ max_tokens: 5_000 }), id: 1 })
+    expect(await until((frame) => frame.id === 1 && ended(frame))).toMatchObject({
+      type: 'error',
+      error: { code: 'max_cost_exceeded', limit: 'max_cost' },
+    })
+    expect(server.asked.length).toBe(asked)
+    ask({ ...chat(), id: 2 })
+    expect(await until((frame) => frame.id === 2 && ended(frame))).toMatchObject({ type: 'done' })
+    expect(Number(server.asked.at(-1)?.body.max_tokens)).toBeLessThan(20)
+    socket.close()
+  })
+
+  test(`a sub-wallet by ${via} is charged and is not forwarded`, async () => {
+    server.answerWith(() => streaming(streamEvents(['ok'])))
+    const made = await (await server.send('POST', '/api/wallet/sub-wallets', { budget_usd: 2 }, token)).json()
+    const { id } = made as { id: string }
+    const { until, ask, socket } = await wishes('x-sub-wallet', 'sub_wallet', id)
+    ask({ ...chat(), id: 1 })
+    expect(await until(ended)).toMatchObject({ type: 'done' })
+    const shown = await (await server.get(`/api/wallet/sub-wallets/${id}`, token)).json()
+    expect(shown).toMatchObject({ spent_usd: 0.00006 })
+    const { text, headers } = server.asked.at(-1) ?? { text: '', headers: new Headers() }
+    expect(`${text} ${JSON.stringify(headers)}`).not.toMatch(ours)
+    socket.close()
+  })
+
+  test(`a payment mode by ${via} decides what is charged and is not forwarded`, async () => {
+    server.answerWith(() => streaming(streamEvents(['ok'])))
+    await server.store.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
+    const before = await server.balance()
+    const owed = async () => (await server.store.creditLine(server.wallet))?.owed ?? 0n
+    const owedBefore = await owed()
+    const { until, ask, socket } = await wishes('x-payment-protocol', 'payment_protocol', 'mpp')
+    ask({ ...chat(), id: 1 })
+    expect(await until(ended)).toMatchObject({ type: 'done' })
+    expect([before - (await server.balance()), (await owed()) - owedBefore]).toEqual([0n, 60_000n])
+    expect(server.asked.at(-1)?.text).not.toMatch(ours)
+    socket.close()
+  })
+
+  test(`an idempotency key by ${via} runs a message once, and refuses another under it`, async () => {
+    server.answerWith(() => streaming(streamEvents(['once'])))
+    const key = `once-${via}-${crypto.randomUUID()}`
+    const { frames, until, ask, socket } = await wishes('idempotency-key', 'idempotency_key', key)
+    const [asked, before] = [server.asked.length, await server.balance()]
+    for (const id of [1, 2]) {
+      ask({ ...chat(), id })
+      await until((frame) => frame.id === id && ended(frame))
+      expect(textFor(frames, id)).toBe('once')
+    }
+    expect([server.asked.length - asked, before - (await server.balance())]).toEqual([1, 60_000n])
+    expect(server.asked.at(-1)?.text).not.toMatch(ours)
+    ask({ ...chat({ max_tokens: 9 }), id: 3 })
+    expect(await until((frame) => frame.id === 3 && ended(frame))).toMatchObject({
+      error: { code: 'idempotency_key_reused' },
+    })
+    socket.close()
+  })
+}
+
+test('a member takes the place of the header, and null takes it away', async () => {
+  server.answerWith(() => streaming(streamEvents(['ok'])))
+  const { until, ask, socket } = await openWith({
+    'x-max-cost-usd': '0.0002',
+    'idempotency-key': 'of-the-socket',
+  })
+  const asked = server.asked.length
+  ask({ ...chat({ max_tokens: 500 }), id: 1, max_cost_usd: 1, idempotency_key: null })
+  expect(await until((frame) => frame.id === 1 && ended(frame))).toMatchObject({ type: 'done' })
+  ask({ ...chat({ max_tokens: 500 }), id: 2, max_cost_usd: null, idempotency_key: null })
+  expect(await until((frame) => frame.id === 2 && ended(frame))).toMatchObject({ type: 'done' })
+  expect(server.asked.length - asked).toBe(2)
+  socket.close()
+})
+
+test('a member of another type, or one that cannot be honoured, is an error of its message', async () => {
+  const { until, ask, socket } = await openWith({})
+  const asked = server.asked.length
+  const wrong: [object, string, string | undefined][] = [
+    [{ max_cost_usd: true }, 'invalid_parameter', 'max_cost_usd'],
+    [{ max_cost_usd: -1 }, 'invalid_parameter', 'max_cost_usd'],
+    [{ max_cost_usd: '0.0000000001' }, 'invalid_parameter', 'max_cost_usd'],
+    [{ sub_wallet: 5 }, 'invalid_parameter', 'sub_wallet'],
+    [{ sub_wallet: 'sub_nobody' }, 'not_found', undefined],
+    [{ sub_wallet: 'not printable \u0001' }, 'not_found', undefined],
+    [{ idempotency_key: ['x'] }, 'invalid_parameter', 'idempotency_key'],
+    [{ idempotency_key: '' }, 'invalid_parameter', 'idempotency_key'],
+    [{ payment_protocol: 'cash' }, 'invalid_parameter', 'payment_protocol'],
+    [{ payment_protocol: 1 }, 'invalid_parameter', 'payment_protocol'],
+    [{ payment_protocol: 'x402' }, 'payment_mode_unavailable', undefined],
+  ]
+  for (const [index, [members, code, param]] of wrong.entries()) {
+    ask({ ...chat(), ...members, id: index })
+    const frame = await until((one) => one.id === index)
+    expect([index, frame.error?.code, frame.error?.param]).toEqual([index, code, param])
+  }
+  expect(server.asked.length).toBe(asked)
+  socket.close()
+})
+
+test('an upgrade whose headers cannot be honoured is closed with a named error', async () => {
+  const wrong: [Record<string, string>, string][] = [
+    [{ 'x-max-cost-usd': 'much' }, 'invalid_parameter'],
+    [{ 'x-max-cost-usd': '1, 2' }, 'invalid_parameter'],
+    [{ 'x-sub-wallet': 'sub_nobody' }, 'not_found'],
+    [{ 'x-payment-protocol': 'cash' }, 'invalid_parameter'],
+    [{ 'x-payment-protocol': 'x402' }, 'payment_mode_unavailable'],
+    [{ 'payment-signature': 'e30=' }, 'payment_mode_unavailable'],
+    [{ 'x-payment': 'e30=' }, 'payment_mode_unavailable'],
+    [{ 'idempotency-key': 'x'.repeat(300) }, 'invalid_parameter'],
+  ]
+  for (const [headers, code] of wrong) {
+    const { frames, closed } = await openWith(headers)
+    expect([headers, await closed]).toEqual([headers, { code: 1008, reason: code }])
+    expect(frames[0]).toMatchObject({ id: null, type: 'error', error: { code } })
+    expect(frames[0]?.error.request_id).toMatch(/^[0-9a-f-]{36}$/)
+  }
+})
+
+test('without an upgrade the address is 426 and says what to upgrade to; other methods are 405', async () => {
+  const address = `http://127.0.0.1:${listening.port}/v1/stream`
+  const plain = await fetch(address, { headers: { authorization: `Bearer ${token}` } })
+  expect([plain.status, plain.headers.get('upgrade'), ((await plain.json()) as any).error.code]).toEqual([
+    426,
+    'websocket',
+    'upgrade_required',
+  ])
+  expect((await fetch(address, { method: 'POST' })).status).toBe(405)
 })

@@ -118,8 +118,8 @@ for (const engine of serverEngines)
       const { token } = await server.newKey()
       const put = (auto_top_up: object) => server.send('PUT', RULES, { auto_top_up }, token)
       const refused = await jsonOf(await put({ below_usd: 5, amount_usd: 20 }))
-      expect(refused.error).toMatchObject({ code: 'invalid_parameter', param: 'auto_top_up' })
-      expect(refused.error.message).toContain('"save_payment_method": true')
+      expect(refused).toMatchObject({ error: 'invalid_parameter', param: 'auto_top_up' })
+      expect(refused.message).toContain('"save_payment_method": true')
 
       const { name, card, save, status } = await begin()
       expect(card.opened.consent).toContain('charge it later without you')
@@ -167,7 +167,7 @@ for (const engine of serverEngines)
     ])('a rule that could never charge is refused: %j', async (wrong, param) => {
       const { put, rule } = await begin()
       const refused = await put({ auto_top_up: { ...rule, ...wrong } })
-      expect([refused.status, (await jsonOf(refused)).error.param]).toEqual([400, param])
+      expect([refused.status, (await jsonOf(refused)).param]).toEqual([400, param])
     })
 
     test('a call that takes the wallet below the amount charges the card once; only the event credits it', async () => {

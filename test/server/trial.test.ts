@@ -1,6 +1,7 @@
 /** Anonymous trials: one for each network address, all of a day within the house's budget, every nano-dollar accounted for. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
+import { readConfig } from '../../src/cli/config.ts'
 import { readBlock } from '../../src/core/address.ts'
 import { brokenLaws, engines, serverEngines } from '../store/engines.ts'
 import { chat, completion, jsonOf, startTestServer, type TestServer, USD } from './harness.ts'
@@ -144,9 +145,53 @@ for (const engine of engines.filter(({ lasting }) => lasting))
     await database.stop()
   })
 
+const signUpUrl = 'https://example.com/sign-up'
+
+test('a trial whose credit is used up is told so, with where to sign up; a call too dear for it is told that', async () => {
+  const trial = { amount: USD / 50n, dailyAmount: USD, lifeMs: DAY_MS, againMs: DAY_MS }
+  const server = await startTestServer({ options: { trial, signUpUrl } })
+  const address = new Request('http://turnpike.test/api/try/anonymous-wallet', { method: 'POST' })
+  const { api_key } = await jsonOf(await server.fetchFrom('192.0.2.1', address))
+  const call = async (max_tokens: number) => {
+    const response = await server.post('/v1/chat/completions', chat({ max_tokens }), {}, api_key)
+    return [response.status, (await jsonOf(response)).error] as const
+  }
+  const [dear, tooDear] = await call(8_000)
+  expect([dear, tooDear.limit, tooDear.reason, tooDear.sign_up_url]).toEqual([
+    402,
+    'wallet',
+    undefined,
+    signUpUrl,
+  ])
+  expect(tooDear.message).toMatch(/^The call needs .* Sign up for a key: https:\/\/example\.com\/sign-up$/)
+  server.answerWith(() =>
+    completion('x', { prompt_tokens: 10, completion_tokens: 1_100, total_tokens: 1_110 }),
+  )
+  expect((await call(1_100))[0]).toBe(200)
+  const [status, error] = await call(5)
+  expect([status, error.code, error.reason, error.sign_up_url]).toEqual([
+    402,
+    'insufficient_balance',
+    'trial_ended',
+    signUpUrl,
+  ])
+  expect(error.message).toBe(`The trial has ended: its credit is used up. Sign up for a key: ${signUpUrl}`)
+  await server.stop()
+})
+
+test('a trial of the default size does not begin with the balance warning', async () => {
+  const { gateway } = readConfig({})
+  const server = await startTestServer({ options: { trial: gateway.trial, creditNano: gateway.creditNano } })
+  const address = new Request('http://turnpike.test/api/try/anonymous-wallet', { method: 'POST' })
+  const { api_key } = await jsonOf(await server.fetchFrom('192.0.2.1', address))
+  const answer = await jsonOf(await server.post('/v1/chat/completions', chat(), {}, api_key))
+  expect(answer._balance_warning).toBe(false)
+  await server.stop()
+})
+
 test('a trial ends: its key is unknown, and what is left goes back to the house', async () => {
   const trial = { amount: USD / 10n, dailyAmount: USD, lifeMs: 300, againMs: 600 }
-  const server = await startTestServer({ options: { trial } })
+  const server = await startTestServer({ options: { trial, signUpUrl } })
   const claim = () =>
     server.fetchFrom(
       '192.0.2.1',
@@ -156,7 +201,17 @@ test('a trial ends: its key is unknown, and what is left goes back to the house'
   expect((await server.post('/v1/chat/completions', chat(), {}, api_key)).status).toBe(200)
   await Bun.sleep(350)
   const refused = await server.post('/v1/chat/completions', chat(), {}, api_key)
-  expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([401, 'invalid_api_key'])
+  expect([refused.status, (await jsonOf(refused)).error]).toMatchObject([
+    401,
+    {
+      code: 'invalid_api_key',
+      reason: 'trial_ended',
+      sign_up_url: signUpUrl,
+      message: `The trial has ended. Sign up for a key: ${signUpUrl}`,
+    },
+  ])
+  const forged = await server.get('/v1/models', `sk-trial${'0'.repeat(64)}`)
+  expect((await jsonOf(forged)).error.reason).toBeUndefined()
   for (let tries = 0; tries < 100 && (await server.store.balance(wallet_id)) !== 0n; tries++)
     await Bun.sleep(100)
   expect(await server.store.balance(wallet_id)).toBe(0n)

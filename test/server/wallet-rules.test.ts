@@ -73,13 +73,13 @@ for (const engine of serverEngines)
         expect([anonymous.status, (await jsonOf(anonymous)).error]).toEqual([401, 'Unauthorized'])
       }
       const wrong = await server.get(path, 'sk-nobody1234567890123')
-      expect([wrong.status, (await jsonOf(wrong)).error.code]).toEqual([401, 'invalid_api_key'])
+      expect([wrong.status, (await jsonOf(wrong)).code]).toEqual([401, 'invalid_api_key'])
       const parent = await server.newKey()
       const child = await server.newKey({}, { parentId: parent.id })
       const trial = await server.newKey({}, { trialUntil: Date.now() + 60_000 })
       for (const { token } of [child, trial])
         for (const answer of [await server.get(path, token), await put({ per_call_max_usd: null }, token)])
-          expect([answer.status, (await jsonOf(answer)).error.code]).toEqual([403, 'forbidden'])
+          expect([answer.status, (await jsonOf(answer)).code]).toEqual([403, 'forbidden'])
     })
 
     test.each([
@@ -107,8 +107,8 @@ for (const engine of serverEngines)
       [{ alert_webhook_url: 'ftp://hooks.example.com/' }, 'alert_webhook_url'],
     ])('%j is refused, and nothing of it is kept', async (body, param) => {
       const refused = await put({ per_call_max_usd: 7, ...body })
-      const { error } = await jsonOf(refused)
-      expect([refused.status, error.code, error.param]).toEqual([400, 'invalid_parameter', param])
+      const told = await jsonOf(refused)
+      expect([refused.status, told.code, told.param]).toEqual([400, 'invalid_parameter', param])
       expect(await jsonOf(await server.get(path))).toMatchObject(none)
     })
 

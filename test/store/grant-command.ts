@@ -81,7 +81,18 @@ const expectRefusal = (world: World, asked: Asked, result: GrantRefused): void =
   equal(result.keyVersion, key.version === version ? undefined : key.version)
 }
 
-const expectGrowth = ({ model }: World, asked: Asked, result: Granted): void => {
+/** What the limits beside the wallet leave when only charges count. */
+const leastOf = ({ model }: World, { key, meters }: Asked): Nano | undefined => {
+  const settled = model.posted.get(key.wallet) ?? 0n
+  const stops = model.keys.flatMap(({ id, limits: { stopAt } }) =>
+    stopAt !== undefined && key.line.includes(id) ? [settled - stopAt] : [],
+  )
+  const lefts = [...stops, ...meters.flatMap(({ cap, spent }) => (cap === undefined ? [] : [cap - spent]))]
+  return lefts.length === 0 ? undefined : lefts.reduce(least)
+}
+
+const expectGrowth = (world: World, asked: Asked, result: Granted): void => {
+  const { model } = world
   const { key, ask, before, meters } = asked
   equal(shortOf(asked).length, 0, `granted although ${shortOf(asked).map(({ limit }) => limit)} is short`)
   const available = meters.map(({ room }) => room).reduce(least)
@@ -89,7 +100,6 @@ const expectGrowth = ({ model }: World, asked: Asked, result: Granted): void => 
   const bound = most(need, most(available, 0n) / 2n)
   ok(result.grown >= need && result.grown <= bound, `grown ${result.grown} of ${available}`)
   equal(result.tight, available < 5n * CENT || available < 20n * need)
-  equal(result.remaining, model.posted.get(key.wallet) ?? 0n)
   const fresh: ModelLease = {
     id: result.leaseId,
     instance: ask.instance,
@@ -107,6 +117,9 @@ const expectGrowth = ({ model }: World, asked: Asked, result: Granted): void => 
   const lease = before ?? fresh
   equal(result.leaseId, lease.id)
   lease.left += result.grown
+  // What the instance does not say that it has went astray: it counts with what the limits leave beside it.
+  const room = lease.left - asked.own
+  equal(result.beside === undefined ? undefined : result.beside + room, leastOf(world, asked))
   lease.expires = Math.min(model.now + 10_000, nextDayStart(model.now))
   equal(result.lifeMs, lease.expires - model.now)
 }

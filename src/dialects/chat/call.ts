@@ -85,6 +85,11 @@ const unpriced: ReadonlySet<string> = new Set([
   'use_beam_search',
   'num_beams',
   'extra_body',
+  // What reaches out of the call: stores of documents that are searched, answers that come later or elsewhere.
+  'data_sources',
+  'deferred',
+  'callback_url',
+  'webhook_url',
 ])
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function']

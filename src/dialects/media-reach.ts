@@ -1,0 +1,70 @@
+/**
+ * Where media may be fetched from. Vendors fetch what an address names, and one at an address of the operator's own stands
+ * inside the operator's network: what strangers cannot reach there, callers must not reach through it.
+ */
+import { isPublicHost } from '../core/address.ts'
+import type { Call } from '../core/call.ts'
+import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
+import { invalid, type Refusal } from '../core/refusal.ts'
+
+/** Members of any dialect in which an address of media stands. */
+const ADDRESSES =
+  /^(?:(?:image|video|audio|file|document|media)_?)?ur[il]s?$|^(?:image|video|audio|file)s?$|^file_?data$/i
+
+/** Members whose content is the caller's own business: nobody fetches what it names. */
+const OPAQUE: ReadonlySet<string> = new Set(['args', 'arguments', 'response', 'citations', 'annotations'])
+
+/** Media that clouds keep: only the vendor's own account can read it. */
+const STORED = /^(?:gs|s3):\/\//i
+
+const PATH = /^(?:\.{0,2}[/\\]|~|[a-z]:[/\\])/i
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i
+const UNSURE = /[\\\s\p{Cc}]/u
+/** Longer texts without a scheme are base64, whatever they begin with. */
+const PATH_MAX = 512
+
+/** The first address in a call's conversation that vendors must not be asked to fetch. Calls without media cost nothing. */
+export const checkReach = ({ body, size }: Call): Refusal | undefined => {
+  if (size.images === 0 && size.audioBytes === 0 && size.unbounded !== true) return undefined
+  const { messages, contents, input, system, systemInstruction, system_instruction } = body.value
+  const parts = { messages, contents, input, system, systemInstruction, system_instruction }
+  return checkMembers(parts, '')
+}
+
+const checkMembers = (object: JsonObject, at: string): Refusal | undefined => {
+  const ofTool = object.type === 'tool_use' || object.type === 'server_tool_use'
+  for (const [name, value] of Object.entries(object)) {
+    if (value === undefined || OPAQUE.has(name) || (ofTool && name === 'input')) continue
+    const refusal = checkValue(value, at === '' ? name : `${at}.${name}`, ADDRESSES.test(name))
+    if (refusal) return refusal
+  }
+  return undefined
+}
+
+const checkValue = (value: Json, at: string, isAddress: boolean): Refusal | undefined => {
+  if (typeof value === 'string') return isAddress && !mayBeFetched(value) ? outOfReach(at) : undefined
+  if (isObject(value)) return checkMembers(value, at)
+  if (!Array.isArray(value)) return undefined
+  for (const [index, one] of value.entries()) {
+    const refusal = checkValue(one, `${at}[${index}]`, isAddress)
+    if (refusal) return refusal
+  }
+  return undefined
+}
+
+const mayBeFetched = (text: string): boolean => {
+  const url = text.slice(0, 4_096).trimStart()
+  if (/^data:/i.test(url) || STORED.test(url)) return true
+  if (!SCHEME.test(url) || /^[a-z]:[/\\]/i.test(url)) return url.length > PATH_MAX || !PATH.test(url)
+  // What two readers of an address take for two hosts is for neither.
+  if (!/^https?:\/\//i.test(url) || UNSURE.test(url) || !URL.canParse(url)) return false
+  const { hostname, username, password } = new URL(url)
+  return username === '' && password === '' && isPublicHost(hostname)
+}
+
+const outOfReach = (at: string): Refusal =>
+  invalid(
+    at,
+    `'${at}' must be an https address of a public server, or a data: address with the content in it; ` +
+      'addresses inside a network, of this machine and of files are not fetched.',
+  )

@@ -1,0 +1,15 @@
+/** The address of the WebSocket, asked without an upgrade. */
+import { refuse } from '../core/refusal.ts'
+import type { Handler } from './route.ts'
+
+/** The 426 of a request that does not ask to become a socket. */
+export const needsUpgrade: Handler = () =>
+  Promise.reject(
+    refuse(
+      'upgrade_required',
+      'This address is a WebSocket; connect with wss:// and send requests as messages.',
+      {
+        headers: { upgrade: 'websocket', connection: 'Upgrade' },
+      },
+    ),
+  )

@@ -1,0 +1,100 @@
+/**
+ * The terms of a socket's messages: ceiling, sub-wallet, payment mode and Idempotency-Key. The upgrade's headers are the
+ * defaults of each message; a member of a message takes the place of its header, and null takes it away.
+ */
+import { unknownSubWallet } from '../admission/caller.ts'
+import { readCeiling } from '../admission/ceiling.ts'
+import type { JsonObject } from '../core/json-body.ts'
+import { decimalFromNano, nanoFromNumber } from '../core/money.ts'
+import { invalid, Refusal, refuse } from '../core/refusal.ts'
+import type { Incoming } from '../gateway/incoming.ts'
+import { readIdempotencyKey } from '../gateway/once-only.ts'
+import { bringsPayment, paymentMode } from '../payment/funding.ts'
+import { paymentHeaders } from './headers.ts'
+
+export type Terms = Pick<Incoming, 'maxCostUsd' | 'subWallet' | 'paymentProtocol' | 'idempotencyKey'>
+
+/** Each term by its header and its member. */
+const names = {
+  maxCostUsd: ['X-Max-Cost-Usd', 'max_cost_usd'],
+  subWallet: ['X-Sub-Wallet', 'sub_wallet'],
+  paymentProtocol: ['X-Payment-Protocol', 'payment_protocol'],
+  idempotencyKey: ['Idempotency-Key', 'idempotency_key'],
+} as const
+
+const terms = ['maxCostUsd', 'subWallet', 'paymentProtocol', 'idempotencyKey'] as const
+
+const SUB_WALLET = /^[\x21-\x7e]{1,255}$/
+
+/** A socket has no place for the quote and the payment of x402. */
+const notPaidHere = (): Refusal =>
+  refuse(
+    'payment_mode_unavailable',
+    'A socket takes no x402 payments; send paid calls to /v1/chat/completions, or pay from the wallet or by mpp.',
+    { members: { payment_modes: 'wallet, mpp' } },
+  )
+
+/** What is wrong with terms, whoever's they are; a sub-wallet that does not exist shows when it is used. */
+const checkTerms = ({
+  maxCostUsd,
+  subWallet,
+  paymentProtocol,
+  idempotencyKey,
+}: Terms): Refusal | undefined => {
+  const mode = paymentMode(paymentProtocol, undefined)
+  const key = idempotencyKey === undefined ? undefined : readIdempotencyKey(idempotencyKey)
+  const wrong = [readCeiling(maxCostUsd), mode, key].find((one) => one instanceof Refusal)
+  if (wrong !== undefined) return wrong
+  if (mode === 'x402') return notPaidHere()
+  return subWallet !== undefined && !SUB_WALLET.test(subWallet) ? unknownSubWallet() : undefined
+}
+
+/** The terms that the headers of an upgrade set, or the Refusal of what cannot be honoured. */
+export const termsOfUpgrade = (headers: Headers): Terms | Refusal => {
+  const given = (term: keyof Terms): string | undefined => headers.get(names[term][0]) ?? undefined
+  const read: Terms = {
+    maxCostUsd: given('maxCostUsd'),
+    subWallet: given('subWallet'),
+    paymentProtocol: given('paymentProtocol'),
+    idempotencyKey: given('idempotencyKey'),
+  }
+  return checkTerms(read) ?? (bringsPayment(paymentHeaders(headers)) ? notPaidHere() : read)
+}
+
+/** The terms of a message, and what is left of it without them: nothing of ours reaches a vendor. */
+export const termsOfMessage = (
+  message: JsonObject,
+  defaults: Terms,
+): { readonly terms: Terms; readonly request: JsonObject } | Refusal => {
+  const request = { ...message }
+  const own = { ...defaults }
+  for (const term of terms) {
+    const [header, member] = names[term]
+    const value = message[member]
+    delete request[member]
+    if (value === undefined) continue
+    const text = value === null ? undefined : textOf(term, value)
+    if (text === null) return invalid(member, `'${member}' must be a string, as in the header '${header}'.`)
+    own[term] = text
+    const wrong = checkTerms({ ...nothing, [term]: text })
+    if (wrong !== undefined) return renamed(wrong, header, member)
+  }
+  return { terms: own, request }
+}
+
+const nothing: Terms = {
+  maxCostUsd: undefined,
+  subWallet: undefined,
+  paymentProtocol: undefined,
+  idempotencyKey: undefined,
+}
+
+/** A member as its header would have it; null for what has no such form. An amount may be a number too. */
+const textOf = (term: keyof Terms, value: unknown): string | null => {
+  if (typeof value === 'string') return value
+  const amount = term === 'maxCostUsd' ? nanoFromNumber(value) : undefined
+  return amount === undefined ? null : decimalFromNano(amount)
+}
+
+const renamed = (wrong: Refusal, header: string, member: string): Refusal =>
+  wrong.members.param === header ? invalid(member, wrong.message.replaceAll(header, member)) : wrong

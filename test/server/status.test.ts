@@ -1,0 +1,68 @@
+/** GET /api/status: always 200, degraded by what does not work, and silent about where things are. */
+import { expect, test } from 'bun:test'
+import { postgresForTests } from '../postgres.ts'
+import { chat, completion, jsonOf, startTestServer } from './harness.ts'
+
+const statusOf = async (server: Awaited<ReturnType<typeof startTestServer>>) => {
+  const response = await server.get('/api/status', '')
+  expect(response.status).toBe(200)
+  return jsonOf(response)
+}
+
+test('the API itself is degraded when it takes no more calls', async () => {
+  const server = await startTestServer({ options: { openCallsMax: 0 } })
+  const { status, services } = await statusOf(server)
+  expect([status, services.api.status]).toEqual(['degraded', 'degraded'])
+  expect(services.api.error).toContain('as many calls are open')
+  await server.stop()
+})
+
+test('the API itself is degraded for a minute after a fault of its own', async () => {
+  const server = await startTestServer()
+  expect((await statusOf(server)).services.api).toEqual({ status: 'ok' })
+  server.answerWith(() => completion('x'))
+  const { find } = server.gateway.catalogue
+  Object.assign(server.gateway.catalogue, {
+    find: () => {
+      throw new Error('secret-host.internal:5432 is wrong')
+    },
+  })
+  const broken = await server.post('/v1/chat/completions', chat())
+  expect([broken.status, (await jsonOf(broken)).error.code]).toEqual([500, 'internal_error'])
+  Object.assign(server.gateway.catalogue, { find })
+  const told = await statusOf(server)
+  expect([told.status, told.services.api.status]).toEqual(['degraded', 'degraded'])
+  expect(JSON.stringify(told)).not.toContain('secret-host')
+  await server.stop()
+})
+
+test('a database that is gone is degraded, without its name, its address or its words', async () => {
+  const database = await postgresForTests()
+  const url = new URL(database.url)
+  const server = await startTestServer({ url: database.url })
+  expect((await statusOf(server)).status).toBe('ok')
+  await database.stop()
+  let told = await statusOf(server)
+  for (let tries = 0; tries < 100 && told.services.database.status === 'ok'; tries++) {
+    await Bun.sleep(50)
+    told = await statusOf(server)
+  }
+  expect(told.status).toBe('degraded')
+  expect(Object.keys(told.services.database).sort()).toEqual(['error', 'latency_ms', 'status'])
+  const text = JSON.stringify(told)
+  for (const secret of [url.hostname, url.port, url.username, url.pathname.slice(1), 'ECONN', 'terminat'])
+    expect([secret, secret !== '' && text.includes(secret)]).toEqual([secret, false])
+  await server.stop().catch(() => undefined)
+})
+
+test('a vendor that cannot be reached is degraded, without its address', async () => {
+  const server = await startTestServer({ secrets: ['one', 'two'] })
+  server.answerWith(() => {
+    throw new Error('connect ECONNREFUSED vendor-host.internal:443')
+  })
+  expect((await server.post('/v1/chat/completions', chat())).status).toBe(503)
+  const told = await statusOf(server)
+  expect(told.services['vendors.mock'].status).toBe('degraded')
+  expect(JSON.stringify(told)).not.toMatch(/vendor-host|mock\.invalid|ECONN|http/)
+  await server.stop()
+})
