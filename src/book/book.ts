@@ -178,6 +178,7 @@ export const createBook = (parts: BookParts): Book => {
         return unavailable('The ledger cannot be reached.')
       }
     },
+    onKeyChanged: keys.onChanged,
     makersOf: async ({ ancestors }) => {
       try {
         const makers = await Promise.all(ancestors.map((id) => keys.get(id) ?? keys.reread(id)))

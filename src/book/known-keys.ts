@@ -13,6 +13,8 @@ export type KnownKeys = {
   find(hash: string): Key | undefined | Promise<Key | undefined>
   /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
   learn(key: Key): boolean
+  /** Tells each newer state of a key that was known before. */
+  onChanged(listener: (key: Key) => void): void
   /** Reads the key again from the store. */
   reread(id: KeyId): Promise<Key | undefined>
 }
@@ -26,12 +28,14 @@ export const createKnownKeys = (store: Pick<TenancyStore, 'key' | 'keyByHash'>, 
   const keys = new Map<KeyId, Key>()
   const idByHash = new Map<string, KeyId>()
   const unknownUntil = new Map<string, number>()
+  const listeners: ((key: Key) => void)[] = []
   const loading = new Map<string, Promise<Key | undefined>>()
 
   const learn = (key: Key): boolean => {
     const known = keys.get(key.id)
     if (known !== undefined && known.version >= key.version) return false
     keys.set(key.id, key)
+    if (known !== undefined) for (const listener of listeners) listener(key)
     return true
   }
 
@@ -56,6 +60,7 @@ export const createKnownKeys = (store: Pick<TenancyStore, 'key' | 'keyByHash'>, 
   return {
     get: (id) => keys.get(id),
     learn,
+    onChanged: (listener) => void listeners.push(listener),
     find: (hash) => {
       const id = idByHash.get(hash)
       if (id !== undefined) return current(id)

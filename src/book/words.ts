@@ -102,6 +102,8 @@ export type Book = {
   takeRate(keyId: KeyId, rpm: number): Promise<RateVerdict | Refusal>
   /** The keys above a key, as fresh as it is; a Refusal when they cannot be read. */
   makersOf(key: Key): Promise<readonly Key[] | Refusal>
+  /** Tells, from then on, each change of a key that this process had read before. */
+  onKeyChanged(listener: (key: Key) => void): void
   /** Holds money, or says what binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
   hold(ask: HoldAsk): Promise<Hold | HoldRefused | Refusal>
   /** Why a call was not opened: its key was revoked meanwhile, or the ledger could not be reached. */

@@ -12,9 +12,11 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { whoCalls } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { newTrace } from '../gateway/trace.ts'
+import type { KeyId } from '../tenancy/key.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { logCall, refusalFor } from './app.ts'
 import { tooBusy } from './model-calls.ts'
+import { openSockets } from './open-sockets.ts'
 
 /** What the runtime's socket must be able to do. */
 export type Socket = {
@@ -26,6 +28,7 @@ export type Socket = {
 
 export type SocketData = {
   readonly authorization: string | null
+  readonly keyId: KeyId
   /** Running requests by the id the client gave. */
   readonly running: Map<string, AbortController>
   /** Resolves when the client has read what waits. */
@@ -48,8 +51,12 @@ export const admitSocket = async (gateway: Gateway, request: Request): Promise<S
   const offered = (request.headers.get('sec-websocket-protocol') ?? '').split(',').map((one) => one.trim())
   const key = offered.find((one) => one.startsWith(PROTOCOL))?.slice(PROTOCOL.length)
   const authorization = request.headers.get('authorization') ?? (key === undefined ? null : `Bearer ${key}`)
-  await whoCalls(gateway, authorization, newTrace(gateway.newCallId(), gateway.clock.monotonicMs()))
-  return { authorization, running: new Map(), drained: undefined }
+  const { id: keyId } = await whoCalls(
+    gateway,
+    authorization,
+    newTrace(gateway.newCallId(), gateway.clock.monotonicMs()),
+  )
+  return { authorization, keyId, running: new Map(), drained: undefined }
 }
 
 /** The answer to a refused upgrade. */
@@ -63,19 +70,24 @@ export const refusedSocket = (gateway: Gateway, thrown: unknown): Response => {
 }
 
 /** The handlers of the runtime's socket server. */
-export const socketHandlers = (gateway: Gateway) => ({
-  message: (socket: Socket, message: string | Uint8Array) => {
-    void take(gateway, socket, typeof message === 'string' ? message : new TextDecoder().decode(message))
-  },
-  drain: (socket: Socket) => {
-    socket.data.drained?.resolve()
-    socket.data.drained = undefined
-  },
-  close: (socket: Socket) => {
-    for (const controller of socket.data.running.values()) controller.abort()
-    socket.data.drained?.resolve()
-  },
-})
+export const socketHandlers = (gateway: Gateway) => {
+  const sockets = openSockets(gateway)
+  return {
+    open: sockets.opened,
+    message: (socket: Socket, message: string | Uint8Array) => {
+      void take(gateway, socket, typeof message === 'string' ? message : new TextDecoder().decode(message))
+    },
+    drain: (socket: Socket) => {
+      socket.data.drained?.resolve()
+      socket.data.drained = undefined
+    },
+    close: (socket: Socket) => {
+      sockets.closed(socket)
+      for (const controller of socket.data.running.values()) controller.abort()
+      socket.data.drained?.resolve()
+    },
+  }
+}
 
 const take = async (gateway: Gateway, socket: Socket, text: string): Promise<void> => {
   const { running } = socket.data

@@ -1,7 +1,7 @@
 /** Keys: made, read, changed, deleted. Every change raises the version, which fences caches. */
 import { type Month, monthOf } from '../core/time.ts'
 import { lifetimeScope, monthScope } from '../ledger/scopes.ts'
-import { isEnabled, type Key, type KeyId } from '../tenancy/key.ts'
+import { isEnabled, isRevoked, type Key, type KeyId } from '../tenancy/key.ts'
 import {
   type Engine,
   once,
@@ -41,10 +41,6 @@ const setCaps = async (run: Run, key: Key, month: string, lock: string): Promise
     await run('update budget set tolerated = used + held, lim = $2 where scope = $1', [scope, cap ?? null])
   }
 }
-
-/** Switched off by a person or deleted, not by a cap. */
-const isRevoked = ({ deleted, disabledReason }: Key): boolean =>
-  deleted || disabledReason === 'self' || disabledReason === 'operator'
 
 const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
   run(

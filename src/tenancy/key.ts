@@ -57,3 +57,7 @@ export const isEnabled = (key: Key, month: Month): boolean =>
   !key.deleted &&
   (key.disabledReason === undefined ||
     (key.disabledReason === 'monthly_cap' && key.disabledMonth !== undefined && key.disabledMonth < month))
+
+/** Switched off by a person or deleted, not by a cap. */
+export const isRevoked = ({ deleted, disabledReason }: Key): boolean =>
+  deleted || disabledReason === 'self' || disabledReason === 'operator'

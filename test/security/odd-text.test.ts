@@ -79,6 +79,7 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file'))
           const frames: string[] = []
           const data: SocketData = {
             authorization: `Bearer ${token}`,
+            keyId: 'k',
             running: new Map(),
             drained: undefined,
           }
@@ -99,7 +100,12 @@ test('a socket takes no more calls than the server does', async () => {
   try {
     const frames: string[] = []
     const { token } = await server.newKey()
-    const data: SocketData = { authorization: `Bearer ${token}`, running: new Map(), drained: undefined }
+    const data: SocketData = {
+      authorization: `Bearer ${token}`,
+      keyId: 'k',
+      running: new Map(),
+      drained: undefined,
+    }
     const socket: Socket = { data, send: (frame) => frames.push(frame), close: () => undefined }
     socketHandlers(server.gateway).message(socket, JSON.stringify(chat()))
     while (data.running.size > 0 || frames.length === 0) await Bun.sleep(1)
