@@ -28,7 +28,7 @@ export const createSubWallet: Handler = async (gateway, call) => {
   if (made === undefined)
     throw refuse(
       'forbidden',
-      'The wallet has as many sub-wallets as it may have; delete one that is not used.',
+      'There are as many sub-wallets as the wallet, or a child key, may have; delete one that is not used.',
     )
   return json(shown(made), 201)
 }

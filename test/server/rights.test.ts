@@ -190,6 +190,26 @@ for (const engine of serverEngines)
       expect(await errorOf(other)).toEqual([404, 'not_found'])
     })
 
+    test('a tenant that may make sub-wallets does not use up those of its reseller', async () => {
+      const top = await server.newKey({}, { canManage: true })
+      const child = await server.newKey({}, { parentId: top.id, canManage: true })
+      const make = async ({ token }: Made) =>
+        (await server.send('POST', SUBS, { budget_usd: 1 }, token)).status
+      const statuses: number[] = []
+      for (let count = 0; count < 102; count++) statuses.push(await make(child))
+      expect(statuses).toEqual([...Array(100).fill(201), 403, 403])
+      expect(await make(top)).toBe(201)
+      const sibling = await server.newKey({}, { parentId: top.id, canManage: true })
+      expect(await make(sibling)).toBe(201)
+    }, 30_000)
+
+    test('a key that is bound to a part of the wallet does not see the bill of the whole', async () => {
+      const sub = (await jsonOf(await server.send('POST', SUBS, { budget_usd: 1 }))).id
+      const bound = await server.newKey({}, { subWallet: sub })
+      expect(await errorOf(await server.get('/api/billing', bound.token))).toEqual([403, 'forbidden'])
+      expect((await server.get('/api/billing')).status).toBe(200)
+    })
+
     test("only the account's own keys review for it", async () => {
       const top = await server.newKey()
       const child = await server.newKey({}, { parentId: top.id })
