@@ -33,14 +33,15 @@ const makerOf = async (run: Run, words: Words, key: NewKey): Promise<Key | undef
   return parent
 }
 
-/** Whether it is the first key that speaks for the whole of its wallet. */
-const isFirst = async (run: Run, { walletId }: NewKey): Promise<boolean> =>
-  (
-    await run(
-      'select id from api_key where wallet_id = $1 and deleted = 0 and parent_id is null and sub_id is null limit 1',
-      [walletId],
-    )
-  ).length === 0
+/** Whether it is the first key that speaks for the whole of its wallet; of two at once only one is. */
+const isFirst = async (run: Run, words: Words, { walletId }: NewKey): Promise<boolean> => {
+  await run(`select a.id from account a where a.id = $1${words.lock('a')}`, [walletId])
+  const others = await run(
+    'select id from api_key where wallet_id = $1 and deleted = 0 and parent_id is null and sub_id is null limit 1',
+    [walletId],
+  )
+  return others.length === 0
+}
 
 /** Inserts a key that is not there. A key below one that is bound to a sub-wallet is bound to it as well. */
 export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<void> => {
@@ -49,7 +50,7 @@ export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<vo
   const sub = key.subWallet ?? maker?.subWallet
   if (sub !== undefined) await checkSub(run, key, sub)
   const ofAccount = maker === undefined && sub === undefined && key.trialUntil === undefined
-  const canManage = key.canManage ?? (ofAccount && (await isFirst(run, key)))
+  const canManage = key.canManage ?? (ofAccount && (await isFirst(run, words, key)))
   await run(
     `insert into api_key (id, hash, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
        spend_cap, monthly_cap, rpm, stop_at, granted_spend_cap, granted_monthly_cap, granted_rpm, granted_stop_at,

@@ -9,7 +9,7 @@ import type { Key } from './key.ts'
  * the whole account, set the wallet's rules and save cards. Undefined when it may.
  */
 export const checkManages = (key: Key): Refusal | undefined => {
-  if (key.canManage) return undefined
+  if (key.canManage && key.trialUntil === undefined) return undefined
   return refuse(
     'forbidden',
     `The key may not manage keys, sub-wallets or the wallet (can_manage). ${wayOf(key)}`,

@@ -59,7 +59,7 @@ for (const engine of serverEngines)
       const admin = await server.newKey({}, { canManage: true })
       expect(await tried(admin)).toEqual({ rules: 200, subWallet: 201, child: 201 })
       await rules({ daily_limit_usd: null })
-      const trial = await server.newKey({}, { trialUntil: Date.now() + 60_000 })
+      const trial = await server.newKey({}, { trialUntil: Date.now() + 60_000, canManage: true })
       expect(await tried(trial)).toEqual({ rules: 403, subWallet: 403, child: 403 })
     })
 
