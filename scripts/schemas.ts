@@ -1,9 +1,9 @@
 /** Schemas of the API reference, by the names the route table uses. */
 import { accountSchemas } from './account-schemas.ts'
+import { keySchemas } from './key-schemas.ts'
 
 const text = { type: 'string' }
 const number = { type: 'number' }
-const maybeNumber = { type: ['number', 'null'] }
 const truth = { type: 'boolean' }
 const listOf = (items: object) => ({ type: 'array', items })
 const object = (properties: object, required: readonly string[] = []) => ({
@@ -12,19 +12,6 @@ const object = (properties: object, required: readonly string[] = []) => ({
   ...(required.length === 0 ? {} : { required }),
 })
 
-const limits = {
-  spend_cap_usd: maybeNumber,
-  monthly_cap_usd: maybeNumber,
-  rpm_limit: { type: ['integer', 'null'] },
-  stop_at_remaining_usd: maybeNumber,
-}
-const shownLimits = {
-  id: text,
-  label: text,
-  ...limits,
-  disabled: truth,
-  disabled_reason: { type: ['string', 'null'] },
-}
 const usage = object({
   prompt_tokens: number,
   completion_tokens: number,
@@ -194,31 +181,7 @@ export const schemas = {
   RunAnswer: { type: 'object', description: "The body of the model's own endpoint." },
   ModelList: object({ object: text, data: listOf(model) }),
   Model: model,
-  Usage: object({
-    data: object({
-      from: text,
-      to: text,
-      group_by: listOf(text),
-      total: { type: 'object' },
-      rows: listOf({ type: 'object' }),
-    }),
-  }),
-  Limits: object({ ...limits, disabled: { type: ['boolean', 'null'] } }),
-  LimitsAnswer: object({ data: object(shownLimits) }),
-  KeyUsage: object({
-    data: object({
-      spent_usd: number,
-      spent_this_month_usd: number,
-      held_usd: number,
-      ...shownLimits,
-      remaining_usd: { ...number, description: 'The least that any limit leaves, charges and holds counted' },
-      limited_by: object({
-        limit: { ...text, description: 'The limit that leaves the least, named as in a 402' },
-        of: { enum: ['key', 'parent', 'account'] },
-      }),
-      requests: number,
-    }),
-  }),
+  ...keySchemas,
   ...accountSchemas,
   CheckoutRequest: object(
     {

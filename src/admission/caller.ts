@@ -1,4 +1,5 @@
 /** Who may call: the state of a key against the call at hand. Pure decisions; the book brings the knowledge. */
+import { decimalFromNano, type Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Month } from '../core/time.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
@@ -64,17 +65,30 @@ export const unknownSubWallet = (): Refusal =>
     'There is no such sub-wallet, or it is not yours; GET /api/wallet/sub-wallets lists those you have.',
   )
 
-const reasons = {
-  self: 'It was disabled through its own limits endpoint; PUT {"disabled": false} there enables it.',
-  operator: 'It was disabled by the operator or the reseller.',
-  spend_cap: 'Its lifetime spend cap is reached; raise spend_cap_usd or enable it again.',
-  monthly_cap: 'Its monthly cap is reached; it works again next month (UTC).',
+const texts = {
+  self: () => 'It was disabled through its own limits endpoint; PUT {"disabled": false} there enables it.',
+  operator: ({ disabledBy }: Key) =>
+    disabledBy === undefined
+      ? 'It was disabled by the operator or the reseller; only they can enable it.'
+      : 'It was disabled together with the key above it; who disabled that one can enable it.',
+  spend_cap: ({ limits, granted }: Key) =>
+    `Its lifetime spend cap is reached. ${raising('spend_cap_usd', limits.spendCap, granted.spendCap)}`,
+  monthly_cap: ({ limits, granted }: Key) =>
+    `Its monthly cap is reached; it works again next month (UTC). ${raising('monthly_cap_usd', limits.monthlyCap, granted.monthlyCap)}`,
 } as const
 
-/** The 403 of a key that is switched off. */
+/** Who can raise a cap that is reached: the key itself only up to what its creator set. */
+const raising = (name: string, own: Nano | undefined, granted: Nano | undefined): string => {
+  if (granted !== undefined && own !== undefined && own >= granted)
+    return `The operator or the reseller set ${name}; only they can raise it.`
+  const most = granted === undefined ? '' : `, to ${decimalFromNano(granted)} at most`
+  return `PUT /v1/key/wholesale/me/limits raises ${name}${most}.`
+}
+
+/** The 403 of a key that is switched off: why, and who can change that. */
 export const disabledKey = (key: Key): Refusal => {
   const reason = key.disabledReason ?? 'operator'
-  return refuse('key_disabled', `The key is disabled. ${reasons[reason]}`, { members: { reason } })
+  return refuse('key_disabled', `The key is disabled. ${texts[reason](key)}`, { members: { reason } })
 }
 
 export const checkEnabled = (key: Key, month: Month): Refusal | undefined =>

@@ -1,8 +1,14 @@
 /** The refusals of requests over the rate: of a key, or of an address that calls without one. */
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
 
-export const rateLimited = (limit: number, retryAfterMs: number): Refusal =>
-  limited(`The key has used its ${limit} requests of this minute`, retryAfterMs)
+/** Of the key itself, or of a key above it, whose rate is for all below together. */
+export const rateLimited = (limit: number, retryAfterMs: number, whose: 'own' | 'shared'): Refusal =>
+  limited(
+    whose === 'own'
+      ? `The key has used its ${limit} requests of this minute`
+      : `The key above this one and all below it have used their ${limit} requests of this minute`,
+    retryAfterMs,
+  )
 
 export const guestsLimited = (limit: number, retryAfterMs: number): Refusal =>
   limited(

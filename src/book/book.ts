@@ -179,6 +179,15 @@ export const createBook = (parts: BookParts): Book => {
         return unavailable('The ledger cannot be reached.')
       }
     },
+    onKeyChanged: keys.onChanged,
+    makersOf: async ({ ancestors }) => {
+      try {
+        const makers = await Promise.all(ancestors.map((id) => keys.get(id) ?? keys.reread(id)))
+        return makers.filter((maker) => maker !== undefined)
+      } catch {
+        return unavailable('The ledger cannot be reached.')
+      }
+    },
     hold: async (ask) => {
       keys.learn(ask.key)
       if (!heartbeat.fresh()) await untilFresh()
@@ -195,13 +204,14 @@ export const createBook = (parts: BookParts): Book => {
     changeKey: async (id, change) => {
       const changed = await store.changeKey(id, change)
       if (changed === undefined) return undefined
-      await learn({ keys: [changed.key] })
+      await learn({ keys: [changed.key, ...changed.below] })
       await knownSince(changed.at)
       return changed.key
     },
-    deleteKey: async (id) => {
-      const deleted = await store.deleteKey(id)
+    deleteKey: async (id, withChildren) => {
+      const deleted = await store.deleteKey(id, withChildren)
       if (deleted === undefined) return false
+      await learn({ keys: [deleted.key, ...deleted.below] })
       await knownSince(deleted.at)
       return true
     },

@@ -15,6 +15,8 @@ export type KnownKeys = {
   isEndedTrial(hash: string): boolean
   /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
   learn(key: Key): boolean
+  /** Tells each newer state of a key that was known before. */
+  onChanged(listener: (key: Key) => void): void
   /** Reads the key again from the store. */
   reread(id: KeyId): Promise<Key | undefined>
 }
@@ -28,12 +30,14 @@ export const createKnownKeys = (store: Pick<TenancyStore, 'key' | 'keyByHash'>, 
   const keys = new Map<KeyId, Key>()
   const idByHash = new Map<string, KeyId>()
   const unknownUntil = new Map<string, number>()
+  const listeners: ((key: Key) => void)[] = []
   const loading = new Map<string, Promise<Key | undefined>>()
 
   const learn = (key: Key): boolean => {
     const known = keys.get(key.id)
     if (known !== undefined && known.version >= key.version) return false
     keys.set(key.id, key)
+    if (known !== undefined) for (const listener of listeners) listener(key)
     return true
   }
 
@@ -62,6 +66,7 @@ export const createKnownKeys = (store: Pick<TenancyStore, 'key' | 'keyByHash'>, 
       const key = keys.get(idByHash.get(hash) ?? '')
       return key?.trialUntil !== undefined && !key.deleted && key.trialUntil <= clock.now()
     },
+    onChanged: (listener) => void listeners.push(listener),
     find: (hash) => {
       const id = idByHash.get(hash)
       if (id !== undefined) return current(id)

@@ -102,13 +102,17 @@ export type Book = {
   isEndedTrial(hash: string): boolean
   /** Counts one request of the key's minute; a Refusal when it cannot be counted. */
   takeRate(keyId: KeyId, rpm: number): Promise<RateVerdict | Refusal>
+  /** The keys above a key, as fresh as it is; a Refusal when they cannot be read. */
+  makersOf(key: Key): Promise<readonly Key[] | Refusal>
+  /** Tells, from then on, each change of a key that this process had read before. */
+  onKeyChanged(listener: (key: Key) => void): void
   /** Holds money, or says what binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
   hold(ask: HoldAsk): Promise<Hold | HoldRefused | Refusal>
   /** Why a call was not opened: its key was revoked meanwhile, or the ledger could not be reached. */
   whyFenced(key: Key): Promise<Refusal>
-  /** Changes a key; resolves when no process can admit a call on the older state any more. */
+  /** Changes a key, and those below it that it takes along; resolves when no process can admit a call on the older state. */
   changeKey(id: KeyId, change: KeyChange): Promise<Key | undefined>
-  deleteKey(id: KeyId): Promise<boolean>
+  deleteKey(id: KeyId, withChildren: boolean): Promise<boolean>
   /** The rules of a wallet, as provably fresh as its keys; a Refusal when they cannot be read. */
   rules(walletId: WalletId): Promise<WalletRules | Refusal>
   /** Resolves when no process can admit a call on knowledge older than `at`, a time of the database. */

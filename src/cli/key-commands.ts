@@ -6,15 +6,42 @@ import { type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
 import { type Instant, systemClock } from '../core/time.ts'
 import type { KeyChange } from '../store/tenancy-port.ts'
 import type { Key, Limits } from '../tenancy/key.ts'
+import { allKeys, findKey } from './find-key.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { newId, newToken, prefixOf } from './parts.ts'
 import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
 
-type LimitOptions = { spendCap?: string; monthlyCap?: string; rpm?: string; stopAt?: string; json?: boolean }
+type LimitOptions = {
+  spendCap?: string
+  monthlyCap?: string
+  rpm?: string
+  stopAt?: string
+  canManage?: string
+  json?: boolean
+}
 
 export const keyCommands = (program: Command): void => {
   const key = program.command('key').description('API keys')
-  limitOptions(key.command('create').description('make a key for a wallet'))
+  makingCommands(key)
+  key
+    .command('list')
+    .description('all keys, newest first')
+    .option('--deleted', 'also those that were deleted')
+    .option('--json', 'for programs')
+    .action((options: { deleted?: boolean; json?: boolean }) =>
+      withDatabase((database) => list(database, options)),
+    )
+  limitOptions(key.command('limits <key>').description('change limits; "none" removes one')).action(
+    (name: string, options: LimitOptions) =>
+      withDatabase((database) =>
+        change(database, name, { ...changeOf(options), ...rightOf(options), byCreator: true }, options.json),
+      ),
+  )
+  endingCommands(key)
+}
+
+const makingCommands = (key: Command): void => {
+  limitOptions(key.command('create').description('make a key for a wallet; its first one manages it'))
     .requiredOption('--label <text>', 'who uses it')
     .option('--wallet <id>', 'the wallet that pays', OPERATOR_WALLET)
     .option('--sub-wallet <id>', 'bind the key to a sub-wallet of that wallet')
@@ -27,38 +54,36 @@ export const keyCommands = (program: Command): void => {
     .option('--sub-wallet <id>', 'bind the key to a sub-wallet of the reseller’s wallet')
     .action((options: LimitOptions & { label: string; parent: string; subWallet?: string }) =>
       withDatabase(async (database) => {
-        const parent = await find(database, options.parent)
+        const parent = await findKey(database, options.parent)
         return create(database, { ...options, wallet: parent.walletId, parentId: parent.id })
       }),
     )
-  key
-    .command('list')
-    .description('all keys, newest first')
-    .option('--json', 'for programs')
-    .action((options: { json?: boolean }) => withDatabase((database) => list(database, options.json)))
-  limitOptions(key.command('limits <key>').description('change limits; "none" removes one')).action(
-    (name: string, options: LimitOptions) =>
-      withDatabase((database) =>
-        change(database, name, { ...changeOf(options), byCreator: true }, options.json),
-      ),
-  )
-  for (const [verb, disabledReason] of [
-    ['disable', 'operator'],
-    ['enable', null],
+}
+
+type EndOptions = { withChildren?: boolean; json?: boolean }
+
+const endingCommands = (key: Command): void => {
+  for (const [verb, disabledReason, along] of [
+    ['disable', 'operator', 'also all keys below it'],
+    ['enable', null, 'also the keys below that were disabled together with it'],
   ] as const)
     key
       .command(`${verb} <key>`)
       .description(`${verb} a key; holds on every process when it returns`)
+      .option('--with-children', along)
       .option('--json', 'for programs')
-      .action((name: string, options: { json?: boolean }) =>
-        withDatabase((database) => change(database, name, { disabledReason, byCreator: true }, options.json)),
+      .action((name: string, { withChildren = false, json }: EndOptions) =>
+        withDatabase((database) =>
+          change(database, name, { disabledReason, withChildren, byCreator: true }, json),
+        ),
       )
   key
     .command('delete <key>')
-    .description('delete a key for good')
+    .description('delete a key for good; what it used stays in the reports')
+    .option('--with-children', 'also all keys below it')
     .option('--json', 'for programs')
-    .action((name: string, options: { json?: boolean }) =>
-      withDatabase((database) => remove(database, name, options.json)),
+    .action((name: string, options: EndOptions) =>
+      withDatabase((database) => remove(database, name, options)),
     )
 }
 
@@ -68,6 +93,7 @@ const limitOptions = (command: Command): Command =>
     .option('--monthly-cap <usd>', 'cap for a calendar month (UTC)')
     .option('--rpm <n>', 'requests per minute')
     .option('--stop-at <usd>', 'amount to leave in the wallet')
+    .option('--can-manage <on|off>', 'whether it may make keys below itself and govern its wallet over HTTP')
     .option('--json', 'for programs')
 
 type NewKeyOptions = LimitOptions & { label: string; wallet: string; parentId?: string; subWallet?: string }
@@ -96,6 +122,7 @@ const create = async ({ store, hash }: Database, options: NewKeyOptions): Promis
     label: options.label,
     prefix: prefixOf(token),
     limits,
+    ...rightOf(options),
   })
   say(
     options.json,
@@ -108,21 +135,25 @@ const create = async ({ store, hash }: Database, options: NewKeyOptions): Promis
 const hasSub = async (store: Database['store'], walletId: string, id: string): Promise<boolean> =>
   (await store.subWallet({ id: '', walletId, ancestors: [] }, id)) !== undefined
 
-const list = async ({ store }: Database, json: boolean | undefined): Promise<void> => {
-  const keys = await store.keys()
+const list = async (
+  { store }: Database,
+  { deleted = false, json }: { deleted?: boolean; json?: boolean },
+): Promise<void> => {
+  const keys = await allKeys(store, { deleted })
   say(
     json,
     keys.map(shown),
     tableOf(
-      keys.map(({ id, label, prefix, limits, disabledReason, walletId }) => ({
-        id,
-        label,
-        key: `${prefix}…`,
-        wallet: walletId,
-        state: disabledReason ?? 'enabled',
-        spend_cap: usd(limits.spendCap),
-        monthly_cap: usd(limits.monthlyCap),
-        rpm: limits.rpm ?? null,
+      keys.map((key) => ({
+        id: key.id,
+        label: key.label,
+        key: `${key.prefix}…`,
+        wallet: key.walletId,
+        state: key.deleted ? 'deleted' : (key.disabledReason ?? 'enabled'),
+        manages: key.canManage ? 'yes' : null,
+        spend_cap: usd(key.limits.spendCap),
+        monthly_cap: usd(key.limits.monthlyCap),
+        rpm: key.limits.rpm ?? null,
       })),
     ),
   )
@@ -134,23 +165,34 @@ const change = async (
   asked: KeyChange,
   json: boolean | undefined,
 ): Promise<void> => {
-  const key = await find(database, name)
+  const key = await findKey(database, name)
   const changed = await database.store.changeKey(key.id, asked)
   if (changed === undefined) throw new Failed(`the key ${key.id} was deleted meanwhile`)
   await holdsEverywhere(database, changed.at)
+  const { disabledReason } = changed.key
+  const also = asked.withChildren === true ? `, and so are ${changed.below.length} below it` : ''
   say(
     json,
-    shown(changed.key),
-    `${changed.key.id} (${changed.key.label}) is ${changed.key.disabledReason === undefined ? 'enabled' : `disabled: ${changed.key.disabledReason}`}\n`,
+    { ...shown(changed.key), below: changed.below.map(({ id }) => id) },
+    `${key.id} (${key.label}) is ${disabledReason === undefined ? 'enabled' : `disabled: ${disabledReason}`}${also}\n`,
   )
 }
 
-const remove = async (database: Database, name: string, json: boolean | undefined): Promise<void> => {
-  const key = await find(database, name)
-  const deleted = await database.store.deleteKey(key.id)
+const remove = async (
+  database: Database,
+  name: string,
+  { withChildren = false, json }: EndOptions,
+): Promise<void> => {
+  const key = await findKey(database, name)
+  const deleted = await database.store.deleteKey(key.id, withChildren)
   if (deleted === undefined) throw new Failed(`the key ${key.id} was deleted meanwhile`)
   await holdsEverywhere(database, deleted.at)
-  say(json, { id: key.id, deleted: true }, `${key.id} (${key.label}) is deleted\n`)
+  const also = withChildren ? `, and ${deleted.below.length} below it` : ''
+  say(
+    json,
+    { id: key.id, deleted: true, below: deleted.below.map(({ id }) => id) },
+    `${key.id} (${key.label}) is deleted${also}\n`,
+  )
 }
 
 /** Returns when no serving process can admit a call on the older state; at the latest when silent ones have fenced themselves. */
@@ -158,22 +200,6 @@ const holdsEverywhere = async ({ store }: Database, at: Instant): Promise<void> 
   const nudge = await openNudge()
   // This process admits no calls, so it has nothing of its own to refresh.
   await untilKnown({ store, clock: systemClock, nudge }, at, async () => undefined)
-}
-
-/** By id, by token, or by a prefix that fits just one. */
-const find = async ({ store, hash }: Database, name: string): Promise<Key> => {
-  const exact = name.startsWith('sk-') ? await store.keyByHash(hash(name)) : await store.key(name)
-  if (exact !== undefined && !exact.deleted) return exact
-  const close = (await store.keys()).filter(
-    (key) =>
-      !key.deleted && (key.id.startsWith(name) || name.startsWith(key.prefix) || key.prefix.startsWith(name)),
-  )
-  const [only] = close
-  if (only === undefined)
-    throw new Failed(`there is no key '${name.slice(0, 10)}…'; 'turnpike key list' shows them`)
-  if (close.length > 1)
-    throw new Failed(`'${name.slice(0, 10)}…' fits ${close.length} keys; use an id from 'turnpike key list'`)
-  return only
 }
 
 type Amounts = Pick<KeyChange, 'spendCap' | 'monthlyCap' | 'rpm' | 'stopAt'>
@@ -184,6 +210,14 @@ const changeOf = (options: LimitOptions): Amounts => ({
   ...(options.stopAt === undefined ? {} : { stopAt: amount('--stop-at', options.stopAt) }),
   ...(options.rpm === undefined ? {} : { rpm: rate(options.rpm) }),
 })
+
+/** Whether the key may manage, if that was said. */
+const rightOf = ({ canManage }: LimitOptions): { canManage?: boolean } => {
+  if (canManage === undefined) return {}
+  if (canManage !== 'on' && canManage !== 'off')
+    throw new Failed(`--can-manage must be on or off, not '${canManage}'`)
+  return { canManage: canManage === 'on' }
+}
 
 const amount = (option: string, text: string): Nano | null => {
   if (text === 'none') return null
@@ -209,10 +243,13 @@ const shown = (key: Key) => ({
   wallet: key.walletId,
   parent: key.ancestors[0] ?? null,
   sub_wallet: key.subWallet ?? null,
+  can_manage: key.canManage,
   spend_cap_usd: usd(key.limits.spendCap),
   monthly_cap_usd: usd(key.limits.monthlyCap),
   rpm_limit: key.limits.rpm ?? null,
   stop_at_remaining_usd: usd(key.limits.stopAt),
   disabled: key.disabledReason !== undefined,
   disabled_reason: key.disabledReason ?? null,
+  disabled_by: key.disabledBy ?? null,
+  deleted: key.deleted,
 })

@@ -3,14 +3,16 @@ import type { Command } from 'commander'
 import { usdNumber } from '../core/money.ts'
 import { DAY_MS } from '../core/time.ts'
 import { modelListing } from '../pricing/model-listing.ts'
+import type { UsageOf } from '../store/tenancy-port.ts'
 import { addModelCommand } from './add-model.ts'
 import { readConfig } from './config.ts'
-import { Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { findKey } from './find-key.ts'
+import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
 import { soldBy } from './sold.ts'
 
 const groups = ['day', 'model', 'key'] as const
 
-type UsageOptions = { from?: string; to?: string; by: string; key?: string; json?: boolean }
+type UsageOptions = { from?: string; to?: string; by: string; key?: string; own?: boolean; json?: boolean }
 
 export const usageCommand = (program: Command): void => {
   program
@@ -19,31 +21,42 @@ export const usageCommand = (program: Command): void => {
     .option('--from <date>', 'first day, such as 2026-11-01 (default: 30 days ago)')
     .option('--to <date>', 'up to and without this day (default: now)')
     .option('--by <groups>', 'day, model, key, or several', 'day,model')
-    .option('--key <id>', 'one key only')
+    .option('--key <key>', 'one key and all below it only: id, prefix or token, also of a deleted one')
+    .option('--own', 'with --key: without the keys below it')
     .option('--json', 'for programs')
-    .action((options: UsageOptions) =>
-      withDatabase(async ({ store }) => {
-        const names = options.by.split(',')
-        const groupBy = groups.filter((group) => names.includes(group))
-        if (groupBy.length !== names.length)
-          throw new Failed(`--by is a list of ${groups.join(', ')}, not '${options.by}'`)
-        const keyIds = options.key === undefined ? (await store.keys()).map(({ id }) => id) : [options.key]
-        const range = {
-          from: dayOf('--from', options.from) ?? Date.now() - 30 * DAY_MS,
-          to: dayOf('--to', options.to) ?? Date.now() + 1,
-        }
-        const rows = (await store.usage({ keyIds, ...range, groupBy })).map(
-          ({ cost, inputTokens, outputTokens, keyId, ...row }) => ({
-            ...row,
-            ...(keyId === undefined ? {} : { key: keyId }),
-            input_tokens: inputTokens,
-            output_tokens: outputTokens,
-            cost_usd: usdNumber(cost),
-          }),
-        )
-        say(options.json, rows, tableOf(rows))
-      }),
-    )
+    .action((options: UsageOptions) => withDatabase((database) => usage(database, options)))
+}
+
+const usage = async (database: Database, options: UsageOptions): Promise<void> => {
+  const names = options.by.split(',')
+  const groupBy = groups.filter((group) => names.includes(group))
+  if (groupBy.length !== names.length)
+    throw new Failed(`--by is a list of ${groups.join(', ')}, not '${options.by}'`)
+  const rows = await database.store.usage({
+    of: await usersOf(database, options),
+    from: dayOf('--from', options.from) ?? Date.now() - 30 * DAY_MS,
+    to: dayOf('--to', options.to) ?? Date.now() + 1,
+    groupBy,
+  })
+  const shown = rows.map(({ cost, inputTokens, outputTokens, key, ...row }) => ({
+    ...row,
+    ...(key === undefined
+      ? {}
+      : { key: key.id, label: key.label, parent: key.parent ?? null, deleted: key.deleted }),
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    cost_usd: usdNumber(cost),
+  }))
+  say(options.json, shown, tableOf(shown))
+}
+
+const usersOf = async (database: Database, { key, own = false }: UsageOptions): Promise<UsageOf> => {
+  if (key === undefined) {
+    if (own) throw new Failed('--own goes with --key')
+    return 'everybody'
+  }
+  const { id } = await findKey(database, key, true)
+  return own ? { only: id } : { from: id }
 }
 
 const dayOf = (option: string, text: string | undefined): number | undefined => {
@@ -120,6 +133,8 @@ export const chargeCommand = (program: Command): void => {
           usd: usdNumber(amount),
           note: note ?? '',
         }))
+        if (rows.length === 0)
+          throw new Failed(`nothing was posted for '${request}'; take the id from the answer's X-Request-Id`)
         say(options.json, rows, tableOf(rows))
       }),
     )

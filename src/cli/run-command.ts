@@ -28,7 +28,9 @@ export const say = (json: boolean | undefined, value: unknown, text: string): vo
 }
 
 /** Rows as aligned columns under their names. */
-export const tableOf = (rows: readonly Readonly<Record<string, string | number | null>>[]): string => {
+export const tableOf = (
+  rows: readonly Readonly<Record<string, string | number | boolean | null>>[],
+): string => {
   const [first] = rows
   if (first === undefined) return '(none)\n'
   const names = Object.keys(first)

@@ -1,6 +1,9 @@
 /** `turnpike wallet …`: wallets made, funded and shown. */
 import type { Command } from 'commander'
-import { decimalFromNano, nanoFromDecimal, usdNumber } from '../core/money.ts'
+import { decimalFromNano, type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
+import { systemClock } from '../core/time.ts'
+import { awaitLeases } from '../payment/await-leases.ts'
+import { ReplayConflict } from '../store/port.ts'
 import type { Wallet } from '../store/tenancy-port.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { newId } from './parts.ts'
@@ -29,6 +32,18 @@ export const walletCommands = (program: Command): void => {
     .option('--json', 'for programs')
     .action((options: FundOptions) => withDatabase((database) => fund(database, options)))
   wallet
+    .command('withdraw')
+    .description('take money out of a wallet, for a payment back to its owner; never what open calls hold')
+    .requiredOption('--usd <amount>', 'how much')
+    .requiredOption('--wallet <id>', 'which wallet')
+    .option('--ref <text>', 'your reference of the payment; the same one is never taken twice')
+    .option('--json', 'for programs')
+    .action((options: FundOptions) => withDatabase((database) => withdraw(database, options)))
+  showCommands(wallet)
+}
+
+const showCommands = (wallet: Command): void => {
+  wallet
     .command('show')
     .description('one wallet')
     .argument('[id]', 'which', OPERATOR_WALLET)
@@ -54,10 +69,44 @@ export const walletCommands = (program: Command): void => {
 
 type FundOptions = { usd: string; wallet: string; ref?: string; json?: boolean }
 
-const fund = async (database: Database, options: FundOptions): Promise<void> => {
-  const amount = nanoFromDecimal(options.usd)
+const amountOf = ({ usd }: FundOptions): Nano => {
+  const amount = nanoFromDecimal(usd)
   if (amount === undefined || amount === 0n)
-    throw new Failed(`--usd must be a decimal amount above 0 such as 25, not '${options.usd}'`)
+    throw new Failed(`--usd must be a decimal amount above 0 such as 25, not '${usd}'`)
+  return amount
+}
+
+const withdraw = async (database: Database, options: FundOptions): Promise<void> => {
+  const amount = amountOf(options)
+  const { id } = await walletOf(database, options.wallet)
+  const ref = options.ref ?? Bun.randomUUIDv7()
+  const outcome = await awaitLeases(systemClock, () =>
+    database.store.withdraw({ walletId: id, amount, ref }),
+  ).catch((error: unknown) => {
+    if (error instanceof ReplayConflict)
+      throw new Failed(`the reference ${ref} was used for another withdrawal; nothing changed`)
+    throw error
+  })
+  const after = await walletOf(database, id)
+  if (outcome === 'short')
+    throw new Failed(
+      `${id} has ${decimalFromNano(after.balance - after.held)} USD beside what open calls hold; nothing changed`,
+    )
+  if (outcome === 'leased')
+    throw new Failed(`servers hold the money of ${id} for calls; nothing changed, try again`)
+  const text =
+    outcome === 'posted'
+      ? `withdrew ${options.usd} USD`
+      : `the reference ${ref} was withdrawn before; nothing changed`
+  say(
+    options.json,
+    { ...shown(after), outcome, ref },
+    `${text}; ${id} now has ${decimalFromNano(after.balance)} USD\n`,
+  )
+}
+
+const fund = async (database: Database, options: FundOptions): Promise<void> => {
+  const amount = amountOf(options)
   const before = await walletOf(database, options.wallet)
   const ref = `operator:${options.ref ?? Bun.randomUUIDv7()}`
   const outcome = await database.store.post({ kind: 'topup', ref, debit: 'cash', credit: before.id, amount })

@@ -97,7 +97,9 @@ export const refusalTable = {
     status: 403,
     type: 'invalid_request_error',
     meaning:
-      'The key may not do this: a key may narrow its limits but not raise them above what its creator set.',
+      'The key may not do this: a key may narrow its limits but not raise them above what its creator set, or the plan; ' +
+      'and only a key that may manage (`can_manage`) governs keys below it, sub-wallets and the wallet.',
+    members: 'param',
   },
   model_not_allowed: {
     status: 403,

@@ -122,9 +122,22 @@ export const modelOf = (gateway: Gateway, call: Call, trace: Trace): Model | Ref
   return model
 }
 
-/** One request of the key's minute. */
+/**
+ * One request of the key's minute, and of the minute of each key above it that has a rate of its own: all keys below such
+ * a key share it. The key's own comes first, so that a request over its own rate takes nothing from the others.
+ */
 export const takeTurn = async (gateway: Gateway, key: Key, trace: Trace): Promise<void> => {
-  const rate = must(await gateway.book.takeRate(key.id, key.limits.rpm ?? gateway.options.planRpm))
+  const { book, options } = gateway
+  let rate = must(await book.takeRate(key.id, key.limits.rpm ?? options.planRpm))
+  let binding = key
+  const makers = key.ancestors.length === 0 ? [] : must(await book.makersOf(key))
+  for (const maker of makers) {
+    if (!rate.admitted || maker.limits.rpm === undefined) continue
+    const shared = must(await book.takeRate(maker.id, maker.limits.rpm))
+    if (shared.admitted && shared.remaining >= rate.remaining) continue
+    rate = shared
+    binding = maker
+  }
   Object.assign(trace.headers, rateHeaders(rate))
-  if (!rate.admitted) throw rateLimited(rate.limit, rate.retryAfterMs)
+  if (!rate.admitted) throw rateLimited(rate.limit, rate.retryAfterMs, binding === key ? 'own' : 'shared')
 }

@@ -19,11 +19,14 @@ import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
 
-/** The bill is the organisation's: keys that another key made do not see it. */
+/** The bill is the organisation's: keys that another key made, or that are bound to a part of the wallet, do not see it. */
 const billedKey = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
   const key = await callerOf(gateway, call)
-  if (key.ancestors.length > 0)
-    throw refuse('forbidden', "The bill is the reseller's; a child key sees its own use under /v1/usage.")
+  if (key.ancestors.length > 0 || key.subWallet !== undefined)
+    throw refuse(
+      'forbidden',
+      "The bill is the account's; a child key, or one that is bound to a sub-wallet, sees its own use under /v1/usage.",
+    )
   return key
 }
 

@@ -3,6 +3,7 @@ import { must, refuse } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { ownerOf, whoCalls } from '../gateway/incoming.ts'
 import type { Key } from '../tenancy/key.ts'
+import { checkManages } from '../tenancy/rights.ts'
 import { type CredentialStyle, credentialOf } from './credential.ts'
 import type { HttpCall } from './route.ts'
 
@@ -24,11 +25,27 @@ export const storable = (text: string): string => text.toWellFormed().replaceAll
 export const accountOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>
   wholeAccount(await callerOf(gateway, call))
 
+/** A caller that may govern what is its own: keys below it, sub-wallets. */
+export const managerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>
+  manager(await callerOf(gateway, call))
+
+/** A caller that may govern the whole wallet: its rules and its saved card. */
+export const accountManagerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>
+  accountManager(await callerOf(gateway, call))
+
+export const accountManager = (key: Key): Key => manager(wholeAccount(key))
+
+const manager = (key: Key): Key => {
+  const refusal = checkManages(key)
+  if (refusal) throw refusal
+  return key
+}
+
 /**
  * The key, if it speaks for the whole account: not a reseller's child, which shares the wallet with others, not a key that
  * is bound to a part of it, and not an anonymous trial.
  */
-export const wholeAccount = (key: Key): Key => {
+const wholeAccount = (key: Key): Key => {
   if (key.trialUntil !== undefined)
     throw refuse('forbidden', 'Anonymous trials cannot use this endpoint; sign up for a key of your own.')
   if (key.ancestors.length > 0 || key.subWallet !== undefined)

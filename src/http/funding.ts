@@ -7,7 +7,7 @@ import { takeTurn } from '../gateway/incoming.ts'
 import { CENT } from '../ledger/invoice.ts'
 import type { StripePayments } from '../payment/stripe.ts'
 import type { Invoice } from '../store/funding-port.ts'
-import { accountOf, callerOf, wholeAccount } from './caller.ts'
+import { accountManager, accountManagerOf, callerOf } from './caller.ts'
 import { addressOf } from './path.ts'
 import { readBody, readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
@@ -33,7 +33,7 @@ export const postCheckout = async (gateway: Gateway, call: HttpCall): Promise<An
   if (typeof save !== 'boolean')
     throw invalid('save_payment_method', "'save_payment_method' must be true or false.")
   // What is saved may be charged by the rules of the wallet, so whoever may set those may save it.
-  if (save) wholeAccount(key)
+  if (save) accountManager(key)
   const amount = must(readAmount(value.amount_usd))
   await takeTurn(gateway, key, call.trace)
   const { customer } = save ? await gateway.store.topUpStatus(key.walletId) : {}
@@ -56,7 +56,7 @@ const CONSENT =
 
 /** Forgets the card, here and at Stripe. */
 export const deletePaymentMethod = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  const key = await accountOf(gateway, call)
+  const key = await accountManagerOf(gateway, call)
   const stripe = stripeOf(gateway)
   await takeTurn(gateway, key, call.trace)
   const method = await gateway.store.forgetPaymentMethod(key.walletId)

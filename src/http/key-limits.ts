@@ -1,16 +1,18 @@
-/** A key's own limits and usage, and those of a reseller's children. */
+/** A key's own limits and usage, and those of the keys below it. */
 import { greatest, usdNumber } from '../core/money.ts'
-import { must, refuse } from '../core/refusal.ts'
-import { monthOf } from '../core/time.ts'
+import { must, type Refusal } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { KeyChange, Left } from '../store/tenancy-port.ts'
 import { checkSelfChange, type LimitsBody, readLimitsBody } from '../tenancy/change-limits.ts'
-import { isEnabled, type Key } from '../tenancy/key.ts'
+import type { Key } from '../tenancy/key.ts'
+import { checkManages, checkWithin } from '../tenancy/rights.ts'
 import { anyCallerOf } from './caller.ts'
 import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
+import { shownKey } from './shown-key.ts'
+import { anyTargetOf, checkGoverns, notYours, targetOf } from './target-key.ts'
 
 /** Resolves when no process can admit a call on the older limits any more. */
 export const putKeyLimits = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
@@ -18,77 +20,50 @@ export const putKeyLimits = async (gateway: Gateway, call: HttpCall): Promise<An
   const target = await targetOf(gateway, caller, call)
   const body = must(readLimitsBody(await readSmallBody(call.request)))
   const byCreator = target.id !== caller.id
-  const refusal = byCreator ? undefined : checkSelfChange(target, body, gateway.options.planRpm)
+  const { planRpm } = gateway.options
+  const refusal = byCreator
+    ? (checkGoverns(gateway, caller) ?? checkWithin(caller, body, planRpm))
+    : (checkSelfChange(target, body, planRpm) ?? checkOwnChildren(gateway, target, body))
   if (refusal) throw refusal
-  const changed = await gateway.book.changeKey(target.id, changeOf(target, body, byCreator))
+  const changed = await gateway.book.changeKey(target.id, changeOf(body, byCreator))
   if (changed === undefined) throw notYours()
-  return json({ data: limitsOf(gateway, changed) })
+  return json({ data: await shownKey(gateway, changed) })
+}
+
+/** What a key that switched itself off together with its children did, it may also undo. */
+const checkOwnChildren = (gateway: Gateway, key: Key, { withChildren }: LimitsBody): Refusal | undefined => {
+  if (withChildren !== true) return undefined
+  return key.disabledReason === 'self' ? checkManages(key) : checkGoverns(gateway, key)
 }
 
 export const getKeyUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const caller = await anyCallerOf(gateway, call)
-  const target = await targetOf(gateway, caller, call)
+  const target = await anyTargetOf(gateway, caller, call)
   const spend = await gateway.store.spend(target.id)
-  const left = must((await gateway.store.left(target.id)) ?? notYours())
+  const left = target.deleted ? undefined : await gateway.store.left(target.id)
   return json({
     data: {
       spent_usd: usdNumber(spend.spent),
       spent_this_month_usd: usdNumber(spend.spentThisMonth),
       held_usd: usdNumber(spend.held),
-      ...limitsOf(gateway, target),
-      remaining_usd: usdNumber(greatest(left.amount, 0n)),
-      limited_by: { limit: left.limit, of: ownerOf(target, left) },
+      ...(await shownKey(gateway, target)),
+      ...leftOf(target, left),
       requests: spend.requests,
     },
   })
 }
 
-/** The key itself, or a child; what is not yours looks like what does not exist. */
-const targetOf = async (gateway: Gateway, caller: Key, call: HttpCall): Promise<Key> => {
-  const token = call.params.token ?? 'me'
-  const found =
-    token === 'me'
-      ? await gateway.store.key(caller.id)
-      : token.startsWith('sk-')
-        ? await gateway.store.keyByHash(gateway.hash(token))
-        : await gateway.store.key(token)
-  if (
-    found === undefined ||
-    found.deleted ||
-    (found.id !== caller.id && !found.ancestors.includes(caller.id))
-  )
-    throw notYours()
-  return found
-}
-
-const notYours = () =>
-  refuse(
-    'not_found',
-    "There is no such key, or it is neither the calling key nor one of its children; use 'me' for the calling key.",
-  )
-
-const changeOf = (target: Key, body: LimitsBody, byCreator: boolean): KeyChange => {
+const changeOf = (body: LimitsBody, byCreator: boolean): KeyChange => {
   const { disabled, ...limits } = body
   if (disabled === undefined) return { ...limits, byCreator }
-  if (!disabled) return { ...limits, byCreator, disabledReason: null }
-  // The creator's block is not weakened by the key disabling itself on top of it.
-  const reason = byCreator || target.disabledReason === 'operator' ? 'operator' : 'self'
-  return { ...limits, byCreator, disabledReason: reason }
+  return { ...limits, byCreator, disabledReason: disabled ? (byCreator ? 'operator' : 'self') : null }
 }
 
-const limitsOf = (gateway: Gateway, key: Key) => {
-  const enabled = isEnabled(key, monthOf(gateway.clock.now()))
-  return {
-    id: key.id,
-    label: key.label,
-    spend_cap_usd: key.limits.spendCap === undefined ? null : usdNumber(key.limits.spendCap),
-    monthly_cap_usd: key.limits.monthlyCap === undefined ? null : usdNumber(key.limits.monthlyCap),
-    rpm_limit: key.limits.rpm ?? null,
-    stop_at_remaining_usd: key.limits.stopAt === undefined ? null : usdNumber(key.limits.stopAt),
-    disabled: !enabled,
-    disabled_reason: enabled ? null : (key.disabledReason ?? null),
-  }
-}
+/** The least that any limit leaves; a deleted key has nothing left. */
+const leftOf = (target: Key, left: Left | undefined) => ({
+  remaining_usd: usdNumber(greatest(left?.amount ?? 0n, 0n)),
+  limited_by: left === undefined ? null : { limit: left.limit, of: ownerOf(target, left) },
+})
 
 /** Whose limit it is, for a reader who may not know other keys' names. */
 const ownerOf = (target: Key, { owner }: Left): 'key' | 'parent' | 'account' =>

@@ -1,8 +1,8 @@
 /** /api/reviews: what accounts think of a skill, which is a model or a tool by its name. */
-import { invalid, refuse } from '../core/refusal.ts'
+import { invalid } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Review } from '../store/community-port.ts'
-import { callerOf, storable } from './caller.ts'
+import { accountOf, callerOf, storable } from './caller.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
@@ -12,9 +12,7 @@ const SKILL = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$/
 const COMMENT_MAX = 2_000
 
 export const postReview: Handler = async (gateway, call) => {
-  const key = await callerOf(gateway, call)
-  if (key.trialUntil !== undefined)
-    throw refuse('forbidden', 'Anonymous trials cannot review; sign up for a key of your own.')
+  const key = await accountOf(gateway, call)
   const { skill, rating, comment } = await readSmallBody(call.request)
   const isSkill = typeof skill === 'string' && SKILL.test(skill)
   const isRating = typeof rating === 'number' && Number.isInteger(rating) && rating >= 1 && rating <= 5

@@ -4,7 +4,7 @@ import { countMessagesTokens } from './count-tokens.ts'
 import { fundingRoutes } from './funding-routes.ts'
 import { geminiCall, getGeminiModel, listGeminiModels } from './gemini-calls.ts'
 import { forgetKeptResponse, getKeptResponse } from './kept-responses.ts'
-import { getKeyUsage, putKeyLimits } from './key-limits.ts'
+import { keyRoutes } from './key-routes.ts'
 import { chatCompletions, embeddings, idempotentRun, messages, responses, run } from './model-calls.ts'
 import { getModel, listModels } from './models.ts'
 import { needsUpgrade } from './needs-upgrade.ts'
@@ -178,29 +178,13 @@ export const routes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v1/usage',
-    summary: 'What this key used: totals and rows.',
+    summary: 'What this key and all below it used: totals and rows; with `own=true` its own calls only.',
     auth: 'bearer',
     answer: 'Usage',
-    query: ['from', 'to', 'group_by'],
+    query: ['from', 'to', 'group_by', 'own'],
     handler: getUsage,
   },
-  {
-    method: 'PUT',
-    path: '/v1/key/wholesale/:token/limits',
-    summary: 'Changes the limits of a key: `me`, or a child by its id or its token.',
-    auth: 'bearer',
-    body: 'Limits',
-    answer: 'LimitsAnswer',
-    handler: putKeyLimits,
-  },
-  {
-    method: 'GET',
-    path: '/v1/key/wholesale/:token/usage',
-    summary: 'Limits and spending of a key: `me`, or a child by its id or its token.',
-    auth: 'bearer',
-    answer: 'KeyUsage',
-    handler: getKeyUsage,
-  },
+  ...keyRoutes,
   ...fundingRoutes,
   {
     method: 'GET',

@@ -12,10 +12,12 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { whoCalls } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { newTrace } from '../gateway/trace.ts'
+import type { KeyId } from '../tenancy/key.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { logCall, refusalFor } from './app.ts'
 import { checkHeaders, checkHost } from './headers.ts'
 import { tooBusy } from './model-calls.ts'
+import { openSockets } from './open-sockets.ts'
 import { splitUrl } from './path.ts'
 import { type Terms, termsOfMessage, termsOfUpgrade } from './socket-terms.ts'
 
@@ -31,6 +33,7 @@ export type SocketData = {
   readonly authorization: string | null
   /** What holds for every message that says nothing else; a Refusal closes the socket with its name. */
   readonly terms: Terms | Refusal
+  readonly keyId: KeyId
   /** Running requests by the id the client gave. */
   readonly running: Map<string, AbortController>
   /** Resolves when the client has read what waits. */
@@ -64,6 +67,7 @@ export const admitSocket = async (gateway: Gateway, request: Request): Promise<S
   const known = sub === undefined || (await gateway.store.subWallet(key, sub)) !== undefined
   return {
     authorization,
+    keyId: key.id,
     terms: known ? terms : unknownSubWallet(),
     running: new Map(),
     drained: undefined,
@@ -85,28 +89,32 @@ export const refusedSocket = (gateway: Gateway, thrown: unknown): Response => {
 }
 
 /** The handlers of the runtime's socket server. */
-export const socketHandlers = (gateway: Gateway) => ({
-  open: (socket: Socket) => {
-    const { terms } = socket.data
-    if (!(terms instanceof Refusal)) return
-    const trace = newTraceOf(gateway)
-    trace.ended = terms.code
-    logCall(gateway, trace, terms.status)
-    socket.send(JSON.stringify({ id: null, type: 'error', ...refusalBody(terms, trace.callId) }))
-    socket.close(POLICY_VIOLATION, terms.code)
-  },
-  message: (socket: Socket, message: string | Uint8Array) => {
-    void take(gateway, socket, typeof message === 'string' ? message : new TextDecoder().decode(message))
-  },
-  drain: (socket: Socket) => {
-    socket.data.drained?.resolve()
-    socket.data.drained = undefined
-  },
-  close: (socket: Socket) => {
-    for (const controller of socket.data.running.values()) controller.abort()
-    socket.data.drained?.resolve()
-  },
-})
+export const socketHandlers = (gateway: Gateway) => {
+  const sockets = openSockets(gateway)
+  return {
+    open: (socket: Socket) => {
+      const { terms } = socket.data
+      if (!(terms instanceof Refusal)) return sockets.opened(socket)
+      const trace = newTraceOf(gateway)
+      trace.ended = terms.code
+      logCall(gateway, trace, terms.status)
+      socket.send(JSON.stringify({ id: null, type: 'error', ...refusalBody(terms, trace.callId) }))
+      socket.close(POLICY_VIOLATION, terms.code)
+    },
+    message: (socket: Socket, message: string | Uint8Array) => {
+      void take(gateway, socket, typeof message === 'string' ? message : new TextDecoder().decode(message))
+    },
+    drain: (socket: Socket) => {
+      socket.data.drained?.resolve()
+      socket.data.drained = undefined
+    },
+    close: (socket: Socket) => {
+      sockets.closed(socket)
+      for (const controller of socket.data.running.values()) controller.abort()
+      socket.data.drained?.resolve()
+    },
+  }
+}
 
 const take = async (gateway: Gateway, socket: Socket, text: string): Promise<void> => {
   const { running } = socket.data

@@ -6,7 +6,7 @@ import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { SubWallet } from '../store/sub-wallet-port.ts'
 import type { Key } from '../tenancy/key.ts'
-import { callerOf, storable } from './caller.ts'
+import { callerOf, managerOf, storable } from './caller.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
@@ -16,7 +16,7 @@ const BUDGET_MAX = 10_000n * NANO_PER_USD
 const LABEL_MAX = 200
 
 export const createSubWallet: Handler = async (gateway, call) => {
-  const key = await managerOf(gateway, call)
+  const key = await makerOf(gateway, call)
   const body = await readSmallBody(call.request)
   const made = await gateway.store.createSubWallet({
     id: `sub_${gateway.newCallId().replaceAll('-', '')}`,
@@ -28,7 +28,7 @@ export const createSubWallet: Handler = async (gateway, call) => {
   if (made === undefined)
     throw refuse(
       'forbidden',
-      'The wallet has as many sub-wallets as it may have; delete one that is not used.',
+      'There are as many sub-wallets as the wallet, or a child key, may have; delete one that is not used.',
     )
   return json(shown(made), 201)
 }
@@ -47,7 +47,7 @@ export const getSubWallet: Handler = async (gateway, call) => {
 
 /** Answers when no process admits a call on the older ceiling any more. */
 export const changeSubWallet: Handler = async (gateway, call) => {
-  const key = await managerOf(gateway, call)
+  const key = await makerOf(gateway, call)
   const body = await readSmallBody(call.request)
   const label = labelOf(body)
   const changed = await gateway.store.changeSubWallet(key, call.params.id ?? '', {
@@ -60,7 +60,7 @@ export const changeSubWallet: Handler = async (gateway, call) => {
 }
 
 export const deleteSubWallet: Handler = async (gateway, call): Promise<Answer> => {
-  const key = await managerOf(gateway, call)
+  const key = await makerOf(gateway, call)
   const id = call.params.id ?? ''
   const deleted = await gateway.store.deleteSubWallet(key, id)
   if (deleted === undefined) throw notFound()
@@ -69,8 +69,8 @@ export const deleteSubWallet: Handler = async (gateway, call): Promise<Answer> =
 }
 
 /** A key that is bound to a sub-wallet could lift its own ceiling: it may only look. */
-const managerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
-  const key = await callerOf(gateway, call)
+const makerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
+  const key = await managerOf(gateway, call)
   if (key.subWallet !== undefined)
     throw refuse('forbidden', 'The key is bound to a sub-wallet; it may see it but not make or change any.')
   return key

@@ -1,48 +1,52 @@
-/** GET /v1/usage: what the calling key used; a reseller's key sees its children with `group_by=key`. */
+/** GET /v1/usage: what the calling key and all keys below it used, or it alone with `own=true`; deleted keys count too. */
 import { usdNumber } from '../core/money.ts'
 import { invalid, must, type Refusal } from '../core/refusal.ts'
 import { DAY_MS, type Instant } from '../core/time.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { UsageQuery, UsageRow } from '../store/tenancy-port.ts'
+import type { UsageRow } from '../store/tenancy-port.ts'
 import { anyCallerOf } from './caller.ts'
+import { readQuery, readTruth } from './query.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
 
 const groups = ['day', 'model', 'key'] as const
 type Group = (typeof groups)[number]
 
+const ROWS_MAX = 10_000
+
 export const getUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const caller = await anyCallerOf(gateway, call)
-  const query = new URLSearchParams(call.query)
+  const query = must(readQuery(call.query, ['from', 'to', 'group_by', 'own']))
   const now = gateway.clock.now()
   const groupBy = must(readGroups(query.get('group_by')))
   const from = must(readInstant('from', query.get('from'), now - 30 * DAY_MS))
   const to = must(readInstant('to', query.get('to'), now + 1))
-  const children = groupBy.includes('key') ? await gateway.store.keys({ parentId: caller.id }) : []
-  const range: Omit<UsageQuery, 'groupBy'> = {
-    keyIds: [caller.id, ...children.map((key) => key.id)],
-    from,
-    to,
-  }
+  const own = must(readTruth('own', query.get('own')))
+  const range = { of: own ? { only: caller.id } : { from: caller.id }, from, to }
   const [total] = await gateway.store.usage({ ...range, groupBy: [] })
-  const rows = await gateway.store.usage({ ...range, groupBy })
-  const labels = new Map([caller, ...children].map((key) => [key.id, key.label]))
+  const rows = await gateway.store.usage({ ...range, groupBy, most: ROWS_MAX + 1 })
   return json({
     data: {
       from: new Date(from).toISOString(),
       to: new Date(to).toISOString(),
       group_by: groupBy,
+      own,
       total: shown(total ?? { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0n }),
-      rows: rows.map((row) => ({
-        ...(row.day === undefined ? {} : { day: row.day }),
-        ...(row.model === undefined ? {} : { model: row.model }),
-        ...(row.keyId === undefined ? {} : { key: row.keyId, label: labels.get(row.keyId) ?? null }),
-        ...shown(row),
-      })),
+      rows: rows.slice(0, ROWS_MAX).map((row) => ({ ...labelsOf(row), ...shown(row) })),
+      // The total counts what the rows leave out.
+      has_more: rows.length > ROWS_MAX,
     },
   })
 }
+
+const labelsOf = ({ day, model, key }: UsageRow) => ({
+  ...(day === undefined ? {} : { day }),
+  ...(model === undefined ? {} : { model }),
+  ...(key === undefined
+    ? {}
+    : { key: key.id, label: key.label, parent: key.parent ?? null, deleted: key.deleted }),
+})
 
 const shown = (row: UsageRow) => ({
   requests: row.requests,
@@ -51,8 +55,8 @@ const shown = (row: UsageRow) => ({
   cost_usd: usdNumber(row.cost),
 })
 
-const readGroups = (text: string | null): readonly Group[] | Refusal => {
-  if (text === null) return ['day', 'model']
+const readGroups = (text: string | undefined): readonly Group[] | Refusal => {
+  if (text === undefined) return ['day', 'model']
   const names = text === '' ? [] : text.split(',')
   const read = groups.filter((group) => names.includes(group))
   return read.length === names.length
@@ -61,8 +65,8 @@ const readGroups = (text: string | null): readonly Group[] | Refusal => {
 }
 
 /** A day (`2026-11-21`) or a moment in ISO 8601, in UTC where it names no offset. */
-const readInstant = (name: string, text: string | null, otherwise: Instant): Instant | Refusal => {
-  if (text === null) return otherwise
+const readInstant = (name: string, text: string | undefined, otherwise: Instant): Instant | Refusal => {
+  if (text === undefined) return otherwise
   const instant = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
     ? Date.parse(zoned(text))
     : Number.NaN

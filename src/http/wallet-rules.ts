@@ -6,33 +6,37 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { webhookSecret } from '../gateway/wallet-alerts.ts'
 import type { TopUpStatus } from '../store/top-up-port.ts'
 import type { Key } from '../tenancy/key.ts'
+import { withModelIds } from '../tenancy/model-patterns.ts'
 import { type AutoTopUp, readRulesBody, shownRules, type WalletRules } from '../tenancy/wallet-rules.ts'
-import { accountOf } from './caller.ts'
+import { accountManagerOf, accountOf } from './caller.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { Handler, HttpCall } from './route.ts'
 
 export const getWalletRules: Handler = async (gateway, call) => {
-  const key = await ruler(gateway, call)
+  checkCredential(call)
+  const key = await accountOf(gateway, call)
   const { rules } = await gateway.store.walletRules(key.walletId)
   return json(await shown(gateway, key, rules))
 }
 
 /** Answers when no process admits a call on the older rules any more. */
 export const putWalletRules: Handler = async (gateway, call) => {
-  const key = await ruler(gateway, call)
-  const change = must(readRulesBody(await readSmallBody(call.request), publicHttpsUrl))
+  checkCredential(call)
+  const key = await accountManagerOf(gateway, call)
+  const asked = must(readRulesBody(await readSmallBody(call.request), publicHttpsUrl))
+  const change = must(withModelIds(asked, gateway.catalogue))
   if (change.autoTopUp) await checkTopUp(gateway, key, change.autoTopUp)
   const { known, at } = await gateway.store.changeWalletRules(key.walletId, change)
   await gateway.book.untilKnown(at)
   return json(await shown(gateway, key, known.rules))
 }
 
-const ruler = (gateway: Gateway, call: HttpCall): Promise<Key> => {
+/** The specification's own word for a request without a credential. */
+const checkCredential = (call: HttpCall): void => {
   if ((call.request.headers.get('authorization') ?? '').trim() === '')
     throw new HelperRefusal('unauthorized', "Send your key in the header 'Authorization: Bearer sk-…'.")
-  return accountOf(gateway, call)
 }
 
 /** A rule that could never charge is refused, so that nobody relies on it. */
@@ -59,7 +63,9 @@ const checkTopUp = async (gateway: Gateway, key: Key, { amount }: AutoTopUp): Pr
 const shown = async (gateway: Gateway, key: Key, rules: WalletRules) => ({
   wallet_id: key.walletId,
   ...shownRules(rules),
-  alert_webhook_secret: rules.alertWebhookUrl === undefined ? null : webhookSecret(gateway, key.walletId),
+  // Who may not set the address need not be able to sign for it.
+  alert_webhook_secret:
+    rules.alertWebhookUrl === undefined || !key.canManage ? null : webhookSecret(gateway, key.walletId),
   auto_top_up_status: shownTopUps(await gateway.store.topUpStatus(key.walletId)),
 })
 

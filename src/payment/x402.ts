@@ -107,6 +107,7 @@ const makeGuests = async (store: Store, guestsHash: string): Promise<void> => {
       label: 'x402 without a key',
       prefix: 'x402',
       limits: {},
+      canManage: false,
     })
   } catch (error) {
     // Another process was first.

@@ -103,7 +103,7 @@ export const laws: readonly Law[] = [
         and not exists (select 1 from x402_payment p where p.account_id = a.id
           and p.state in ('authorized', 'settling') and p.amount >= a.held - a.balance)
         and a.balance - a.held + coalesce((select cast(sum(t.amount) as bigint) from transfer t
-          where t.kind = 'adjust' and t.debit = a.id), 0) < 0`,
+          where t.kind = 'adjust' and t.debit = a.id and t.note like 'of stripe:%'), 0) < 0`,
   },
   {
     check: 'a payment is credited once, and only what was credited is taken back',

@@ -104,7 +104,7 @@ const accounts: readonly Law[] = [
         when c.account_id is not null then a.lowest <= -c.lim
         when u.account_id is not null then a.lowest in (0, -u.amount)
         else a.lowest <= 0 and a.lowest >= -coalesce((select cast(sum(t.amount) as bigint) from transfer t
-          where t.kind = 'adjust' and t.debit = a.id), 0) end`,
+          where t.kind = 'adjust' and t.debit = a.id and t.note like 'of stripe:%'), 0) end`,
     )}`,
   },
   {

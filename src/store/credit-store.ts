@@ -9,8 +9,8 @@ import { closeMonthsOn } from './months.ts'
 import { barOf, creditOf, freeOf, payers } from './payer.ts'
 import { postIn, posting } from './post.ts'
 import { countOf, maybeText, nanoOf, onlyRow, textOf } from './row.ts'
-import { recall, shortageOf, under } from './shortage.ts'
 import { statementOf } from './statement.ts'
+import { shortOrLeased } from './withdraw.ts'
 
 const MOST_LISTED = 1000
 
@@ -67,17 +67,6 @@ const grantIn = async (
      on conflict (account_id) do update set lim = excluded.lim, net_days = excluded.net_days`,
     [account, walletId, limit, netDays, month],
   )
-}
-
-/** Leases hold up to half of a wallet: with them counted in, can it pay? If so they are called back. */
-const shortOrLeased = async (run: Run, words: Words, wallet: Row, total: bigint): Promise<PayOutcome> => {
-  const meter = { limit: 'wallet', room: freeOf(wallet) } as const
-  const id = textOf(wallet, 'id')
-  const leases = under(meter, { account: id, wallet: id, own: '' })
-  const { idle } = await shortageOf(run, meter, leases, { budgets: [], unwritten: 0n, astray: 0n })
-  if (meter.room + idle < total) return 'short'
-  await recall(run, words, leases)
-  return 'leased'
 }
 
 type Payment = Parameters<CreditStore['payInvoice']>[0]

@@ -28,13 +28,14 @@ export const fence = async (run: Run, lease: Row): Promise<'quarantined' | 'clos
 }
 
 /**
- * Fences all open leases of a key that is locked. A process that does not know yet that the key is revoked, because it
+ * Fences all open leases of keys that are locked. A process that does not know yet that they are revoked, because it
  * was paused for example, then finds no lease for its calls' intents, whatever its clock says.
  */
-export const fenceLeasesOf = async (run: Run, words: Words, key: KeyId): Promise<void> => {
+export const fenceLeasesOf = async (run: Run, words: Words, keys: readonly KeyId[]): Promise<void> => {
   const leases = await run(
-    `select l.* from lease l where l.key_id = $1 and l.state = 'open' order by l.id${words.lock('l')}`,
-    [key],
+    `select l.* from lease l where l.key_id in (select e.value->>'k' from ${words.each('$1')} e) and l.state = 'open'
+     order by l.id${words.lock('l')}`,
+    [JSON.stringify(keys.map((k) => ({ k })))],
   )
   if (leases.length === 0) return
   const ids = leases.map((lease) => textOf(lease, 'id'))

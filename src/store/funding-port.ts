@@ -118,4 +118,12 @@ export type CheckoutStore = {
   }): Promise<'posted' | 'replayed' | 'unknown'>
 }
 
-export type FundingStore = CreditStore & CheckoutStore
+/** `short`: the wallet has less, not counting what open calls hold. `leased`: idle leases held it and were called back. */
+export type Withdrawn = 'posted' | 'replayed' | 'unknown' | 'short' | 'leased'
+
+export type WithdrawStore = {
+  /** Takes money out of a wallet, once for each `ref`; throws `ReplayConflict` for the same one with other content. */
+  withdraw(withdrawal: { walletId: WalletId; amount: Nano; ref: string }): Promise<Withdrawn>
+}
+
+export type FundingStore = CreditStore & CheckoutStore & WithdrawStore

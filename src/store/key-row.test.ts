@@ -12,6 +12,7 @@ const key: Key = {
   prefix: 'sk-ab',
   limits: { spendCap: 100n, rpm: 60 },
   granted: { spendCap: 100n },
+  canManage: false,
   deleted: false,
   createdAt: 0,
   version: 3,

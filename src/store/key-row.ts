@@ -1,7 +1,7 @@
 /** Keys as rows of the database, and how a change of limits alters one. */
 import type { Month } from '../core/time.ts'
 import type { DisabledReason, Key, Limits } from '../tenancy/key.ts'
-import type { Row } from './engine.ts'
+import type { Row, Value } from './engine.ts'
 import { countOf, maybeCount, maybeNano, maybeText, textOf, truthOf } from './row.ts'
 import type { KeyChange } from './tenancy-port.ts'
 
@@ -16,6 +16,14 @@ const limitsOf = (row: Row, prefix: '' | 'granted_'): Limits =>
     rpm: maybeCount(row, `${prefix}rpm`),
     stopAt: maybeNano(row, `${prefix}stop_at`),
   })
+
+/** The limits in the order of their columns. */
+export const limitValues = ({ spendCap, monthlyCap, rpm, stopAt }: Limits): readonly Value[] => [
+  spendCap ?? null,
+  monthlyCap ?? null,
+  rpm ?? null,
+  stopAt ?? null,
+]
 
 const reasons: readonly DisabledReason[] = ['self', 'operator', 'spend_cap', 'monthly_cap']
 
@@ -33,6 +41,7 @@ export const keyOf = (row: Row): Key => ({
   prefix: textOf(row, 'prefix'),
   limits: limitsOf(row, ''),
   granted: limitsOf(row, 'granted_'),
+  canManage: truthOf(row, 'can_manage'),
   deleted: truthOf(row, 'deleted'),
   createdAt: countOf(row, 'created_at'),
   version: countOf(row, 'version'),
@@ -40,6 +49,8 @@ export const keyOf = (row: Row): Key => ({
     subWallet: maybeText(row, 'sub_id'),
     disabledReason: reasons.find((reason) => reason === row.disabled_reason),
     disabledMonth: maybeText(row, 'disabled_month'),
+    disabledBy: maybeText(row, 'disabled_by'),
+    disabledBefore: row.disabled_before === 'self' ? ('self' as const) : undefined,
     trialUntil: maybeCount(row, 'trial_until'),
   }),
 })
@@ -59,28 +70,36 @@ const changed = (limits: Limits, change: KeyChange): Limits => {
 const raised = (before: bigint | undefined, after: bigint | undefined): boolean =>
   before !== undefined && (after === undefined || after > before)
 
+type Block = Pick<Key, 'disabledReason' | 'disabledBy' | 'disabledBefore'>
+
 /** A block by the operator is lifted by the creator only; a cap's block is lifted by a higher cap. */
-const reasonAfter = (key: Key, change: KeyChange, limits: Limits): DisabledReason | undefined => {
-  if (key.disabledReason === 'operator' && !change.byCreator) return 'operator'
-  if (change.disabledReason !== undefined) return change.disabledReason ?? undefined
-  if (key.disabledReason === 'spend_cap' && raised(key.limits.spendCap, limits.spendCap)) return undefined
-  if (key.disabledReason === 'monthly_cap' && raised(key.limits.monthlyCap, limits.monthlyCap))
-    return undefined
-  return key.disabledReason
+const blockAfter = (key: Key, change: KeyChange, limits: Limits): Block => {
+  const { disabledReason, disabledBy, disabledBefore } = key
+  if (disabledReason === 'operator' && !change.byCreator) {
+    // What it wishes for itself holds once the key above it comes back.
+    const wish = change.disabledReason === undefined ? disabledBefore : (change.disabledReason ?? undefined)
+    return compact({ disabledReason, disabledBy, disabledBefore: disabledBy && wish ? 'self' : undefined })
+  }
+  if (change.disabledReason === null) return {}
+  if (change.disabledReason !== undefined) return { disabledReason: change.disabledReason }
+  if (disabledReason === 'spend_cap' && raised(key.limits.spendCap, limits.spendCap)) return {}
+  if (disabledReason === 'monthly_cap' && raised(key.limits.monthlyCap, limits.monthlyCap)) return {}
+  return compact({ disabledReason, disabledBy, disabledBefore })
 }
 
 /** The key as it stands after a change made in `month`. */
 export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
-  const { disabledReason: _reason, disabledMonth, ...rest } = key
+  const { disabledReason: _reason, disabledBy: _by, disabledBefore: _before, disabledMonth, ...rest } = key
   const limits = changed(key.limits, change)
-  const reason = reasonAfter(key, change, limits)
+  const block = blockAfter(key, change, limits)
   return {
     ...rest,
+    ...block,
     limits,
     granted: change.byCreator ? changed(key.granted, change) : key.granted,
     label: change.label ?? key.label,
+    canManage: change.canManage ?? key.canManage,
     version: key.version + 1,
-    ...(reason === undefined ? {} : { disabledReason: reason }),
-    ...(reason === 'monthly_cap' ? { disabledMonth: disabledMonth ?? month } : {}),
+    ...(block.disabledReason === 'monthly_cap' ? { disabledMonth: disabledMonth ?? month } : {}),
   }
 }

@@ -1,73 +1,30 @@
 /** Keys: made, read, changed, deleted. Every change raises the version, which fences caches. */
-import { monthOf } from '../core/time.ts'
+import { type Month, monthOf } from '../core/time.ts'
 import { lifetimeScope, monthScope } from '../ledger/scopes.ts'
-import type { Key, KeyId, Limits } from '../tenancy/key.ts'
-import { type Engine, once, type Row, type Run, statement, type Value } from './engine.ts'
+import { isEnabled, isRevoked, type Key, type KeyId } from '../tenancy/key.ts'
+import {
+  type Engine,
+  once,
+  type Row,
+  type Run,
+  type Statement,
+  statement,
+  type Value,
+  type Words,
+} from './engine.ts'
 import { fenceLeasesOf } from './fence.ts'
-import { changedKey, keyOf } from './key-row.ts'
-import { countOf, onlyRow } from './row.ts'
-import type { NewKey, TenancyStore } from './tenancy-port.ts'
+import { changedKey, keyOf, limitValues } from './key-row.ts'
+import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
+import { insertKey, lockLine } from './new-key.ts'
+import { countOf, onlyRow, textOf } from './row.ts'
+import type { KeyChange, KeyChanged, KeyQuery, NewKey, TenancyStore } from './tenancy-port.ts'
 
-type KeyStore = Pick<TenancyStore, 'createKey' | 'keyByHash' | 'key' | 'keys' | 'changeKey' | 'deleteKey'>
+type KeyStore = Pick<
+  TenancyStore,
+  'createKey' | 'createChild' | 'keyByHash' | 'key' | 'keys' | 'leastRpm' | 'changeKey' | 'deleteKey'
+>
 
 const MOST_LISTED = 1000
-
-const limitValues = ({ spendCap, monthlyCap, rpm, stopAt }: Limits): readonly Value[] => [
-  spendCap ?? null,
-  monthlyCap ?? null,
-  rpm ?? null,
-  stopAt ?? null,
-]
-
-/** A key can only be bound to a sub-wallet that exists, of its own wallet. */
-const checkSub = async (run: Run, { id, subWallet, walletId }: NewKey): Promise<void> => {
-  if (subWallet === undefined) return
-  const [row] = await run('select wallet_id from sub_wallet where id = $1 and deleted_at is null', [
-    subWallet,
-  ])
-  if (row?.wallet_id !== walletId)
-    throw new Error(`wallet ${walletId} has no sub-wallet ${subWallet} for key ${id}`)
-}
-
-/** The makers of a new key, nearest first; the maker must pay from the same wallet. */
-const makersOf = async (run: Run, key: NewKey): Promise<readonly KeyId[]> => {
-  if (key.parentId === undefined) return []
-  const [row] = await run('select * from api_key where id = $1', [key.parentId])
-  if (row === undefined) throw new Error(`there is no key ${key.parentId} to be the parent of ${key.id}`)
-  const parent = keyOf(row)
-  if (parent.walletId !== key.walletId)
-    throw new Error(`key ${key.id} must use the wallet of its parent ${parent.id}`)
-  return [parent.id, ...parent.ancestors]
-}
-
-/** Inserts a key that is not there, in the caller's transaction. */
-export const insertKey = async (run: Run, now: string, key: NewKey): Promise<void> => {
-  const makers = await makersOf(run, key)
-  await checkSub(run, key)
-  const limits = limitValues(key.limits)
-  await run(
-    `insert into api_key (id, hash, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
-       spend_cap, monthly_cap, rpm, stop_at, granted_spend_cap, granted_monthly_cap, granted_rpm, granted_stop_at,
-       trial_until, created_at, changed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $10, $11, $12, $13, $14, ${now}, ${now})`,
-    [
-      key.id,
-      key.hash,
-      key.orgId,
-      key.walletId,
-      key.parentId ?? null,
-      JSON.stringify(makers),
-      key.subWallet ?? null,
-      key.label,
-      key.prefix,
-      ...limits,
-      key.trialUntil ?? null,
-    ],
-  )
-  for (const [depth, owner] of [key.id, ...makers].entries()) {
-    await run('insert into key_line (key_id, owner_id, depth) values ($1, $2, $3)', [key.id, owner, depth])
-  }
-}
 
 /**
  * Brings the caps' counters to the key's new limits. A cap that falls under what is already used and held tolerates
@@ -85,15 +42,12 @@ const setCaps = async (run: Run, key: Key, month: string, lock: string): Promise
   }
 }
 
-/** Switched off by a person or deleted, not by a cap. */
-const isRevoked = ({ deleted, disabledReason }: Key): boolean =>
-  deleted || disabledReason === 'self' || disabledReason === 'operator'
-
 const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
   run(
     `update api_key set spend_cap = $2, monthly_cap = $3, rpm = $4, stop_at = $5, granted_spend_cap = $6,
        granted_monthly_cap = $7, granted_rpm = $8, granted_stop_at = $9, disabled_reason = $10, disabled_month = $11,
-       label = $12, version = $13, deleted = $14, changed_at = ${now}
+       label = $12, version = $13, deleted = $14, can_manage = $15, disabled_by = $16, disabled_before = $17,
+       changed_at = ${now}
      where id = $1`,
     [
       key.id,
@@ -104,11 +58,95 @@ const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
       key.label,
       key.version,
       key.deleted ? 1 : 0,
+      key.canManage ? 1 : 0,
+      key.disabledBy ?? null,
+      key.disabledBefore ?? null,
     ],
   )
 
-export const keyStore = (engine: Engine): KeyStore => {
+/** Selects the keys of a query, newest first. */
+const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => {
+  const params: Value[] = []
+  const bind = (value: Value): string => `$${params.push(value)}`
+  const where = [deleted === true ? '1 = 1' : 'k.deleted = 0']
+  if (below !== undefined)
+    where.push(`k.id in (select n.key_id from key_line n where n.owner_id = ${bind(below)} and n.depth > 0)`)
+  if (named !== undefined) {
+    const text = `cast(${bind(named)} as text)`
+    const begins = (whole: string, start: string) => `substr(${whole}, 1, length(${start})) = ${start}`
+    where.push(`(${begins('k.id', text)} or ${begins('k.prefix', text)} or ${begins(text, 'k.prefix')})`)
+  }
+  if (after !== undefined)
+    where.push(
+      `(k.created_at, k.id) < (select a.created_at, a.id from api_key a where a.id = ${bind(after)})`,
+    )
+  return statement(
+    `select k.* from api_key k where ${where.join(' and ')}
+     order by k.created_at desc, k.id desc limit ${bind(most ?? MOST_LISTED)}`,
+    ...params,
+  )
+}
+
+/** What becomes of the keys below, where the change takes them along. */
+const alongWith = async (
+  run: Run,
+  words: Words,
+  { id, disabledReason }: Key,
+  change: KeyChange,
+): Promise<readonly Key[]> => {
+  if (change.withChildren !== true || change.disabledReason === undefined) return []
+  return disabledReason === undefined ? enableBelow(run, words, id) : disableBelow(run, words, id)
+}
+
+type Alter = (run: Run, key: Key, month: Month) => Promise<{ key: Key; below: readonly Key[] }>
+
+/** Changes a locked key, and tells the database's time after the commit. */
+const changeOn = async (engine: Engine, id: KeyId, alter: Alter): Promise<KeyChanged | undefined> => {
   const { now, lock } = engine.words
+  const done = await engine.transaction('control', async (run) => {
+    const [row] = await run(`select k.*, ${now} as now from api_key k where k.id = $1${lock('k')}`, [id])
+    if (row === undefined || keyOf(row).deleted) return undefined
+    const month = monthOf(countOf(row, 'now'))
+    const changed = await alter(run, keyOf(row), month)
+    await write(run, now, changed.key)
+    const wasRevoked = isRevoked(keyOf(row))
+    const revoked = [...(wasRevoked ? [] : [changed.key]), ...changed.below].filter(isRevoked)
+    if (revoked.length > 0)
+      await fenceLeasesOf(
+        run,
+        engine.words,
+        revoked.map((key) => key.id),
+      )
+    await setCaps(run, changed.key, month, lock('b'))
+    return changed
+  })
+  if (done === undefined) return undefined
+  const at = countOf(onlyRow(await once(engine, 'control', statement(`select ${now} as now`))), 'now')
+  return { ...done, at }
+}
+
+/** A key that is there already is left as it is. */
+const insertOnce = async (run: Run, words: Words, key: NewKey): Promise<Key> => {
+  const read = () => run('select * from api_key where id = $1', [key.id])
+  if ((await read()).length === 0) await insertKey(run, words, key)
+  return keyOf(onlyRow(await read()))
+}
+
+/** The maker's row is locked, so that what it may do cannot change before the child is there. */
+const createChildOn = (
+  engine: Engine,
+  child: Parameters<KeyStore['createChild']>[0],
+): Promise<Key | undefined> =>
+  engine.transaction('control', async (run) => {
+    const { words } = engine
+    const maker = await lockLine(run, words, child.parentId)
+    const now = countOf(onlyRow(await run(`select ${words.now} as now`)), 'now')
+    if (maker === undefined || !maker.canManage || !isEnabled(maker, monthOf(now))) return undefined
+    return insertOnce(run, words, child)
+  })
+
+export const keyStore = (engine: Engine): KeyStore => {
+  const { words } = engine
   const find = async (column: 'id' | 'hash', value: string): Promise<Key | undefined> => {
     const [row] = await once(
       engine,
@@ -117,52 +155,33 @@ export const keyStore = (engine: Engine): KeyStore => {
     )
     return row === undefined ? undefined : keyOf(row)
   }
-  /** Changes a locked key and tells the database's time after the commit. */
-  const change = async (
-    id: KeyId,
-    alter: (key: Key, month: string) => Key,
-  ): Promise<{ key: Key; at: number } | undefined> => {
-    const key = await engine.transaction('control', async (run) => {
-      const [row] = await run(`select k.*, ${now} as now from api_key k where k.id = $1${lock('k')}`, [id])
-      if (row === undefined || keyOf(row).deleted) return undefined
-      const month = monthOf(countOf(row, 'now'))
-      const next = alter(keyOf(row), month)
-      await write(run, now, next)
-      if (isRevoked(next) && !isRevoked(keyOf(row))) await fenceLeasesOf(run, engine.words, id)
-      await setCaps(run, next, month, lock('b'))
-      return next
-    })
-    if (key === undefined) return undefined
-    return {
-      key,
-      at: countOf(onlyRow(await once(engine, 'control', statement(`select ${now} as now`))), 'now'),
-    }
-  }
   return {
-    createKey: (key) =>
-      engine.transaction('control', async (run) => {
-        const read = () => run('select * from api_key where id = $1', [key.id])
-        if ((await read()).length === 0) await insertKey(run, now, key)
-        return keyOf(onlyRow(await read()))
-      }),
+    createKey: (key) => engine.transaction('control', (run) => insertOnce(run, words, key)),
+    createChild: (child) => createChildOn(engine, child),
     key: (id) => find('id', id),
     keyByHash: (hash) => find('hash', hash),
-    keys: async (of) => {
+    keys: async (query = {}) => (await once(engine, 'control', listed(query))).map(keyOf),
+    leastRpm: async (ids) => {
       const rows = await once(
         engine,
         'control',
         statement(
-          `select * from api_key where deleted = 0 and ($1 = '' or parent_id = $1)
-           order by created_at desc, id desc limit ${MOST_LISTED}`,
-          of?.parentId ?? '',
+          `select n.key_id, min(k.rpm) as rpm from key_line n join api_key k on k.id = n.owner_id
+           where n.key_id in (select e.value->>'k' from ${words.each('$1')} e) and k.rpm is not null group by n.key_id`,
+          JSON.stringify(ids.map((k) => ({ k }))),
         ),
       )
-      return rows.map(keyOf)
+      return new Map(rows.map((row) => [textOf(row, 'key_id'), countOf(row, 'rpm')]))
     },
-    changeKey: (id, wish) => change(id, (key, month) => changedKey(key, wish, month)),
-    deleteKey: async (id) => {
-      const done = await change(id, (key) => ({ ...key, deleted: true, version: key.version + 1 }))
-      return done === undefined ? undefined : { at: done.at }
-    },
+    changeKey: (id, wish) =>
+      changeOn(engine, id, async (run, before, month) => {
+        const key = changedKey(before, wish, month)
+        return { key, below: await alongWith(run, words, key, wish) }
+      }),
+    deleteKey: (id, withChildren = false) =>
+      changeOn(engine, id, async (run, before) => ({
+        key: { ...before, deleted: true, version: before.version + 1 },
+        below: withChildren ? await deleteBelow(run, words, id) : [],
+      })),
   }
 }

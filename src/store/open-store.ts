@@ -25,6 +25,7 @@ import { tenancyStore } from './tenancy-store.ts'
 import { topUpStore } from './top-up-store.ts'
 import { trialStore } from './trial-store.ts'
 import { walletRulesStore } from './wallet-rules-store.ts'
+import { withdrawStore } from './withdraw.ts'
 
 export type StoreAddress = {
   /** `sqlite:<path>`, `sqlite::memory:` or `postgres://…`. */
@@ -89,6 +90,7 @@ const storeOn = (engine: Engine): Store => ({
   ...reviewStore(engine),
   ...creditStore(engine),
   ...checkoutStore(engine),
+  ...withdrawStore(engine),
   ...receiptStore(engine),
   ...responseStore(engine),
   ...paymentStore(engine),

@@ -17,7 +17,7 @@ export type SubWallet = {
 /** News of a sub-wallet: its ceiling may have changed. The version grows with every change. */
 export type SubWalletNews = { readonly id: string; readonly version: number }
 
-type NewSubWallet = {
+export type NewSubWallet = {
   readonly id: string
   readonly walletId: WalletId
   /** The key that makes it; absent for the operator. */
@@ -33,7 +33,7 @@ type NewSubWallet = {
 export type SubViewer = Pick<Key, 'id' | 'walletId' | 'ancestors' | 'subWallet'>
 
 export type SubWalletStore = {
-  /** Undefined when the wallet has as many as it may have. Repeating it returns the same one. */
+  /** Undefined when the wallet has as many as it may have, or the child that makes it. Repeating it returns the same one. */
   createSubWallet(sub: NewSubWallet): Promise<SubWallet | undefined>
   /** Newest first; at most 1 000. */
   subWallets(viewer: SubViewer): Promise<readonly SubWallet[]>

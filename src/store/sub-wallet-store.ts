@@ -3,9 +3,11 @@ import { subScope } from '../ledger/scopes.ts'
 import type { Key } from '../tenancy/key.ts'
 import { type Engine, once, type Row, type Run, statement, type Value } from './engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from './row.ts'
-import type { SubViewer, SubWallet, SubWalletStore } from './sub-wallet-port.ts'
+import type { NewSubWallet, SubViewer, SubWallet, SubWalletStore } from './sub-wallet-port.ts'
 
 const MOST = 1_000
+/** Those that one child key may make, so that a tenant does not use up what its reseller may have. */
+const MOST_OF_CHILD = 100
 
 /** Sub-wallets that the viewer of `viewerParams` sees. */
 const visible = `s.deleted_at is null and s.wallet_id = $1 and case
@@ -42,28 +44,35 @@ export const mayUseSub = async (run: Run, key: Key, id: string): Promise<boolean
   (await run(`select s.id from sub_wallet s where s.id = $4 and ${visible}`, [...viewerParams(key), id]))
     .length > 0
 
-const createOn: (engine: Engine) => SubWalletStore['createSubWallet'] =
-  (engine) =>
-  ({ id, walletId, makerId, label, budget }) =>
-    engine.transaction('control', async (run) => {
-      const [many] = await run(
-        'select cast(count(*) as bigint) as subs from sub_wallet where wallet_id = $1 and deleted_at is null and id <> $2',
-        [walletId, id],
-      )
-      if (many !== undefined && countOf(many, 'subs') >= MOST) return undefined
-      await run(
-        `insert into sub_wallet (id, wallet_id, maker_id, label, created_at, changed_at)
+/** Whether the maker has as many as it may have: a child of its own, the keys of an account together. */
+const hasAll = async (run: Run, { id, walletId, makerId = '' }: NewSubWallet): Promise<boolean> => {
+  const [maker] = await run('select id from api_key where id = $1 and parent_id is not null', [makerId])
+  const counted = `select cast(count(*) as bigint) as subs from sub_wallet s left join api_key k on k.id = s.maker_id
+    where s.wallet_id = $1 and s.deleted_at is null and s.id <> $2`
+  const rows =
+    maker === undefined
+      ? await run(`${counted} and k.parent_id is null`, [walletId, id])
+      : await run(`${counted} and s.maker_id = $3`, [walletId, id, makerId])
+  return countOf(onlyRow(rows), 'subs') >= (maker === undefined ? MOST : MOST_OF_CHILD)
+}
+
+const createOn: (engine: Engine) => SubWalletStore['createSubWallet'] = (engine) => (sub) =>
+  engine.transaction('control', async (run) => {
+    const { id, walletId, makerId, label, budget } = sub
+    if (await hasAll(run, sub)) return undefined
+    await run(
+      `insert into sub_wallet (id, wallet_id, maker_id, label, created_at, changed_at)
          values ($1, $2, $3, $4, ${engine.words.now}, ${engine.words.now}) on conflict (id) do nothing`,
-        [id, walletId, makerId ?? null, label],
-      )
-      await run(
-        `insert into budget (scope, sub_id, wallet_id, lim) values ($1, $2, $3, $4) on conflict (scope) do nothing`,
-        [subScope(id), id, walletId, budget],
-      )
-      const [row] = await run(subsWhere('s.id = $1 and s.wallet_id = $2'), [id, walletId])
-      if (row === undefined) throw new Error(`sub-wallet ${id} belongs to another wallet`)
-      return subOf(row)
-    })
+      [id, walletId, makerId ?? null, label],
+    )
+    await run(
+      `insert into budget (scope, sub_id, wallet_id, lim) values ($1, $2, $3, $4) on conflict (scope) do nothing`,
+      [subScope(id), id, walletId, budget],
+    )
+    const [row] = await run(subsWhere('s.id = $1 and s.wallet_id = $2'), [id, walletId])
+    if (row === undefined) throw new Error(`sub-wallet ${id} belongs to another wallet`)
+    return subOf(row)
+  })
 
 export const subWalletStore = (engine: Engine): SubWalletStore => {
   const { now, lock } = engine.words

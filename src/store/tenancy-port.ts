@@ -14,6 +14,8 @@ export type NewKey = {
   readonly label: string
   readonly prefix: string
   readonly limits: Limits
+  /** Where it is absent, the first key of a wallet manages it, and no other does. */
+  readonly canManage?: boolean
   readonly trialUntil?: Instant
 }
 
@@ -26,6 +28,9 @@ export type KeyChange = {
   /** null enables. */
   readonly disabledReason?: DisabledReason | null
   readonly label?: string
+  readonly canManage?: boolean
+  /** What is disabled takes all keys below along, and what is enabled brings back those that it took along. */
+  readonly withChildren?: boolean
   /** When the creator (operator or reseller) changes limits, what it granted changes with them. */
   readonly byCreator: boolean
 }
@@ -57,21 +62,54 @@ export type Wallet = {
   readonly held: Nano
 }
 
+/** A change of a key as it was committed, with the database's time after it for the wait of revocation. */
+export type KeyChanged = {
+  readonly key: Key
+  /** The keys below that were changed with it. */
+  readonly below: readonly Key[]
+  readonly at: Instant
+}
+
+/** Which keys to list. */
+export type KeyQuery = {
+  /** Only those below this key, at any depth. */
+  readonly below?: KeyId
+  /** Only those whose id or prefix fits this. */
+  readonly named?: string
+  /** Also those that were deleted. */
+  readonly deleted?: boolean
+  /** Only those made before this one. */
+  readonly after?: KeyId
+  /** 1 000 where it is absent. */
+  readonly most?: number
+}
+
 export type UsageRow = {
   readonly day?: string
   readonly model?: string
-  readonly keyId?: KeyId
+  /** Of rows by key: whose it is. */
+  readonly key?: {
+    readonly id: KeyId
+    readonly label: string
+    readonly parent?: KeyId
+    readonly deleted: boolean
+  }
   readonly requests: number
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cost: Nano
 }
 
+/** Whose calls: those of one key, those of a key and all below it, or everybody's. Deleted keys count like others. */
+export type UsageOf = { readonly only: KeyId } | { readonly from: KeyId } | 'everybody'
+
 export type UsageQuery = {
-  readonly keyIds: readonly KeyId[]
+  readonly of: UsageOf
   readonly from: Instant
   readonly to: Instant
   readonly groupBy: readonly ('day' | 'model' | 'key')[]
+  /** The most rows to read; all where it is absent. */
+  readonly most?: number
 }
 
 export type TenancyStore = {
@@ -80,14 +118,19 @@ export type TenancyStore = {
   wallet(id: WalletId): Promise<Wallet | undefined>
   wallets(): Promise<readonly Wallet[]>
   createKey(key: NewKey): Promise<Key>
+  /** Makes a key below another one that may manage keys; undefined when that one may not (any more), or is switched off. */
+  createChild(key: NewKey & { readonly parentId: KeyId }): Promise<Key | undefined>
   /** Also finds a deleted key, which says so: its version then fences caches. */
   keyByHash(hash: string): Promise<Key | undefined>
   key(id: KeyId): Promise<Key | undefined>
-  /** All keys, or the direct children of one, newest first; at most 1 000. */
-  keys(of?: { parentId: KeyId }): Promise<readonly Key[]>
-  /** Commits the change and returns the key with the database time after the commit, for the wait of revocation. */
-  changeKey(id: KeyId, change: KeyChange): Promise<{ key: Key; at: Instant } | undefined>
-  deleteKey(id: KeyId): Promise<{ at: Instant } | undefined>
+  /** Newest first. */
+  keys(query?: KeyQuery): Promise<readonly Key[]>
+  /** The least rate per minute that is set on each of the keys or on one above it; keys without any are left out. */
+  leastRpm(ids: readonly KeyId[]): Promise<ReadonlyMap<KeyId, number>>
+  /** Changes a key, and those below it where the change says so, in one transaction. */
+  changeKey(id: KeyId, change: KeyChange): Promise<KeyChanged | undefined>
+  /** Deletes a key, and all below it where that is wished, in one transaction. */
+  deleteKey(id: KeyId, withChildren?: boolean): Promise<KeyChanged | undefined>
   spend(id: KeyId): Promise<KeySpend>
   /** What binds the key most; undefined for a key that does not exist. */
   left(id: KeyId): Promise<Left | undefined>

@@ -3,7 +3,7 @@ import { least } from '../core/money.ts'
 import { type Day, dayOf, type Instant, nextDayStart } from '../core/time.ts'
 import type { TrialAsk, TrialOutcome, TrialStore } from './community-port.ts'
 import { type Engine, once, type Run, statement, type Words } from './engine.ts'
-import { insertKey } from './key-store.ts'
+import { insertKey } from './new-key.ts'
 import { postIn } from './post.ts'
 import { countOf, maybeText, nanoOf, onlyRow, textOf } from './row.ts'
 
@@ -76,7 +76,7 @@ const grantIn = async (run: Run, words: Words, ask: TrialAsk): Promise<TrialOutc
     credit: key.walletId,
     amount,
   })
-  await insertKey(run, words.now, { ...key, trialUntil: now + lifeMs })
+  await insertKey(run, words, { ...key, trialUntil: now + lifeMs })
   return { outcome: 'granted', walletId: key.walletId, amount, expiresAt: now + lifeMs }
 }
 

@@ -1,19 +1,31 @@
 /** Reports of what keys used: money from the ledger, tokens and models from the details kept beside it. */
 import { DAY_MS } from '../core/time.ts'
-import { type Engine, once, type Row, statement } from './engine.ts'
-import { countOf, maybeCount, maybeText, nanoOf } from './row.ts'
-import type { UsageQuery, UsageRow } from './tenancy-port.ts'
+import { type Engine, once, type Row, statement, type Value } from './engine.ts'
+import { countOf, maybeCount, maybeText, nanoOf, textOf, truthOf } from './row.ts'
+import type { UsageOf, UsageQuery, UsageRow } from './tenancy-port.ts'
 
 const columns = {
-  day: `t.at / ${DAY_MS}`,
-  model: `coalesce(d.model, '')`,
-  key: 't.key_id',
+  day: `t.at / ${DAY_MS} as "day"`,
+  model: `coalesce(d.model, '') as "model"`,
+  key: 'k.id as "key", k.label, k.parent_id, k.deleted',
 } as const
+/** How many columns each of them is. */
+const widths = { day: 1, model: 1, key: 4 } as const
+
+const keyOf = (row: Row, id: string): Exclude<UsageRow['key'], undefined> => {
+  const parent = maybeText(row, 'parent_id')
+  return {
+    id,
+    label: textOf(row, 'label'),
+    deleted: truthOf(row, 'deleted'),
+    ...(parent === undefined ? {} : { parent }),
+  }
+}
 
 const rowOf = (row: Row): UsageRow => {
   const day = maybeCount(row, 'day')
   const model = maybeText(row, 'model')
-  const keyId = maybeText(row, 'key')
+  const key = maybeText(row, 'key')
   return {
     requests: countOf(row, 'requests'),
     inputTokens: countOf(row, 'input_tokens'),
@@ -21,31 +33,39 @@ const rowOf = (row: Row): UsageRow => {
     cost: nanoOf(row, 'cost'),
     ...(day === undefined ? {} : { day: new Date(day * DAY_MS).toISOString().slice(0, 10) }),
     ...(model === undefined ? {} : { model }),
-    ...(keyId === undefined ? {} : { keyId }),
+    ...(key === undefined ? {} : { key: keyOf(row, key) }),
+  }
+}
+
+/** The keys `k` whose calls count, found by the line of the key that asks so that no report reads the whole ledger. */
+const keysOf = (of: UsageOf): { readonly text: string; readonly params: readonly Value[] } => {
+  if (of === 'everybody') return { text: 'api_key k', params: [] }
+  if ('only' in of) return { text: '(select * from api_key where id = $3) k', params: [of.only] }
+  return {
+    text: '(select a.* from key_line n join api_key a on a.id = n.key_id where n.owner_id = $3) k',
+    params: [of.from],
   }
 }
 
 /**
- * As many as the next power of two, so that few texts are prepared. The keys are parameters of their own, since a list
- * in JSON is taken for a hundred keys, and the whole ledger read for them.
+ * Charges less refunds of the keys in `[from, to)`, grouped, as their caps count them; a recovered call has the empty
+ * model name.
  */
-const padded = (keyIds: readonly string[]): readonly string[] => {
-  const size = 2 ** Math.ceil(Math.log2(keyIds.length))
-  return [...keyIds, ...Array<string>(size - keyIds.length).fill(keyIds[0] ?? '')]
-}
-
-/** Charged calls of the keys in `[from, to)`, grouped; a recovered call has the empty model name. At most 10 000 rows. */
 export const usageOf = async (engine: Engine, query: UsageQuery): Promise<readonly UsageRow[]> => {
-  if (query.keyIds.length === 0) return []
   const groups = (['day', 'model', 'key'] as const).filter((group) => query.groupBy.includes(group))
-  const selected = groups.map((group) => `${columns[group]} as "${group}", `).join('')
-  const keys = padded(query.keyIds)
-  const places = groups.map((_, place) => place + 1).join(', ')
-  const text = `select ${selected}cast(count(*) as bigint) as requests, coalesce(cast(sum(d.input_tokens) as bigint), 0) as input_tokens,
-       coalesce(cast(sum(d.output_tokens) as bigint), 0) as output_tokens, coalesce(cast(sum(t.amount) as bigint), 0) as cost
-     from transfer t left join usage_detail d on d.call_id = t.ref
-     where t.key_id in (${keys.map((_, place) => `$${place + 3}`).join(', ')}) and t.kind = 'usage' and t.at >= $1 and t.at < $2
-     ${groups.length > 0 ? `group by ${places} order by ${places}` : ''} limit 10000`
-  const rows = await once(engine, 'reading', statement(text, query.from, query.to, ...keys))
+  const selected = groups.map((group) => `${columns[group]}, `).join('')
+  const width = groups.reduce((sum, group) => sum + widths[group], 0)
+  const places = Array.from({ length: width }, (_, place) => place + 1).join(', ')
+  const keys = keysOf(query.of)
+  const ofUsage = (what: string) =>
+    `coalesce(cast(sum(case t.kind when 'usage' then ${what} else 0 end) as bigint), 0)`
+  const text = `select ${selected}${ofUsage('1')} as requests, ${ofUsage('d.input_tokens')} as input_tokens,
+       ${ofUsage('d.output_tokens')} as output_tokens,
+       coalesce(cast(sum(case t.kind when 'usage' then t.amount else -t.amount end) as bigint), 0) as cost
+     from ${keys.text} join transfer t on t.key_id = k.id
+       left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)
+     where t.kind in ('usage', 'refund') and t.at >= $1 and t.at < $2
+     ${width > 0 ? `group by ${places} order by ${places}` : ''}${query.most === undefined ? '' : ` limit ${query.most}`}`
+  const rows = await once(engine, 'reading', statement(text, query.from, query.to, ...keys.params))
   return rows.map(rowOf)
 }

@@ -13,6 +13,7 @@ const key: Key = {
   prefix: 'sk-abc',
   limits: {},
   granted: { spendCap: 10_000_000_000n, rpm: 60, stopAt: 1_000_000_000n },
+  canManage: false,
   deleted: false,
   createdAt: 0,
   version: 1,

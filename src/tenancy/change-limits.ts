@@ -1,6 +1,6 @@
 /** Who may change which limit of a key: a key narrows itself, its creator decides what it may have. */
 import type { JsonObject } from '../core/json-body.ts'
-import { type Nano, nanoFromNumber } from '../core/money.ts'
+import { decimalFromNano, type Nano, nanoFromNumber } from '../core/money.ts'
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 import type { Key } from './key.ts'
 
@@ -12,6 +12,9 @@ export type LimitsBody = {
   readonly stopAt?: Nano | null
   /** null and absent both leave it. */
   readonly disabled?: boolean
+  readonly canManage?: boolean
+  /** What `disabled` says is for all keys below as well. */
+  readonly withChildren?: boolean
 }
 
 const amounts = {
@@ -19,7 +22,8 @@ const amounts = {
   monthly_cap_usd: 'monthlyCap',
   stop_at_remaining_usd: 'stopAt',
 } as const
-const known = [...Object.keys(amounts), 'rpm_limit', 'disabled']
+const flags = { can_manage: 'canManage', with_children: 'withChildren' } as const
+const known = [...Object.keys(amounts), 'rpm_limit', 'disabled', ...Object.keys(flags)]
 
 /** Reads the body of PUT …/limits; unknown members are refused, so that a typing error does not leave a key unlimited. */
 export const readLimitsBody = (body: JsonObject): LimitsBody | Refusal => {
@@ -52,17 +56,35 @@ export const readLimitsBody = (body: JsonObject): LimitsBody | Refusal => {
     if (typeof disabled !== 'boolean') return invalid('disabled', "'disabled' must be true, false or absent.")
     read.disabled = disabled
   }
+  for (const [name, member] of Object.entries(flags)) {
+    const value = body[name]
+    if (value === undefined) continue
+    if (typeof value !== 'boolean') return invalid(name, `'${name}' must be true, false or absent.`)
+    read[member] = value
+  }
+  if (read.withChildren === true && read.disabled === undefined)
+    return invalid(
+      'with_children',
+      "'with_children' goes with 'disabled': it disables, or enables again, all keys below.",
+    )
   return read
 }
 
 /** Why a key may not make this change to itself; undefined when it may. `planRpm` binds who was granted no rate of its own. */
 export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): Refusal | undefined => {
-  const raises =
-    above('spend_cap_usd', change.spendCap, key.granted.spendCap) ??
-    above('monthly_cap_usd', change.monthlyCap, key.granted.monthlyCap) ??
-    above('rpm_limit', rpmAfter(key, change, planRpm), key.granted.rpm ?? planRpm) ??
-    below('stop_at_remaining_usd', change.stopAt, key.granted.stopAt)
-  if (raises) return raises
+  const { spendCap, monthlyCap, rpm, stopAt } = key.granted
+  if (raises(change.spendCap, spendCap)) return bound(key, 'spend_cap_usd', spendCap)
+  if (raises(change.monthlyCap, monthlyCap)) return bound(key, 'monthly_cap_usd', monthlyCap)
+  if (rpm !== undefined && raises(change.rpm, rpm)) return bound(key, 'rpm_limit', rpm)
+  if (rpm === undefined && change.rpm != null && change.rpm > planRpm) return abovePlan(key, planRpm)
+  if (
+    stopAt !== undefined &&
+    change.stopAt !== undefined &&
+    (change.stopAt === null || change.stopAt < stopAt)
+  )
+    return bound(key, 'stop_at_remaining_usd', stopAt)
+  if (change.canManage === true && !key.canManage)
+    return refuse('forbidden', `A key cannot give itself the right to manage; ${creatorOf(key)} can.`)
   if (change.disabled === false && key.disabledReason === 'operator')
     return refuse(
       'forbidden',
@@ -71,30 +93,28 @@ export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): 
   return undefined
 }
 
-/** No rate is the plan's own, for a key that was granted none. */
-const rpmAfter = (key: Key, { rpm }: LimitsBody, planRpm: number): number | null | undefined =>
-  rpm === null && key.granted.rpm === undefined ? planRpm : rpm
+/** A limit that is absent is left, and one that was never granted may be anything. */
+const raises = (asked: Nano | number | null | undefined, granted: Nano | number | undefined): boolean =>
+  asked !== undefined && granted !== undefined && (asked === null || asked > granted)
 
-const above = (
-  name: string,
-  asked: Nano | number | null | undefined,
-  granted: Nano | number | undefined,
-): Refusal | undefined =>
-  asked === undefined || granted === undefined || (asked !== null && asked <= granted)
-    ? undefined
-    : refuse(
-        'forbidden',
-        `'${name}' was set by the key's creator; the key may lower it but not raise or remove it.`,
-      )
+const creatorOf = ({ ancestors }: Key): string =>
+  ancestors.length > 0 ? 'the key that made it' : 'the operator'
 
-const below = (
-  name: string,
-  asked: Nano | null | undefined,
-  granted: Nano | undefined,
-): Refusal | undefined =>
-  asked === undefined || granted === undefined || (asked !== null && asked >= granted)
-    ? undefined
-    : refuse(
-        'forbidden',
-        `'${name}' was set by the key's creator; the key may raise it but not lower or remove it.`,
-      )
+/** The refusal of a change beyond what the creator set. */
+const bound = (key: Key, name: string, granted: Nano | number | undefined): Refusal => {
+  const value = typeof granted === 'bigint' ? decimalFromNano(granted) : granted
+  const side = name === 'stop_at_remaining_usd' ? 'at least' : 'at most'
+  return refuse(
+    'forbidden',
+    `'${name}' was set to ${value} by the key's creator: the key may choose ${side} that; ${creatorOf(key)} can change it.`,
+    { members: { param: name } },
+  )
+}
+
+/** Nobody set a rate: the plan's is in force. */
+const abovePlan = (key: Key, planRpm: number): Refusal =>
+  refuse(
+    'forbidden',
+    `'rpm_limit' may be at most ${planRpm}, the rate of the plan; the operator can grant more: turnpike key limits ${key.id} --rpm <n>.`,
+    { members: { param: 'rpm_limit' } },
+  )

@@ -31,7 +31,13 @@ export type Key = {
   readonly limits: Limits
   /** What the creator set: the key itself may stay at or under these, never above. */
   readonly granted: Limits
+  /** Whether it may make and govern keys below itself and, where it speaks for the whole account, the wallet. */
+  readonly canManage: boolean
   readonly disabledReason?: DisabledReason
+  /** The key above this one with which it was disabled; its reason is then `operator`. */
+  readonly disabledBy?: KeyId
+  /** What it was before that: it had switched itself off. */
+  readonly disabledBefore?: 'self'
   /** For `monthly_cap`: the month it was hit; the key is enabled again in the next. */
   readonly disabledMonth?: Month
   readonly deleted: boolean
@@ -51,3 +57,7 @@ export const isEnabled = (key: Key, month: Month): boolean =>
   !key.deleted &&
   (key.disabledReason === undefined ||
     (key.disabledReason === 'monthly_cap' && key.disabledMonth !== undefined && key.disabledMonth < month))
+
+/** Switched off by a person or deleted, not by a cap. */
+export const isRevoked = ({ deleted, disabledReason }: Key): boolean =>
+  deleted || disabledReason === 'self' || disabledReason === 'operator'

@@ -138,28 +138,3 @@ export const shownRules = (rules: WalletRules) => ({
           monthly_max_usd: usd(rules.autoTopUp.monthlyMax),
         },
 })
-
-/** Whether calls of the model are allowed: not blocked, and on the list if there is one. */
-export const allowsModel = ({ allowedModels, blockedModels }: WalletRules, id: string): boolean =>
-  !(blockedModels ?? []).some((pattern) => matches(pattern, id)) &&
-  (allowedModels === undefined || allowedModels.some((pattern) => matches(pattern, id)))
-
-/** Glob matching in time bounded by the product of both lengths, whatever the pattern: the last star takes one more. */
-export const matches = (pattern: string, text: string): boolean => {
-  let [at, place, star, from] = [0, 0, -1, 0]
-  while (at < text.length) {
-    const letter = pattern[place]
-    if (letter === '*') {
-      star = place++
-      from = at
-    } else if (letter === '?' || (letter !== undefined && letter === text[at])) {
-      place++
-      at++
-    } else if (star >= 0) {
-      place = star + 1
-      at = ++from
-    } else return false
-  }
-  while (pattern[place] === '*') place++
-  return place === pattern.length
-}

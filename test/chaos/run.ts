@@ -196,7 +196,7 @@ const setUpKeys = async (product: string, environment: Record<string, string>, a
   }
   const load = (index: number, ...more: string[]) =>
     create(`load ${index}`, wallets[index % 3]!, ...(limits[index] ?? []), ...more)
-  const free = await Promise.all([0, 1, 2, 3, 4, 5].map((index) => load(index)))
+  const free = await Promise.all([0, 1, 2, 3, 4, 5].map((index) => load(index, '--can-manage', 'on')))
   const subs: string[] = []
   for (const place of [0, 1]) {
     const { token } = free[place]!

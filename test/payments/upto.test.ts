@@ -273,7 +273,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
       })
 
       test('with a key its caps and its sub-wallet count the charge, and its wallet gets nothing', async () => {
-        const { id, token } = await rig.server.newKey({ spendCap: USD })
+        const { id, token } = await rig.server.newKey({ spendCap: USD }, { canManage: true })
         const made = await rig.server.post('/api/wallet/sub-wallets', { budget_usd: 1 }, {}, token)
         const sub = (await jsonOf(made)).id
         const wallet = await rig.server.balance()

@@ -276,7 +276,7 @@ describe.skipIf(!hasChain)('x402', () => {
       })
 
       test('a call that names a sub-wallet counts under its budget, and is told before it pays when that has no room', async () => {
-        const { token } = await rig.server.newKey()
+        const { token } = await rig.server.newKey({}, { canManage: true })
         const authorization = `Bearer ${token}`
         const make = async (budget: number) =>
           (await jsonOf(await rig.server.post('/api/wallet/sub-wallets', { budget_usd: budget }, {}, token)))

@@ -85,6 +85,7 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file'))
           const data: SocketData = {
             authorization: `Bearer ${token}`,
             terms: noTerms,
+            keyId: 'k',
             running: new Map(),
             drained: undefined,
           }
@@ -108,6 +109,7 @@ test('a socket takes no more calls than the server does', async () => {
     const data: SocketData = {
       authorization: `Bearer ${token}`,
       terms: noTerms,
+      keyId: 'k',
       running: new Map(),
       drained: undefined,
     }

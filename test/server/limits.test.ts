@@ -163,7 +163,7 @@ test('caps are tri-state, and a key may narrow but not raise what it was given',
 })
 
 test('a reseller sees and limits its children; strangers look like nothing', async () => {
-  const parent = await server.newKey()
+  const parent = await server.newKey({}, { canManage: true })
   const child = await server.newKey({}, { parentId: parent.id })
   const stranger = await server.newKey()
   server.answerWith(() => completion('x'))

@@ -70,6 +70,7 @@ for (const engine of serverEngines)
           const maker = await server.newKey(limitsOf(it.makerCap, it.makerMonth, it.makerStop))
           const own = await server.newKey(limitsOf(it.ownCap, it.ownMonth, it.ownStop), {
             parentId: maker.id,
+            canManage: true,
           })
           if (it.daily !== undefined)
             await server.send('PUT', '/api/wallet/rules', { daily_limit_usd: it.daily / 10 })

@@ -12,7 +12,7 @@ let token = ''
 beforeAll(async () => {
   server = await startTestServer()
   listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
-  token = (await server.newKey()).token
+  token = (await server.newKey({}, { canManage: true })).token
 })
 afterAll(async () => {
   await listening.stop(true)
@@ -287,4 +287,32 @@ test('without an upgrade the address is 426 and says what to upgrade to; other m
     'upgrade_required',
   ])
   expect((await fetch(address, { method: 'POST' })).status).toBe(405)
+})
+
+test('the socket of a revoked key is closed with what runs on it, wherever the key was revoked; that of a capped one is not', async () => {
+  const cases = {
+    'disabled through this server': (id: string) =>
+      server.gateway.book.changeKey(id, { disabledReason: 'operator', byCreator: true }),
+    'disabled through the ledger': (id: string) =>
+      server.store.changeKey(id, { disabledReason: 'self', byCreator: false }),
+    'deleted through the ledger': (id: string) => server.store.deleteKey(id),
+  }
+  const { id: capped, token: cappedToken } = await server.newKey()
+  const stays = await open({ authorization: `Bearer ${cappedToken}` })
+  await server.gateway.book.changeKey(capped, { disabledReason: 'spend_cap', byCreator: true })
+  for (const [name, revoke] of Object.entries(cases)) {
+    const key = await server.newKey()
+    const { socket, ask, until } = await open({ authorization: `Bearer ${key.token}` })
+    server.answerWith(() => streaming(streamEvents(['x']).slice(0, 2), 'hang'))
+    ask({ ...chat(), id: 'runs' })
+    await until((frame) => frame.type === 'chunk')
+    const closed = new Promise<[number, string]>((resolve) => {
+      socket.onclose = ({ code, reason }) => resolve([code, reason])
+    })
+    await revoke(key.id)
+    expect([name, await closed]).toEqual([name, [1008, 'key_disabled']])
+    while (server.openCalls() > 0) await Bun.sleep(1)
+  }
+  expect(stays.socket.readyState).toBe(WebSocket.OPEN)
+  stays.socket.close()
 })

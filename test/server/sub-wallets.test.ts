@@ -39,7 +39,7 @@ for (const engine of serverEngines)
     const shown = async (sub: string, token?: string) => jsonOf(await server.get(`${path}/${sub}`, token))
 
     test('are made, listed, read, changed and deleted', async () => {
-      const { token } = await server.newKey()
+      const { token } = await server.newKey({}, { canManage: true })
       const made = await server.send('POST', path, { budget_usd: 2.5, label: 'night job' }, token)
       expect(made.status).toBe(201)
       const { id, created_at, ...rest } = await jsonOf(made)
@@ -106,9 +106,9 @@ for (const engine of serverEngines)
     })
 
     test('of a child are seen by it and its maker, not by other children; a bound key may only look', async () => {
-      const maker = await server.newKey()
+      const maker = await server.newKey({}, { canManage: true })
       const [child, sibling] = [
-        await server.newKey({}, { parentId: maker.id }),
+        await server.newKey({}, { parentId: maker.id, canManage: true }),
         await server.newKey({}, { parentId: maker.id }),
       ]
       const own = await make(1, child.token)

@@ -115,7 +115,7 @@ for (const engine of serverEngines)
     }
 
     test('a card is saved by a checkout that says so, and a rule needs one', async () => {
-      const { token } = await server.newKey()
+      const { token } = await server.newKey({}, { canManage: true })
       const put = (auto_top_up: object) => server.send('PUT', RULES, { auto_top_up }, token)
       const refused = await jsonOf(await put({ below_usd: 5, amount_usd: 20 }))
       expect(refused).toMatchObject({ error: 'invalid_parameter', param: 'auto_top_up' })

@@ -258,7 +258,7 @@ test('rules set through one process hold on another when the answer is there', a
     await startTestServer({ url: database.url }),
     await startTestServer({ url: database.url }),
   ]
-  const { id, token } = await one.newKey()
+  const { id, token } = await one.newKey({}, { canManage: true })
   const there = () => other.post('/v1/chat/completions', chat({ max_tokens: 90 }), {}, token)
   expect((await there()).status).toBe(200)
   for (let round = 0; round < 5; round++) {

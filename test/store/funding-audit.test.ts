@@ -40,6 +40,11 @@ for (const kind of engines.filter(({ lasting }) => lasting))
         [transfer('grant', 'g', 'w', 'promo', 5), balance('w', -5)],
       ],
       [
+        'a withdrawal of more than there was',
+        laws.below,
+        [transfer('adjust', 'withdrawal:r', 'w', 'cash', 5), balance('w', -5)],
+      ],
+      [
         'a payment that was not credited',
         laws.payment,
         [

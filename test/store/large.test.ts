@@ -17,6 +17,9 @@ beforeAll(async () => {
   store = await openStore({ url: database.url })
   sql = new SQL({ url: database.url, max: 2 })
   await createOneKey(store)
+  const key = { orgId: 'o', walletId: 'w', label: '', prefix: '', limits: {} }
+  await store.createKey({ ...key, id: 'top', hash: 'top' })
+  for (const id of ['low1', 'low2']) await store.createKey({ ...key, parentId: 'top', id, hash: id })
   await sql.unsafe(`insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, at)
     select 'usage', 'old' || n, 'elsewhere', 'revenue', 1, 'key' || (n % 5000), '2026-01', '2026-01-01', n
     from generate_series(1, ${ROWS}) n`)
@@ -69,8 +72,12 @@ test('what a call or a person waits for reads no table that grows with every cal
   await store.post({ kind: 'refund', ref: 'kept:1', debit: 'revenue', credit: 'w', amount: 1n })
   await store.spend('k')
   const span = { from: 0, to: Date.now() + 1_000, groupBy: ['day', 'model'] as const }
-  expect(await store.usage({ keyIds: ['k'], ...span })).toHaveLength(1)
-  expect(await store.usage({ keyIds: ['k', 'key1', 'key2'], ...span })).toHaveLength(2)
+  expect(await store.usage({ of: { only: 'k' }, ...span })).toHaveLength(1)
+  for (const [from, rows] of [
+    ['k', 1],
+    ['top', 0],
+  ] as const)
+    expect(await store.usage({ of: { from }, ...span })).toHaveLength(rows)
   await store.reap({ graceMs: 0, longestCallMs: 0 })
   await store.dueChange(10)
   expect(await fullReads()).toBe(before)

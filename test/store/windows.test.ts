@@ -232,12 +232,12 @@ for (const engine of engines) {
         detail,
       }))
       await store.flush({ ...empty, settles })
-      const query = { keyIds: ['k', 'nobody'], from, to: now + 1 }
+      const query = { of: 'everybody', from, to: now + 1 } as const
       expect(await store.usage({ ...query, groupBy: ['day', 'model', 'key'] })).toEqual([
         {
           day: new Date(now).toISOString().slice(0, 10),
           model: 'local/echo',
-          keyId: 'k',
+          key: { id: 'k', label: '', deleted: false },
           requests: 2,
           inputTokens: 10,
           outputTokens: 10,
@@ -248,6 +248,16 @@ for (const engine of engines) {
         { requests: 2, inputTokens: 10, outputTokens: 10, cost: 42n },
       ])
       expect(await store.usage({ ...query, to: from, groupBy: ['day'] })).toEqual([])
+      expect(await store.usage({ ...query, of: { only: 'nobody' }, groupBy: ['key'] })).toEqual([])
+      // A refund counts back, as it does in the key's caps.
+      const { spent } = await store.spend('k')
+      await store.post({ kind: 'refund', ref: 'r1:1', debit: 'revenue', credit: 'w', amount: 20n })
+      now += 1
+      for (const of of [{ only: 'k' }, { from: 'k' }, 'everybody'] as const)
+        expect(await store.usage({ of, from, to: now + 1, groupBy: ['model'] })).toEqual([
+          { model: 'local/echo', requests: 2, inputTokens: 10, outputTokens: 10, cost: 22n },
+        ])
+      expect((await store.spend('k')).spent).toBe(spent - 20n)
     })
 
     test('a beat tells what changed lately, and who may not have heard of it', async () => {

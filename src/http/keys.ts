@@ -1,0 +1,125 @@
+/** /v1/key/wholesale: keys below the calling one, made, listed, shown and deleted by a key that may manage them. */
+import type { JsonObject } from '../core/json-body.ts'
+import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { takeTurn } from '../gateway/incoming.ts'
+import { readIdempotencyKey } from '../gateway/once-only.ts'
+import type { NewKey } from '../store/tenancy-port.ts'
+import { type LimitsBody, readLimitsBody } from '../tenancy/change-limits.ts'
+import type { Key } from '../tenancy/key.ts'
+import { checkWithin } from '../tenancy/rights.ts'
+import { anyCallerOf, managerOf, storable } from './caller.ts'
+import { readQuery, readTruth } from './query.ts'
+import { readSmallBody } from './read-body.ts'
+import { json } from './reply.ts'
+import type { Handler, HttpCall } from './route.ts'
+import { shownKey, shownKeys } from './shown-key.ts'
+import { anyTargetOf, notYours, targetOf } from './target-key.ts'
+
+const LABEL_MAX = 200
+const LIST_MAX = 1_000
+const LIST_USUAL = 100
+
+/** A repeat with the same Idempotency-Key is answered with the same key. */
+export const createChild: Handler = async (gateway, call) => {
+  const maker = await managerOf(gateway, call)
+  const asked = must(readNewKey(await readSmallBody(call.request)))
+  const beyond = checkWithin(maker, asked.limits, gateway.options.planRpm)
+  if (beyond) throw beyond
+  await takeTurn(gateway, maker, call.trace)
+  const { sub } = asked
+  if (sub !== undefined && (await gateway.store.subWallet(maker, sub)) === undefined)
+    throw refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
+  const { token, ...identity } = identityOf(gateway, maker, call)
+  const made = await gateway.store.createChild({
+    ...identity,
+    orgId: maker.orgId,
+    walletId: maker.walletId,
+    parentId: maker.id,
+    label: asked.label,
+    limits: limitsOf(asked.limits),
+    canManage: asked.limits.canManage ?? false,
+    ...(sub === undefined ? {} : { subWallet: sub }),
+  })
+  if (made === undefined) throw refuse('forbidden', 'The key may not make keys any more, or was disabled.')
+  if (made.label !== asked.label)
+    throw refuse('idempotency_key_reused', 'The Idempotency-Key made a key with another label before.')
+  return json({ data: { ...(await shownKey(gateway, made)), key: token } }, 201)
+}
+
+/** Below the calling key at any depth, newest first. */
+export const listChildren: Handler = async (gateway, call) => {
+  const caller = await anyCallerOf(gateway, call)
+  const query = must(readQuery(call.query, ['limit', 'after', 'deleted']))
+  const most = must(readCount(query.get('limit')))
+  const after = query.get('after')
+  if (after !== undefined && !(await gateway.store.key(after))?.ancestors.includes(caller.id))
+    throw invalid('after', "'after' must be the id of a key of this list: the last one of the page before.")
+  const found = await gateway.store.keys({
+    below: caller.id,
+    deleted: must(readTruth('deleted', query.get('deleted'))),
+    most: most + 1,
+    ...(after === undefined ? {} : { after }),
+  })
+  return json({
+    object: 'list',
+    data: await shownKeys(gateway, found.slice(0, most)),
+    has_more: found.length > most,
+  })
+}
+
+/** Also one that was deleted, for its history stays. */
+export const getChild: Handler = async (gateway, call) => {
+  const caller = await anyCallerOf(gateway, call)
+  return json({ data: await shownKey(gateway, await anyTargetOf(gateway, caller, call)) })
+}
+
+/** Resolves when no process can admit a call of the key any more. */
+export const deleteChild: Handler = async (gateway, call) => {
+  const caller = await managerOf(gateway, call)
+  const target = await targetOf(gateway, caller, call)
+  const query = must(readQuery(call.query, ['with_children']))
+  const withChildren = must(readTruth('with_children', query.get('with_children')))
+  if (target.id === caller.id)
+    throw refuse('forbidden', 'A key cannot delete itself; it can disable itself, or be deleted from above.')
+  if (!(await gateway.book.deleteKey(target.id, withChildren))) throw notYours()
+  return json({ id: target.id, deleted: true, with_children: withChildren })
+}
+
+type Asked = { readonly label: string; readonly sub: string | undefined; readonly limits: LimitsBody }
+
+const readNewKey = ({ label, sub_wallet: sub, ...rest }: JsonObject): Asked | Refusal => {
+  if (typeof label !== 'string' || label.trim() === '' || label.length > LABEL_MAX)
+    return invalid('label', `'label' is required: who uses the key, in at most ${LABEL_MAX} characters.`)
+  if (sub !== undefined && typeof sub !== 'string')
+    return invalid('sub_wallet', "'sub_wallet' must be the id of a sub-wallet, or absent.")
+  const limits = must(readLimitsBody(rest))
+  return limits.disabled === undefined
+    ? { label: storable(label), sub, limits }
+    : invalid('disabled', "'disabled' is for keys that there are; leave it out.")
+}
+
+const limitsOf = ({ spendCap, monthlyCap, rpm, stopAt }: LimitsBody): NewKey['limits'] => ({
+  ...(spendCap == null ? {} : { spendCap }),
+  ...(monthlyCap == null ? {} : { monthlyCap }),
+  ...(rpm == null ? {} : { rpm }),
+  ...(stopAt == null ? {} : { stopAt }),
+})
+
+/** The value is derived under the server's secret; from the Idempotency-Key, where there is one, so that a repeat derives the same. */
+const identityOf = (gateway: Gateway, maker: Key, call: HttpCall) => {
+  const attempt = call.request.headers.get('idempotency-key')
+  const fresh = gateway.newCallId().replaceAll('-', '')
+  const name = attempt === null ? `once ${fresh}` : `attempt ${must(readIdempotencyKey(attempt))}`
+  const token = `sk-${gateway.hash(`child key of ${maker.id} ${name}`)}`
+  const id = `key_${attempt === null ? fresh : gateway.hash(`id of ${token}`).slice(0, 32)}`
+  return { token, id, hash: gateway.hash(token), prefix: token.slice(0, 10) }
+}
+
+const readCount = (text: string | undefined): number | Refusal => {
+  if (text === undefined) return LIST_USUAL
+  const count = /^\d{1,4}$/.test(text) ? Number.parseInt(text, 10) : 0
+  return count >= 1 && count <= LIST_MAX
+    ? count
+    : invalid('limit', `'limit' must be a whole number from 1 to ${LIST_MAX}.`)
+}

@@ -1,0 +1,43 @@
+/** Keys as the control plane shows them: their limits, what binds, and their state. */
+import { type Nano, usdNumber } from '../core/money.ts'
+import { monthOf } from '../core/time.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { isEnabled, type Key, type KeyId } from '../tenancy/key.ts'
+
+const usd = (amount: Nano | undefined): number | null => (amount === undefined ? null : usdNumber(amount))
+
+const shown = (gateway: Gateway, key: Key, leastRpm: number | undefined) => {
+  const { limits, ancestors, subWallet, deleted, createdAt } = key
+  const { planRpm } = gateway.options
+  const enabled = isEnabled(key, monthOf(gateway.clock.now()))
+  return {
+    id: key.id,
+    label: key.label,
+    prefix: key.prefix,
+    parent: ancestors[0] ?? null,
+    sub_wallet: subWallet ?? null,
+    can_manage: key.canManage,
+    spend_cap_usd: usd(limits.spendCap),
+    monthly_cap_usd: usd(limits.monthlyCap),
+    rpm_limit: limits.rpm ?? null,
+    // The plan's rate stands in for a key's own; those above it bind only where they are set.
+    effective_rpm_limit:
+      limits.rpm === undefined ? Math.min(planRpm, leastRpm ?? planRpm) : (leastRpm ?? limits.rpm),
+    stop_at_remaining_usd: usd(limits.stopAt),
+    disabled: !enabled,
+    disabled_reason: enabled ? null : (key.disabledReason ?? null),
+    disabled_by: key.disabledBy ?? null,
+    deleted,
+    created_at: new Date(createdAt).toISOString(),
+  }
+}
+
+/** The keys with the rates that bind them, which may be those of the keys above them. */
+export const shownKeys = async (gateway: Gateway, keys: readonly Key[]) => {
+  const rates: ReadonlyMap<KeyId, number> =
+    keys.length === 0 ? new Map() : await gateway.store.leastRpm(keys.map(({ id }) => id))
+  return keys.map((key) => shown(gateway, key, rates.get(key.id)))
+}
+
+export const shownKey = async (gateway: Gateway, key: Key) =>
+  shown(gateway, key, (await gateway.store.leastRpm([key.id])).get(key.id))

@@ -1,0 +1,39 @@
+/** The key that an address under /v1/key/wholesale names, and whether the caller may change it. */
+import { checkEnabled } from '../admission/caller.ts'
+import { type Refusal, refuse } from '../core/refusal.ts'
+import { monthOf } from '../core/time.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Key } from '../tenancy/key.ts'
+import { checkManages } from '../tenancy/rights.ts'
+import type { HttpCall } from './route.ts'
+
+/** `me`, or an id or a token of the calling key or of one below it; what is not yours looks like what does not exist. */
+export const anyTargetOf = async (gateway: Gateway, caller: Key, call: HttpCall): Promise<Key> => {
+  const token = call.params.token ?? 'me'
+  const found =
+    token === 'me'
+      ? await gateway.store.key(caller.id)
+      : token.startsWith('sk-')
+        ? await gateway.store.keyByHash(gateway.hash(token))
+        : await gateway.store.key(token)
+  if (found === undefined || (found.id !== caller.id && !found.ancestors.includes(caller.id)))
+    throw notYours()
+  return found
+}
+
+/** The same, of keys that were not deleted. */
+export const targetOf = async (gateway: Gateway, caller: Key, call: HttpCall): Promise<Key> => {
+  const found = await anyTargetOf(gateway, caller, call)
+  if (found.deleted) throw notYours()
+  return found
+}
+
+/** Why the caller may not govern keys below it: it is switched off, or may not manage any. */
+export const checkGoverns = (gateway: Gateway, caller: Key): Refusal | undefined =>
+  checkEnabled(caller, monthOf(gateway.clock.now())) ?? checkManages(caller)
+
+export const notYours = (): Refusal =>
+  refuse(
+    'not_found',
+    "There is no such key, or it is neither the calling key nor one below it; use 'me' for the calling key.",
+  )

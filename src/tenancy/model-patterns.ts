@@ -1,0 +1,83 @@
+/** Patterns of models in the rules of a wallet: globs of model ids, as people write them and as they are kept. */
+import type { Model } from '../core/model.ts'
+import { invalid, Refusal } from '../core/refusal.ts'
+import type { RulesChange, WalletRules } from './wallet-rules.ts'
+
+/** What is sold, under its ids and short names. */
+type Sold = {
+  readonly find: (name: string) => Model | undefined
+  readonly list: () => readonly Model[]
+}
+
+/**
+ * The change with its patterns as they are kept: a short name becomes the id it stands for. Refuses a pattern that no
+ * model on sale matches, for it is a typing error that would lock everything out or block nothing.
+ */
+export const withModelIds = (change: RulesChange, sold: Sold): RulesChange | Refusal => {
+  const allowedModels = idsOf('allowed_models', change.allowedModels, sold)
+  if (allowedModels instanceof Refusal) return allowedModels
+  const blockedModels = idsOf('blocked_models', change.blockedModels, sold)
+  if (blockedModels instanceof Refusal) return blockedModels
+  return {
+    ...change,
+    ...(allowedModels === undefined ? {} : { allowedModels }),
+    ...(blockedModels === undefined ? {} : { blockedModels }),
+  }
+}
+
+type Patterns = readonly string[] | null | undefined
+
+const idsOf = (name: string, patterns: Patterns, sold: Sold): Patterns | Refusal => {
+  if (patterns == null) return patterns
+  const ids = patterns.map((pattern) => [pattern, keptAs(pattern, sold)] as const)
+  const [unknown] = ids.find(([, kept]) => kept.length === 0) ?? []
+  return unknown === undefined
+    ? [...new Set(ids.flatMap(([, kept]) => kept))]
+    : invalid(name, `'${name}': '${unknown}' matches no model that is sold here; nothing was changed.`)
+}
+
+/** The patterns of ids that stand for one as it was written; none when nothing matches. */
+const keptAs = (pattern: string, { find, list }: Sold): readonly string[] => {
+  const named = find(pattern)
+  if (named !== undefined) return [named.id]
+  if (list().some(({ id }) => matches(pattern, id))) return [pattern]
+  const short = list().filter(({ id, vendor }) => {
+    const name = id.slice(vendor.length + 1)
+    return find(name)?.id === id && matches(pattern, name)
+  })
+  return short.map(({ id }) => id)
+}
+
+/** The names that rules know a model by: a discounted one follows the model that it is, and may be named by itself. */
+const namesOf = ({ id, cheaper }: Pick<Model, 'id' | 'cheaper'>): readonly string[] =>
+  cheaper === undefined ? [id] : [id, id.slice(0, -1)]
+
+/** Whether calls of the model are allowed: not blocked, and on the list if there is one. */
+export const allowsModel = (
+  { allowedModels, blockedModels }: WalletRules,
+  model: Pick<Model, 'id' | 'cheaper'>,
+): boolean => {
+  const names = namesOf(model)
+  const fits = (pattern: string) => names.some((name) => matches(pattern, name))
+  return !(blockedModels ?? []).some(fits) && (allowedModels === undefined || allowedModels.some(fits))
+}
+
+/** Glob matching in time bounded by the product of both lengths, whatever the pattern: the last star takes one more. */
+export const matches = (pattern: string, text: string): boolean => {
+  let [at, place, star, from] = [0, 0, -1, 0]
+  while (at < text.length) {
+    const letter = pattern[place]
+    if (letter === '*') {
+      star = place++
+      from = at
+    } else if (letter === '?' || (letter !== undefined && letter === text[at])) {
+      place++
+      at++
+    } else if (star >= 0) {
+      place = star + 1
+      at = ++from
+    } else return false
+  }
+  while (pattern[place] === '*') place++
+  return place === pattern.length
+}

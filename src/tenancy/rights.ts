@@ -1,0 +1,55 @@
+/** Who may govern what: the flag `can_manage`, and what a key may give to the keys that it makes. */
+import { decimalFromNano, type Nano } from '../core/money.ts'
+import { type Refusal, refuse } from '../core/refusal.ts'
+import type { LimitsBody } from './change-limits.ts'
+import type { Key } from './key.ts'
+
+/**
+ * Why the key may not govern: make keys below itself, change and delete them, make sub-wallets, and, where it speaks for
+ * the whole account, set the wallet's rules and save cards. Undefined when it may.
+ */
+export const checkManages = (key: Key): Refusal | undefined => {
+  if (key.canManage && key.trialUntil === undefined) return undefined
+  return refuse(
+    'forbidden',
+    `The key may not manage keys, sub-wallets or the wallet (can_manage). ${wayOf(key)}`,
+  )
+}
+
+/** Who can allow it, and how. */
+const wayOf = ({ id, ancestors, trialUntil }: Key): string => {
+  if (trialUntil !== undefined) return 'Anonymous trials never may; sign up for a key of your own.'
+  return ancestors.length > 0
+    ? `The key that made it can allow that: PUT /v1/key/wholesale/${id}/limits with {"can_manage": true}.`
+    : `The operator can allow that: turnpike key limits ${id} --can-manage on.`
+}
+
+/**
+ * Why a key may not give these limits to one below it: they would reach beyond its own. A limit that is left out or null
+ * gives nothing, for what binds the maker binds the keys below it as well. `planRpm` is the rate of who has none of its own.
+ */
+export const checkWithin = (maker: Key, asked: LimitsBody, planRpm: number): Refusal | undefined => {
+  const { spendCap, monthlyCap, rpm, stopAt } = maker.limits
+  return (
+    atMost('spend_cap_usd', asked.spendCap, spendCap) ??
+    atMost('monthly_cap_usd', asked.monthlyCap, monthlyCap) ??
+    atMost('rpm_limit', asked.rpm, rpm ?? planRpm) ??
+    (stopAt !== undefined && asked.stopAt != null && asked.stopAt < stopAt
+      ? beyond('stop_at_remaining_usd', 'least', stopAt)
+      : undefined)
+  )
+}
+
+const atMost = <T extends Nano | number>(
+  name: string,
+  asked: T | null | undefined,
+  own: T | undefined,
+): Refusal | undefined =>
+  own === undefined || asked == null || asked <= own ? undefined : beyond(name, 'most', own)
+
+const beyond = (name: string, bound: 'most' | 'least', own: Nano | number): Refusal =>
+  refuse(
+    'forbidden',
+    `'${name}' may be at ${bound} ${typeof own === 'bigint' ? decimalFromNano(own) : own}, that of the key that gives it.`,
+    { members: { param: name } },
+  )

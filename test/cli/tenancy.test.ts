@@ -1,0 +1,102 @@
+/** What the operator does to keys and wallets: rights, whole levels of keys, reports that leave out nobody, money back. */
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runProgram, startProgram } from '../program.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-tenancy-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const settings = { DATABASE_URL: `sqlite:${folder}/ledger.db` }
+const run = (...args: string[]) => runProgram(folder, settings, ...args)
+const json = async (...args: string[]) => {
+  const { code, out, errors } = await run(...args, '--json')
+  expect([args.join(' '), code, errors]).toEqual([args.join(' '), 0, ''])
+  return JSON.parse(out)
+}
+
+test('rights, levels of keys, reports and withdrawals beside a running server', async () => {
+  const { child: server, address } = await startProgram(folder, settings)
+  const call = async (key: string) => {
+    const answer = await fetch(`${address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'local/echo-1', messages: [{ role: 'user', content: 'Hello' }] }),
+    })
+    return [answer.status, Number(answer.headers.get('x-cost-usd'))]
+  }
+  expect((await json('key', 'list')).map((key: any) => [key.label, key.can_manage])).toEqual([
+    ['first key', true],
+  ])
+  const reseller = await json('key', 'create', '--label', 'reseller')
+  expect(reseller.can_manage).toBe(false)
+  expect(await json('key', 'limits', reseller.id, '--can-manage', 'on')).toMatchObject({ can_manage: true })
+  const region = await json(
+    'key',
+    'child',
+    '--parent',
+    reseller.id,
+    '--label',
+    'region',
+    '--can-manage',
+    'on',
+  )
+  const tenant = await json('key', 'child', '--parent', region.id, '--label', 'tenant')
+  expect([region.can_manage, tenant.can_manage]).toEqual([true, false])
+  const [, cost] = await call(tenant.key)
+  expect(cost).toBeGreaterThan(0)
+  expect((await call(region.key))[0]).toBe(200)
+
+  expect(await json('key', 'disable', reseller.id, '--with-children')).toMatchObject({ disabled: true })
+  for (const { key } of [reseller, region, tenant]) expect((await call(key))[0]).toBe(403)
+  const { below } = await json('key', 'enable', reseller.id, '--with-children')
+  expect(below.toSorted()).toEqual([region.id, tenant.id].toSorted())
+  expect((await call(tenant.key))[0]).toBe(200)
+  expect((await json('key', 'delete', region.id, '--with-children')).below).toEqual([tenant.id])
+  for (const { key } of [region, tenant]) expect((await call(key))[0]).toBe(401)
+  expect((await json('key', 'list')).map(({ label }: any) => label)).toEqual(['reseller', 'first key'])
+  expect((await json('key', 'list', '--deleted')).filter((key: any) => key.deleted)).toHaveLength(2)
+
+  const rows = await json('usage', '--by', 'key')
+  expect(rows.map((row: any) => [row.label, row.requests, row.deleted]).toSorted()).toEqual([
+    ['region', 1, true],
+    ['tenant', 2, true],
+  ])
+  expect(await json('usage', '--by', 'model', '--key', reseller.id)).toMatchObject([{ requests: 3 }])
+  expect(await json('usage', '--by', 'model', '--key', region.prefix, '--own')).toMatchObject([
+    { requests: 1 },
+  ])
+  expect(await json('usage', '--by', 'model', '--key', reseller.id, '--own')).toEqual([])
+
+  const { balance_usd } = await json('wallet', 'show')
+  const back = ['wallet', 'withdraw', '--wallet', 'wal_operator', '--ref', 'back-1']
+  const taken = await json(...back, '--usd', '1.000000001')
+  expect([taken.outcome, taken.balance_usd]).toEqual([
+    'posted',
+    Number((balance_usd - 1.000000001).toFixed(9)),
+  ])
+  expect(await json(...back, '--usd', '1.000000001')).toMatchObject({
+    outcome: 'replayed',
+    balance_usd: taken.balance_usd,
+  })
+  expect((await json('audit')).every(({ ok }: { ok: boolean }) => ok)).toBe(true)
+  for (const wrong of [
+    [...back, '--usd', '2'],
+    ['wallet', 'withdraw', '--wallet', 'wal_operator', '--usd', '1000000'],
+    ['wallet', 'withdraw', '--wallet', 'wal_nobody', '--usd', '1'],
+    ['wallet', 'withdraw', '--wallet', 'wal_operator', '--usd', '0'],
+    ['usage', '--key', 'key_nobody'],
+    ['usage', '--own'],
+    ['charge', 'no-such-request'],
+    ['key', 'limits', reseller.id, '--can-manage', 'yes'],
+    ['key', 'enable', region.id],
+    ['key', 'child', '--parent', region.id, '--label', 'x'],
+  ]) {
+    const { code, errors } = await run(...wrong)
+    expect([wrong, code, errors.split('\n').length]).toEqual([wrong, 1, 2])
+  }
+  expect((await json('wallet', 'show')).balance_usd).toBe(taken.balance_usd)
+  server.kill('SIGTERM')
+  expect(await server.exited).toBe(0)
+}, 60_000)

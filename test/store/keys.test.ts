@@ -1,0 +1,195 @@
+/** Keys in the store: which of them manage their wallet, and that none escapes what is done to all below a key. */
+import { describe, expect, test } from 'bun:test'
+import { migrate, migrations } from '../../src/store/migrate.ts'
+import { openEngine, openStore } from '../../src/store/open-store.ts'
+import type { NewKey } from '../../src/store/tenancy-port.ts'
+import { brokenLaws, engines } from './engines.ts'
+import { batchOf, CENT, createOneKey } from './world.ts'
+
+const key = (id: string, more: Partial<NewKey> = {}): NewKey => ({
+  id,
+  hash: `hash of ${id}`,
+  orgId: 'o',
+  walletId: 'w',
+  label: id,
+  prefix: id,
+  limits: {},
+  ...more,
+})
+
+for (const kind of engines)
+  describe(`keys on ${kind.name}`, () => {
+    test('the first key of a wallet manages it, the others where it was said', async () => {
+      const database = await kind.fresh()
+      const store = await openStore(database)
+      await createOneKey(store)
+      const manages = async (id: string, more: Partial<NewKey> = {}) =>
+        (await store.createKey(key(id, more))).canManage
+      expect((await store.key('k'))?.canManage).toBe(true)
+      expect([await manages('a'), await manages('b', { canManage: true })]).toEqual([false, true])
+      expect([
+        await manages('c', { parentId: 'k' }),
+        await manages('d', { parentId: 'k', canManage: true }),
+      ]).toEqual([false, true])
+      await store.createWallet({ id: 'w2', orgId: 'o', name: 'w2' })
+      expect(await manages('e', { walletId: 'w2', trialUntil: 5 })).toBe(false)
+      expect(await manages('f', { walletId: 'w2', canManage: false })).toBe(false)
+      expect(await manages('g', { walletId: 'w2' })).toBe(false)
+      await store.createWallet({ id: 'w3', orgId: 'o', name: 'w3' })
+      const atOnce = await Promise.all(['h', 'i', 'j', 'l'].map((id) => manages(id, { walletId: 'w3' })))
+      expect(atOnce.filter((first) => first)).toHaveLength(1)
+      await store.close()
+      await database.stop()
+    })
+
+    test('an upgrade leaves each wallet a key that manages it, and those theirs who manage something', async () => {
+      const database = await kind.fresh()
+      const engine = openEngine(database)
+      const run = (text: string) => engine.batch('control', [{ text, params: [] }])
+      await migrate(
+        engine,
+        migrations.slice(
+          0,
+          migrations.findIndex(({ name }) => name === 'tenancy'),
+        ),
+      )
+      for (const wallet of ['w1', 'w2', 'w3'])
+        await run(
+          `insert into account (id, bounded, org_id, name, created_at) values ('${wallet}', 1, 'o', '', 0)`,
+        )
+      const insert = (id: string, wallet: string, at: number, more: Record<string, string | number> = {}) => {
+        const row = {
+          id,
+          hash: id,
+          org_id: 'o',
+          wallet_id: wallet,
+          ancestors: '[]',
+          label: '',
+          prefix: '',
+          created_at: at,
+          changed_at: at,
+          ...more,
+        }
+        return run(
+          `insert into api_key (${Object.keys(row).join(', ')}) values (${Object.values(row)
+            .map((value) => `'${value}'`)
+            .join(', ')})`,
+        )
+      }
+      await insert('first', 'w1', 5)
+      await insert('agent', 'w1', 6)
+      await insert('maker', 'w1', 7)
+      await insert('child', 'w1', 8, { parent_id: 'maker' })
+      await insert('region', 'w1', 8, { parent_id: 'maker' })
+      await insert('leaf', 'w1', 9, { parent_id: 'region' })
+      await insert('divider', 'w1', 9)
+      await run(
+        `insert into sub_wallet (id, wallet_id, maker_id, label, created_at, changed_at) values ('s', 'w1', 'divider', '', 0, 0)`,
+      )
+      await insert('gone', 'w2', 1, { deleted: 1 })
+      await insert('retired', 'w2', 2, { disabled_reason: 'operator' })
+      await insert('heir', 'w2', 3)
+      await insert('trial', 'w3', 1, { trial_until: 9 })
+      await migrate(engine)
+      const rows = (await run('select id from api_key where can_manage = 1 order by id'))[0]
+      expect(rows?.map(({ id }) => id)).toEqual(['divider', 'first', 'heir', 'maker', 'region'])
+      await engine.close()
+      await database.stop()
+    })
+
+    test('are listed to the last, by pages, by what is below and by what people type', async () => {
+      const database = await kind.fresh()
+      const store = await openStore(database)
+      await createOneKey(store)
+      const ids = Array.from({ length: 12 }, (_, at) => `key_${String(at).padStart(2, '0')}`)
+      for (const id of ids) await store.createKey(key(id, { parentId: 'k', prefix: `sk-${id.slice(-2)}` }))
+      await store.createKey(key('deep', { parentId: 'key_03' }))
+      const listed = async (query: Parameters<typeof store.keys>[0]) =>
+        (await store.keys(query)).map(({ id }) => id)
+      const all = await listed({})
+      expect(all.toSorted()).toEqual([...ids, 'deep', 'k'].toSorted())
+      const pages: string[] = []
+      for (let page = await listed({ most: 5 }); page.length > 0; ) {
+        pages.push(...page)
+        page = await listed({ most: 5, after: page.at(-1) ?? '' })
+      }
+      expect(pages).toEqual(all)
+      expect(await listed({ below: 'key_03' })).toEqual(['deep'])
+      expect(await listed({ below: 'k' })).toEqual(all.filter((id) => id !== 'k'))
+      expect(await listed({ named: 'sk-1' })).toEqual(all.filter((id) => id.startsWith('key_1')))
+      expect(await listed({ named: 'sk-07andmore' })).toEqual(['key_07'])
+      expect(await listed({ named: '%' })).toEqual([])
+      await store.deleteKey('deep')
+      expect([await listed({ below: 'key_03' }), await listed({ below: 'key_03', deleted: true })]).toEqual([
+        [],
+        ['deep'],
+      ])
+      await store.close()
+      await database.stop()
+    }, 60_000)
+
+    test('that are made while all below a key are disabled or deleted share its fate', async () => {
+      const database = await kind.fresh()
+      const store = await openStore(database)
+      // One process cannot wait for its own lock on a file.
+      const second = kind.name === 'PostgreSQL' ? await openStore(database) : store
+      await createOneKey(store)
+      for (let round = 0; round < 8; round++) {
+        const top = `top${round}`
+        await store.createKey(key(top, { canManage: true }))
+        await store.createKey(key(`${top} middle`, { parentId: top, canManage: true }))
+        const make = (at: number) =>
+          [store, second][at % 2]!.createChild({
+            ...key(`${top} leaf ${at}`),
+            parentId: at % 3 === 0 ? top : `${top} middle`,
+          })
+        const end =
+          round % 2 === 0
+            ? second.deleteKey(top, true)
+            : second.changeKey(top, { disabledReason: 'operator', withChildren: true, byCreator: true })
+        const made = await Promise.all([
+          make(0),
+          make(1),
+          make(2),
+          end.then(() => undefined),
+          make(3),
+          make(4),
+        ])
+        const living = await store.keys({ below: top })
+        if (round % 2 === 0) expect(living).toEqual([])
+        else expect(living.map(({ disabledReason }) => disabledReason)).toEqual(living.map(() => 'operator'))
+        const after = await Promise.all([make(5), make(6)])
+        expect(after).toEqual([undefined, undefined])
+        const there = await store.keys({ below: top, deleted: true })
+        expect(there).toHaveLength(1 + made.filter((one) => one !== undefined).length)
+      }
+      expect(await brokenLaws(store)).toEqual([])
+      if (second !== store) await second.close()
+      await store.close()
+      await database.stop()
+    }, 60_000)
+
+    test('that are revoked with all below leave a process that sleeps no lease to open a call on', async () => {
+      const database = await kind.fresh()
+      const store = await openStore(database)
+      await createOneKey(store)
+      await store.createKey(key('leaf', { parentId: 'k' }))
+      const ends = {
+        disabled: () =>
+          store.changeKey('k', { disabledReason: 'operator', withChildren: true, byCreator: true }),
+        deleted: () => store.deleteKey('k', true),
+      }
+      for (const [name, end] of Object.entries(ends)) {
+        const ask = { instance: 'asleep', keyId: 'leaf', need: CENT, want: CENT, useful: 1n, ttlMs: 60_000 }
+        const granted = await store.grant({ ...ask, leaseId: `asleep:${name}` })
+        if (granted.outcome !== 'granted') throw new Error(granted.outcome)
+        await end()
+        const intent = { callId: name, leaseId: granted.leaseId, hold: 100n }
+        expect((await store.flush(batchOf('asleep', { intents: [intent] }))).opened.size).toBe(0)
+        await store.changeKey('k', { disabledReason: null, withChildren: true, byCreator: true })
+      }
+      expect(await brokenLaws(store)).toEqual([])
+      await store.close()
+      await database.stop()
+    }, 60_000)
+  })
