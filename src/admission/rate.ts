@@ -1,8 +1,18 @@
 /** The refusals of requests over the rate: of a key, or of an address that calls without one. */
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
+import { type RateName, rateWindows } from '../tenancy/rates.ts'
 
-export const rateLimited = (limit: number, retryAfterMs: number): Refusal =>
-  limited(`The key has used its ${limit} requests of this minute`, retryAfterMs)
+type Used = { readonly rate: RateName; readonly limit: number; readonly retryAfterMs: number }
+
+/** `limit` names the rate that is used up. */
+export const rateLimited = ({ rate, limit, retryAfterMs }: Used): Refusal => {
+  const { member, window, counts } = rateWindows[rate]
+  const why =
+    counts === 'requests'
+      ? `The key has used its ${limit} requests of this ${window}`
+      : `The key has too few left of its ${limit} tokens of this ${window}, with what open calls reserve of them`
+  return limited(why, retryAfterMs, { limit: member })
+}
 
 export const guestsLimited = (limit: number, retryAfterMs: number): Refusal =>
   limited(
@@ -10,7 +20,9 @@ export const guestsLimited = (limit: number, retryAfterMs: number): Refusal =>
     retryAfterMs,
   )
 
-const limited = (why: string, retryAfterMs: number): Refusal => {
+const limited = (why: string, retryAfterMs: number, more: Record<string, string> = {}): Refusal => {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
-  return refuse('rate_limit_exceeded', `${why}; try again in ${seconds} s.`, retryIn(seconds))
+  const { members, headers } = retryIn(seconds)
+  const told = { headers, members: { ...members, ...more } }
+  return refuse('rate_limit_exceeded', `${why}; try again in ${seconds} s.`, told)
 }

@@ -170,9 +170,9 @@ export const createBook = (parts: BookParts): Book => {
         return unavailable('The ledger cannot be reached.')
       }
     },
-    takeRate: async (keyId, rpm) => {
+    takeRate: async (keyId, limits, planRpm, tokens) => {
       try {
-        return await rates.take(keyId, rpm)
+        return await rates.take(keyId, limits, planRpm, tokens)
       } catch {
         // A request that cannot be counted is not admitted: the window would no longer be exact.
         return unavailable('The ledger cannot be reached.')

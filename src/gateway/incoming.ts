@@ -2,6 +2,7 @@
 import { bearerToken, checkEnabled, unknownKey } from '../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
 import { rateLimited } from '../admission/rate.ts'
+import type { RateVerdict } from '../book/words.ts'
 import type { Call } from '../core/call.ts'
 import { type JsonBody, readJsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
@@ -13,6 +14,8 @@ import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
 import { tellNotCarried } from './not-carried.ts'
 import { type Memory, recall } from './remember.ts'
+import type { Task } from './task.ts'
+import { type TokenTurn, tokensFor } from './token-turn.ts'
 import { rateHeaders, type Trace } from './trace.ts'
 import { unknownModel } from './unknown-model.ts'
 
@@ -117,9 +120,24 @@ export const modelOf = (gateway: Gateway, call: Call, trace: Trace): Model | Ref
   return model
 }
 
-/** One request of the key's minute. */
+/** One request in each of the key's windows. */
 export const takeTurn = async (gateway: Gateway, key: Key, trace: Trace): Promise<void> => {
-  const rate = must(await gateway.book.takeRate(key.id, key.limits.rpm ?? gateway.options.planRpm))
+  counted(must(await gateway.book.takeRate(key.id, key.limits, gateway.options.planRpm)), trace)
+}
+
+/** The same for a call, with the tokens it may use where the key has a limit of them; tells what it reserved. */
+export const takeCallTurn = async (
+  gateway: Gateway,
+  { key, call, model, trace }: Pick<Task, 'key' | 'call' | 'model' | 'trace'>,
+  planRpm: number | undefined = gateway.options.planRpm,
+): Promise<TokenTurn | undefined> => {
+  const { limits } = key
+  const tokens = limits.tpm === undefined ? undefined : must(tokensFor(model, call, limits.tpm))
+  return counted(must(await gateway.book.takeRate(key.id, limits, planRpm, tokens)), trace)
+}
+
+const counted = (rate: RateVerdict, trace: Trace): TokenTurn | undefined => {
   Object.assign(trace.headers, rateHeaders(rate))
-  if (!rate.admitted) throw rateLimited(rate.limit, rate.retryAfterMs)
+  if (!rate.admitted) throw rateLimited(rate)
+  return rate.tokens
 }

@@ -13,8 +13,11 @@ const limitsOf = (row: Row, prefix: '' | 'granted_'): Limits =>
   compact({
     spendCap: maybeNano(row, `${prefix}spend_cap`),
     monthlyCap: maybeNano(row, `${prefix}monthly_cap`),
-    rpm: maybeCount(row, `${prefix}rpm`),
     stopAt: maybeNano(row, `${prefix}stop_at`),
+    rpm: maybeCount(row, `${prefix}rpm`),
+    rph: maybeCount(row, `${prefix}rph`),
+    rpd: maybeCount(row, `${prefix}rpd`),
+    tpm: maybeCount(row, `${prefix}tpm`),
   })
 
 const reasons: readonly DisabledReason[] = ['self', 'operator', 'spend_cap', 'monthly_cap']
@@ -51,8 +54,11 @@ const changed = (limits: Limits, change: KeyChange): Limits => {
   return compact({
     spendCap: pick(limits.spendCap, change.spendCap),
     monthlyCap: pick(limits.monthlyCap, change.monthlyCap),
-    rpm: pick(limits.rpm, change.rpm),
     stopAt: pick(limits.stopAt, change.stopAt),
+    rpm: pick(limits.rpm, change.rpm),
+    rph: pick(limits.rph, change.rph),
+    rpd: pick(limits.rpd, change.rpd),
+    tpm: pick(limits.tpm, change.tpm),
   })
 }
 

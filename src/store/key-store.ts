@@ -12,12 +12,21 @@ type KeyStore = Pick<TenancyStore, 'createKey' | 'keyByHash' | 'key' | 'keys' | 
 
 const MOST_LISTED = 1000
 
-const limitValues = ({ spendCap, monthlyCap, rpm, stopAt }: Limits): readonly Value[] => [
-  spendCap ?? null,
-  monthlyCap ?? null,
-  rpm ?? null,
-  stopAt ?? null,
+const limitColumns = ['spend_cap', 'monthly_cap', 'stop_at', 'rpm', 'rph', 'rpd', 'tpm']
+const limitValues = (limits: Limits): readonly Value[] => [
+  limits.spendCap ?? null,
+  limits.monthlyCap ?? null,
+  limits.stopAt ?? null,
+  limits.rpm ?? null,
+  limits.rph ?? null,
+  limits.rpd ?? null,
+  limits.tpm ?? null,
 ]
+const grantedColumns = limitColumns.map((column) => `granted_${column}`)
+/** `$n` for each limit, from `first` on. */
+const limitParams = (first: number): readonly string[] => limitColumns.map((_column, at) => `$${first + at}`)
+const assigned = (columns: readonly string[], first: number): string =>
+  columns.map((column, at) => `${column} = $${first + at}`).join(', ')
 
 /** A key can only be bound to a sub-wallet that exists, of its own wallet. */
 const checkSub = async (run: Run, { id, subWallet, walletId }: NewKey): Promise<void> => {
@@ -47,9 +56,8 @@ export const insertKey = async (run: Run, now: string, key: NewKey): Promise<voi
   const limits = limitValues(key.limits)
   await run(
     `insert into api_key (id, hash, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
-       spend_cap, monthly_cap, rpm, stop_at, granted_spend_cap, granted_monthly_cap, granted_rpm, granted_stop_at,
-       trial_until, created_at, changed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $10, $11, $12, $13, $14, ${now}, ${now})`,
+       trial_until, ${limitColumns}, ${grantedColumns}, created_at, changed_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${limitParams(11)}, ${limitParams(11)}, ${now}, ${now})`,
     [
       key.id,
       key.hash,
@@ -60,8 +68,8 @@ export const insertKey = async (run: Run, now: string, key: NewKey): Promise<voi
       key.subWallet ?? null,
       key.label,
       key.prefix,
-      ...limits,
       key.trialUntil ?? null,
+      ...limits,
     ],
   )
   for (const [depth, owner] of [key.id, ...makers].entries()) {
@@ -91,19 +99,18 @@ const isRevoked = ({ deleted, disabledReason }: Key): boolean =>
 
 const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
   run(
-    `update api_key set spend_cap = $2, monthly_cap = $3, rpm = $4, stop_at = $5, granted_spend_cap = $6,
-       granted_monthly_cap = $7, granted_rpm = $8, granted_stop_at = $9, disabled_reason = $10, disabled_month = $11,
-       label = $12, version = $13, deleted = $14, changed_at = ${now}
+    `update api_key set disabled_reason = $2, disabled_month = $3, label = $4, version = $5, deleted = $6,
+       ${assigned(limitColumns, 7)}, ${assigned(grantedColumns, 7 + limitColumns.length)}, changed_at = ${now}
      where id = $1`,
     [
       key.id,
-      ...limitValues(key.limits),
-      ...limitValues(key.granted),
       key.disabledReason ?? null,
       key.disabledMonth ?? null,
       key.label,
       key.version,
       key.deleted ? 1 : 0,
+      ...limitValues(key.limits),
+      ...limitValues(key.granted),
     ],
   )
 

@@ -12,6 +12,7 @@ import autoTopUp from './migrations/0007-auto-top-up.sql' with { type: 'text' }
 import schemes from './migrations/0008-x402-schemes.sql' with { type: 'text' }
 import attempts from './migrations/0009-attempts.sql' with { type: 'text' }
 import responses from './migrations/0010-responses.sql' with { type: 'text' }
+import rates from './migrations/0011-rates.sql' with { type: 'text' }
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
@@ -35,6 +36,7 @@ export const migrations: readonly Migration[] = [
   { version: 8, name: 'x402-schemes', common: schemes, own: {} },
   { version: 9, name: 'attempts', common: attempts, own: {} },
   { version: 10, name: 'responses', common: responses, own: {} },
+  { version: 11, name: 'rates', common: rates, own: {} },
 ]
 
 const textFor = (migration: Migration, engine: Engine['name']): string =>
