@@ -3,17 +3,15 @@ import type { KeyId } from '../tenancy/key.ts'
 import { type RateName, rateWindows } from '../tenancy/rates.ts'
 import { type Engine, statement } from './engine.ts'
 import type { RateStore } from './port.ts'
+import { AHEAD_MS } from './prune.ts'
 import { countOf, onlyRow } from './row.ts'
-
-/** A window that begins this soon was counted by a clock a little ahead, and is kept; a later one is cut back to now. */
-const AHEAD_MS = 5_000
 
 /** The counter of a key's rate; see the migration `rates`. */
 const counterOf = (keyId: KeyId, rate: RateName): string => (rate === 'rpm' ? keyId : `${keyId} ${rate}`)
 
 const takeText = (now: string, rate: RateName): string => {
   const current = `(${now} / ${rateWindows[rate].lengthMs}) * ${rateWindows[rate].lengthMs}`
-  // A count under a clock that was ahead is kept when the clock is set right: the window errs on the safe side, and once.
+  // A window that begins soon is kept, a later one is cut back to now. A count under a clock that was ahead is kept when the clock is set right: the window errs on the safe side, and once.
   const counted = 'rate_window.window_start >= excluded.window_start'
   const soon = `${counted} and rate_window.window_start <= ${now} + ${AHEAD_MS}`
   const grant = (used: string) =>
