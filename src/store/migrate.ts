@@ -1,5 +1,5 @@
 /** Brings a database to the schema of this code, once, however many processes start at the same time. */
-import type { Engine, Run } from './engine.ts'
+import { type Engine, once, type Run, statement } from './engine.ts'
 import ledgerPostgres from './migrations/0001-ledger.postgres.sql' with { type: 'text' }
 import ledger from './migrations/0001-ledger.sql' with { type: 'text' }
 import ledgerSqlite from './migrations/0001-ledger.sqlite.sql' with { type: 'text' }
@@ -63,6 +63,15 @@ const check = (
         'A released migration must not be edited.',
     )
   }
+}
+
+/** Whether the database has been brought to a schema of ours before. */
+export const hasLedger = async (engine: Engine): Promise<boolean> => {
+  const tables =
+    engine.name === 'sqlite'
+      ? `select name from sqlite_master where type = 'table' and name = 'schema_migration'`
+      : `select c.relname as name from pg_class c where c.oid = to_regclass('schema_migration')`
+  return (await once(engine, 'control', statement(tables))).length > 0
 }
 
 const appliedTo = async (run: Run) => {

@@ -107,7 +107,7 @@ for (const [engine, url] of [
     child.kill('SIGTERM')
     expect(await child.exited).toBe(0)
     const second = await serve(url, { TRIAL_USD: '0' })
-    expect(second.greeting).toContain('Your key was shown on the first start')
+    expect(second.greeting).toContain('The first key was shown when it was made')
     expect(second.greeting).toContain('Anonymous trials: off')
     second.child.kill('SIGTERM')
     expect(await second.child.exited).toBe(0)

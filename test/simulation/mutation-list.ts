@@ -133,7 +133,7 @@ export const mutations: readonly Mutation[] = [
     name: 'a request is counted in its minute only',
     file: 'src/book/rates.ts',
     from: "if (counter.rate !== 'tpm') counter.free--",
-    to: "if (counter.rate === 'rpm') counter.free--",
+    to: "if (counter.rate !== 'tpm') counter.free -= counter.rate === 'rpm' ? 1 : 0",
   },
   {
     name: 'tokens are put back as if none had been used',
