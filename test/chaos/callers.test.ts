@@ -32,7 +32,7 @@ test('a refusal of what fits is false; what open and unknown calls may cost coun
   expect([books.falseRefusals.length, books.refusals()]).toEqual([1, 2])
 })
 
-test('what was charged is gone, the rest of a bound is free when its call has ended, a moment later', () => {
+test('what was charged is gone, the rest of a bound is free for calls that are sent after its answer', () => {
   const { books, pass } = scene()
   books.send('first', [cap], 90n * CENT)
   pass(100)

@@ -5,7 +5,7 @@
  * The law of false refusals: a call whose bound fits in what its limits have left, with every call that may still be open
  * counted at its bound, is not answered 402. Where a caller does not know, it assumes what leaves less: a call without an
  * answer holds its bound until a crash is surely cleared up, and then has cost the most it can; money held by a call that
- * has ended is free a moment later.
+ * was refused or failed is free a moment later.
  */
 import { TOTAL_SECONDS } from './gateways.ts'
 
@@ -38,7 +38,7 @@ export type CallerBooks = {
 
 /** A wallet with less than this refuses every call. */
 const MINIMUM = 10_000_000n
-/** How long what a call held may stay so after its caller has its answer. */
+/** How long what a call held may stay so after its caller was told that it came to nothing. */
 const FREED_MS = 2_000
 /** How long what a call without an answer held may stay so: a lease, the longest call, the reaper's rounds. */
 export const CLEARED_MS = (10 + TOTAL_SECONDS + 5 + 12) * 1000
@@ -67,7 +67,7 @@ export const openCallerBooks = (now = Date.now): CallerBooks => {
     let used = summed.get(name) ?? 0n
     for (const one of entries.values()) {
       if ((one === of && !of.unknown) || !one.limits.some((limit) => limit.name === name)) continue
-      used += (one.freeMs ?? Number.POSITIVE_INFINITY) > of.sentMs ? one.bound : one.cost
+      used += (one.freeMs ?? Number.POSITIVE_INFINITY) >= of.sentMs ? one.bound : one.cost
     }
     return room - used
   }
@@ -86,7 +86,8 @@ export const openCallerBooks = (now = Date.now): CallerBooks => {
       if (entry === undefined) return
       // An attempt that is refused says nothing of one before it.
       if (entry.unknown && cost === 0n) entry.freeMs = now() + CLEARED_MS
-      else Object.assign(entry, { cost, unknown: false, freeMs: now() + FREED_MS })
+      // A charge is durable before its answer ends, and with it the rest of the hold is free.
+      else Object.assign(entry, { cost, unknown: false, freeMs: now() + (cost > 0n ? 0 : FREED_MS) })
     },
     lose: (id, most) => {
       const entry = entries.get(id)

@@ -142,13 +142,17 @@ export const startGateways = async (
 }
 
 export const untilUp = async (address: string, seconds = 20): Promise<void> => {
+  let told = 'nothing'
   for (const until = Date.now() + seconds * 1000; Date.now() < until; await Bun.sleep(100)) {
-    const answer = await fetch(`${address}/api/status`, { signal: AbortSignal.timeout(1_000) }).catch(
-      () => undefined,
-    )
-    if (answer?.ok && ((await answer.json()) as { status?: string }).status === 'ok') return
+    try {
+      const answer = await fetch(`${address}/api/status`, { signal: AbortSignal.timeout(1_000) })
+      told = await answer.text()
+      if (answer.ok && JSON.parse(told).status === 'ok') return
+    } catch (fault) {
+      told = String(fault)
+    }
   }
-  throw new Error(`${address} did not come up`)
+  throw new Error(`${address} did not come up; it told last: ${told}`)
 }
 
 const residentMb = (pid: number): number => {

@@ -94,12 +94,11 @@ const BESIDE_TOKENS = 200
 /** A call without a bound of its own is answered under a tenth of the model's. */
 const LEAST_SHARE = 10
 const LONG_CALLERS = 3
-const CAPPED_CALLERS = 2
 
 type LoadParts = {
   readonly addresses: readonly string[]
   readonly keys: readonly LoadKey[]
-  /** A key with money enough, and one whose cap has room for many calls at the model's own bound. */
+  /** A key with money enough, and one whose cap is below the model's own bound. */
   readonly rich: LoadKey
   readonly capped: LoadKey
   readonly notes: ReadonlyMap<string, Note>
@@ -250,17 +249,17 @@ export const startLoad = (parts: LoadParts): Load => {
       await Bun.sleep(pick(50, 500))
     }
   }
-  /** One call after the other under a cap, each held at the model's own bound: what it does not use must be there for the next. */
+  /** One call after the other, each of which may hold all that is left under its cap: what it did not use is for the next. */
   const workCapped = async (): Promise<void> => {
     while (running) {
       const { order } = newCall()
       const call = { kind: 'json', key: parts.capped, order, mode: 'wallet', named: false } as const
       await send({ ...call, maxTokens: undefined, idempotencyKey: undefined })
-      await Bun.sleep(pick(5, 200))
+      await Bun.sleep(seen.at(-1)?.key === parts.capped.id && seen.at(-1)?.status === 200 ? pick(1, 50) : 500)
     }
   }
   const workers = [
-    ...Array.from({ length: CAPPED_CALLERS }, workCapped),
+    workCapped(),
     ...Array.from({ length: connections }, work),
     ...Array.from({ length: LONG_CALLERS }, workLong),
   ]
