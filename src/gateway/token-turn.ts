@@ -55,7 +55,7 @@ const correcting = (hold: Hold, turn: TokenTurn): Hold => ({
   callId: hold.callId,
   opened: hold.opened,
   amount: () => hold.amount(),
-  extend: (to, spent) => hold.extend(to, spent),
+  extend: (to, spent, waits) => hold.extend(to, spent, waits),
   checkpoint: (spent) => hold.checkpoint(spent),
   void: () => {
     turn.correct(0)

@@ -67,7 +67,7 @@ export const runHistory = (seed: number, reached: Reached): void => {
 }
 
 /** Rates beside requests per minute: some bind before it does. */
-const LONG_RATES = { rph: 7, rpd: 10, tpm: 6_000 }
+const LONG_RATES = { rph: 9, rpd: 14, tpm: 2_500 }
 
 const createScene = (
   world: World,
