@@ -175,7 +175,7 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
     [
       'enough happened',
       it.mutated ||
-        (answered.length > it.seconds * 20 * it.share &&
+        (answered.length > it.seconds * 10 * it.share &&
           it.signals.kills > (it.seconds / 3) * it.share &&
           it.signals.pauses > 0 &&
           it.signals.ends > 0 &&

@@ -13,8 +13,8 @@ export type Seen = {
   readonly complete: boolean
   /** It arrived, but was ended before the vendor had said all. */
   readonly cut: boolean
-  /** What arrived is what the vendor says it gave, to the letter. */
-  readonly intact: boolean
+  /** How a whole answer differs from what the vendor gave, to the letter; undefined when it does not. */
+  readonly strayed: string | undefined
   readonly costNano: bigint | undefined
   readonly dueNano: bigint
   readonly idempotencyKey: string | undefined
@@ -62,8 +62,10 @@ const contentOf = (stream: boolean, text: string): string =>
 export const arrival = (order: Order, stream: boolean, response: Response, text: string) => {
   const complete = response.ok && (stream ? text.endsWith('data: [DONE]\n\n') : text.endsWith('}'))
   const cut = complete && /"finish_reason":\s*"length"/.test(text)
-  const intact = !complete || cut || contentOf(stream, text) === textOf(order, stream).join('')
-  return { complete, cut, intact }
+  const [got, given] = complete ? [contentOf(stream, text), textOf(order, stream).join('')] : ['', '']
+  const strayed =
+    cut || got === given ? undefined : `${got.length} letters of ${given.length}: ${text.slice(-600)}`
+  return { complete, cut, strayed }
 }
 
 /** A key of the load: whether its wallet also has a credit line, a sub-wallet its calls may name, and what limits it. */

@@ -51,11 +51,11 @@ export const ownBookChecks = async (it: OwnBooks, view: View): Promise<readonly 
   const answered = load.seen.filter(({ complete }) => complete)
   const unasked = answered.filter(({ orderId }) => !notes.has(orderId))
   const unsaid = answered.filter(({ orderId, cut }) => !cut && notes.get(orderId)?.finished !== true)
-  const altered = answered.filter(({ intact }) => !intact)
+  const altered = answered.filter(({ strayed }) => strayed !== undefined)
   const cut = answered.filter((one) => one.cut && one.dueNano > LONG_DUE)
   const { falseRefusals, refusals } = load.books
   for (const told of falseRefusals.slice(0, 5)) console.log('false refusal', told)
-  for (const one of cut.slice(0, 5)) console.log('cut', one)
+  for (const one of [...cut.slice(0, 5), ...altered.slice(0, 5)]) console.log('cut or altered', one)
   return [
     ['answers that the vendor was never asked for', unasked.length === 0, unasked.length],
     ['whole answers that the vendor never ended', unsaid.length === 0, unsaid.length],
