@@ -80,12 +80,19 @@ export const serve = async (config: Config, { shared, greets }: Part): Promise<v
       .then(() => server.stop())
       .then(() => store.close())
   })
-  if (greets) {
-    const token = await firstKey(store, hash)
-    // Said last: whoever reads it may send a signal at once.
-    process.stdout.write(greeting(config, sold, `http://${config.host}:${server.port}`, token))
-  }
+  // Said last: whoever reads it may send a signal at once.
+  if (greets) await greet(config, sold, { store, hash, port: server.port })
   await new Promise<never>(() => undefined)
+}
+
+/** Tells the operator what there is, with the first key where this start makes it. */
+const greet = async (
+  config: Config,
+  sold: Sold,
+  { store, hash, port }: Pick<Parts, 'store' | 'hash'> & { readonly port: number | undefined },
+): Promise<void> => {
+  const token = await firstKey(store, hash)
+  process.stdout.write(greeting(config, sold, `http://${config.host}:${port}`, token))
 }
 
 /** What is sold; the operator is told which equals cost more than what their calls bring, and which models end. */
