@@ -20,14 +20,15 @@ const batchOf = ({ words: { lockFree } }: Engine, { table, key, where }: Expired
   )
 
 /**
- * Deletes a batch each of closed leases, stored answers, instances that are long gone, and counters of old days; the next
- * round goes on.
+ * Deletes a batch each of closed leases, stored answers, kept responses, instances that are long gone, and counters of old
+ * days; the next round goes on.
  */
 export const prune = (engine: Engine): Promise<unknown> => {
   const { now } = engine.words
   const expired: readonly Expired[] = [
     { table: 'lease', key: 'id', where: `x.state = 'closed' and x.expires_at < ${now} - ${CLOSED_KEPT_MS}` },
     { table: 'idempotency', key: 'key_id, endpoint, idem_key', where: `x.expires_at < ${now}` },
+    { table: 'kept_response', key: 'key_id, id', where: `x.expires_at < ${now}` },
     { table: 'instance', key: 'id', where: `x.beat_at < ${now} - ${HOUR_MS}` },
     { table: 'budget', key: 'scope', where: `x.keep_until < ${now} and x.held = 0` },
   ]
