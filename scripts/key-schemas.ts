@@ -14,7 +14,10 @@ const object = (properties: object, required: readonly string[] = []) => ({
 const limits = {
   spend_cap_usd: maybeNumber,
   monthly_cap_usd: maybeNumber,
-  rpm_limit: { type: ['integer', 'null'] },
+  rpm_limit: { type: ['integer', 'null'], description: 'Requests per minute; null for the plan’s rate' },
+  rph_limit: { type: ['integer', 'null'], description: 'Requests per hour' },
+  rpd_limit: { type: ['integer', 'null'], description: 'Requests per day (UTC)' },
+  tpm_limit: { type: ['integer', 'null'], description: 'Tokens per minute, of input and output' },
   stop_at_remaining_usd: maybeNumber,
 }
 const maybeText = { type: ['string', 'null'] }

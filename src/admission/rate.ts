@@ -1,14 +1,20 @@
 /** The refusals of requests over the rate: of a key, or of an address that calls without one. */
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
+import { type RateName, rateWindows } from '../tenancy/rates.ts'
 
-/** Of the key itself, or of a key above it, whose rate is for all below together. */
-export const rateLimited = (limit: number, retryAfterMs: number, whose: 'own' | 'shared'): Refusal =>
-  limited(
-    whose === 'own'
-      ? `The key has used its ${limit} requests of this minute`
-      : `The key above this one and all below it have used their ${limit} requests of this minute`,
-    retryAfterMs,
-  )
+type Used = { readonly rate: RateName; readonly limit: number; readonly retryAfterMs: number }
+
+/** `limit` names the rate that is used up: of the key itself, or of a key above it, whose rate is for all below together. */
+export const rateLimited = ({ rate, limit, retryAfterMs }: Used, whose: 'own' | 'shared'): Refusal => {
+  const { member, window, counts } = rateWindows[rate]
+  const who =
+    whose === 'own' ? 'The key has used its' : 'The key above this one and all below it have used their'
+  const why =
+    counts === 'requests'
+      ? `${who} ${limit} requests of this ${window}`
+      : `The key has too few left of its ${limit} tokens of this ${window}, with what open calls reserve of them`
+  return limited(why, retryAfterMs, { limit: member })
+}
 
 export const guestsLimited = (limit: number, retryAfterMs: number): Refusal =>
   limited(
@@ -16,7 +22,9 @@ export const guestsLimited = (limit: number, retryAfterMs: number): Refusal =>
     retryAfterMs,
   )
 
-const limited = (why: string, retryAfterMs: number): Refusal => {
+const limited = (why: string, retryAfterMs: number, more: Record<string, string> = {}): Refusal => {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
-  return refuse('rate_limit_exceeded', `${why}; try again in ${seconds} s.`, retryIn(seconds))
+  const { members, headers } = retryIn(seconds)
+  const told = { headers, members: { ...members, ...more } }
+  return refuse('rate_limit_exceeded', `${why}; try again in ${seconds} s.`, told)
 }

@@ -171,9 +171,9 @@ export const createBook = (parts: BookParts): Book => {
       }
     },
     isEndedTrial: keys.isEndedTrial,
-    takeRate: async (keyId, rpm) => {
+    takeRate: async (keyId, limits, planRpm, tokens) => {
       try {
-        return await rates.take(keyId, rpm)
+        return await rates.take(keyId, limits, planRpm, tokens)
       } catch {
         // A request that cannot be counted is not admitted: the window would no longer be exact.
         return unavailable('The ledger cannot be reached.')

@@ -45,7 +45,9 @@ test('three processes together admit just the limit, whoever is asked', async ()
       fc.array(fc.nat(2), { minLength: 700, maxLength: 700 }),
       async (limit, asked) => {
         const { rates, store } = await scene(3)
-        const verdicts = await Promise.all(asked.map((who) => rates[who]!.take('k', limit)))
+        const verdicts = await Promise.all(
+          asked.map((who) => rates[who]!.take('k', { rpm: limit }, undefined)),
+        )
         expect(verdicts.filter(({ admitted }) => admitted).length).toBe(limit)
         expect(verdicts.every(({ remaining }) => remaining >= 0 && remaining <= limit)).toBe(true)
         await store.close()
@@ -58,29 +60,147 @@ test('three processes together admit just the limit, whoever is asked', async ()
 test('a large limit is taken in chunks, never above it, and chunks that lie unused come back', async () => {
   const { rates, pass, store } = await scene(2)
   const [busy, idle] = [rates[0]!, rates[1]!]
-  await idle.take('k', 1_000)
+  await idle.take('k', { rpm: 1_000 }, undefined)
   let admitted = 1
-  for (let tries = 0; tries < 1_500; tries++) if ((await busy.take('k', 1_000)).admitted) admitted++
+  for (let tries = 0; tries < 1_500; tries++)
+    if ((await busy.take('k', { rpm: 1_000 }, undefined)).admitted) admitted++
   expect(admitted).toBeLessThan(1_000)
   expect(admitted).toBeGreaterThan(800)
   // The first beat sees that the chunk was touched, the second returns it.
   idle.returnIdle()
   idle.returnIdle()
   pass(300)
-  for (let tries = 0; tries < 1_500; tries++) if ((await busy.take('k', 1_000)).admitted) admitted++
+  for (let tries = 0; tries < 1_500; tries++)
+    if ((await busy.take('k', { rpm: 1_000 }, undefined)).admitted) admitted++
   expect(admitted).toBe(1_000)
   await store.close()
 })
 
 test('a token of one minute is not spent in the next', async () => {
   const { rates, pass, store } = await scene(1)
-  await rates[0]!.take('k', 1_000)
+  await rates[0]!.take('k', { rpm: 1_000 }, undefined)
   pass(59_990)
   let admitted = 0
-  for (let tries = 0; tries < 1_200; tries++) if ((await rates[0]!.take('k', 1_000)).admitted) admitted++
+  for (let tries = 0; tries < 1_200; tries++)
+    if ((await rates[0]!.take('k', { rpm: 1_000 }, undefined)).admitted) admitted++
   // What the chunk of the first minute had left is gone at its end.
   expect(admitted).toBeLessThanOrEqual(1_000)
   pass(60_000)
-  expect((await rates[0]!.take('k', 1_000)).admitted).toBe(true)
+  expect((await rates[0]!.take('k', { rpm: 1_000 }, undefined)).admitted).toBe(true)
+  await store.close()
+})
+
+/** What was admitted: when, and how many tokens it reserved and in the end used. */
+type Admitted = { readonly at: number; tokens: number }
+
+const lengths = { rpm: 60_000, rph: 3_600_000, rpd: 86_400_000, tpm: 60_000 }
+
+/** The most of any window, by the time of the store. */
+const fullest = (admitted: readonly Admitted[], rate: keyof typeof lengths): number => {
+  const windows = new Map<number, number>()
+  for (const { at, tokens } of admitted) {
+    const window = Math.floor(at / lengths[rate])
+    windows.set(window, (windows.get(window) ?? 0) + (rate === 'tpm' ? tokens : 1))
+  }
+  return Math.max(0, ...windows.values())
+}
+
+test('no window of any length exceeds its limit, on three processes, with tokens reserved and corrected', async () => {
+  const step = fc.record({
+    who: fc.nat(2),
+    calls: fc.integer({ min: 1, max: 12 }),
+    most: fc.integer({ min: 1, max: 3_000 }),
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+    wait: fc.constantFrom(0, 50, 400, 9_000, 61_000, 3_700_000),
+    beat: fc.boolean(),
+  })
+  const maybe = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined })
+  let refusedByTokens = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({ rpm: fc.constantFrom(3, 20, 2_000), rph: maybe(60), rpd: maybe(200), tpm: maybe(9_000) }),
+      fc.array(step, { minLength: 5, maxLength: 60 }),
+      async (drawn, steps) => {
+        const { rates, pass, store } = await scene(3)
+        const limits = Object.fromEntries(
+          Object.entries(drawn).filter(([, limit]) => limit !== undefined),
+        ) as Partial<typeof drawn> as { rpm: number; rph?: number; rpd?: number; tpm?: number }
+        const admitted: Admitted[] = []
+        let time = START
+        for (const { who, calls, most, share, wait, beat } of steps) {
+          const least = Math.max(1, Math.floor(most / 4))
+          const verdicts = await Promise.all(
+            Array.from({ length: calls }, () => rates[who]!.take('k', limits, undefined, { least, most })),
+          )
+          for (const it of verdicts) {
+            expect(it.remaining).toBeGreaterThanOrEqual(0)
+            if (!it.admitted) {
+              refusedByTokens += it.rate === 'tpm' ? 1 : 0
+              expect(it.retryAfterMs).toBeGreaterThan(0)
+              expect(it.retryAfterMs).toBeLessThanOrEqual(lengths[it.rate])
+              continue
+            }
+            const reserved = it.tokens?.reserved ?? 0
+            expect(reserved === 0 || (reserved >= least && reserved <= most)).toBe(true)
+            const one = { at: time, tokens: reserved }
+            admitted.push(one)
+            for (const rate of ['rpm', 'rph', 'rpd', 'tpm'] as const)
+              expect(fullest(admitted, rate)).toBeLessThanOrEqual(limits[rate] ?? Number.POSITIVE_INFINITY)
+          }
+          for (const [at, it] of verdicts.filter(({ tokens }) => tokens !== undefined).entries()) {
+            const used = Math.floor((it.tokens?.reserved ?? 0) * share)
+            it.tokens?.correct(used)
+            it.tokens?.correct(0)
+            const one = admitted.at(at - verdicts.filter(({ tokens }) => tokens !== undefined).length)
+            if (one !== undefined) one.tokens = used
+          }
+          if (beat) for (const one of rates) one.returnIdle()
+          pass(wait)
+          time += wait
+        }
+        await store.close()
+      },
+    ),
+    { numRuns: 150 },
+  )
+  expect(refusedByTokens).toBeGreaterThan(0)
+}, 60_000)
+
+test('a request that one window refuses counts in none', async () => {
+  const { rates, pass, store } = await scene(2)
+  const limits = { rpm: 5, rph: 2, rpd: 100, tpm: 10_000 }
+  const ask = { least: 100, most: 100 }
+  const take = (who: number) => rates[who]!.take('k', limits, undefined, ask)
+  for (const who of [0, 1]) expect((await take(who)).admitted).toBe(true)
+  for (let tries = 0; tries < 20; tries++)
+    expect(await take(tries % 2)).toMatchObject({ admitted: false, rate: 'rph' })
+  pass(3_600_000 - 1_000)
+  expect((await take(0)).rate).toBe('rph')
+  pass(1_000)
+  const next = [await take(0), await take(1), await take(0)]
+  expect(next.map(({ admitted }) => admitted)).toEqual([true, true, false])
+  // Of the day four were admitted, whoever was refused between.
+  const [day] = await store.takeRates('k', [{ rate: 'rpd', count: 0, limit: 100 }])
+  expect(day?.used).toBe(4)
+  await store.close()
+})
+
+test('tokens that were reserved and not used are for the next call, also on another process', async () => {
+  const { rates, pass, store } = await scene(2)
+  const limits = { rpm: 100, tpm: 1_000 }
+  const take = (who: number, least: number, most = least) =>
+    rates[who]!.take('k', limits, undefined, { least, most })
+  const first = await take(0, 800)
+  expect(first.tokens).toMatchObject({ limit: 1_000, reserved: 800, remaining: 200 })
+  expect(await take(1, 300)).toMatchObject({ admitted: false, rate: 'tpm' })
+  expect((await take(1, 100, 5_000)).tokens?.reserved).toBe(200)
+  first.tokens?.correct(100)
+  for (const one of [...rates, ...rates]) one.returnIdle()
+  pass(300)
+  expect((await take(1, 700)).tokens?.reserved).toBe(700)
+  pass(300)
+  expect(await take(0, 1)).toMatchObject({ admitted: false, rate: 'tpm' })
+  pass(60_000)
+  expect((await take(0, 1_000)).admitted).toBe(true)
   await store.close()
 })

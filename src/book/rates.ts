@@ -1,38 +1,44 @@
 /**
- * Requests per minute, exact over all processes: each request is a token taken from the store's window. Keys with a
- * large limit take tokens in chunks and return what they did not use; a rejected request takes none.
+ * Rates of keys, exact over all processes: what a request needs is taken from the store's windows first, and spent from
+ * all windows of the key at once or from none. Keys with a large limit take chunks and return what they did not use; a
+ * rejected request takes nothing.
  */
 import type { Clock } from '../core/time.ts'
 import type { RateStore } from '../store/port.ts'
 import type { KeyId } from '../tenancy/key.ts'
-import type { RateVerdict } from './words.ts'
+import { type RateLimits, rateNames } from '../tenancy/rates.ts'
+import {
+  type Counter,
+  countToTake,
+  enter,
+  freeOf,
+  leftMsOf,
+  newCounter,
+  remainingOf,
+} from './rate-counter.ts'
+import type { RateVerdict, TokensAsk } from './words.ts'
 
-type Window = {
-  readonly limit: number
-  startsAt: number
-  endsAt: number
-  /** Monotonic end, early by a margin: a token must not be spent in the next window. */
-  endsMs: number
-  tokens: number
-  used: number
-  /** The store had none left; it is asked again from then on. */
-  emptyUntilMs: number
-  spentSinceBeat: boolean
-  waiting: number
+/** The windows of one key. */
+type KeyRates = {
+  limits: RateLimits
+  planRpm: number | undefined
+  counters: readonly Counter[]
+  readonly waiting: Set<TokensAsk>
   taking: Promise<void> | undefined
+  spentSinceBeat: boolean
 }
 
-const WINDOW_MS = 60_000
-/** Up to this limit every request is one token of the store: exact to the last, and few enough to ask for each. */
-const SINGLE_MAX = 600
-const CHUNK_SHARE = 8
-/** How soon an empty window is asked again when others may return tokens to it. */
-const REASK_MS = 250
-const REASK_LEAST_MS = 50
-const DRIFT = 0.01
+const FORGET_MS = 60_000
+const NO_TOKENS: TokensAsk = { least: 0, most: 0 }
 
 type Rates = {
-  take(keyId: KeyId, limit: number): RateVerdict | Promise<RateVerdict>
+  /** `planRpm` binds a key without a rate of requests per minute; undefined leaves it without. */
+  take(
+    keyId: KeyId,
+    limits: RateLimits,
+    planRpm: number | undefined,
+    tokens?: TokensAsk,
+  ): RateVerdict | Promise<RateVerdict>
   /** Returns chunks that lay unused since the last beat. */
   returnIdle(): void
 }
@@ -44,96 +50,191 @@ type RatesParts = {
 }
 
 export const createRates = ({ store, clock, liveInstances }: RatesParts): Rates => {
-  const windows = new Map<KeyId, Window>()
+  const keys = new Map<KeyId, KeyRates>()
 
-  const windowOf = (keyId: KeyId, limit: number): Window => {
-    const known = windows.get(keyId)
-    if (known !== undefined && known.limit === limit) return known
-    // After a change of the limit, tokens of the old one stay with the store's count: fewer are left, never more.
-    const fresh = newWindow(limit)
-    windows.set(keyId, fresh)
-    return fresh
+  const ratesOf = (keyId: KeyId, limits: RateLimits, planRpm: number | undefined): KeyRates => {
+    const known = keys.get(keyId)
+    if (known === undefined) {
+      const counters = countersFor(limits, planRpm, [])
+      const waiting = new Set<TokensAsk>()
+      const fresh = { limits, planRpm, counters, waiting, taking: undefined, spentSinceBeat: false }
+      keys.set(keyId, fresh)
+      return fresh
+    }
+    if (known.limits !== limits || known.planRpm !== planRpm) {
+      const before = known.counters
+      known.counters = countersFor(limits, planRpm, before)
+      for (const counter of before) if (!known.counters.includes(counter)) giveBack(keyId, counter)
+      known.limits = limits
+      known.planRpm = planRpm
+    }
+    return known
   }
 
-  const refill = async (keyId: KeyId, window: Window): Promise<void> => {
+  const refill = async (keyId: KeyId, rates: KeyRates): Promise<void> => {
     const askedMs = clock.monotonicMs()
-    const left = askedMs < window.endsMs ? window.limit - window.used : window.limit
-    const chunk = window.limit <= SINGLE_MAX ? 0 : Math.floor(left / (CHUNK_SHARE * liveInstances()))
-    const got = await store.takeRate(keyId, Math.max(window.waiting, chunk), window.limit)
-    const sameWindow = window.startsAt === got.windowStart && askedMs < window.endsMs
-    window.tokens = got.taken + (sameWindow ? window.tokens : 0)
-    window.startsAt = got.windowStart
-    window.endsAt = got.windowStart + WINDOW_MS
-    window.endsMs = askedMs + Math.max(0, window.endsAt - got.now) * (1 - DRIFT)
-    window.used = got.used
-    if (got.taken > 0) return
-    const untilMs = window.limit <= SINGLE_MAX ? window.endsMs : Math.min(window.endsMs, askedMs + REASK_MS)
-    window.emptyUntilMs = Math.max(untilMs, askedMs + REASK_LEAST_MS)
+    const instances = liveInstances()
+    const { counters } = rates
+    const asks = counters.flatMap((counter) => {
+      const need = needOf(counter, rates.waiting)
+      if (need <= freeOf(counter, askedMs)) return []
+      return [{ counter, count: countToTake(counter, need, instances, askedMs) }]
+    })
+    if (asks.length === 0) return
+    const got = await store.takeRates(
+      keyId,
+      asks.map(({ counter: { rate, limit }, count }) => ({ rate, limit, count })),
+    )
+    for (const [at, { counter, count }] of asks.entries()) {
+      const given = got[at]
+      if (given !== undefined) enter(counter, given, { asked: count, askedMs, shared: counters.length > 1 })
+    }
   }
 
-  const spend = (window: Window, nowMs: number): RateVerdict | undefined => {
-    if (nowMs >= window.endsMs || window.tokens === 0) return undefined
-    window.tokens--
-    window.spentSinceBeat = true
-    return verdict(window, true, nowMs)
+  const giveBack = (keyId: KeyId, counter: Counter): void => {
+    const { rate, free, startsAt } = counter
+    if (free <= 0 || clock.monotonicMs() >= counter.endsMs) return
+    counter.free = 0
+    counter.used -= free
+    // Lost on the way, it is merely not used in this window.
+    void store.returnRate(keyId, { rate, windowStart: startsAt, count: free }).catch(() => undefined)
   }
 
-  const verdict = (window: Window, admitted: boolean, nowMs: number): RateVerdict => ({
-    admitted,
-    limit: window.limit,
-    remaining: Math.max(0, window.limit - window.used + window.tokens),
-    resetAt: window.endsAt,
-    retryAfterMs: Math.max(0, window.endsMs - nowMs) / (1 - DRIFT),
-  })
+  /** What was taken one by one for a request that was refused elsewhere is for others at once. */
+  const giveBackSingles = (keyId: KeyId, { counters, waiting }: KeyRates): void => {
+    if (counters.length === 1 || waiting.size > 0) return
+    for (const counter of counters) if (counter.single) giveBack(keyId, counter)
+  }
 
-  const takeFromStore = async (keyId: KeyId, window: Window): Promise<RateVerdict> => {
-    window.waiting++
+  /** Puts back the tokens that a call reserved and did not use, if their window still runs. */
+  const correct = (keyId: KeyId, rates: KeyRates, counter: Counter, reserved: number) => {
+    const { startsAt } = counter
+    let due = reserved
+    return (used: number): void => {
+      const count = due - Math.min(due, Math.max(0, used))
+      due = 0
+      if (count === 0) return
+      if (counter.startsAt === startsAt && rates.counters.includes(counter) && keys.get(keyId) === rates) {
+        counter.free += count
+        giveBackSingles(keyId, rates)
+      } else
+        void store
+          .returnRate(keyId, { rate: counter.rate, windowStart: startsAt, count })
+          .catch(() => undefined)
+    }
+  }
+
+  const spend = (
+    keyId: KeyId,
+    rates: KeyRates,
+    tokens: TokensAsk,
+    nowMs: number,
+  ): RateVerdict | undefined => {
+    const { counters } = rates
+    for (const counter of counters) if (lacks(counter, tokens, nowMs)) return undefined
+    rates.spentSinceBeat = true
+    let reserved: RateVerdict['tokens']
+    for (const counter of counters) {
+      if (counter.rate !== 'tpm') counter.free--
+      else if (tokens.most > 0) {
+        const count = Math.min(counter.free, tokens.most)
+        counter.free -= count
+        reserved = {
+          limit: counter.limit,
+          remaining: remainingOf(counter),
+          resetAt: counter.endsAt,
+          reserved: count,
+          correct: correct(keyId, rates, counter, count),
+        }
+      }
+    }
+    const admitted = verdict(tightest(counters), true, nowMs)
+    return reserved === undefined ? admitted : { ...admitted, tokens: reserved }
+  }
+
+  const takeFromStore = async (keyId: KeyId, rates: KeyRates, asked: TokensAsk): Promise<RateVerdict> => {
+    // Each waits for itself, also where several ask for the same.
+    const tokens = { ...asked }
+    rates.waiting.add(tokens)
     try {
       for (;;) {
         const nowMs = clock.monotonicMs()
-        const spent = spend(window, nowMs)
+        const spent = spend(keyId, rates, tokens, nowMs)
         if (spent) return spent
-        if (nowMs < window.emptyUntilMs) return verdict(window, false, nowMs)
-        window.taking ??= refill(keyId, window).finally(() => {
-          window.taking = undefined
+        const empty = rates.counters.find(
+          (counter) => nowMs < counter.emptyUntilMs && lacks(counter, tokens, nowMs),
+        )
+        if (empty !== undefined) return verdict(empty, false, nowMs)
+        rates.taking ??= refill(keyId, rates).finally(() => {
+          rates.taking = undefined
         })
-        await window.taking
+        await rates.taking
       }
     } finally {
-      window.waiting--
+      rates.waiting.delete(tokens)
+      giveBackSingles(keyId, rates)
     }
   }
 
   return {
-    take: (keyId, limit) => {
-      const window = windowOf(keyId, limit)
-      return spend(window, clock.monotonicMs()) ?? takeFromStore(keyId, window)
+    take: (keyId, limits, planRpm, tokens = NO_TOKENS) => {
+      const rates = ratesOf(keyId, limits, planRpm)
+      return spend(keyId, rates, tokens, clock.monotonicMs()) ?? takeFromStore(keyId, rates, tokens)
     },
     returnIdle: () => {
       const nowMs = clock.monotonicMs()
-      for (const [keyId, window] of windows) {
-        const { tokens, startsAt, spentSinceBeat } = window
-        window.spentSinceBeat = false
-        if (nowMs >= window.endsMs + WINDOW_MS && window.taking === undefined) windows.delete(keyId)
-        if (tokens === 0 || spentSinceBeat || window.taking !== undefined || nowMs >= window.endsMs) continue
-        window.tokens = 0
-        window.used -= tokens
-        // Lost on the way, they are merely not used in this minute.
-        void store.returnRate(keyId, startsAt, tokens).catch(() => undefined)
+      for (const [keyId, rates] of keys) {
+        const { counters, spentSinceBeat, taking, waiting } = rates
+        rates.spentSinceBeat = false
+        if (taking !== undefined || waiting.size > 0) continue
+        if (counters.every(({ endsMs }) => nowMs >= endsMs + FORGET_MS)) keys.delete(keyId)
+        if (spentSinceBeat) continue
+        for (const counter of counters) giveBack(keyId, counter)
       }
     },
   }
 }
 
-const newWindow = (limit: number): Window => ({
-  limit,
-  startsAt: Number.NEGATIVE_INFINITY,
-  endsAt: 0,
-  endsMs: Number.NEGATIVE_INFINITY,
-  tokens: 0,
-  used: 0,
-  emptyUntilMs: Number.NEGATIVE_INFINITY,
-  spentSinceBeat: false,
-  waiting: 0,
-  taking: undefined,
+/** After a change of a limit what was taken under the old one stays with the store's count: less is left, never more. */
+const countersFor = (
+  limits: RateLimits,
+  planRpm: number | undefined,
+  before: readonly Counter[],
+): readonly Counter[] =>
+  rateNames.flatMap((rate) => {
+    const limit = limits[rate] ?? (rate === 'rpm' ? planRpm : undefined)
+    if (limit === undefined) return []
+    return [before.find((one) => one.rate === rate && one.limit === limit) ?? newCounter(rate, limit)]
+  })
+
+const needOf = ({ rate }: Counter, waiting: ReadonlySet<TokensAsk>): number => {
+  if (rate !== 'tpm') return waiting.size
+  let sum = 0
+  for (const { most } of waiting) sum += most
+  return sum
+}
+
+/** Whether the store must be asked first. Of tokens the least will do once the store has no more. */
+const lacks = (counter: Counter, { least, most }: TokensAsk, nowMs: number): boolean => {
+  if (counter.rate !== 'tpm') return nowMs >= counter.endsMs || counter.free <= 0
+  if (most === 0) return false
+  return freeOf(counter, nowMs) < (nowMs < counter.emptyUntilMs ? least : most)
+}
+
+/** Of the windows of requests the one with the fewest left; of equals the longest. */
+const tightest = (counters: readonly Counter[]): Counter => {
+  let tight: Counter | undefined
+  for (const one of counters)
+    if (tight === undefined || (one.rate !== 'tpm' && remainingOf(one) <= remainingOf(tight))) tight = one
+  if (tight === undefined) throw new Error('a key without any rate is not counted')
+  return tight
+}
+
+const verdict = (counter: Counter, admitted: boolean, nowMs: number): RateVerdict => ({
+  admitted,
+  rate: counter.rate,
+  limit: counter.limit,
+  remaining: remainingOf(counter),
+  resetAt: counter.endsAt,
+  retryAfterMs: leftMsOf(counter, nowMs),
 })

@@ -12,6 +12,7 @@ import type {
 } from '../ledger/words.ts'
 import type { KeyChange } from '../store/tenancy-port.ts'
 import type { Key, KeyId, WalletId } from '../tenancy/key.ts'
+import type { RateLimits, RateName } from '../tenancy/rates.ts'
 import type { WalletRules } from '../tenancy/wallet-rules.ts'
 
 /** Money held for one open call. Ends exactly once: by `settle` or by `void`. */
@@ -82,14 +83,28 @@ export type HoldAsk = {
   readonly signal?: AbortSignal
 }
 
+/** Tokens that a call may use: what it reserves, and the least it can do with when the window has not that many left. */
+export type TokensAsk = { readonly least: number; readonly most: number }
+
+/** Of an admitted request the window that binds most tightly, of a rejected one the window that is used up. */
 export type RateVerdict = {
   readonly admitted: boolean
+  readonly rate: RateName
   readonly limit: number
   readonly remaining: number
   /** When the window ends. */
   readonly resetAt: Instant
   /** Milliseconds from now to that end. */
   readonly retryAfterMs: number
+  /** Of a key with tokens per minute, when tokens were asked for. */
+  readonly tokens?: {
+    readonly limit: number
+    readonly remaining: number
+    readonly resetAt: Instant
+    readonly reserved: number
+    /** Called once, when the call has ended: puts back what it reserved and did not use. */
+    readonly correct: (used: number) => void
+  }
 }
 
 /** One process's view of keys and money, backed by the store. */
@@ -100,8 +115,16 @@ export type Book = {
   caller(hash: string): Promise<Key | undefined | Refusal>
   /** Whether a hash for which there is no key is that of a trial which is over. */
   isEndedTrial(hash: string): boolean
-  /** Counts one request of the key's minute; a Refusal when it cannot be counted. */
-  takeRate(keyId: KeyId, rpm: number): Promise<RateVerdict | Refusal>
+  /**
+   * Counts one request in each of the key's windows, and reserves its tokens; a Refusal when it cannot be counted.
+   * `planRpm` binds a key without an `rpm` of its own.
+   */
+  takeRate(
+    keyId: KeyId,
+    limits: RateLimits,
+    planRpm: number | undefined,
+    tokens?: TokensAsk,
+  ): Promise<RateVerdict | Refusal>
   /** The keys above a key, as fresh as it is; a Refusal when they cannot be read. */
   makersOf(key: Key): Promise<readonly Key[] | Refusal>
   /** Tells, from then on, each change of a key that this process had read before. */

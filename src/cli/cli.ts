@@ -3,13 +3,13 @@ import { Command } from 'commander'
 import { messageOf } from '../core/message-of.ts'
 import { readConfig } from './config.ts'
 import { creditCommands } from './credit-commands.ts'
-import { firstStart } from './first-start.ts'
 import { keyCommands } from './key-commands.ts'
 import { receiptCommands } from './receipt-commands.ts'
 import { auditCommand, chargeCommand, modelsCommand, usageCommand } from './report-commands.ts'
-import { Failed, say, withDatabase } from './run-command.ts'
+import { Failed } from './run-command.ts'
 import { serve } from './serve.ts'
 import { BadSetting } from './settings.ts'
+import { soldBy } from './sold.ts'
 import { walletCommands } from './wallet-commands.ts'
 import { runWorkers } from './workers.ts'
 
@@ -22,17 +22,18 @@ export const run = async (args: readonly string[]): Promise<void> => {
     .command('serve')
     .description('serve until SIGTERM')
     .option('--workers <n>', 'processes that share the port (PostgreSQL only)')
-    .option('--worker', 'one of several processes')
+    .option('--worker <role>', 'one of several processes: greeter or silent')
     .action(serveCommand)
   program
     .command('config')
     .description('settings')
     .command('check')
     .description('read the environment and turnpike.yaml, and say what is wrong')
-    .action(() => {
-      const config = readConfig(process.env)
+    .action(async () => {
+      // All that a start makes of the settings before it needs a database or a port.
+      const { vendors, catalogue } = await soldBy(readConfig(process.env))
       process.stdout.write(
-        `The settings are good. Vendors on: local${config.vendors.map(({ vendor }) => `, ${vendor.id}`).join('')}\n`,
+        `The settings are good. Vendors on: ${[...vendors.keys()].join(', ')}  (${catalogue.list().length} models)\n`,
       )
     })
   keyCommands(program)
@@ -58,15 +59,10 @@ export const run = async (args: readonly string[]): Promise<void> => {
   }
 }
 
-const serveCommand = async (options: { workers?: string; worker?: boolean }): Promise<void> => {
+const serveCommand = async (options: { workers?: string; worker?: string }): Promise<void> => {
   const config = readConfig(
     options.workers === undefined ? process.env : { ...process.env, WORKERS: options.workers },
   )
-  if (config.workers === 1) return serve(config, options.worker === true)
-  // Made before the workers start, so that the key is shown by someone whose words are read.
-  await withDatabase(async ({ store, hash }) => {
-    const token = await firstStart(store, config, hash)
-    if (token !== undefined) say(false, {}, `Your key, shown only now:  ${token}\n`)
-  })
-  return runWorkers(config.workers)
+  if (config.workers > 1) return runWorkers(config.workers)
+  return serve(config, { shared: options.worker !== undefined, greets: options.worker !== 'silent' })
 }

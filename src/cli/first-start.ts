@@ -1,5 +1,5 @@
 /** The first start on an empty database: the operator's wallet with test credit, and one key, shown once. */
-import type { Store } from '../store/port.ts'
+import { ReplayConflict, type Store } from '../store/port.ts'
 import type { Config } from './config.ts'
 import { type Hash, newToken, prefixOf } from './parts.ts'
 
@@ -7,11 +7,12 @@ const OPERATOR_ORG = 'operator'
 export const OPERATOR_WALLET = 'wal_operator'
 const FIRST_KEY = 'key_first'
 
-/** The new key's token, or undefined when the operator's account is already there. Several processes make it once. */
-export const firstStart = async (store: Store, config: Config, hash: Hash): Promise<string | undefined> => {
-  if ((await store.key(FIRST_KEY)) !== undefined) return undefined
+/** Makes the operator's account unless it is there. Several processes may do so at once. */
+export const openAccount = async (store: Store, config: Config): Promise<void> => {
+  if ((await store.key(FIRST_KEY)) !== undefined) return
   await store.createWallet({ id: OPERATOR_WALLET, orgId: OPERATOR_ORG, name: 'operator' })
-  if (config.firstFund > 0n)
+  if (config.firstFund === 0n) return
+  try {
     await store.post({
       kind: 'grant',
       ref: 'first-start',
@@ -20,6 +21,18 @@ export const firstStart = async (store: Store, config: Config, hash: Hash): Prom
       amount: config.firstFund,
       note: 'test credit of the first start',
     })
+  } catch (error) {
+    // A start before this one had other settings: its credit stays.
+    if (!(error instanceof ReplayConflict)) throw error
+  }
+}
+
+/**
+ * Makes the first key of an account that has none, for a server that listens and can show it. The token, or undefined when
+ * the key that is stored is another's: only what is stored may be shown.
+ */
+export const firstKey = async (store: Store, hash: Hash): Promise<string | undefined> => {
+  if ((await store.key(FIRST_KEY)) !== undefined) return undefined
   const token = newToken()
   try {
     await store.createKey({
@@ -32,9 +45,8 @@ export const firstStart = async (store: Store, config: Config, hash: Hash): Prom
       limits: {},
     })
   } catch (error) {
-    // Another process was first: its key is the one that is shown.
-    if ((await store.key(FIRST_KEY)) !== undefined) return undefined
-    throw error
+    // Another process was first in the same moment.
+    if ((await store.key(FIRST_KEY)) === undefined) throw error
   }
-  return token
+  return (await store.keyByHash(hash(token)))?.id === FIRST_KEY ? token : undefined
 }

@@ -11,7 +11,7 @@ export const greeting = (config: Config, sold: Sold, address: string, token: str
     `Turnpike listens on ${address}  (ledger: ${config.databaseUrl.startsWith('sqlite:') ? config.databaseUrl : 'PostgreSQL'})`,
     '',
     token === undefined
-      ? 'Your key was shown on the first start; `bin/turnpike key create --label NAME` makes another.'
+      ? 'The first key was shown when it was made, and only then; `bin/turnpike key create --label NAME` makes another.'
       : `Your key, shown only now:  ${token}`,
     '',
     'Try it:',

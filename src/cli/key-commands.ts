@@ -6,15 +6,16 @@ import { type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
 import { type Instant, systemClock } from '../core/time.ts'
 import type { KeyChange } from '../store/tenancy-port.ts'
 import type { Key, Limits } from '../tenancy/key.ts'
+import { type RateName, rateNames } from '../tenancy/rates.ts'
 import { allKeys, findKey } from './find-key.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { newId, newToken, prefixOf } from './parts.ts'
 import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
 
-type LimitOptions = {
+type RateOptions = { [Rate in RateName]?: string }
+type LimitOptions = RateOptions & {
   spendCap?: string
   monthlyCap?: string
-  rpm?: string
   stopAt?: string
   canManage?: string
   json?: boolean
@@ -92,6 +93,9 @@ const limitOptions = (command: Command): Command =>
     .option('--spend-cap <usd>', 'lifetime cap')
     .option('--monthly-cap <usd>', 'cap for a calendar month (UTC)')
     .option('--rpm <n>', 'requests per minute')
+    .option('--rph <n>', 'requests per hour')
+    .option('--rpd <n>', 'requests per day (UTC)')
+    .option('--tpm <n>', 'tokens per minute, of input and output')
     .option('--stop-at <usd>', 'amount to leave in the wallet')
     .option('--can-manage <on|off>', 'whether it may make keys below itself and govern its wallet over HTTP')
     .option('--json', 'for programs')
@@ -104,13 +108,9 @@ const create = async ({ store, hash }: Database, options: NewKeyOptions): Promis
   if (options.subWallet !== undefined && !(await hasSub(store, options.wallet, options.subWallet)))
     throw new Failed(`the wallet '${options.wallet}' has no sub-wallet '${options.subWallet}'`)
   const token = newToken()
-  const { spendCap, monthlyCap, rpm, stopAt } = changeOf(options)
-  const limits: Limits = {
-    ...(spendCap == null ? {} : { spendCap }),
-    ...(monthlyCap == null ? {} : { monthlyCap }),
-    ...(rpm == null ? {} : { rpm }),
-    ...(stopAt == null ? {} : { stopAt }),
-  }
+  const limits: Limits = Object.fromEntries(
+    Object.entries(changeOf(options)).filter(([, limit]) => limit !== null),
+  )
   const wallet = await store.wallet(options.wallet)
   const made = await store.createKey({
     id: newId('key'),
@@ -202,13 +202,18 @@ const holdsEverywhere = async ({ store }: Database, at: Instant): Promise<void> 
   await untilKnown({ store, clock: systemClock, nudge }, at, async () => undefined)
 }
 
-type Amounts = Pick<KeyChange, 'spendCap' | 'monthlyCap' | 'rpm' | 'stopAt'>
+type Changes = { [Name in keyof Limits]?: Limits[Name] | null }
 
-const changeOf = (options: LimitOptions): Amounts => ({
+const changeOf = (options: LimitOptions): Changes => ({
   ...(options.spendCap === undefined ? {} : { spendCap: amount('--spend-cap', options.spendCap) }),
   ...(options.monthlyCap === undefined ? {} : { monthlyCap: amount('--monthly-cap', options.monthlyCap) }),
   ...(options.stopAt === undefined ? {} : { stopAt: amount('--stop-at', options.stopAt) }),
-  ...(options.rpm === undefined ? {} : { rpm: rate(options.rpm) }),
+  ...Object.fromEntries(
+    rateNames.flatMap((name) => {
+      const text = options[name]
+      return text === undefined ? [] : [[name, rate(`--${name}`, text)]]
+    }),
+  ),
 })
 
 /** Whether the key may manage, if that was said. */
@@ -227,10 +232,10 @@ const amount = (option: string, text: string): Nano | null => {
   return read
 }
 
-const rate = (text: string): number | null => {
+const rate = (option: string, text: string): number | null => {
   if (text === 'none') return null
   if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new Failed(`--rpm must be a whole number of at least 1, or none, not '${text}'`)
+    throw new Failed(`${option} must be a whole number of at least 1, or none, not '${text}'`)
   return Number.parseInt(text, 10)
 }
 
@@ -247,6 +252,9 @@ const shown = (key: Key) => ({
   spend_cap_usd: usd(key.limits.spendCap),
   monthly_cap_usd: usd(key.limits.monthlyCap),
   rpm_limit: key.limits.rpm ?? null,
+  rph_limit: key.limits.rph ?? null,
+  rpd_limit: key.limits.rpd ?? null,
+  tpm_limit: key.limits.tpm ?? null,
   stop_at_remaining_usd: usd(key.limits.stopAt),
   disabled: key.disabledReason !== undefined,
   disabled_reason: key.disabledReason ?? null,

@@ -1,5 +1,6 @@
 /** What the commands share: a database for as long as one runs, and answers for people or, with --json, for programs. */
 import { messageOf } from '../core/message-of.ts'
+import { ledgerExists } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import { type Config, readConfig } from './config.ts'
 import { type Hash, openHash, openStoreOf } from './parts.ts'
@@ -9,17 +10,28 @@ export class Failed extends Error {}
 
 export type Database = { readonly store: Store; readonly hash: Hash; readonly config: Config }
 
-/** Opens the database of the settings, runs the work and closes it, whatever happens. */
+/** Opens the ledger of the settings, runs the work and closes it, whatever happens. Only a server makes a ledger. */
 export const withDatabase = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
   const config = readConfig(process.env)
-  const store = await openStoreOf(config).catch((cause: unknown) => {
+  const cannotOpen = (cause: unknown) => {
     throw new Failed(`the database of DATABASE_URL cannot be opened: ${messageOf(cause)}`)
-  })
+  }
+  if (!(await ledgerExists({ url: config.databaseUrl }).catch(cannotOpen))) throw noLedger(config.databaseUrl)
+  const store = await openStoreOf(config).catch(cannotOpen)
   try {
     return await work({ store, hash: await openHash(store, config), config })
   } finally {
     await store.close()
   }
+}
+
+const noLedger = (url: string): Failed => {
+  const where = url.startsWith('sqlite:')
+    ? `at ${url} (in ${process.cwd()})`
+    : 'in the database of DATABASE_URL'
+  return new Failed(
+    `there is no ledger ${where}; set DATABASE_URL to that of your server, or start it: turnpike serve`,
+  )
 }
 
 /** Prints the value as one JSON line, or the text for people. */

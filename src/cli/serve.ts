@@ -13,7 +13,7 @@ import { keepToppingUp } from '../payment/top-ups.ts'
 import { systemWebhooks } from '../transport/webhook.ts'
 import { keepCollecting } from './collect.ts'
 import type { Config } from './config.ts'
-import { firstStart } from './first-start.ts'
+import { firstKey, openAccount } from './first-start.ts'
 import { greeting } from './greeting.ts'
 import { awaitStore, openHash, openJournal, stripeFor, x402For } from './parts.ts'
 import { dearerEquals, endingModels, type Sold, soldBy } from './sold.ts'
@@ -21,12 +21,15 @@ import { dearerEquals, endingModels, type Sold, soldBy } from './sold.ts'
 /** A second signal ends the process after this long, whatever is open. */
 const SECOND_SIGNAL_MS = 5_000
 
-/** Serves until a signal. `shared` lets several processes listen on one port. */
-export const serve = async (config: Config, shared: boolean): Promise<void> => {
+/** One of several processes on a port, of which one speaks for all. */
+type Part = { readonly shared: boolean; readonly greets: boolean }
+
+/** Serves until a signal. `shared` lets several processes listen on one port; who greets shows the first key. */
+export const serve = async (config: Config, { shared, greets }: Part): Promise<void> => {
   const log = createLog(config.logLevel, systemClock.now, (line) => process.stderr.write(`${line}\n`))
   const store = await awaitStore(config, (error) => log.warn('waiting for the database', { error }))
   const hash = await openHash(store, config)
-  const token = await firstStart(store, config, hash)
+  await openAccount(store, config)
   const sold = await openSold(config, log)
   const instance = `${process.pid}-${Bun.randomUUIDv7().slice(-12)}`
   const nudge = await openNudge()
@@ -78,8 +81,18 @@ export const serve = async (config: Config, shared: boolean): Promise<void> => {
       .then(() => store.close())
   })
   // Said last: whoever reads it may send a signal at once.
-  process.stdout.write(greeting(config, sold, `http://${config.host}:${server.port}`, token))
+  if (greets) await greet(config, sold, { store, hash, port: server.port })
   await new Promise<never>(() => undefined)
+}
+
+/** Tells the operator what there is, with the first key where this start makes it. */
+const greet = async (
+  config: Config,
+  sold: Sold,
+  { store, hash, port }: Pick<Parts, 'store' | 'hash'> & { readonly port: number | undefined },
+): Promise<void> => {
+  const token = await firstKey(store, hash)
+  process.stdout.write(greeting(config, sold, `http://${config.host}:${port}`, token))
 }
 
 /** What is sold; the operator is told which equals cost more than what their calls bring, and which models end. */

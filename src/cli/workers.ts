@@ -24,9 +24,10 @@ export const runWorkers = async (count: number): Promise<void> => {
   const keepAlive = async (index: number): Promise<void> => {
     for (let pauseMs = RESTART_FIRST_MS; !stopping; ) {
       const startedMs = performance.now()
-      const worker = Bun.spawn([process.execPath, Bun.main, 'serve', '--worker'], {
+      // The first worker greets for all.
+      const role = index === 0 ? 'greeter' : 'silent'
+      const worker = Bun.spawn([process.execPath, Bun.main, 'serve', '--worker', role], {
         env: { ...process.env, WORKERS: '1' },
-        // The first worker greets for all.
         stdio: ['ignore', index === 0 ? 'inherit' : 'ignore', 'inherit'],
       })
       running.add(worker)

@@ -17,14 +17,16 @@ const DECIMAL = /^(\d{1,10})(?:\.(\d{1,9}))?$/
 
 /**
  * Reads a decimal string such as `"0.25"` into nano-USD, digit by digit; no float is involved.
- * Returns undefined for signs, exponents, blanks and more than nine decimals.
+ * Returns undefined for signs, exponents, blanks, more than nine decimals and more than 1e9 USD.
  */
 export const nanoFromDecimal = (text: string): Nano | undefined => {
   const match = DECIMAL.exec(text)
   if (!match) return undefined
-  return BigInt(match[1] ?? '') * NANO_PER_USD + BigInt((match[2] ?? '').padEnd(9, '0'))
+  const amount = BigInt(match[1] ?? '') * NANO_PER_USD + BigInt((match[2] ?? '').padEnd(9, '0'))
+  return amount > BigInt(LARGEST_USD) * NANO_PER_USD ? undefined : amount
 }
 
+/** A larger amount is a mistake, and a few of them would not fit a column of the ledger. */
 const LARGEST_USD = 1e9
 
 /**

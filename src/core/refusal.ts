@@ -148,8 +148,9 @@ export const refusalTable = {
     status: 429,
     type: 'rate_limit_error',
     meaning:
-      'The key, or a network address that calls without one (`GUEST_RPM`), has used its requests of this minute.',
-    members: 'retry_after',
+      'The key has used its requests of a minute, hour or day, or its tokens of a minute; `limit` names which: rpm_limit, ' +
+      'rph_limit, rpd_limit or tpm_limit. Or a network address that calls without a key has used its `GUEST_RPM`.',
+    members: 'retry_after, limit',
   },
   headers_too_large: {
     status: 431,

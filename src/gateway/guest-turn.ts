@@ -15,8 +15,6 @@ export const takeGuestTurn = (gateway: Gateway, kind: Kind, origin: string, trac
   const limit = gateway.options.guestRpm
   const { admitted, remaining, leftMs } = gateway.guestRates.take(name, limit, gateway.clock.monotonicMs())
   if (admitted) return () => gateway.guestRates.giveBack(name)
-  const resetAt = gateway.clock.now() + leftMs
-  const rate = { admitted, limit, remaining, resetAt, retryAfterMs: leftMs }
-  Object.assign(trace.headers, rateHeaders(rate))
+  Object.assign(trace.headers, rateHeaders({ limit, remaining, resetAt: gateway.clock.now() + leftMs }))
   throw guestsLimited(limit, leftMs)
 }

@@ -2,6 +2,7 @@
 import { bearerToken, checkEnabled, trialEnded, unknownKey } from '../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
 import { rateLimited } from '../admission/rate.ts'
+import type { TokensAsk } from '../book/words.ts'
 import type { Call } from '../core/call.ts'
 import { type JsonBody, readJsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
@@ -14,6 +15,8 @@ import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
 import { tellNotCarried } from './not-carried.ts'
 import { type Memory, recall } from './remember.ts'
+import type { Task } from './task.ts'
+import { type TokenTurn, tokensFor } from './token-turn.ts'
 import { rateHeaders, type Trace } from './trace.ts'
 import { unknownModel } from './unknown-model.ts'
 
@@ -122,22 +125,52 @@ export const modelOf = (gateway: Gateway, call: Call, trace: Trace): Model | Ref
   return model
 }
 
-/**
- * One request of the key's minute, and of the minute of each key above it that has a rate of its own: all keys below such
- * a key share it. The key's own comes first, so that a request over its own rate takes nothing from the others.
- */
+/** One request in each of the key's windows. */
 export const takeTurn = async (gateway: Gateway, key: Key, trace: Trace): Promise<void> => {
-  const { book, options } = gateway
-  let rate = must(await book.takeRate(key.id, key.limits.rpm ?? options.planRpm))
-  let binding = key
+  await turnOf(gateway, key, trace, gateway.options.planRpm)
+}
+
+/** The same for a call, with the tokens it may use where the key has a limit of them; tells what it reserved. */
+export const takeCallTurn = async (
+  gateway: Gateway,
+  { key, call, model, trace }: Pick<Task, 'key' | 'call' | 'model' | 'trace'>,
+  planRpm: number | undefined = gateway.options.planRpm,
+): Promise<TokenTurn | undefined> => {
+  const { tpm } = key.limits
+  return turnOf(
+    gateway,
+    key,
+    trace,
+    planRpm,
+    tpm === undefined ? undefined : must(tokensFor(model, call, tpm)),
+  )
+}
+
+/**
+ * A request in the windows of the key, and in those of each key above it that has rates of its own: all keys below such a
+ * key share them. The key's own come first, so that a request over its own rate takes nothing from the others. Tokens are
+ * the key's own.
+ */
+const turnOf = async (
+  { book }: Gateway,
+  key: Key,
+  trace: Trace,
+  planRpm: number | undefined,
+  tokens?: TokensAsk,
+): Promise<TokenTurn | undefined> => {
+  const own = must(await book.takeRate(key.id, key.limits, planRpm, tokens))
+  let rate = own
   const makers = key.ancestors.length === 0 ? [] : must(await book.makersOf(key))
-  for (const maker of makers) {
-    if (!rate.admitted || maker.limits.rpm === undefined) continue
-    const shared = must(await book.takeRate(maker.id, maker.limits.rpm))
-    if (shared.admitted && shared.remaining >= rate.remaining) continue
-    rate = shared
-    binding = maker
+  for (const { id, limits } of makers) {
+    const { tpm: _, ...shared } = limits
+    if (!rate.admitted || (shared.rpm ?? shared.rph ?? shared.rpd) === undefined) continue
+    const other = must(await book.takeRate(id, shared, undefined))
+    if (!other.admitted || other.remaining < rate.remaining) rate = other
   }
   Object.assign(trace.headers, rateHeaders(rate))
-  if (!rate.admitted) throw rateLimited(rate.limit, rate.retryAfterMs, binding === key ? 'own' : 'shared')
+  if (!rate.admitted) {
+    own.tokens?.correct(0)
+    throw rateLimited(rate, rate === own ? 'own' : 'shared')
+  }
+  return own.tokens
 }

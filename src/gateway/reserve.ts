@@ -31,6 +31,8 @@ export type Ask = {
   readonly call: Call
   readonly model: Model
   readonly ceiling: Ceiling
+  /** The most output of a caller who gave no bound, in each answer; by default the model's own. */
+  readonly outputMost?: number | undefined
   readonly callId: string
   /** Ends when the caller has gone. */
   readonly signal: AbortSignal
@@ -88,7 +90,7 @@ export const planCall = (
 const reserveWithin = async (gateway: Gateway, ask: Ask, waits: boolean): Promise<Reserved | Refusal> => {
   const { call, model } = ask
   const price = (output: number) => ceilingOf(model, call.size, output, call.choices)
-  const plan = planCall(gateway, ask, model.maxOutputTokens)
+  const plan = planCall(gateway, ask, ask.outputMost ?? model.maxOutputTokens)
   if (plan instanceof Refusal) return plan
   const mayLower = model.kind === 'chat' && call.maxOutput === undefined
   const least = mayLower ? Math.min(plan.output, leastOutput(model)) : plan.output

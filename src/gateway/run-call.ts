@@ -12,7 +12,7 @@ import { answerTask } from './answer-task.ts'
 import { creditsOf } from './credits.ts'
 import { waitForRoom } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
-import { boundSent, type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
+import { boundSent, type Incoming, readAsked, takeCallTurn, whoCalls } from './incoming.ts'
 import { onceOnly } from './once-only.ts'
 import { requestHasher } from './receipt.ts'
 import type { Keep } from './recording.ts'
@@ -21,6 +21,7 @@ import { type Ask, reserve } from './reserve.ts'
 import { rulesFor } from './rules.ts'
 import { runPaidCall } from './run-paid-call.ts'
 import type { PaymentFacts, Task } from './task.ts'
+import { correctingAtEnd, outputWithin } from './token-turn.ts'
 import type { Trace } from './trace.ts'
 
 /** Answers one call, or throws the Refusal that says why not. */
@@ -37,8 +38,8 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
   return onceOnly(gateway, { incoming, key, body, trace }, async (keep, signal) => {
     const { perCallMax } = must(await rulesFor(gateway, key, model))
     await waitForRoom(gateway, model, signal)
-    await takeTurn(gateway, key, trace)
-    const task = await openTask(gateway, {
+    const turn = await takeCallTurn(gateway, { key, call, model, trace })
+    const opening = {
       callId: trace.callId,
       key,
       sub: incoming.subWallet,
@@ -47,13 +48,14 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
       call,
       model,
       ceiling: lowerOf(asked.ceiling, perCallMax),
+      outputMost: turn && outputWithin(model, call, turn),
       sent: body.bytes,
       memory: asked.memory,
       trace,
       keep,
       signal,
-    })
-    return answerTask(gateway, task)
+    }
+    return answerTask(gateway, await correctingAtEnd(turn, () => openTask(gateway, opening)))
   })
 }
 

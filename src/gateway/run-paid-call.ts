@@ -16,12 +16,13 @@ import { unitsFor } from '../payment/x402/offer.ts'
 import { type Presented, readPayment, type Scheme } from '../payment/x402/presented.ts'
 import { GUESTS_KEY, type X402 } from '../payment/x402.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
+import { rateNames } from '../tenancy/rates.ts'
 import type { Answer } from './answer.ts'
 import { answerTask } from './answer-task.ts'
 import { waitForRoom } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
 import { takeGuestTurn } from './guest-turn.ts'
-import { type Asked, type Incoming, readAsked, takeTurn, whoCalls } from './incoming.ts'
+import { type Asked, type Incoming, readAsked, takeCallTurn, whoCalls } from './incoming.ts'
 import { onceUnder, type Run, readIdempotencyKey } from './once-only.ts'
 import { openPaid, type Paying } from './open-paid.ts'
 import { paidBefore } from './paid-before.ts'
@@ -30,6 +31,7 @@ import { checkQuoted, PaymentDue, planPaid, quoteAnswer, requirementsOf, resourc
 import { checkCaps } from './reserve-paid.ts'
 import { rulesFor } from './rules.ts'
 import { takePayment, tellPaid } from './take-payment.ts'
+import { correctingAtEnd, type TokenTurn } from './token-turn.ts'
 import type { Trace } from './trace.ts'
 
 const nothing = (): void => undefined
@@ -152,10 +154,14 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Pr
       return answerTask(gateway, await openPaid(gateway, paying, { ...before, keep, signal }))
     }
     if (presented === undefined) throw new PaymentDue('payment_required')
-    if (!bound) await checkFirst(gateway, paying, presented)
-    await room()
-    const paid = { payment: presented, transaction: await takeMoney(gateway, paying, presented) }
-    return answerTask(gateway, await openPaid(gateway, paying, { ...paid, keep, signal }))
+    const turn = bound ? undefined : await checkFirst(gateway, paying, presented)
+    const task = await correctingAtEnd(turn, async () => {
+      if (!bound) await checkCaps(gateway, paying, paying.plan.amount)
+      await room()
+      const paid = { payment: presented, transaction: await takeMoney(gateway, paying, presented) }
+      return openPaid(gateway, paying, { ...paid, keep, signal })
+    })
+    return answerTask(gateway, task)
   }
   const checkRepeat = () => checkPaidFor(gateway, x402, trace)
   const once = { ref, fingerprint, trace, idle: isDue, checkRepeat }
@@ -204,10 +210,16 @@ const tellAgain = async (gateway: Gateway, paying: Paying, presented: Presented)
 }
 
 /** What can be told before any money moves: that the quote holds, and that the caller may call. */
-const checkFirst = async (gateway: Gateway, paying: Paying, presented: Presented): Promise<void> => {
-  const { key, sub, bearer, plan, trace } = paying
+const checkFirst = async (
+  gateway: Gateway,
+  paying: Paying,
+  presented: Presented,
+): Promise<TokenTurn | undefined> => {
+  const { key, bearer, plan, trace, asked } = paying
   checkQuoted(gateway, paying, presented)
   // Guests pay before anything is done for them; they are counted only if the operator has set them a rate.
-  if (bearer || key.limits.rpm !== undefined) await takeTurn(gateway, key, trace)
-  await checkCaps(gateway, { key, sub }, plan.amount)
+  if (!bearer && rateNames.every((rate) => key.limits[rate] === undefined)) return undefined
+  const call = { ...asked.call, maxOutput: plan.output }
+  const planRpm = bearer ? gateway.options.planRpm : undefined
+  return takeCallTurn(gateway, { key, call, model: asked.model, trace }, planRpm)
 }

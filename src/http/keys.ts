@@ -99,12 +99,10 @@ const readNewKey = ({ label, sub_wallet: sub, ...rest }: JsonObject): Asked | Re
     : invalid('disabled', "'disabled' is for keys that there are; leave it out.")
 }
 
-const limitsOf = ({ spendCap, monthlyCap, rpm, stopAt }: LimitsBody): NewKey['limits'] => ({
-  ...(spendCap == null ? {} : { spendCap }),
-  ...(monthlyCap == null ? {} : { monthlyCap }),
-  ...(rpm == null ? {} : { rpm }),
-  ...(stopAt == null ? {} : { stopAt }),
-})
+const limitsOf = (body: LimitsBody): NewKey['limits'] => {
+  const { disabled: _, canManage: _right, withChildren: _below, ...limits } = body
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null))
+}
 
 /** The value is derived under the server's secret; from the Idempotency-Key, where there is one, so that a repeat derives the same. */
 const identityOf = (gateway: Gateway, maker: Key, call: HttpCall) => {

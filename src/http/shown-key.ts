@@ -23,6 +23,9 @@ const shown = (gateway: Gateway, key: Key, leastRpm: number | undefined) => {
     // The plan's rate stands in for a key's own; those above it bind only where they are set.
     effective_rpm_limit:
       limits.rpm === undefined ? Math.min(planRpm, leastRpm ?? planRpm) : (leastRpm ?? limits.rpm),
+    rph_limit: limits.rph ?? null,
+    rpd_limit: limits.rpd ?? null,
+    tpm_limit: limits.tpm ?? null,
     stop_at_remaining_usd: usd(limits.stopAt),
     disabled: !enabled,
     disabled_reason: enabled ? null : (key.disabledReason ?? null),

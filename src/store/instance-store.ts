@@ -2,6 +2,7 @@
 import { type Engine, once, statement } from './engine.ts'
 import { keyOf } from './key-row.ts'
 import type { InstanceStore } from './port.ts'
+import { AHEAD_MS } from './prune.ts'
 import { countOf, maybeText, onlyRow, textOf } from './row.ts'
 import { knownRulesOf } from './wallet-rules-row.ts'
 
@@ -12,6 +13,9 @@ const LIVE_MS = 2_000
 
 export const instanceStore = (engine: Engine): InstanceStore => {
   const { now } = engine.words
+  // A change that was stamped by a clock hours ahead was committed before it was set right: who has seen anything since
+  // then has seen it.
+  const asked = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
   const write = `insert into instance (id, beat_at, seen, nudge) values ($1, ${now}, $2, $3)
     on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
     returning beat_at`
@@ -22,7 +26,8 @@ export const instanceStore = (engine: Engine): InstanceStore => {
         await once(engine, 'relaxed', statement(write, instance, seen ?? null, nudge ?? null)),
       )
       const at = countOf(row, 'beat_at')
-      const since = (seen ?? at) - COMMIT_SLACK_MS
+      // What was seen under a clock that was ahead is later than now.
+      const since = Math.min(seen ?? at, at) - COMMIT_SLACK_MS
       const [keys = [], leases = [], live = [], rules = [], subs = []] = await engine.batch('relaxed', [
         statement('select * from api_key where changed_at > $1 order by changed_at', since),
         statement(
@@ -49,7 +54,8 @@ export const instanceStore = (engine: Engine): InstanceStore => {
         engine,
         'control',
         statement(
-          `select id, nudge from instance where (seen is null or seen < $1) and beat_at > ${now} - cast($2 as bigint) order by id`,
+          `select id, nudge from instance where (seen is null or seen > ${now} or seen < ${asked})
+             and beat_at > ${now} - cast($2 as bigint) order by id`,
           since,
           freshMs,
         ),

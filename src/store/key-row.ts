@@ -13,17 +13,30 @@ const limitsOf = (row: Row, prefix: '' | 'granted_'): Limits =>
   compact({
     spendCap: maybeNano(row, `${prefix}spend_cap`),
     monthlyCap: maybeNano(row, `${prefix}monthly_cap`),
-    rpm: maybeCount(row, `${prefix}rpm`),
     stopAt: maybeNano(row, `${prefix}stop_at`),
+    rpm: maybeCount(row, `${prefix}rpm`),
+    rph: maybeCount(row, `${prefix}rph`),
+    rpd: maybeCount(row, `${prefix}rpd`),
+    tpm: maybeCount(row, `${prefix}tpm`),
   })
 
+export const limitColumns = ['spend_cap', 'monthly_cap', 'stop_at', 'rpm', 'rph', 'rpd', 'tpm']
+export const grantedColumns = limitColumns.map((column) => `granted_${column}`)
+
 /** The limits in the order of their columns. */
-export const limitValues = ({ spendCap, monthlyCap, rpm, stopAt }: Limits): readonly Value[] => [
-  spendCap ?? null,
-  monthlyCap ?? null,
-  rpm ?? null,
-  stopAt ?? null,
+export const limitValues = (limits: Limits): readonly Value[] => [
+  limits.spendCap ?? null,
+  limits.monthlyCap ?? null,
+  limits.stopAt ?? null,
+  limits.rpm ?? null,
+  limits.rph ?? null,
+  limits.rpd ?? null,
+  limits.tpm ?? null,
 ]
+
+/** `column = $n` for each column, from `first` on. */
+export const assigned = (columns: readonly string[], first: number): string =>
+  columns.map((column, at) => `${column} = $${first + at}`).join(', ')
 
 const reasons: readonly DisabledReason[] = ['self', 'operator', 'spend_cap', 'monthly_cap']
 
@@ -62,8 +75,11 @@ const changed = (limits: Limits, change: KeyChange): Limits => {
   return compact({
     spendCap: pick(limits.spendCap, change.spendCap),
     monthlyCap: pick(limits.monthlyCap, change.monthlyCap),
-    rpm: pick(limits.rpm, change.rpm),
     stopAt: pick(limits.stopAt, change.stopAt),
+    rpm: pick(limits.rpm, change.rpm),
+    rph: pick(limits.rph, change.rph),
+    rpd: pick(limits.rpd, change.rpd),
+    tpm: pick(limits.tpm, change.tpm),
   })
 }
 

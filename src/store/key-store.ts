@@ -13,7 +13,7 @@ import {
   type Words,
 } from './engine.ts'
 import { fenceLeasesOf } from './fence.ts'
-import { changedKey, keyOf, limitValues } from './key-row.ts'
+import { assigned, changedKey, grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
 import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
 import { insertKey, lockLine } from './new-key.ts'
 import { countOf, onlyRow, textOf } from './row.ts'
@@ -44,15 +44,12 @@ const setCaps = async (run: Run, key: Key, month: string, lock: string): Promise
 
 const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
   run(
-    `update api_key set spend_cap = $2, monthly_cap = $3, rpm = $4, stop_at = $5, granted_spend_cap = $6,
-       granted_monthly_cap = $7, granted_rpm = $8, granted_stop_at = $9, disabled_reason = $10, disabled_month = $11,
-       label = $12, version = $13, deleted = $14, can_manage = $15, disabled_by = $16, disabled_before = $17,
-       changed_at = ${now}
+    `update api_key set disabled_reason = $2, disabled_month = $3, label = $4, version = $5, deleted = $6,
+       can_manage = $7, disabled_by = $8, disabled_before = $9,
+       ${assigned(limitColumns, 10)}, ${assigned(grantedColumns, 10 + limitColumns.length)}, changed_at = ${now}
      where id = $1`,
     [
       key.id,
-      ...limitValues(key.limits),
-      ...limitValues(key.granted),
       key.disabledReason ?? null,
       key.disabledMonth ?? null,
       key.label,
@@ -61,6 +58,8 @@ const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
       key.canManage ? 1 : 0,
       key.disabledBy ?? null,
       key.disabledBefore ?? null,
+      ...limitValues(key.limits),
+      ...limitValues(key.granted),
     ],
   )
 

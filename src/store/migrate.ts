@@ -1,5 +1,5 @@
 /** Brings a database to the schema of this code, once, however many processes start at the same time. */
-import type { Engine, Run } from './engine.ts'
+import { type Engine, once, type Run, statement } from './engine.ts'
 import ledgerPostgres from './migrations/0001-ledger.postgres.sql' with { type: 'text' }
 import ledger from './migrations/0001-ledger.sql' with { type: 'text' }
 import ledgerSqlite from './migrations/0001-ledger.sqlite.sql' with { type: 'text' }
@@ -13,6 +13,7 @@ import schemes from './migrations/0008-x402-schemes.sql' with { type: 'text' }
 import attempts from './migrations/0009-attempts.sql' with { type: 'text' }
 import responses from './migrations/0010-responses.sql' with { type: 'text' }
 import tenancy from './migrations/0011-tenancy.sql' with { type: 'text' }
+import rates from './migrations/0012-rates.sql' with { type: 'text' }
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
@@ -37,6 +38,7 @@ export const migrations: readonly Migration[] = [
   { version: 9, name: 'attempts', common: attempts, own: {} },
   { version: 10, name: 'responses', common: responses, own: {} },
   { version: 11, name: 'tenancy', common: tenancy, own: {} },
+  { version: 12, name: 'rates', common: rates, own: {} },
 ]
 
 const textFor = (migration: Migration, engine: Engine['name']): string =>
@@ -63,6 +65,15 @@ const check = (
         'A released migration must not be edited.',
     )
   }
+}
+
+/** Whether the database has been brought to a schema of ours before. */
+export const hasLedger = async (engine: Engine): Promise<boolean> => {
+  const tables =
+    engine.name === 'sqlite'
+      ? `select name from sqlite_master where type = 'table' and name = 'schema_migration'`
+      : `select c.relname as name from pg_class c where c.oid = to_regclass('schema_migration')`
+  return (await once(engine, 'control', statement(tables))).length > 0
 }
 
 const appliedTo = async (run: Run) => {

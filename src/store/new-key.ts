@@ -1,7 +1,7 @@
 /** New keys: checked against their makers and their sub-wallet, and inserted in the caller's transaction. */
 import type { Key, KeyId } from '../tenancy/key.ts'
 import type { Run, Words } from './engine.ts'
-import { keyOf, limitValues } from './key-row.ts'
+import { grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
 import type { NewKey } from './tenancy-port.ts'
 
 /** Locks a key and all above it, so that none of them is disabled or deleted with its children meanwhile; the key itself. */
@@ -51,11 +51,11 @@ export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<vo
   if (sub !== undefined) await checkSub(run, key, sub)
   const ofAccount = maker === undefined && sub === undefined && key.trialUntil === undefined
   const canManage = key.canManage ?? (ofAccount && (await isFirst(run, words, key)))
+  const limits = limitColumns.map((_column, at) => `$${12 + at}`)
   await run(
     `insert into api_key (id, hash, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
-       spend_cap, monthly_cap, rpm, stop_at, granted_spend_cap, granted_monthly_cap, granted_rpm, granted_stop_at,
-       trial_until, can_manage, created_at, changed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $10, $11, $12, $13, $14, $15, ${words.now}, ${words.now})`,
+       trial_until, can_manage, ${limitColumns}, ${grantedColumns}, created_at, changed_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${limits}, ${limits}, ${words.now}, ${words.now})`,
     [
       key.id,
       key.hash,
@@ -66,9 +66,9 @@ export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<vo
       sub ?? null,
       key.label,
       key.prefix,
-      ...limitValues(key.limits),
       key.trialUntil ?? null,
       canManage ? 1 : 0,
+      ...limitValues(key.limits),
     ],
   )
   for (const [depth, owner] of [key.id, ...makers].entries()) {

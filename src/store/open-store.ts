@@ -1,4 +1,5 @@
 /** Opens the store named by an address: connects, brings the schema up to date, makes the house accounts. */
+import { existsSync } from 'node:fs'
 import { messageOf } from '../core/message-of.ts'
 import type { Instant } from '../core/time.ts'
 import { houseAccounts, type Transfer, transferKinds } from '../ledger/words.ts'
@@ -9,9 +10,9 @@ import { type Engine, once, type Row, statement, Violation } from './engine.ts'
 import { idempotencyStore } from './idempotency-store.ts'
 import { instanceStore } from './instance-store.ts'
 import { ledgerStore } from './ledger-store.ts'
-import { migrate } from './migrate.ts'
+import { hasLedger, migrate } from './migrate.ts'
 import { paymentStore } from './payment-store.ts'
-import { Overdrawn, ReplayConflict, type Store, StoreFault } from './port.ts'
+import { Overdrawn, ReplayConflict, type Store, StoreFault, TooLarge } from './port.ts'
 import { openPostgres } from './postgres.ts'
 import { rateStore } from './rate-store.ts'
 import { receiptStore } from './receipt-store.ts'
@@ -116,6 +117,19 @@ const storeOn = (engine: Engine): Store => ({
   close: () => engine.close(),
 })
 
+/** Whether the address names a database that a server has made its ledger. Rejects when it cannot be asked. */
+export const ledgerExists = async (address: StoreAddress): Promise<boolean> => {
+  const path = /^sqlite:(.+)$/.exec(address.url)?.[1]
+  // To open a file would make it.
+  if (path !== undefined && !existsSync(path)) return false
+  const engine = openEngine(address)
+  try {
+    return await hasLedger(engine)
+  } finally {
+    await engine.close()
+  }
+}
+
 /** Opens the store, ready for use. Rejects when the database cannot be reached or does not fit this program. */
 export const openStore = async (address: StoreAddress): Promise<Store> => {
   const engine = openEngine(address)
@@ -140,6 +154,7 @@ const withFaults = (store: Store): Store =>
   })
 
 const fault = (error: unknown): never => {
-  if (error instanceof Violation || error instanceof ReplayConflict || error instanceof Overdrawn) throw error
+  const own = [Violation, ReplayConflict, Overdrawn, TooLarge]
+  if (own.some((kind) => error instanceof kind)) throw error
   throw new StoreFault(messageOf(error), { cause: error })
 }

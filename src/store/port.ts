@@ -3,7 +3,7 @@
  * statements; the rules are written once.
  *
  * Promises every engine keeps: each method is one serialisable transaction; when it resolves, its effect is on disk
- * (except `beat` and `takeRate`, which may be lost in a crash and err on the safe side); when it rejects, the effect is
+ * (except `beat` and `takeRates`, which may be lost in a crash and err on the safe side); when it rejects, the effect is
  * unknown and the call may be repeated word for word.
  */
 import type { Nano } from '../core/money.ts'
@@ -24,6 +24,7 @@ import type {
   Transfer,
 } from '../ledger/words.ts'
 import type { Key, KeyId } from '../tenancy/key.ts'
+import type { RateName } from '../tenancy/rates.ts'
 import type { KnownRules } from '../tenancy/wallet-rules.ts'
 import type { ReferralStore, ReviewStore, TrialStore } from './community-port.ts'
 import type { FundingStore } from './funding-port.ts'
@@ -92,16 +93,18 @@ export type InstanceStore = {
   leave(instance: InstanceId): Promise<void>
 }
 
-/** Requests per minute, counted in the fixed windows of the database's clock. */
+/** Requests and tokens of keys, counted in the fixed windows of the database's clock. */
 export type RateStore = {
-  /** Takes up to `count` requests of the current window of `keyId`. */
-  takeRate(
+  /** Takes up to `count` of the current window of each rate, all in one transaction; answers in the order of the asks. */
+  takeRates(
     keyId: KeyId,
-    count: number,
-    limit: number,
-  ): Promise<{ taken: number; used: number; windowStart: Instant; now: Instant }>
+    asks: readonly { readonly rate: RateName; readonly count: number; readonly limit: number }[],
+  ): Promise<readonly { taken: number; used: number; windowStart: Instant; now: Instant }[]>
   /** Puts back what was taken and not used, if the window is still current. */
-  returnRate(keyId: KeyId, windowStart: Instant, count: number): Promise<void>
+  returnRate(
+    keyId: KeyId,
+    back: { readonly rate: RateName; readonly windowStart: Instant; readonly count: number },
+  ): Promise<void>
 }
 
 export type IdempotencyState =
@@ -188,6 +191,9 @@ export class ReplayConflict extends Error {}
 
 /** A posting that would take more out of a wallet than is free in it. */
 export class Overdrawn extends Error {}
+
+/** A posting after which a wallet would hold more than any can: an amount was mistaken. */
+export class TooLarge extends Error {}
 
 /** The database could not be asked, or did not answer: the effect is unknown. */
 export class StoreFault extends Error {}

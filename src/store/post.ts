@@ -1,11 +1,11 @@
 /** Postings outside calls: top-ups, grants, refunds, adjustments. */
-import type { Nano } from '../core/money.ts'
+import { decimalFromNano, NANO_PER_USD, type Nano } from '../core/money.ts'
 import { monthOf } from '../core/time.ts'
 import { refundedCall } from '../ledger/scopes.ts'
 import type { Transfer } from '../ledger/words.ts'
 import { type Engine, type Row, type Run, Violation, type Words } from './engine.ts'
 import { freeOf, payers } from './payer.ts'
-import { Overdrawn, ReplayConflict } from './port.ts'
+import { Overdrawn, ReplayConflict, TooLarge } from './port.ts'
 import { countOf, maybeText, nanoOf, onlyRow, textOf } from './row.ts'
 
 type Origin = {
@@ -80,11 +80,19 @@ const lockAccounts = async (
   return bounded.find(({ id }) => id === debit)
 }
 
-const move = (run: Run, account: string, amount: Nano): Promise<unknown> =>
-  run('update account set balance = balance + cast($2 as bigint) where id = $1 and bounded = 1', [
-    account,
-    amount,
-  ])
+/** What a wallet can hold: half of what its column can, beyond which SQLite would go on with a rounded number. */
+const BALANCE_MOST = 4_000_000_000n * NANO_PER_USD
+
+const tooLarge = ({ kind, ref }: Transfer): TooLarge =>
+  new TooLarge(`after ${kind} ${ref} the account would hold more than ${decimalFromNano(BALANCE_MOST)} USD`)
+
+const move = async (run: Run, account: string, amount: Nano, transfer: Transfer): Promise<void> => {
+  const [row] = await run(
+    'update account set balance = balance + cast($2 as bigint) where id = $1 and bounded = 1 returning balance',
+    [account, amount],
+  )
+  if (row !== undefined && nanoOf(row, 'balance') > BALANCE_MOST) throw tooLarge(transfer)
+}
 
 /** A debit that cannot be refused, because the money has left already: the account may owe it afterwards. */
 const tolerate = (run: Run, account: string, amount: Nano): Promise<unknown> =>
@@ -102,6 +110,7 @@ export const postIn = async (
   mayOwe = false,
 ): Promise<'posted' | 'replayed'> => {
   const { kind, ref, debit, credit, amount } = transfer
+  if (amount > BALANCE_MOST) throw tooLarge(transfer)
   const found = await before(run, transfer)
   if (found !== undefined) {
     if (isReplay(found, transfer)) return 'replayed'
@@ -134,14 +143,14 @@ export const postIn = async (
       now,
     ],
   )
-  await move(run, debit, -amount)
-  await move(run, credit, amount)
+  await move(run, debit, -amount, transfer)
+  await move(run, credit, amount, transfer)
   return 'posted'
 }
 
 /**
  * Posts one transfer once. Throws `ReplayConflict` for the same (kind, ref) with other content, `Overdrawn` when a
- * wallet would fall under what it must keep, and an Error for an unknown account or a refund larger than its call.
+ * wallet would fall under what it must keep, `TooLarge` when it would hold more than any can, and an Error for an unknown account or a refund larger than its call.
  */
 export const postOn = async (engine: Engine, transfer: Transfer): Promise<'posted' | 'replayed'> => {
   if (transfer.kind === 'usage' || transfer.kind === 'writeoff') {

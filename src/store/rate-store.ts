@@ -1,41 +1,61 @@
-/** Requests per minute in the fixed windows of the database's clock: one row a key, one statement a take. */
-import { type Engine, once, statement } from './engine.ts'
+/** Requests and tokens in the fixed windows of the database's clock: one row a counter, one statement a take. */
+import type { KeyId } from '../tenancy/key.ts'
+import { type RateName, rateWindows } from '../tenancy/rates.ts'
+import { type Engine, statement } from './engine.ts'
 import type { RateStore } from './port.ts'
+import { AHEAD_MS } from './prune.ts'
 import { countOf, onlyRow } from './row.ts'
 
-const WINDOW_MS = 60_000
+/** The counter of a key's rate; see the migration `rates`. */
+const counterOf = (keyId: KeyId, rate: RateName): string => (rate === 'rpm' ? keyId : `${keyId} ${rate}`)
 
-export const rateStore = (engine: Engine): RateStore => {
-  const { now } = engine.words
-  const current = `(${now} / ${WINDOW_MS}) * ${WINDOW_MS}`
-  // A window that starts later than now was written under a clock that was ahead: it still counts.
-  const running = 'rate_window.window_start >= excluded.window_start'
+const takeText = (now: string, rate: RateName): string => {
+  const current = `(${now} / ${rateWindows[rate].lengthMs}) * ${rateWindows[rate].lengthMs}`
+  // A window that begins soon is kept, a later one is cut back to now. A count under a clock that was ahead is kept when the clock is set right: the window errs on the safe side, and once.
+  const counted = 'rate_window.window_start >= excluded.window_start'
+  const soon = `${counted} and rate_window.window_start <= ${now} + ${AHEAD_MS}`
   const grant = (used: string) =>
     `case when $3 - ${used} <= 0 then 0 when $2 < $3 - ${used} then $2 else $3 - ${used} end`.replaceAll(
       /\$(\d)/g,
       'cast($$$1 as bigint)',
     )
-  const take = `insert into rate_window (key_id, window_start, used, taken)
+  return `insert into rate_window (key_id, window_start, used, taken)
     values ($1, ${current}, ${grant('0')}, ${grant('0')})
     on conflict (key_id) do update set
-      window_start = case when ${running} then rate_window.window_start else excluded.window_start end,
-      taken = case when ${running} then ${grant('rate_window.used')} else excluded.taken end,
-      used = case when ${running} then rate_window.used + ${grant('rate_window.used')} else excluded.used end
+      window_start = case when ${soon} then rate_window.window_start else excluded.window_start end,
+      taken = case when ${counted} then ${grant('rate_window.used')} else excluded.taken end,
+      used = case when ${counted} then rate_window.used + ${grant('rate_window.used')} else excluded.used end
     returning used, taken, window_start, ${now} as now`
+}
+
+export const rateStore = (engine: Engine): RateStore => {
+  const { now } = engine.words
+  const take: { readonly [Name in RateName]: string } = {
+    rpm: takeText(now, 'rpm'),
+    rph: takeText(now, 'rph'),
+    rpd: takeText(now, 'rpd'),
+    tpm: takeText(now, 'tpm'),
+  }
   const giveBack = `update rate_window set used = case when used < cast($3 as bigint) then 0 else used - cast($3 as bigint) end
     where key_id = $1 and window_start = $2`
   return {
-    takeRate: async (keyId, count, limit) => {
-      const row = onlyRow(await once(engine, 'relaxed', statement(take, keyId, count, limit)))
-      return {
-        taken: countOf(row, 'taken'),
-        used: countOf(row, 'used'),
-        windowStart: countOf(row, 'window_start'),
-        now: countOf(row, 'now'),
-      }
+    takeRates: async (keyId, asks) => {
+      const taken = await engine.batch(
+        'relaxed',
+        asks.map(({ rate, count, limit }) => statement(take[rate], counterOf(keyId, rate), count, limit)),
+      )
+      return taken.map((rows) => {
+        const row = onlyRow(rows)
+        return {
+          taken: countOf(row, 'taken'),
+          used: countOf(row, 'used'),
+          windowStart: countOf(row, 'window_start'),
+          now: countOf(row, 'now'),
+        }
+      })
     },
-    returnRate: async (keyId, windowStart, count) => {
-      await once(engine, 'relaxed', statement(giveBack, keyId, windowStart, count))
+    returnRate: async (keyId, { rate, windowStart, count }) => {
+      await engine.batch('relaxed', [statement(giveBack, counterOf(keyId, rate), windowStart, count)])
     },
   }
 }

@@ -2,15 +2,13 @@
 import { type Engine, type Row, type Run, statement } from './engine.ts'
 import { fence, foldNow } from './fence.ts'
 import { lockMeters } from './fold.ts'
+import { cutBack, prune } from './prune.ts'
 import { nanoOf, onlyRow, textOf } from './row.ts'
 import { silentInstances } from './silence.ts'
 import { endTrials } from './trial-store.ts'
 
 /** Leases taken up in one round; the next round goes on. */
 const ROUND = 200
-const HOUR_MS = 60 * 60 * 1000
-/** A closed lease is kept this long, for settlements that arrive late. */
-const CLOSED_KEPT_MS = 7 * 24 * HOUR_MS
 
 type ReapBounds = { readonly graceMs: number; readonly longestCallMs: number }
 
@@ -98,20 +96,9 @@ const allDue = async (
   return (rows ?? []).map((row) => textOf(row, 'id'))
 }
 
-/** Deletes what has served its time: closed leases, stored answers, kept responses, instances that are long gone, counters of old days. */
-const prune = (engine: Engine): Promise<unknown> => {
-  const { now } = engine.words
-  return engine.batch('control', [
-    statement(`delete from lease where state = 'closed' and expires_at < ${now} - ${CLOSED_KEPT_MS}`),
-    statement(`delete from idempotency where expires_at < ${now}`),
-    statement(`delete from kept_response where expires_at < ${now}`),
-    statement(`delete from instance where beat_at < ${now} - ${HOUR_MS}`),
-    statement(`delete from budget where keep_until < ${now} and held = 0`),
-  ])
-}
-
 /** One round of recovery. Tells how many leases it fenced and closed, and how many orphaned calls it charged. */
 export const reapOn = async (engine: Engine, { graceMs, longestCallMs }: ReapBounds) => {
+  await cutBack(engine)
   let [quarantined, closed, recovered] = [0, 0, 0]
   for (const id of await allDue(engine, 'open', graceMs)) {
     const outcome = await quarantine(engine, id, graceMs)

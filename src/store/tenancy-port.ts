@@ -20,11 +20,7 @@ export type NewKey = {
 }
 
 /** Tri-state: absent leaves a limit, null removes it. */
-export type KeyChange = {
-  readonly spendCap?: Nano | null
-  readonly monthlyCap?: Nano | null
-  readonly rpm?: number | null
-  readonly stopAt?: Nano | null
+export type KeyChange = { readonly [Name in keyof Limits]?: Limits[Name] | null } & {
   /** null enables. */
   readonly disabledReason?: DisabledReason | null
   readonly label?: string

@@ -1,15 +1,12 @@
 /** Who may change which limit of a key: a key narrows itself, its creator decides what it may have. */
-import type { JsonObject } from '../core/json-body.ts'
+import type { Json, JsonObject } from '../core/json-body.ts'
 import { decimalFromNano, type Nano, nanoFromNumber } from '../core/money.ts'
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
-import type { Key } from './key.ts'
+import type { Key, Limits } from './key.ts'
+import { rateNames, rateWindows } from './rates.ts'
 
 /** The members of a limits body as read: absent leaves a limit, null removes a cap. */
-export type LimitsBody = {
-  readonly spendCap?: Nano | null
-  readonly monthlyCap?: Nano | null
-  readonly rpm?: number | null
-  readonly stopAt?: Nano | null
+export type LimitsBody = { readonly [Name in keyof Limits]?: Limits[Name] | null } & {
   /** null and absent both leave it. */
   readonly disabled?: boolean
   readonly canManage?: boolean
@@ -23,7 +20,9 @@ const amounts = {
   stop_at_remaining_usd: 'stopAt',
 } as const
 const flags = { can_manage: 'canManage', with_children: 'withChildren' } as const
-const known = [...Object.keys(amounts), 'rpm_limit', 'disabled', ...Object.keys(flags)]
+const rateMembers = rateNames.map((rate) => rateWindows[rate].member)
+const known = [...Object.keys(amounts), ...rateMembers, 'disabled', ...Object.keys(flags)]
+const RATE_MOST = 1_000_000_000
 
 /** Reads the body of PUT …/limits; unknown members are refused, so that a typing error does not leave a key unlimited. */
 export const readLimitsBody = (body: JsonObject): LimitsBody | Refusal => {
@@ -39,17 +38,16 @@ export const readLimitsBody = (body: JsonObject): LimitsBody | Refusal => {
       return invalid(name, `'${name}' must be a number of USD from 0 to 1000000000, or null for none.`)
     read[member] = amount
   }
-  const rpm = body.rpm_limit
-  if (rpm !== undefined) {
-    if (
-      rpm !== null &&
-      !(typeof rpm === 'number' && Number.isSafeInteger(rpm) && rpm >= 1 && rpm <= 1_000_000_000)
-    )
+  for (const rate of rateNames) {
+    const { member, counts } = rateWindows[rate]
+    const value = body[member]
+    if (value === undefined) continue
+    if (value !== null && !isRate(value))
       return invalid(
-        'rpm_limit',
-        "'rpm_limit' must be an integer of at least 1, or null for the plan's default.",
+        member,
+        `'${member}' must be a whole number of ${counts} of at least 1, or null for ${rate === 'rpm' ? "the plan's default" : 'none'}.`,
       )
-    read.rpm = rpm
+    read[rate] = value
   }
   const disabled = body.disabled
   if (disabled !== undefined && disabled !== null) {
@@ -70,12 +68,17 @@ export const readLimitsBody = (body: JsonObject): LimitsBody | Refusal => {
   return read
 }
 
+const isRate = (value: Json): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= RATE_MOST
+
 /** Why a key may not make this change to itself; undefined when it may. `planRpm` binds who was granted no rate of its own. */
 export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): Refusal | undefined => {
   const { spendCap, monthlyCap, rpm, stopAt } = key.granted
   if (raises(change.spendCap, spendCap)) return bound(key, 'spend_cap_usd', spendCap)
   if (raises(change.monthlyCap, monthlyCap)) return bound(key, 'monthly_cap_usd', monthlyCap)
-  if (rpm !== undefined && raises(change.rpm, rpm)) return bound(key, 'rpm_limit', rpm)
+  for (const rate of rateNames)
+    if (raises(change[rate], key.granted[rate]))
+      return bound(key, rateWindows[rate].member, key.granted[rate])
   if (rpm === undefined && change.rpm != null && change.rpm > planRpm) return abovePlan(key, planRpm)
   if (
     stopAt !== undefined &&

@@ -1,15 +1,15 @@
 /** API keys: what is known of one, and the limits that bind it. */
 import type { Nano } from '../core/money.ts'
 import type { Instant, Month } from '../core/time.ts'
+import type { RateLimits } from './rates.ts'
 
 export type KeyId = string
 export type WalletId = string
 
-/** The five limits of a key; an absent one does not bind. Amounts in nano-USD. */
-export type Limits = {
+/** The limits of a key; an absent one does not bind. Amounts in nano-USD. */
+export type Limits = RateLimits & {
   readonly spendCap?: Nano
   readonly monthlyCap?: Nano
-  readonly rpm?: number
   readonly stopAt?: Nano
 }
 

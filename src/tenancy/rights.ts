@@ -29,11 +29,14 @@ const wayOf = ({ id, ancestors, trialUntil }: Key): string => {
  * gives nothing, for what binds the maker binds the keys below it as well. `planRpm` is the rate of who has none of its own.
  */
 export const checkWithin = (maker: Key, asked: LimitsBody, planRpm: number): Refusal | undefined => {
-  const { spendCap, monthlyCap, rpm, stopAt } = maker.limits
+  const { spendCap, monthlyCap, rpm, rph, rpd, tpm, stopAt } = maker.limits
   return (
     atMost('spend_cap_usd', asked.spendCap, spendCap) ??
     atMost('monthly_cap_usd', asked.monthlyCap, monthlyCap) ??
     atMost('rpm_limit', asked.rpm, rpm ?? planRpm) ??
+    atMost('rph_limit', asked.rph, rph) ??
+    atMost('rpd_limit', asked.rpd, rpd) ??
+    atMost('tpm_limit', asked.tpm, tpm) ??
     (stopAt !== undefined && asked.stopAt != null && asked.stopAt < stopAt
       ? beyond('stop_at_remaining_usd', 'least', stopAt)
       : undefined)

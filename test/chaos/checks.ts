@@ -1,10 +1,13 @@
 /** The books against what the callers saw. */
-import { SQL } from 'bun'
 import { type Paid, UNIT } from './facilitator.ts'
-import { type JournalWatch, TOTAL_SECONDS } from './gateways.ts'
+import { type Gateways, type JournalWatch, TOTAL_SECONDS } from './gateways.ts'
 import type { Load } from './load.ts'
+import type { Trouble } from './misbehave.ts'
+import { type Check, longAnswered, ownBookChecks } from './own-books.ts'
 import type { Payers } from './payers.ts'
 import type { Revocations } from './revocation.ts'
+import type { Note } from './upstream.ts'
+import { openView, type View } from './view.ts'
 
 type Sampler = {
   readonly samples: () => number
@@ -20,22 +23,22 @@ export const auditSampler = (url: string): Sampler => {
   const loop = (async () => {
     while (running) {
       await Bun.sleep(400)
-      const sql = new SQL(url, { max: 1 })
+      const view = openView(url)
       try {
-        const [row] = await sql.unsafe(`select
-          (select count(*) from account where bounded = 1 and balance - held < lowest)::int as wallets,
-          (select count(*) from budget where lim is not null and used + held > lim + coalesce(tolerated, 0))::int as caps,
-          (select count(*) from lease where used > granted)::int as leases,
-          (select coalesce(sum(amount), 0) from posting)::text as sum`)
+        const [row] = await view.rows(`select
+          (select count(*) from account where bounded = 1 and balance - held < lowest) as wallets,
+          (select count(*) from budget where lim is not null and used + held > lim + coalesce(tolerated, 0)) as caps,
+          (select count(*) from lease where used > granted) as leases,
+          (select coalesce(sum(amount), 0) from posting) as sum`)
         samples++
-        if (row.wallets > 0) broken.add('a wallet is overspent')
-        if (row.caps > 0) broken.add('a cap is overspent')
-        if (row.leases > 0) broken.add('a lease is overdrawn')
-        if (row.sum !== '0') broken.add('postings do not sum to zero')
+        if (row?.wallets !== '0') broken.add('a wallet is overspent')
+        if (row?.caps !== '0') broken.add('a cap is overspent')
+        if (row?.leases !== '0') broken.add('a lease is overdrawn')
+        if (row?.sum !== '0') broken.add('postings do not sum to zero')
       } catch {
         // The database is being crashed.
       } finally {
-        await sql.close({ timeout: 0 }).catch(() => undefined)
+        await view.close()
       }
     }
   })()
@@ -57,18 +60,18 @@ const RECOVERY_MS = (10 + TOTAL_SECONDS + 5 + 12) * 1000
  * left. The pauses between two rounds over a payment grow to minutes, so they are cut short here.
  */
 export const untilRecovered = async (url: string): Promise<void> => {
-  const sql = new SQL(url, { max: 1 })
+  const view = openView(url)
   try {
     for (const until = Date.now() + RECOVERY_MS; Date.now() < until; await Bun.sleep(500)) {
-      await sql.unsafe(`update x402_payment set next_try = 0 where next_try > 0 and (${OPEN_PAYMENT})`)
-      const [row] = await sql.unsafe(
-        `select (select count(*) from inflight)::int as calls, (select coalesce(sum(held), 0) from account)::text as held,
-           (select count(*) from x402_payment where ${OPEN_PAYMENT})::int as payments`,
+      await view.rows(`update x402_payment set next_try = 0 where next_try > 0 and (${OPEN_PAYMENT})`)
+      const [row] = await view.rows(
+        `select (select count(*) from inflight) as calls, (select coalesce(sum(held), 0) from account) as held,
+           (select count(*) from x402_payment where ${OPEN_PAYMENT}) as payments`,
       )
-      if (row.calls === 0 && row.held === '0' && row.payments === 0) return
+      if (row?.calls === '0' && row.held === '0' && row.payments === '0') return
     }
   } finally {
-    await sql.close()
+    await view.close()
   }
 }
 
@@ -77,7 +80,9 @@ const OPEN_PAYMENT = `(state = 'settling' and payer not like '0xdead%') or (stat
   and credit_to is not null and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = call_id))`
 
 export type Evidence = {
-  readonly postgresUrl: string
+  readonly databaseUrl: string
+  /** What the vendor did, by its own notes. */
+  readonly notes: ReadonlyMap<string, Note>
   readonly load: Load
   readonly payers: Payers
   /** What reached the receiver on the chain, by nonce. */
@@ -85,11 +90,13 @@ export type Evidence = {
   readonly revocations: Revocations
   readonly sampler: Sampler
   readonly upstreamCalls: number
-  readonly kills: number
-  readonly chaos: { readonly faults: number; readonly crashes: number }
+  readonly signals: Gateways['counts']
+  readonly chaos: Trouble
   readonly memory: readonly number[]
   readonly journals: JournalWatch
   readonly mutated: boolean
+  /** How much of what three processes on PostgreSQL do is asked for. */
+  readonly share: number
   readonly money: { readonly rpmKey: string; readonly rpm: number }
   readonly seed: number
   readonly seconds: number
@@ -98,19 +105,23 @@ export type Evidence = {
 /** Prints the table and `N passed, N failed`; returns the exit code. */
 export const checkBooks = async (it: Evidence): Promise<number> => {
   const { openStore } = await import('../../src/store/open-store.ts')
-  const store = await openStore({ url: it.postgresUrl })
-  const sql = new SQL(it.postgresUrl, { max: 1 })
+  const store = await openStore({ url: it.databaseUrl })
+  const view = openView(it.databaseUrl)
   const bills = new Map<string, { amount: bigint; note: string | null }[]>()
-  for (const row of await sql.unsafe(
-    `select ref, amount::text as amount, note, kind from transfer where kind in ('usage', 'writeoff')`,
+  for (const { ref, amount, note } of await view.rows(
+    `select ref, amount, note, kind from transfer where kind in ('usage', 'writeoff')`,
   ))
-    bills.set(row.ref, [...(bills.get(row.ref) ?? []), { amount: BigInt(row.amount), note: row.note }])
-  const [open] = await sql.unsafe(
-    `select (select count(*) from lease where state <> 'closed' and (granted <> 0))::int as leases, (select count(*) from inflight)::int as inflight, (select coalesce(sum(held), 0) from account)::text as held`,
+    bills.set(ref ?? '', [
+      ...(bills.get(ref ?? '') ?? []),
+      { amount: BigInt(amount ?? 0), note: note ?? null },
+    ])
+  const [open] = await view.rows(
+    `select (select count(*) from lease where state <> 'closed' and (granted <> 0)) as leases, (select count(*) from inflight) as inflight, (select coalesce(sum(held), 0) from account) as held`,
   )
   const audit = await store.audit()
-  const payments = await paymentChecks(it, sql)
-  await sql.close()
+  const payments = await paymentChecks(it, view)
+  const ownBooks = await ownBookChecks(it, view)
+  await view.close()
   await store.close()
   const answered = it.load.seen.filter(({ complete }) => complete)
   const unbilled = answered.filter(({ callId }) => !bills.has(callId))
@@ -148,10 +159,11 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
     ['idempotency keys that ran as two calls', splitKeys.length === 0, splitKeys.length],
     [
       'left held after the end',
-      open.held === '0' && open.inflight === 0 && open.leases === 0,
-      `${open.held} nano-USD, ${open.inflight} calls, ${open.leases} leases`,
+      open?.held === '0' && open.inflight === '0' && open.leases === '0',
+      `${open?.held} nano-USD, ${open?.inflight} calls, ${open?.leases} leases`,
     ],
     ...payments,
+    ...ownBooks,
     ['requests above the rate limit in a minute', overRate(it) === 0, overRate(it)],
     [
       'upstream calls that nobody accounts for',
@@ -163,18 +175,21 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
     [
       'enough happened',
       it.mutated ||
-        (answered.length > it.seconds * 20 &&
-          it.kills > it.seconds / 3 &&
-          it.revocations.acknowledged() > 3 &&
-          by('mpp') > it.seconds &&
-          by('x402') > it.seconds / 4 &&
-          it.payers.claimed() > 3),
-      `${answered.length} answered: ${by('wallet')} from wallets, ${by('mpp')} on credit, ${by('x402')} paid by x402, ${it.payers.claimed()} changes claimed`,
+        (answered.length > it.seconds * 10 * it.share &&
+          it.signals.kills > (it.seconds / 3) * it.share &&
+          it.signals.pauses > 0 &&
+          it.signals.ends > 0 &&
+          it.revocations.acknowledged() > (it.seconds / 20) * it.share &&
+          by('mpp') > it.seconds * it.share &&
+          by('x402') > (it.seconds / 4) * it.share &&
+          it.payers.claimed() > 3 * it.share &&
+          longAnswered(it.load) > 0),
+      `${answered.length} answered: ${by('wallet')} from wallets, ${by('mpp')} on credit, ${by('x402')} paid by x402, ${it.payers.claimed()} changes claimed, ${longAnswered(it.load)} long streams`,
     ],
   ]
   const statuses = Map.groupBy(it.load.seen, ({ status }) => status)
   console.log(
-    `answered ${answered.length} · billed ${bills.size} · kills ${it.kills} · wire faults ${it.chaos.faults} · database crashes ${it.chaos.crashes} · journals ${it.journals.seen()} · revocations ${it.revocations.acknowledged()} · samples ${it.sampler.samples()} · unreachable ${it.load.unreachable()} · abandoned ${it.load.abandoned()} · statuses ${[...statuses].map(([status, list]) => `${status}: ${list.length}`).join(', ')}`,
+    `answered ${answered.length} · billed ${bills.size} · kills ${it.signals.kills} · pauses ${it.signals.pauses} · SIGTERM ${it.signals.ends} · wire faults ${it.chaos.faults} · database crashes ${it.chaos.crashes} · journals ${it.journals.seen()} · revocations ${it.revocations.acknowledged()} · samples ${it.sampler.samples()} · unreachable ${it.load.unreachable()} · abandoned ${it.load.abandoned()} · statuses ${[...statuses].map(([status, list]) => `${status}: ${list.length}`).join(', ')}`,
   )
   for (const [what, ok, value] of checks) console.log(`${ok ? 'ok    ' : 'FAILED'} ${what}: ${value}`)
   for (const seen of unbilled.slice(0, 5)) console.log('unbilled', seen)
@@ -185,19 +200,17 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
   return failed === 0 ? 0 : 1
 }
 
-type Check = [string, boolean, string | number]
-
 /** The chain against the ledger: what came in, what it was spent on, and where its change went. */
-const paymentChecks = async (it: Evidence, sql: SQL): Promise<Check[]> => {
-  const rows: Record<string, string | null>[] = await sql.unsafe(
-    `select p.id, p.state, p.amount::text as amount, p.change_to, p.credit_to, p.call_id,
-       (select coalesce(sum(t.amount), 0) from transfer t where t.debit = p.account_id and t.kind = 'usage' and t.ref = p.call_id)::text as spent,
-       (select coalesce(sum(t.amount), 0) from transfer t where t.debit = p.account_id)::text as gone,
-       (select coalesce(sum(t.amount), 0) from transfer t where t.debit = p.account_id and t.kind = 'adjust')::text as change
+const paymentChecks = async (it: Evidence, view: View): Promise<Check[]> => {
+  const rows = await view.rows(
+    `select p.id, p.state, p.amount, p.change_to, p.credit_to, p.call_id,
+       (select coalesce(sum(t.amount), 0) from transfer t where t.debit = p.account_id and t.kind = 'usage' and t.ref = p.call_id) as spent,
+       (select coalesce(sum(t.amount), 0) from transfer t where t.debit = p.account_id) as gone,
+       (select coalesce(sum(t.amount), 0) from transfer t where t.debit = p.account_id and t.kind = 'adjust') as change
      from x402_payment p`,
   )
-  const [total] = await sql.unsafe(
-    `select coalesce(-sum(amount), 0)::text as taken from posting where account_id = 'x402'`,
+  const [total] = await view.rows(
+    `select coalesce(-sum(amount), 0) as taken from posting where account_id = 'x402'`,
   )
   const onChain = [...it.settled.values()].reduce((sum, { units }) => sum + units * UNIT, 0n)
   const settledIds = new Set(
@@ -218,8 +231,8 @@ const paymentChecks = async (it: Evidence, sql: SQL): Promise<Check[]> => {
   return [
     [
       'settled on the chain and in the ledger',
-      onChain.toString() === total.taken,
-      `${onChain} and ${total.taken} nano-USD, ${settled.length} payments`,
+      onChain.toString() === total?.taken,
+      `${onChain} and ${total?.taken} nano-USD, ${settled.length} payments`,
     ],
     ['payments that were settled and lost', lost.length === 0, lost.length],
     ['payments that paid for more than themselves or their call', overspent.length === 0, overspent.length],

@@ -1,4 +1,4 @@
-/** The processes under test: real ones, killed with -9 and started again at once. */
+/** The processes under test: real ones, killed with -9, paused or asked to end, and started again at once. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,11 @@ import type { Subprocess } from 'bun'
 export type Gateways = {
   readonly addresses: readonly string[]
   kill(index: number): void
-  readonly kills: () => number
+  /** Stops a process for a while, as a suspended machine does. */
+  pause(index: number, ms: number): Promise<void>
+  /** Asks a process to end well; another takes its place. */
+  end(index: number): void
+  readonly counts: Readonly<Record<'kills' | 'pauses' | 'ends', number>>
   readonly memory: () => number[]
   /** Asks all to end well, and waits. */
   stop(): Promise<void>
@@ -16,14 +20,17 @@ export type Gateways = {
 /** Input 1 USD and output 10 USD a million tokens: 1 000 and 10 000 nano-dollars a token. */
 export const INPUT_NANO = 1_000n
 export const OUTPUT_NANO = 10_000n
-export const TOTAL_SECONDS = 8
+/** Longer than a lease lives, so that streams outlive theirs. */
+export const TOTAL_SECONDS = 20
+/** More than a stream without a bound of its own holds at first. */
+export const MAX_OUTPUT = 16_000
 
 const config = (upstreamPort: number, more: string) => `
 vendors:
   mock:
     base_url: http://127.0.0.1:${upstreamPort}/v1
     models:
-      m: { input_usd_per_1m: "1", output_usd_per_1m: "10", context_tokens: 100000, max_output_tokens: 4000 }
+      m: { input_usd_per_1m: "1", output_usd_per_1m: "10", context_tokens: 100000, max_output_tokens: ${MAX_OUTPUT} }
 ${more}`
 
 export type Environment = Record<string, string>
@@ -76,16 +83,16 @@ export const environmentFor = (
 
 export const startGateways = async (
   root: string,
-  environment: Environment,
-  ports: readonly number[],
+  environments: readonly Environment[],
+  base: number,
 ): Promise<Gateways> => {
   const running: (Subprocess | undefined)[] = []
   let stopping = false
-  let kills = 0
+  const counts = { kills: 0, pauses: 0, ends: 0 }
   const start = (index: number) => {
     const child = Bun.spawn([join(root, 'bin', 'turnpike'), 'serve'], {
       cwd: root,
-      env: { ...environment, PORT: String(ports[index]) },
+      env: { ...environments[index], PORT: String(base + index) },
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     running[index] = child
@@ -95,11 +102,14 @@ export const startGateways = async (
       start(index)
     })
   }
-  for (let index = 0; index < ports.length; index++) start(index)
-  const addresses = ports.map((port) => `http://127.0.0.1:${port}`)
+  for (const index of environments.keys()) start(index)
+  const addresses = environments.map((_environment, index) => `http://127.0.0.1:${base + index}`)
   const stop = async (): Promise<void> => {
     stopping = true
-    for (const child of running) child?.kill('SIGTERM')
+    for (const child of running) {
+      child?.kill('SIGCONT')
+      child?.kill('SIGTERM')
+    }
     await Promise.race([Promise.all(running.map((child) => child?.exited)), Bun.sleep(20_000)])
     for (const child of running) child?.kill('SIGKILL')
   }
@@ -110,23 +120,39 @@ export const startGateways = async (
   return {
     addresses,
     kill: (index) => {
-      kills++
+      counts.kills++
       running[index]?.kill('SIGKILL')
     },
-    kills: () => kills,
+    pause: async (index, ms) => {
+      const child = running[index]
+      if (child === undefined) return
+      counts.pauses++
+      child.kill('SIGSTOP')
+      await Bun.sleep(ms)
+      child.kill('SIGCONT')
+    },
+    end: (index) => {
+      counts.ends++
+      running[index]?.kill('SIGTERM')
+    },
+    counts,
     memory: () => running.map((child) => (child === undefined ? 0 : residentMb(child.pid))),
     stop,
   }
 }
 
 export const untilUp = async (address: string, seconds = 20): Promise<void> => {
+  let told = 'nothing'
   for (const until = Date.now() + seconds * 1000; Date.now() < until; await Bun.sleep(100)) {
-    const answer = await fetch(`${address}/api/status`, { signal: AbortSignal.timeout(1_000) }).catch(
-      () => undefined,
-    )
-    if (answer?.ok && ((await answer.json()) as { status?: string }).status === 'ok') return
+    try {
+      const answer = await fetch(`${address}/api/status`, { signal: AbortSignal.timeout(1_000) })
+      told = await answer.text()
+      if (answer.ok && JSON.parse(told).status === 'ok') return
+    } catch (fault) {
+      told = String(fault)
+    }
   }
-  throw new Error(`${address} did not come up`)
+  throw new Error(`${address} did not come up; it told last: ${told}`)
 }
 
 const residentMb = (pid: number): number => {

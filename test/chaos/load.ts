@@ -1,22 +1,34 @@
 /** The load: calls of every kind, and what their callers saw of them. */
-import { INPUT_NANO, OUTPUT_NANO } from './gateways.ts'
-import type { Order } from './upstream.ts'
+import { type CallerBooks, type Limit, openCallerBooks } from './callers.ts'
+import { INPUT_NANO, MAX_OUTPUT, OUTPUT_NANO } from './gateways.ts'
+import { type Note, type Order, textOf } from './upstream.ts'
 
 export type Seen = {
   readonly callId: string
+  readonly orderId: string
   readonly key: string
   readonly mode: 'wallet' | 'mpp' | 'x402'
   readonly status: number
   /** The whole answer arrived: a JSON body, or a stream up to `[DONE]`. */
   readonly complete: boolean
+  /** It arrived, but was ended before the vendor had said all. */
+  readonly cut: boolean
+  /** How a whole answer differs from what the vendor gave, to the letter; undefined when it does not. */
+  readonly strayed: string | undefined
   readonly costNano: bigint | undefined
   readonly dueNano: bigint
   readonly idempotencyKey: string | undefined
   readonly atMs: number
 }
 
+/** One call as its caller wrote it down: whose it was, and the most it may be charged. */
+export type Sent = { readonly key: string; readonly boundNano: bigint }
+
 export type Load = {
   readonly seen: Seen[]
+  /** By the caller's own name of the call. */
+  readonly sent: ReadonlyMap<string, Sent>
+  readonly books: CallerBooks
   stop(): Promise<void>
   readonly unreachable: () => number
   readonly abandoned: () => number
@@ -35,112 +47,228 @@ export const costOf = (stream: boolean, response: Response, text: string): bigin
   return cost == null ? undefined : nanoOf(cost)
 }
 
-/** A key of the load: whether its wallet also has a credit line, and a sub-wallet its calls may name. */
+export const dueOf = ({ input, output }: Order): bigint =>
+  BigInt(input) * INPUT_NANO + BigInt(output) * OUTPUT_NANO
+
+/** The text that a caller of chat completions got. */
+const contentOf = (stream: boolean, text: string): string =>
+  stream
+    ? [...text.matchAll(/^data: (\{.*\})$/gm)]
+        .map(([, data = '']) => JSON.parse(data).choices?.[0]?.delta?.content ?? '')
+        .join('')
+    : (JSON.parse(text).choices?.[0]?.message?.content ?? '')
+
+/** How an answer arrived, held against what the vendor was ordered to say. */
+export const arrival = (order: Order, stream: boolean, response: Response, text: string) => {
+  const complete = response.ok && (stream ? text.endsWith('data: [DONE]\n\n') : text.endsWith('}'))
+  const cut = complete && /"finish_reason":\s*"length"/.test(text)
+  const [got, given] = complete ? [contentOf(stream, text), textOf(order, stream).join('')] : ['', '']
+  const strayed =
+    cut || got === given ? undefined : `${got.length} letters of ${given.length}: ${text.slice(-600)}`
+  return { complete, cut, strayed }
+}
+
+/** A key of the load: whether its wallet also has a credit line, a sub-wallet its calls may name, and what limits it. */
 export type LoadKey = {
   readonly token: string
   readonly id: string
   readonly onCredit: boolean
   readonly sub: string | undefined
+  /** The limits that a call counts against. */
+  readonly limits: (mode: 'wallet' | 'mpp', named: boolean) => readonly Limit[]
 }
 
-export const startLoad = (
-  addresses: readonly string[],
-  keys: readonly LoadKey[],
-  random: () => number,
-  connections: number,
-): Load => {
+type Call = {
+  readonly kind: 'json' | 'stream'
+  readonly key: LoadKey
+  readonly order: Order
+  readonly mode: 'wallet' | 'mpp'
+  readonly named: boolean
+  readonly maxTokens: number | undefined
+  readonly idempotencyKey: string | undefined
+}
+
+/** The smallest bound under which a call can be answered, and the most it can cost. */
+type Bounds = { readonly least: bigint; readonly most: bigint }
+
+/** Tokens that the input is bounded by, for each byte of the body and beside them. */
+const BESIDE_TOKENS = 200
+/** A call without a bound of its own is answered under a tenth of the model's. */
+const LEAST_SHARE = 10
+const LONG_CALLERS = 3
+
+type LoadParts = {
+  readonly addresses: readonly string[]
+  readonly keys: readonly LoadKey[]
+  /** A key with money enough, and one whose cap is below the model's own bound. */
+  readonly rich: LoadKey
+  readonly capped: LoadKey
+  readonly notes: ReadonlyMap<string, Note>
+  readonly random: () => number
+  readonly connections: number
+}
+
+export const startLoad = (parts: LoadParts): Load => {
+  const { addresses, keys, notes, random, connections } = parts
   const seen: Seen[] = []
+  const sent = new Map<string, Sent>()
+  const books = openCallerBooks()
   let running = true
   let unreachable = 0
   let abandoned = 0
   const pick = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
 
-  const send = async (
-    kind: 'json' | 'stream',
-    key: LoadKey,
-    order: Order,
-    idempotencyKey: string | undefined,
-  ): Promise<boolean> => {
-    const leave = kind === 'stream' && idempotencyKey === undefined && random() < 0.1
-    const mode = key.onCredit && random() < 0.4 ? 'mpp' : 'wallet'
-    const named = key.sub !== undefined && random() < 0.5 ? { 'x-sub-wallet': key.sub } : {}
-    const dueNano = BigInt(order.input) * INPUT_NANO + BigInt(order.output) * OUTPUT_NANO
+  const post = (call: Call, body: string) =>
+    fetch(`${addresses[pick(0, addresses.length - 1)]}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${call.key.token}`,
+        'content-type': 'application/json',
+        'x-payment-protocol': call.mode,
+        ...(call.named && call.key.sub !== undefined ? { 'x-sub-wallet': call.key.sub } : {}),
+        ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
+      },
+      body,
+      signal: AbortSignal.timeout(40_000),
+    })
+
+  /** Writes the answer down; tells whether there is nothing more to ask. */
+  const note = (call: Call, response: Response, text: string, { least, most }: Bounds): boolean => {
+    const { kind, key, order, mode, idempotencyKey } = call
+    const arrived = arrival(order, kind === 'stream', response, text)
+    const costNano = costOf(kind === 'stream', response, text)
+    seen.push({
+      ...arrived,
+      callId: response.headers.get('x-request-id') ?? '',
+      orderId: order.id,
+      key: key.id,
+      mode,
+      status: response.status,
+      costNano,
+      dueNano: dueOf(order),
+      idempotencyKey,
+      atMs: Date.now(),
+    })
+    if (response.status === 402) books.refused(order.id, least, text.slice(0, 400))
+    const refused = response.status >= 400 && response.status < 500
+    if (arrived.complete) books.end(order.id, costNano ?? 0n)
+    else if (refused || !notes.has(order.id)) books.end(order.id, 0n)
+    else books.lose(order.id, most)
+    return arrived.complete || (refused && response.status !== 409 && response.status !== 429)
+  }
+
+  const send = async (call: Call): Promise<boolean> => {
+    const { kind, key, order, mode, named, maxTokens } = call
+    const leave = kind === 'stream' && call.idempotencyKey === undefined && random() < 0.1
+    const body = JSON.stringify({
+      model: 'mock/m',
+      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+      stream: kind === 'stream',
+      messages: [{ role: 'user', content: JSON.stringify(order) }],
+    })
+    const bound = (output: number) =>
+      BigInt(body.length + BESIDE_TOKENS) * INPUT_NANO + BigInt(output) * OUTPUT_NANO
+    const boundNano = bound(maxTokens ?? MAX_OUTPUT)
+    // What was delivered counts no more tokens than the vendor was ordered to say.
+    const most = bound(order.output)
+    sent.set(order.id, { key: key.id, boundNano })
+    books.send(order.id, key.limits(mode, named), boundNano)
     try {
-      const response = await fetch(`${addresses[pick(0, addresses.length - 1)]}/v1/chat/completions`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${key.token}`,
-          'content-type': 'application/json',
-          'x-payment-protocol': mode,
-          ...named,
-          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-        },
-        body: JSON.stringify({
-          model: 'mock/m',
-          max_tokens: order.output + pick(0, 20),
-          stream: kind === 'stream',
-          messages: [{ role: 'user', content: JSON.stringify(order) }],
-        }),
-        signal: AbortSignal.timeout(25_000),
-      })
-      const callId = response.headers.get('x-request-id') ?? ''
+      const response = await post(call, body)
       if (leave && response.ok) {
         abandoned++
         const reader = response.body?.getReader()
         await reader?.read()
         await reader?.cancel()
+        books.lose(order.id, most)
         return true
       }
-      const text = await response.text()
-      const complete =
-        response.ok && (kind === 'json' ? text.endsWith('}') : text.endsWith('data: [DONE]\n\n'))
-      seen.push({
-        callId,
-        key: key.id,
-        mode,
-        status: response.status,
-        complete,
-        costNano: costOf(kind === 'stream', response, text),
-        dueNano,
-        idempotencyKey,
-        atMs: Date.now(),
-      })
-      return (
-        complete ||
-        (response.status >= 400 &&
-          response.status < 500 &&
-          response.status !== 409 &&
-          response.status !== 429)
-      )
-    } catch {
+      const least = bound(maxTokens ?? MAX_OUTPUT / LEAST_SHARE)
+      return note(call, response, await response.text(), { least, most })
+    } catch (fault) {
       unreachable++
+      // Nobody was there: nothing was asked.
+      if (fault instanceof Error && 'code' in fault && fault.code === 'ConnectionRefused')
+        books.end(order.id, 0n)
+      else books.lose(order.id, most)
       return false
+    }
+  }
+
+  const newCall = (): Call => {
+    const key = keys[pick(0, keys.length - 1)]!
+    const roll = random()
+    const fail = roll > 0.97 ? 'status' : roll > 0.94 ? 'break' : ''
+    const order: Order = {
+      id: crypto.randomUUID(),
+      input: pick(1, 60),
+      output: pick(1, 120),
+      delayMs: pick(0, 60),
+      fail,
+    }
+    return {
+      kind: random() < 0.5 ? 'json' : 'stream',
+      key,
+      order,
+      mode: key.onCredit && random() < 0.4 ? 'mpp' : 'wallet',
+      named: key.sub !== undefined && random() < 0.5,
+      maxTokens: random() < 0.05 ? undefined : order.output + pick(0, 20),
+      idempotencyKey: undefined,
     }
   }
 
   const work = async (): Promise<void> => {
     while (running) {
-      const key = keys[pick(0, keys.length - 1)]!
-      const roll = random()
-      const fail = roll > 0.97 ? 'status' : roll > 0.94 ? 'break' : ''
-      const order: Order = { input: pick(1, 60), output: pick(1, 120), delayMs: pick(0, 60), fail }
-      const kind = random() < 0.5 ? 'json' : 'stream'
+      const call = newCall()
       if (random() < 0.1) {
-        const idempotencyKey = crypto.randomUUID()
-        const steady: Order = { ...order, fail: '' }
+        const order: Order = { ...call.order, fail: '' }
+        const steady = { ...call, order, idempotencyKey: crypto.randomUUID() }
         for (let tries = 0; tries < 12 && running; tries++) {
-          if (await send(kind, key, steady, idempotencyKey)) break
+          if (await send(steady)) break
           await Bun.sleep(pick(50, 400))
         }
         // A retry of what was answered must get the same answer and cost nothing.
-        if (random() < 0.3) await send(kind, key, steady, idempotencyKey)
-      } else if (!(await send(kind, key, order, undefined))) await Bun.sleep(pick(5, 60))
+        if (random() < 0.3) await send(steady)
+      } else if (!(await send(call))) await Bun.sleep(pick(5, 60))
       if (seen.at(-1)?.status === 402 || seen.at(-1)?.status === 403) await Bun.sleep(pick(20, 80))
     }
   }
-  const workers = Array.from({ length: connections }, work)
+
+  /** Streams without a bound of their own that outlive leases and outgrow their first hold, on a key with money enough. */
+  const workLong = async (): Promise<void> => {
+    while (running) {
+      const output = pick(4_500, 6_000)
+      const order: Order = {
+        id: crypto.randomUUID(),
+        input: 20,
+        output,
+        delayMs: pick(11_000, 15_000),
+        fail: '',
+        long: true,
+      }
+      const call = { kind: 'stream', key: parts.rich, order, mode: 'wallet', named: false } as const
+      await send({ ...call, maxTokens: undefined, idempotencyKey: undefined })
+      await Bun.sleep(pick(50, 500))
+    }
+  }
+  /** One call after the other, each of which may hold all that is left under its cap: what it did not use is for the next. */
+  const workCapped = async (): Promise<void> => {
+    while (running) {
+      const { order } = newCall()
+      const call = { kind: 'json', key: parts.capped, order, mode: 'wallet', named: false } as const
+      await send({ ...call, maxTokens: undefined, idempotencyKey: undefined })
+      await Bun.sleep(seen.at(-1)?.key === parts.capped.id && seen.at(-1)?.status === 200 ? pick(1, 50) : 500)
+    }
+  }
+  const workers = [
+    workCapped(),
+    ...Array.from({ length: connections }, work),
+    ...Array.from({ length: LONG_CALLERS }, workLong),
+  ]
   return {
     seen,
+    sent,
+    books,
     unreachable: () => unreachable,
     abandoned: () => abandoned,
     stop: async () => {

@@ -1,7 +1,6 @@
 /** Callers who pay call by call: quote, sign, send, send again until it is answered, and claim the change, twice. */
 import { POOR } from './facilitator.ts'
-import { INPUT_NANO, OUTPUT_NANO } from './gateways.ts'
-import { costOf, type Seen } from './load.ts'
+import { arrival, costOf, dueOf, type Seen } from './load.ts'
 import type { Order } from './upstream.ts'
 
 export type Payers = {
@@ -47,7 +46,13 @@ export const startPayers = (
     })
 
   const sign = async (): Promise<Paid | undefined> => {
-    const order: Order = { input: pick(1, 60), output: pick(1, 120), delayMs: pick(0, 60), fail: '' }
+    const order: Order = {
+      id: crypto.randomUUID(),
+      input: pick(1, 60),
+      output: pick(1, 120),
+      delayMs: pick(0, 60),
+      fail: '',
+    }
     const stream = random() < 0.5
     const key = random() < 0.4 ? bearers[0] : undefined
     const body = JSON.stringify({
@@ -83,15 +88,17 @@ export const startPayers = (
   const present = async (it: Paid): Promise<{ done: boolean; claim: string | null }> => {
     const response = await post('/v1/chat/completions', it.headers, it.body)
     const text = await response.text()
-    const complete = response.ok && (it.stream ? text.endsWith('data: [DONE]\n\n') : text.endsWith('}'))
+    const arrived = arrival(it.order, it.stream, response, text)
+    const { complete } = arrived
     seen.push({
+      ...arrived,
+      orderId: it.order.id,
       callId: response.headers.get('x-request-id') ?? '',
       key: it.key?.id ?? 'guest',
       mode: 'x402',
       status: response.status,
-      complete,
       costNano: costOf(it.stream, response, text),
-      dueNano: BigInt(it.order.input) * INPUT_NANO + BigInt(it.order.output) * OUTPUT_NANO,
+      dueNano: dueOf(it.order),
       idempotencyKey: it.nonce,
       atMs: Date.now(),
     })

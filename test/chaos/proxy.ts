@@ -23,6 +23,18 @@ export const startProxy = async (targetPort: number): Promise<FaultProxy> => {
     ] as const) {
       sockets.add(from)
       let passed = 0
+      let [late, dueMs] = [0, 0]
+      /** In order, also when the latency ends while bytes are late: a wire does not shuffle. */
+      const send = (bytes: string | Uint8Array): void => {
+        const nowMs = performance.now()
+        dueMs = Math.max(dueMs, fault === 'latency' ? nowMs + LATENCY_MS : nowMs)
+        if (late === 0 && dueMs <= nowMs) return void (to.writable && to.write(bytes))
+        late++
+        setTimeout(() => {
+          late--
+          if (to.writable) to.write(bytes)
+        }, dueMs - nowMs)
+      }
       from.setNoDelay(true)
       from.on('error', end)
       from.on('close', () => {
@@ -33,8 +45,7 @@ export const startProxy = async (targetPort: number): Promise<FaultProxy> => {
         passed += bytes.length
         if (fault === 'reset' || (fault === 'cut' && passed > 2_000)) return end()
         if (fault === 'stall' || (fault === 'one way' && isAnswer)) return void from.pause()
-        if (fault === 'latency') setTimeout(() => to.writable && to.write(bytes), LATENCY_MS)
-        else if (to.writable) to.write(bytes)
+        send(bytes)
       })
     }
   })

@@ -21,7 +21,12 @@ const call = (address: string, token: string) =>
     body: JSON.stringify({
       model: 'mock/m',
       max_tokens: 2,
-      messages: [{ role: 'user', content: JSON.stringify({ input: 1, output: 1, delayMs: 0, fail: '' }) }],
+      messages: [
+        {
+          role: 'user',
+          content: JSON.stringify({ id: 'revoked', input: 1, output: 1, delayMs: 0, fail: '' }),
+        },
+      ],
     }),
     signal: AbortSignal.timeout(10_000),
   })

@@ -35,8 +35,25 @@ for (const [engine, url] of [
     const answer = Bun.spawnSync(['sh', '-c', curl.replace('curl', 'curl -s')]).stdout.toString()
     expect(JSON.parse(answer).choices[0].message.content).toBe('You said: Hello')
 
-    const made = await json(url, 'key', 'create', '--label', 'agent', '--spend-cap', '1.5', '--rpm', '10')
+    const made = await json(
+      url,
+      'key',
+      'create',
+      '--label',
+      'agent',
+      '--spend-cap',
+      '1.5',
+      '--rpm',
+      '10',
+      '--rph',
+      '200',
+      '--tpm',
+      '9000',
+    )
     expect(made).toMatchObject({ label: 'agent', spend_cap_usd: 1.5, rpm_limit: 10, disabled: false })
+    expect(made).toMatchObject({ rph_limit: 200, rpd_limit: null, tpm_limit: 9_000 })
+    const limited = await json(url, 'key', 'limits', made.id, '--rph', 'none', '--rpd', '1000')
+    expect(limited).toMatchObject({ rpm_limit: 10, rph_limit: null, rpd_limit: 1_000, tpm_limit: 9_000 })
     const models = () =>
       fetch(`${address}/v1/models`, { headers: { authorization: `Bearer ${made.key}` } }).then(
         (response) => response.status,
@@ -90,7 +107,7 @@ for (const [engine, url] of [
     child.kill('SIGTERM')
     expect(await child.exited).toBe(0)
     const second = await serve(url, { TRIAL_USD: '0' })
-    expect(second.greeting).toContain('Your key was shown on the first start')
+    expect(second.greeting).toContain('The first key was shown when it was made')
     expect(second.greeting).toContain('Anonymous trials: off')
     second.child.kill('SIGTERM')
     expect(await second.child.exited).toBe(0)

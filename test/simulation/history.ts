@@ -16,6 +16,7 @@ import { createDisk } from './disk.ts'
 import { emptyDetail as detail, LawBroken, type Reached } from './law.ts'
 import { type Link, overNetwork } from './network.ts'
 import { createPayments } from './payments.ts'
+import { createRateLaw } from './rate-law.ts'
 import { type Counter, createRepeats } from './repeats.ts'
 import type { Shop } from './shop.ts'
 import { createWorld, EPOCH, type World } from './world.ts'
@@ -65,6 +66,9 @@ export const runHistory = (seed: number, reached: Reached): void => {
   if (!scene.finished()) throw new LawBroken('the history did not come to rest')
 }
 
+/** Rates beside requests per minute: some bind before it does. */
+const LONG_RATES = { rph: 9, rpd: 14, tpm: 2_500 }
+
 const createScene = (
   world: World,
   hit: (what: string) => void,
@@ -78,7 +82,6 @@ const createScene = (
   const refused: string[] = []
   const revokedAt = new Map<string, number>()
   const closedAt = new Map<string, number>()
-  const admittedAt = new Map<string, number[]>()
   const processes: Process[] = []
   /** Slots that get no calls for a while. */
   const quiet = new Set<number>()
@@ -91,6 +94,7 @@ const createScene = (
   let generation = 0
   let lastAudit = -1_000
   const disk = createDisk(world, hit)
+  const rates = createRateLaw({ now: () => EPOCH + world.now(), after, fail, hit })
   /** When the ledger first learnt of a settlement. */
   const settledMs = new Map<string, number>()
 
@@ -185,7 +189,12 @@ const createScene = (
         budget: BigInt(pick(10, 200)) * 1_000_000n,
       })
     const cap = () => BigInt(pick(5, 80)) * 1_000_000n
-    const limits = [{}, { spendCap: cap() }, { monthlyCap: cap(), rpm: pick(8, 40) }, { stopAt: 5_000_000n }]
+    const limits = [
+      {},
+      { spendCap: cap() },
+      { monthlyCap: cap(), rpm: pick(8, 40), ...LONG_RATES },
+      { stopAt: 5_000_000n },
+    ]
     for (let index = 0; index < KEYS; index++)
       keys.push(
         await store.createKey({
@@ -234,10 +243,10 @@ const createScene = (
     if (key instanceof Refusal) return hit(key.code === 'service_unavailable' ? 'fenced by itself' : key.code)
     if (key === undefined) return fail('a key vanished')
     if (key.limits.rpm !== undefined) {
-      const rate = await process.book.takeRate(key.id, key.limits.rpm)
+      const rate = await process.book.takeRate(key.id, key.limits, undefined, rates.tokens())
       if (rate instanceof Refusal) return hit('rate not countable')
-      if (!rate.admitted) return hit('rate refused')
-      noteRate(key)
+      if (!rate.admitted) return hit(`rate refused: ${rate.rate}`)
+      rates.admitted(key, rate, () => process.dead)
     }
     const amount = BigInt(pick(100, 3_000)) * 1_000n
     const callId = `c${generation}-${answered.length}-${Math.floor(random() * 1e12)}`
@@ -264,15 +273,6 @@ const createScene = (
     for (const limit of ['day', sub ?? ''])
       if (world.now() > (closedAt.get(limit) ?? Number.POSITIVE_INFINITY))
         fail(`admitted under a limit (${limit}) that was lowered to nothing`)
-  }
-
-  const noteRate = (key: Key) => {
-    const times = admittedAt.get(key.id) ?? []
-    times.push(world.now())
-    admittedAt.set(key.id, times)
-    const start = Math.floor((EPOCH + world.now()) / 60_000) * 60_000 - EPOCH
-    if (times.filter((at) => at >= start).length > (key.limits.rpm ?? 0))
-      fail('more requests in a minute than the limit')
   }
 
   const runCall = async (

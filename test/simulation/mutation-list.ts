@@ -125,9 +125,27 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a full minute gives one more',
+    file: 'src/book/rate-counter.ts',
+    from: 'counter.free = got.taken',
+    to: 'counter.free = Math.max(1, got.taken)',
+  },
+  {
+    name: 'a request is counted in its minute only',
     file: 'src/book/rates.ts',
-    from: 'window.tokens = got.taken +',
-    to: 'window.tokens = Math.max(1, got.taken) +',
+    from: "if (counter.rate !== 'tpm') counter.free--",
+    to: "if (counter.rate !== 'tpm') counter.free -= counter.rate === 'rpm' ? 1 : 0",
+  },
+  {
+    name: 'tokens are put back as if none had been used',
+    file: 'src/book/rates.ts',
+    from: 'const count = due - Math.min(due, Math.max(0, used))',
+    to: 'const count = due',
+  },
+  {
+    name: 'what was taken in one window is spent in the next',
+    file: 'src/book/rate-counter.ts',
+    from: 'counter.free = got.taken + (sameWindow ? counter.free : 0)',
+    to: 'counter.free = got.taken + counter.free',
   },
   {
     name: 'a changed limit leaves what was leased under the old one',

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { type RateName, rateNames, rateWindows } from '../../src/tenancy/rates.ts'
 import { engines } from './engines.ts'
 import { detailFor } from './world.ts'
 
@@ -46,40 +47,82 @@ for (const engine of engines) {
       let round = 0
       const property = fc.asyncProperty(
         fc.integer({ min: 1, max: 20 }),
+        fc.constantFrom(...rateNames),
         fc.array(step, { maxLength: 25 }),
-        async (limit, steps) => {
+        async (limit, rate, steps) => {
           round += 1
           const key = `rated ${round}`
+          const { lengthMs } = rateWindows[rate]
           let [window, used] = [0, 0]
           for (const { take, back, wait } of steps) {
-            now += wait
-            const current = Math.floor(now / MINUTE) * MINUTE
+            now += (wait * lengthMs) / MINUTE
+            const current = Math.floor(now / lengthMs) * lengthMs
             if (current !== window) [window, used] = [current, 0]
             const expected = Math.min(take, limit - used)
-            const result = await store.takeRate(key, take, limit)
+            const [result] = await store.takeRates(key, [{ rate, count: take, limit }])
             expect(result).toEqual({ taken: expected, used: used + expected, windowStart: window, now })
             used += expected
             const returned = Math.min(back, expected)
-            await store.returnRate(key, window, returned)
+            await store.returnRate(key, { rate, windowStart: window, count: returned })
             used -= returned
-            await store.returnRate(key, window - MINUTE, 5)
+            await store.returnRate(key, { rate, windowStart: window - lengthMs, count: 5 })
           }
         },
       )
       await fc.assert(property, { seed, numRuns: engine.name === 'PostgreSQL' ? 15 : 60 })
     })
 
+    const take = async (key: string, count: number, limit: number, rate: RateName = 'rpm') => {
+      const [got] = await store.takeRates(key, [{ rate, count, limit }])
+      return got
+    }
+
     test('a window that began under a clock that was ahead still counts', async () => {
-      expect(await store.takeRate('skewed', 3, 4)).toMatchObject({ taken: 3 })
+      expect(await take('skewed', 3, 4)).toMatchObject({ taken: 3 })
       const before = now
       now -= 2 * MINUTE
-      expect(await store.takeRate('skewed', 3, 4)).toMatchObject({ taken: 1, used: 4 })
+      expect(await take('skewed', 3, 4)).toMatchObject({ taken: 1, used: 4 })
       now = before
     })
 
+    test('a clock that was hours ahead and was set right binds no longer than one window', async () => {
+      const before = now
+      now = Math.floor(now / MINUTE) * MINUTE + 1_000 + 8 * 60 * MINUTE
+      expect(await take('ahead', 4, 4)).toMatchObject({ taken: 4 })
+      now -= 8 * 60 * MINUTE
+      // What was counted is kept, in the window of now.
+      expect(await take('ahead', 1, 4)).toMatchObject({ taken: 0, used: 4, windowStart: now - 1_000 })
+      now += MINUTE
+      expect(await take('ahead', 1, 4)).toMatchObject({ taken: 1, used: 1 })
+      now = before
+    })
+
+    test('a clock that steps back over the start of a window gives that window no second limit', async () => {
+      const start = Math.ceil(now / MINUTE) * MINUTE + MINUTE
+      now = start + 20
+      expect(await take('stepped', 4, 4)).toMatchObject({ taken: 4 })
+      now = start - 20
+      expect(await take('stepped', 1, 4)).toMatchObject({ taken: 0 })
+      now = start + 500
+      expect(await take('stepped', 1, 4)).toMatchObject({ taken: 0 })
+    })
+
+    test('the rates of one key are counted apart, all in one transaction', async () => {
+      const asks = rateNames.map((rate, at) => ({ rate, count: 9, limit: at + 1 }))
+      const first = await store.takeRates('apart', asks)
+      expect(first.map(({ taken }) => taken)).toEqual([1, 2, 3, 4])
+      const again = await store.takeRates('apart', [...asks].reverse())
+      expect(again.map(({ taken, used }) => [taken, used])).toEqual([
+        [0, 4],
+        [0, 3],
+        [0, 2],
+        [0, 1],
+      ])
+    })
+
     test('a lower limit takes effect in the running window', async () => {
-      await store.takeRate('lowered', 8, 10)
-      expect(await store.takeRate('lowered', 1, 5)).toMatchObject({ taken: 0, used: 8 })
+      await take('lowered', 8, 10)
+      expect(await take('lowered', 1, 5)).toMatchObject({ taken: 0, used: 8 })
     })
 
     const claim = (key: string, callId: string, fingerprint = 'same', instance = 'i1') =>

@@ -1,0 +1,68 @@
+/** Tokens per minute: a call reserves the most it may use before it runs, and puts back what it did not use at its end. */
+import type { Hold, RateVerdict, TokensAsk } from '../book/words.ts'
+import type { Call } from '../core/call.ts'
+import type { Model } from '../core/model.ts'
+import { invalid, type Refusal } from '../core/refusal.ts'
+import { inputTokens, outputTokens } from '../core/usage.ts'
+import { inputBound } from '../pricing/quote.ts'
+import type { Task } from './task.ts'
+
+/** A call without a bound of its own leaves room for others: it reserves at most this share of the limit, or this much. */
+const SHARE = 4
+const FIRST_OUTPUT = 4_096
+/** With less output than this it is of little use, and waits for the next minute instead. */
+const LEAST_OUTPUT = 256
+
+/** A turn of a key with tokens per minute. */
+export type TokenTurn = NonNullable<RateVerdict['tokens']>
+
+/** What the call reserves of `limit` tokens a minute; a 400 when no minute has that many. */
+export const tokensFor = (model: Model, call: Call, limit: number): TokensAsk | Refusal => {
+  const input = inputBound(model, call.size)
+  const withOutput = (tokens: number) => input + (call.kind === 'chat' ? tokens * call.choices : 0)
+  const own = call.maxOutput
+  const least = withOutput(own ?? Math.min(LEAST_OUTPUT, model.maxOutputTokens))
+  if (least > limit)
+    return invalid(
+      'max_tokens',
+      `The call may use ${least} tokens, more than the ${limit} a minute of the key's tpm_limit; lower max_tokens or shorten the prompt.`,
+    )
+  const share = Math.max(FIRST_OUTPUT, Math.floor(limit / SHARE))
+  const most = withOutput(own ?? Math.min(model.maxOutputTokens, share))
+  return { least, most: Math.min(limit, most) }
+}
+
+/** The output, in each of its answers, that the reserved tokens leave to the call. */
+export const outputWithin = (model: Model, call: Call, { reserved }: TokenTurn): number =>
+  Math.max(0, Math.floor((reserved - inputBound(model, call.size)) / call.choices))
+
+/** Opens a task whose end, whatever it is, corrects the reservation by the call's usage. */
+export const correctingAtEnd = async (
+  turn: TokenTurn | undefined,
+  open: () => Promise<Task>,
+): Promise<Task> => {
+  if (turn === undefined) return open()
+  try {
+    const task = await open()
+    return { ...task, hold: correcting(task.hold, turn) }
+  } catch (thrown) {
+    turn.correct(0)
+    throw thrown
+  }
+}
+
+const correcting = (hold: Hold, turn: TokenTurn): Hold => ({
+  callId: hold.callId,
+  opened: hold.opened,
+  amount: () => hold.amount(),
+  extend: (to, spent, waits) => hold.extend(to, spent, waits),
+  checkpoint: (spent) => hold.checkpoint(spent),
+  void: () => {
+    turn.correct(0)
+    return hold.void()
+  },
+  settle: (cost, detail, answer) => {
+    turn.correct(inputTokens(detail.usage) + outputTokens(detail.usage))
+    return hold.settle(cost, detail, answer)
+  },
+})

@@ -1,0 +1,33 @@
+/** The rates of a key: how many requests or tokens it may use in the fixed windows of the database's clock. */
+
+/** Each is optional; an absent one does not bind. */
+export type RateLimits = {
+  /** Requests per minute, hour and day (UTC). */
+  readonly rpm?: number
+  readonly rph?: number
+  readonly rpd?: number
+  /** Tokens per minute, of input and output together. */
+  readonly tpm?: number
+}
+
+export type RateName = keyof RateLimits
+
+type RateWindow = {
+  /** The member that sets it, in bodies and answers. */
+  readonly member: `${RateName}_limit`
+  readonly lengthMs: number
+  readonly window: 'minute' | 'hour' | 'day'
+  readonly counts: 'requests' | 'tokens'
+}
+
+const MINUTE_MS = 60_000
+
+/** From the shortest window of requests to the longest, then tokens. */
+export const rateWindows: { readonly [Name in RateName]-?: RateWindow } = {
+  rpm: { member: 'rpm_limit', lengthMs: MINUTE_MS, window: 'minute', counts: 'requests' },
+  rph: { member: 'rph_limit', lengthMs: 60 * MINUTE_MS, window: 'hour', counts: 'requests' },
+  rpd: { member: 'rpd_limit', lengthMs: 24 * 60 * MINUTE_MS, window: 'day', counts: 'requests' },
+  tpm: { member: 'tpm_limit', lengthMs: MINUTE_MS, window: 'minute', counts: 'tokens' },
+}
+
+export const rateNames: readonly RateName[] = ['rpm', 'rph', 'rpd', 'tpm']

@@ -1,0 +1,129 @@
+/** The accounts of one run: wallets, credit lines, sub-wallets, and keys with each limit; all as their owners know them. */
+import type { Limit } from './callers.ts'
+import { command, type Environment } from './gateways.ts'
+import type { LoadKey } from './load.ts'
+
+/** Says a request of the set-up through a gateway; nothing is broken yet. */
+const say = async (url: string, method: string, token: string, body: object): Promise<any> => {
+  const answer = await fetch(url, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${await answer.text()}`)
+  return answer.json()
+}
+
+const nano = (usd: number): bigint => BigInt(Math.round(usd * 1e9))
+
+/** What a key is given of its own. */
+type Own = { readonly cap?: number; readonly month?: number; readonly stopAt?: number; readonly rpm?: number }
+
+const owns: readonly Own[] = [
+  {},
+  { cap: 0.2 },
+  { month: 0.3 },
+  { rpm: 30 },
+  { stopAt: 1 },
+  {},
+  {},
+  {},
+  { cap: 0.02 },
+  { cap: 0.15 },
+]
+/** The key of one caller alone, whose every call may hold all that is left under its cap. */
+const CAPPED = 9
+/** Keys that are bound to the sub-wallet of their wallet; the others name it. */
+const BOUND = [6, 7]
+const LINE_USD = 0.5
+const SUB_USD = 0.4
+
+const optionsOf = ({ cap, month, stopAt, rpm }: Own): string[] =>
+  Object.entries({ '--spend-cap': cap, '--monthly-cap': month, '--stop-at': stopAt, '--rpm': rpm }).flatMap(
+    ([name, value]) => (value === undefined ? [] : [name, String(value)]),
+  )
+
+type SetUp = {
+  readonly product: string
+  readonly environment: Environment
+  readonly address: string
+  readonly seconds: number
+}
+
+/**
+ * Ten keys on three wallets: one wallet nearly empty, one key with each limit; two of the wallets have a credit line, a
+ * daily limit and a sub-wallet that one key is bound to and others name. One key for revocations, two for payers by x402.
+ */
+export const setUpKeys = async ({ product, environment, address, seconds }: SetUp) => {
+  const run = (...args: string[]) => command(product, environment, ...args)
+  // The long streams of the first key must never lack money, however long the run.
+  const funds = [50 + seconds / 5, 5, 0.05]
+  // The day of the middle wallet ends before its money does.
+  const days = [20 + seconds / 10, 1.5]
+  const wallets = await Promise.all(
+    funds.map(async (usd, place) => {
+      const { id } = await run('wallet', 'create', '--name', `wallet ${place}`)
+      await run('wallet', 'fund', '--wallet', id, '--usd', String(usd))
+      if (place < 2) await run('credit', 'grant', '--usd', String(LINE_USD), '--wallet', id)
+      return id as string
+    }),
+  )
+  const create = async (label: string, place: number, ...more: string[]) => {
+    const made = await run('key', 'create', '--label', label, '--wallet', wallets[place]!, ...more)
+    return { token: made.key as string, id: made.id as string }
+  }
+  const load = (index: number, ...more: string[]) =>
+    create(`load ${index}`, index % 3, ...optionsOf(owns[index]!), ...more)
+  const first = await Promise.all([load(0, '--can-manage', 'on'), load(1, '--can-manage', 'on')])
+  const subs = await Promise.all(
+    first.map(async ({ token }, place) => {
+      await say(`${address}/api/wallet/rules`, 'PUT', token, { daily_limit_usd: days[place] })
+      const sub = { label: 's', budget_usd: SUB_USD }
+      return (await say(`${address}/api/wallet/sub-wallets`, 'POST', token, sub)).id as string
+    }),
+  )
+  const made = await Promise.all(
+    owns.map((_own, index) =>
+      index < 2
+        ? first[index]!
+        : BOUND.includes(index)
+          ? load(index, '--sub-wallet', subs[index % 3]!)
+          : load(index),
+    ),
+  )
+  const [payer, claimant, revocable] = await Promise.all(
+    ['payer', 'claimant', 'revocations'].map((label) => create(label, 0)),
+  )
+  const limitsOf =
+    (index: number): LoadKey['limits'] =>
+    (mode, named) => {
+      const place = index % 3
+      const { cap, month, stopAt } = owns[index]!
+      const own = (name: string, usd: number | undefined): Limit[] =>
+        usd === undefined ? [] : [{ name: `${name} of key ${index}`, room: nano(usd) }]
+      const shared = (name: string, usd: number | undefined): Limit[] =>
+        usd === undefined ? [] : [{ name: `${name} ${place}`, room: nano(usd) }]
+      return [
+        ...own('cap', cap),
+        ...own('month', month),
+        ...(named || BOUND.includes(index) ? shared('sub-wallet', SUB_USD) : []),
+        ...shared('day', days[place]),
+        ...(mode === 'mpp' ? shared('line', LINE_USD) : shared('wallet', funds[place]! - (stopAt ?? 0))),
+      ]
+    }
+  const keys: LoadKey[] = made.map((key, index) => ({
+    ...key,
+    onCredit: index % 3 < 2,
+    sub: BOUND.includes(index) ? undefined : subs[index % 3],
+    limits: limitsOf(index),
+  }))
+  return {
+    keys: keys.slice(0, CAPPED),
+    payers: [payer!, claimant!] as const,
+    rich: keys[0]!,
+    capped: keys[CAPPED]!,
+    revocable: revocable!.token,
+    rpmKey: keys[3]!.id,
+    rpm: 30,
+  }
+}

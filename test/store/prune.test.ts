@@ -1,0 +1,55 @@
+/** What has served its time is deleted in batches, however much there is, on every engine. */
+
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { openStore } from '../../src/store/open-store.ts'
+import { engines } from './engines.ts'
+import { createOneKey } from './world.ts'
+
+const ROWS = 12_000
+
+for (const engine of engines.filter(({ lasting }) => lasting))
+  test(`more rows than a round takes are gone after some rounds, ${engine.name}`, async () => {
+    const database = await engine.fresh()
+    let now = Date.UTC(2026, 10, 21, 20)
+    const store = await openStore({ url: database.url, now: () => now })
+    const series = (from: string) => `insert into idempotency
+        (key_id, endpoint, idem_key, fingerprint, state, call_id, instance, locked_until, expires_at)
+      select 'k', '/v1/run', 'i' || n, 'f', 'released', 'c' || n, 'gone', 0, ${now} + n % 2 * 1000000 from ${from}`
+    const count = 'select count(*) as rows from idempotency'
+    const raw = database.url.startsWith('sqlite:')
+      ? (() => {
+          const file = new Database(database.url.slice('sqlite:'.length))
+          const numbers = `(with recursive r(n) as (select 1 union all select n + 1 from r where n < ${ROWS}) select n from r)`
+          return {
+            fill: async () => void file.run(series(numbers)),
+            rows: async () => Number((file.query(count).get() as { rows: number }).rows),
+            close: async () => file.close(),
+          }
+        })()
+      : (() => {
+          const sql = new SQL(database.url, { max: 1 })
+          return {
+            fill: async () => void (await sql.unsafe(series(`generate_series(1, ${ROWS}) n`))),
+            rows: async () => Number((await sql.unsafe(count))[0].rows),
+            close: () => sql.close(),
+          }
+        })()
+    try {
+      await createOneKey(store)
+      await raw.fill()
+      now += 1_000
+      const reap = () => store.reap({ graceMs: 1_000, longestCallMs: 30_000 })
+      await reap()
+      // One round takes a part, so that it never runs out of its time.
+      expect(await raw.rows()).toBe(ROWS - 5_000)
+      await reap()
+      await reap()
+      expect(await raw.rows()).toBe(ROWS / 2)
+    } finally {
+      await raw.close()
+      await store.close()
+      await database.stop()
+    }
+  }, 60_000)
