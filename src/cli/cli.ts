@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { messageOf } from '../core/message-of.ts'
 import { readConfig } from './config.ts'
+import { connectCommand } from './connect-command.ts'
 import { creditCommands } from './credit-commands.ts'
 import { firstStart } from './first-start.ts'
 import { keyCommands } from './key-commands.ts'
@@ -35,6 +36,7 @@ export const run = async (args: readonly string[]): Promise<void> => {
         `The settings are good. Vendors on: local${config.vendors.map(({ vendor }) => `, ${vendor.id}`).join('')}\n`,
       )
     })
+  connectCommand(program)
   keyCommands(program)
   walletCommands(program)
   creditCommands(program)

@@ -3,8 +3,7 @@ import { isObject, type Json, type JsonObject } from '../../../src/core/json-bod
 import type { Asked } from '../../server/harness.ts'
 import { checkStrict, listAt, objectWith, textAt } from './check.ts'
 import {
-  answerTo,
-  counts,
+  countsOf,
   cutOddly,
   type Heard,
   type Memory,
@@ -83,7 +82,7 @@ export const chatVendor =
     try {
       need(asked.url.endsWith('/chat/completions'), `Invalid URL (POST ${asked.url})`)
       const heard = hear(asked.body, memory)
-      const said = answerTo(heard)
+      const said = memory.answer(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
       if (!heard.stream) return said.breaks === undefined ? whole(heard, said) : failure(500, 'Broken.')
       return streamed(heard, said, asked.body)
@@ -232,12 +231,16 @@ const schemaOf = (format: Json | undefined): unknown => {
   return inner.schema
 }
 
-const usageOf = (said: Said) => ({
-  prompt_tokens: counts.input,
-  completion_tokens: counts.output,
-  total_tokens: counts.input + counts.output,
-  ...(said.thinking === undefined ? {} : { completion_tokens_details: { reasoning_tokens: 3 } }),
-})
+const usageOf = (said: Said) => {
+  const { input, output, cacheRead } = countsOf(said)
+  return {
+    prompt_tokens: input + cacheRead,
+    completion_tokens: output,
+    total_tokens: input + cacheRead + output,
+    prompt_tokens_details: { cached_tokens: cacheRead },
+    ...(said.thinking === undefined ? {} : { completion_tokens_details: { reasoning_tokens: 3 } }),
+  }
+}
 const head = (heard: Heard, object: string) => ({
   id: newName('chatcmpl-'),
   object,
@@ -280,7 +283,7 @@ const streamed = (heard: Heard, said: Said, body: JsonObject): Response => {
   const events = [delta({ role: 'assistant', content: '' })]
   for (const text of piecesOf(said.thinking ?? '')) events.push(delta({ reasoning_content: text }))
   for (const text of piecesOf(said.text ?? '')) events.push(delta({ content: text }))
-  if (said.breaks === 'die') return cutOddly(events.join(''), 'die')
+  if (said.breaks === 'die' || said.breaks === 'stall') return cutOddly(events.join(''), said.breaks)
   if (said.breaks === 'error')
     return cutOddly(`${events.join('')}data: {"error":{"message":"Overloaded","type":"server_error"}}\n\n`)
   const told: object[][] = []

@@ -1,0 +1,5 @@
+/** All recipes, by name. */
+import { programRecipes } from './programs.ts'
+import type { Recipe } from './recipe.ts'
+
+export const recipes: readonly Recipe[] = programRecipes
