@@ -1,5 +1,5 @@
-/** The programs of the gate. */
-import { claudeCode } from './claude-code.ts'
+/** All clients of the gate. */
+import { agents } from './agents.ts'
 import type { Program } from './program.ts'
 
-export const programs: readonly Program[] = [claudeCode]
+export const programs: readonly Program[] = [...agents]
