@@ -1,5 +1,5 @@
 /** Runs a program as a user does: in a home and a folder of its own, with the variables and files of its recipe. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Page } from './page.ts'
@@ -21,11 +21,12 @@ export type Desk = {
   readonly remove: () => void
 }
 
-/** A place to run in; `bins` are searched for programs first, `scripts` is copied into the folder. */
-export const openDesk = (page: Page, bins: readonly string[], scripts?: string): Desk => {
+/** A place to run in; `bins` are searched for programs first. A library is used in the folder where it is installed. */
+export const openDesk = (page: Page, bins: readonly string[], library?: string): Desk => {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-desk-'))
-  const folder = scripts ?? join(home, 'work')
+  const folder = library ?? join(home, 'work')
   mkdirSync(folder, { recursive: true })
+  if (library !== undefined) cpSync(join(import.meta.dir, 'drivers'), library, { recursive: true })
   for (const { path, text } of page.files) {
     const file = path.startsWith('~/') ? join(home, path.slice(2)) : join(folder, path)
     mkdirSync(dirname(file), { recursive: true })

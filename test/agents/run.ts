@@ -1,32 +1,40 @@
 /**
- * `npm run agents`: every client before every vendor. Options: --only <text in its name>, --update.
+ * `npm run agents`: every client before every vendor. Options: --only <text in its name>.
  * The last line is `N passed, N failed`.
  */
-import { install } from './install.ts'
+import { install, NotInstalled } from './install.ts'
 import { programs } from './programs/index.ts'
-import { cells } from './programs/program.ts'
+import { cells, titleOf } from './programs/program.ts'
 import { runSession } from './session.ts'
 
 const option = (name: string): string | undefined =>
   process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined
 
 const only = option('--only') ?? ''
-const chosen = programs.filter(({ name }) => name.includes(only))
-const installed = await install(chosen.flatMap(({ sets }) => sets))
+const chosen = programs.filter((one) => titleOf(one).includes(only))
 let passed = 0
 let failed = 0
+
 for (const program of chosen)
-  for (const set of program.sets)
+  for (const set of program.sets) {
+    const installed = await install(set).catch((error: unknown) => {
+      if (!(error instanceof NotInstalled)) throw error
+      failed += cells.length
+      console.log(`FAILED ${titleOf(program)}: ${error.message}`)
+    })
+    if (installed === undefined) continue
     for (const vendor of program.vendors) {
       const started = performance.now()
-      const found = await runSession(program, set, vendor, installed)
+      const found = await runSession(program, vendor, installed)
       const seconds = ((performance.now() - started) / 1000).toFixed(0)
       passed += cells.length - found.size
       failed += found.size
+      const version = installed.versionOf(program.package)
       console.log(
-        `${found.size === 0 ? 'ok    ' : 'FAILED'} ${program.name} ${installed.versionOf(set, program.package)} → ${vendor}  ${seconds} s`,
+        `${found.size === 0 ? 'ok    ' : 'FAILED'} ${titleOf(program)} ${version} → ${vendor}  ${seconds} s`,
       )
       for (const [cell, why] of found) console.log(`       ${cell}: ${why.replaceAll('\n', '\n         ')}`)
     }
+  }
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

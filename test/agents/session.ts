@@ -30,18 +30,13 @@ type Bench = {
 /** Runs everything and says what it found. */
 export const runSession = async (
   program: Program,
-  set: string,
   vendor: VendorId,
   installed: Installed,
 ): Promise<Findings> => {
   const house = await openHouse()
   const model = modelOf[vendor]
   const page = readPage(program.name, { address: house.tap.address, key: house.key, model })
-  const desk = openDesk(
-    page,
-    installed.bins(set),
-    program.hangsUp === true ? installed.folder(set) : undefined,
-  )
+  const desk = openDesk(page, installed.bins, program.driver === undefined ? undefined : installed.folder)
   const bench = { program, vendor, house, desk }
   const found = new Map<Cell, string>()
   const note = (cell: Cell, fits: boolean, why: () => string) => {

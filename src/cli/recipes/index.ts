@@ -1,5 +1,6 @@
 /** All recipes, by name. */
+import { libraryRecipes } from './libraries.ts'
 import { programRecipes } from './programs.ts'
 import type { Recipe } from './recipe.ts'
 
-export const recipes: readonly Recipe[] = programRecipes
+export const recipes: readonly Recipe[] = [...programRecipes, ...libraryRecipes]

@@ -1,5 +1,6 @@
 /** All clients of the gate. */
 import { agents } from './agents.ts'
+import { libraries } from './libraries.ts'
 import type { Program } from './program.ts'
 
-export const programs: readonly Program[] = [...agents]
+export const programs: readonly Program[] = [...agents, ...libraries]

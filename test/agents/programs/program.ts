@@ -5,6 +5,8 @@ import type { VendorId } from '../vendor-host.ts'
 export type Program = {
   /** Of its recipe in docs/clients. */
   readonly name: string
+  /** Of several ways to use one recipe's packages, which one. */
+  readonly variant?: string
   readonly package: string
   /** Folders below `sets` in which a version of it is pinned, newest first. */
   readonly sets: readonly string[]
@@ -16,10 +18,12 @@ export type Program = {
   readonly command: string
   /** The tool that runs a command for it. */
   readonly run: RunTool
+  /** The script below `drivers` that uses a library as a program of ours would; it stands beside the library. */
+  readonly driver?: string
   /** Hangs up by itself when an answer stalls; others are ended by a signal. */
   readonly hangsUp?: true
   /** What it says it used in all, if it does: tokens of input with those of the cache, and of output. */
-  readonly usageOf?: (out: string) => { readonly input: number; readonly output: number }
+  readonly usageOf?: ((out: string) => { readonly input: number; readonly output: number }) | undefined
   /** Does away with what it left running. */
   readonly after?: string
   /** What it cannot do by itself, with the reason. */
@@ -38,3 +42,6 @@ export const cells = [
   'hang-up',
 ] as const
 export type Cell = (typeof cells)[number]
+
+export const titleOf = ({ name, variant }: Program): string =>
+  variant === undefined ? name : `${name}, ${variant}`
