@@ -1,10 +1,12 @@
 /**
- * `npm run agents`: every client before every vendor. Options: --only <text in its name>.
+ * `npm run agents`: every client before every vendor. Options: --only <text in its name>, --write (keep
+ * what was found for docs/compatibility.md; `npm run compatibility` does both).
  * The last line is `N passed, N failed`.
  */
 import { install, NotInstalled } from './install.ts'
 import { programs } from './programs/index.ts'
 import { cells, titleOf } from './programs/program.ts'
+import { keepResults, rowOf } from './results.ts'
 import { runSession } from './session.ts'
 
 const option = (name: string): string | undefined =>
@@ -14,6 +16,7 @@ const only = option('--only') ?? ''
 const chosen = programs.filter((one) => titleOf(one).includes(only))
 let passed = 0
 let failed = 0
+const rows: ReturnType<typeof rowOf>[] = []
 
 for (const program of chosen)
   for (const set of program.sets) {
@@ -30,11 +33,13 @@ for (const program of chosen)
       passed += cells.length - found.size
       failed += found.size
       const version = installed.versionOf(program.package)
+      rows.push(rowOf(program, version, vendor, [...found.keys()]))
       console.log(
         `${found.size === 0 ? 'ok    ' : 'FAILED'} ${titleOf(program)} ${version} → ${vendor}  ${seconds} s`,
       )
       for (const [cell, why] of found) console.log(`       ${cell}: ${why.replaceAll('\n', '\n         ')}`)
     }
   }
+if (process.argv.includes('--write')) keepResults(rows)
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

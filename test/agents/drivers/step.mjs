@@ -52,6 +52,8 @@ export const run = async ({ work, wait, fail = work }) => {
     await wait(leaving.signal, () => leaving.abort()).catch((error) => {
       if (!leaving.signal.aborted) throw error
     })
+    // Some libraries keep the connection of what they were told to leave for as long as the program runs.
+    process.exit(0)
   } else
     await fail().catch((error) => {
       console.log(error.message, error.cause?.message ?? '')

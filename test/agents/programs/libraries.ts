@@ -72,6 +72,8 @@ export const libraries: readonly Program[] = [
     speaks,
     vendors: first(own),
     driver: `ai-sdk.mjs ${variant}`,
+    // Its major versions do not agree whether what the cache gave is part of the input.
+    ...(variant === 'anthropic' ? { usageOf: undefined } : {}),
   })),
   ...(
     [
@@ -83,7 +85,8 @@ export const libraries: readonly Program[] = [
     name: 'langchain',
     variant,
     package: name,
-    sets: langchainSets,
+    // @langchain/anthropic 0.3 sends -1 for what is not set, which the present models' reference refuses.
+    sets: variant === 'anthropic' ? ['langchain-1'] : langchainSets,
     speaks,
     vendors: first(own),
     driver: `langchain.mjs ${variant}`,

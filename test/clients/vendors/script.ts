@@ -44,7 +44,6 @@ export const weather: ToolUse = { name: 'get_weather', args: { city: 'Zürich "A
 export const time: ToolUse = { name: 'get_time', args: { zone: 'Europe/Zurich' } }
 export const person: JsonObject = { name: 'Ada', age: 36 }
 export const thought = 'Let me weigh it — 慎重に.'
-export const note = 'made through the gateway'
 export const counts = { input: 11, output: 7 }
 export const countsOf = (said: Said): Counts => said.counts ?? { ...counts, cacheRead: 0, cacheWrite: 0 }
 
@@ -64,20 +63,6 @@ const answerTo: Answering = (heard) => {
     const calls = steps[rounds.length]
     if (calls !== undefined) return { ...thinking, ...preface(rounds.length), calls }
     return { ...thinking, text: `The tools say: ${rounds.flat().join(' | ')}`, calls: [] }
-  }
-  // A coding agent: it runs a command, reads the file that made, and tells what it read.
-  const folder = /Make a note in (\S+)\./.exec(prompt)?.[1]
-  if (folder !== undefined && heard.tools.includes('Bash')) {
-    const steps = [
-      {
-        name: 'Bash',
-        args: { command: `printf '${note}' > ${folder}/note.txt`, description: 'Makes a note' },
-      },
-      { name: 'Read', args: { file_path: `${folder}/note.txt` } },
-    ]
-    const call = steps[rounds.length]
-    if (call !== undefined) return { ...thinking, ...preface(rounds.length), calls: [call] }
-    return { ...thinking, text: `The note says: ${rounds.at(-1)?.join('')}`, calls: [] }
   }
   const seen = heard.imageBytes.map((bytes) => ` I see a picture of ${bytes} bytes.`).join('')
   return { ...thinking, text: `You said: ${prompt} Grüße, 世界 🌍.${seen}`, calls: [] }
