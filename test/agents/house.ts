@@ -54,10 +54,11 @@ const configuration = (vendors: VendorHost): string => {
   ].join('\n')
 }
 
-export const openHouse = async (): Promise<House> => {
+/** Opens it; `section` is more of its turnpike.yaml. */
+export const openHouse = async (section = ''): Promise<House> => {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-agents-'))
   const vendors = startVendorHost()
-  writeFileSync(join(home, 'turnpike.yaml'), configuration(vendors))
+  writeFileSync(join(home, 'turnpike.yaml'), `${configuration(vendors)}\n${section}`)
   const settings = { LOG: 'error', DATABASE_URL: `sqlite:${home}/ledger.db`, PLAN_RPM: '100000' }
   const { child, address, token } = await startProgram(home, settings)
   const tap = startTap(address)

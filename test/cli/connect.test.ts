@@ -39,7 +39,6 @@ test('each recipe is the page of the docs, with address and key filled in', asyn
         .replaceAll('sk-…', 'sk-mine')
         .replaceAll(model, 'vendor/model-1'),
     )
-    expect(out).toContain('sk-mine')
   }
 }, 60_000)
 

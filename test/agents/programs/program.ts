@@ -20,6 +20,8 @@ export type Program = {
   readonly run: RunTool
   /** The script below `drivers` that uses a library as a program of ours would; it stands beside the library. */
   readonly driver?: string
+  /** It pays for its call and brings no key. */
+  readonly pays?: true
   /** Hangs up by itself when an answer stalls; others are ended by a signal. */
   readonly hangsUp?: true
   /** What it says it used in all, if it does: tokens of input with those of the cache, and of output. */
