@@ -21,7 +21,8 @@ export const runPayment = async (
 ): Promise<ReadonlyMap<Cell, string>> => {
   const facilitator = startFacilitator(() => 1)
   facilitator.calm()
-  const house = await openHouse(facilitator.section)
+  // Payers of version 2 pay in tokens that they know, unless told otherwise.
+  const house = await openHouse(facilitator.section.replace(/accept:[\s\S]*/, 'accept: [base-sepolia]\n'))
   const page = readPage(program.name, { address: house.tap.address, key: '', model: modelOf[vendor] })
   const desk = openDesk(
     { ...page, variables: page.variables.replace('0x…', newPrivateKey()) },
