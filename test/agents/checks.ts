@@ -2,13 +2,13 @@
 import type { Json } from '../../src/core/json-body.ts'
 import { priceOf } from './house.ts'
 import type { Exchange } from './tap.ts'
-import type { Sighting, VendorId } from './vendor-host.ts'
+import { type Dialect, type Sighting, sellerOf } from './vendor-host.ts'
 
 /** What the vendors' counts cost by the price list, in nano-USD. */
 export const costOf = (seen: readonly Sighting[]): number =>
-  seen.reduce((sum, { counts, vendor }) => {
+  seen.reduce((sum, { counts, dialect }) => {
     if (counts === undefined) return sum
-    const { input, cacheRead, cacheWrite, output } = priceOf[vendor]
+    const { input, cacheRead, cacheWrite, output } = priceOf[sellerOf(dialect)]
     return (
       sum +
       counts.input * input +
@@ -26,7 +26,7 @@ export const toldCost = (exchanges: readonly Exchange[]): number =>
   }, 0)
 
 /** Where a dialect keeps the conversation: by it a request is found again at the vendor. */
-const conversation: Readonly<Record<VendorId | 'responses', string>> = {
+const conversation: Readonly<Record<Dialect, string>> = {
   chat: 'messages',
   messages: 'messages',
   gemini: 'contents',
@@ -34,7 +34,7 @@ const conversation: Readonly<Record<VendorId | 'responses', string>> = {
 }
 
 /** What may differ where caller and vendor speak the same: the model's name at the vendor, and what the meter needs. */
-const ours: Readonly<Record<VendorId | 'responses', readonly string[]>> = {
+const ours: Readonly<Record<Dialect, readonly string[]>> = {
   chat: ['model', 'max_tokens', 'max_completion_tokens', 'stream_options'],
   messages: ['model', 'max_tokens'],
   gemini: ['model'],
@@ -46,9 +46,13 @@ const same = (a: Json | undefined, b: Json | undefined): boolean => Bun.deepEqua
 const notCarried = ({ answered }: Exchange): string[] =>
   (answered.get('x-not-carried') ?? '').split(',').map((name) => name.trim())
 
+/** The member, or something in it, was named to the caller. */
+const isNamed = (exchange: Exchange, name: string): boolean =>
+  notCarried(exchange).some((one) => one === name || one.startsWith(`${name} `) || one.startsWith(`${name}.`))
+
 /** Members and betas that the program sent, that did not reach a vendor of the same dialect, and that it was not told of. */
 export const lostOnTheWay = (
-  speaks: VendorId | 'responses',
+  speaks: Dialect,
   exchanges: readonly Exchange[],
   seen: readonly Sighting[],
 ): string[] => {
@@ -63,11 +67,7 @@ export const lostOnTheWay = (
       continue
     }
     for (const [name, value] of Object.entries(exchange.body))
-      if (
-        !ours[speaks].includes(name) &&
-        !same(arrived.body[name], value) &&
-        !notCarried(exchange).includes(name)
-      )
+      if (!ours[speaks].includes(name) && !same(arrived.body[name], value) && !isNamed(exchange, name))
         lost.add(name)
     for (const beta of betasOf(exchange.headers))
       if (!betasOf(arrived.headers).includes(beta) && !notCarried(exchange).join().includes(beta))

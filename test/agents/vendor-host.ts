@@ -3,17 +3,25 @@ import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.t
 import { chatVendor } from '../clients/vendors/chat.ts'
 import { geminiVendor } from '../clients/vendors/gemini.ts'
 import { messagesVendor } from '../clients/vendors/messages.ts'
+import { responsesVendor } from '../clients/vendors/responses.ts'
 import { type Answering, type Counts, newMemory, type Said } from '../clients/vendors/script.ts'
 import type { Asked } from '../server/harness.ts'
 import { newPromptCache } from './prompt-cache.ts'
 
-const makers = { chat: chatVendor, messages: messagesVendor, gemini: geminiVendor }
-export type VendorId = keyof typeof makers
-export const vendorIds = Object.keys(makers) as readonly VendorId[]
+const makers = {
+  chat: chatVendor,
+  responses: responsesVendor,
+  messages: messagesVendor,
+  gemini: geminiVendor,
+}
+export type Dialect = keyof typeof makers
+/** A vendor by the dialect of its address; the one of chat speaks responses at the same. */
+export type VendorId = Exclude<Dialect, 'responses'>
+const dialects = Object.keys(makers) as readonly Dialect[]
 
 /** One request that a vendor took, and what it counted for it; undefined when it answered with an error. */
 export type Sighting = {
-  readonly vendor: VendorId
+  readonly dialect: Dialect
   readonly headers: Headers
   readonly signal: AbortSignal | undefined
   readonly url: string
@@ -24,6 +32,9 @@ export type Sighting = {
 }
 
 type Stalled = { readonly left: Promise<void> }
+
+/** Whose prices a dialect is billed at. */
+export const sellerOf = (dialect: Dialect): VendorId => (dialect === 'responses' ? 'chat' : dialect)
 
 export type VendorHost = {
   readonly addressOf: (vendor: VendorId) => string
@@ -52,7 +63,7 @@ export const startVendorHost = (): VendorHost => {
   let seen: Sighting[] = []
   let stalling = Promise.withResolvers<Stalled>()
   const speak = Object.fromEntries(
-    vendorIds.map((id) => {
+    dialects.map((id) => {
       const cache = newPromptCache(id)
       let current: Sighting | undefined
       const memory = newMemory((heard) => {
@@ -66,7 +77,7 @@ export const startVendorHost = (): VendorHost => {
       const vendor = makers[id](memory)
       const answer = (asked: Asked): Response => {
         current = {
-          vendor: id,
+          dialect: id,
           headers: asked.headers,
           signal: asked.signal,
           url: asked.url,
@@ -88,7 +99,7 @@ export const startVendorHost = (): VendorHost => {
       const text = await request.text()
       const body = parseJson(text)
       const { pathname, search } = new URL(request.url)
-      const one = speak[pathname.split('/')[1] ?? '']
+      const one = speak[pathname.endsWith('/responses') ? 'responses' : (pathname.split('/')[1] ?? '')]
       if (one === undefined) return new Response('no such vendor', { status: 404 })
       const url = `${pathname}${search}`
       return one.answer({

@@ -1,6 +1,6 @@
 /** What the harness must know of a client that its recipe does not say. */
 import type { RunTool } from '../scenario.ts'
-import type { VendorId } from '../vendor-host.ts'
+import type { Dialect, VendorId } from '../vendor-host.ts'
 
 export type Program = {
   /** Of its recipe in docs/clients. */
@@ -11,7 +11,7 @@ export type Program = {
   /** Folders below `sets` in which a version of it is pinned, newest first. */
   readonly sets: readonly string[]
   /** The dialect it speaks. */
-  readonly speaks: VendorId | 'responses'
+  readonly speaks: Dialect
   /** The vendors it is put before: the one that speaks its own dialect first. */
   readonly vendors: readonly VendorId[]
   /** Does $DEED without questions: the prompt is $PROMPT, the model $MODEL. */
