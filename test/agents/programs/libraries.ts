@@ -117,5 +117,7 @@ export const libraries: readonly Program[] = [
     speaks: 'chat' as const,
     vendors: everywhere,
     driver: 'mastra.mjs',
+    // It asks for no usage of a stream from an address of one's own.
+    usageOf: undefined,
   },
 ].map(library)

@@ -143,18 +143,9 @@ const hear = (body: JsonObject, model: string, stream: boolean, memory: Memory):
   if (body.systemInstruction !== undefined)
     objectWith(body.systemInstruction, 'system_instruction', ['role', 'parts'], unknown)
   const state: State = { prompt: '', rounds: [], imageBytes: [], open: [] }
-  for (const [index, one] of contents.entries()) {
-    const at = `contents[${index}]`
-    const content = objectWith(one, at, ['role', 'parts'], unknown)
-    const role = content.role ?? 'user'
-    need(role === 'user' || role === 'model', 'Please use a valid role: user, model.')
-    const parts = listed(content.parts, `${at}.parts`).map((part, where) =>
-      checkPart(part, `${at}.parts[${where}]`),
-    )
-    need(parts.length > 0, `* GenerateContentRequest.${at}.parts: contents.parts must not be empty.`)
+  for (const { role, at, parts } of turnsOf(contents))
     if (role === 'user') hearUser(parts, at, state)
     else hearModel(parts, at, { state, memory, model })
-  }
   need(state.open.length === 0, 'Please ensure that function call turn comes before a function response turn')
   const settings = objectWith(body.generationConfig ?? {}, 'generation_config', config, unknown)
   const thinks = checkThinking(settings.thinkingConfig, model)
@@ -169,6 +160,30 @@ const hear = (body: JsonObject, model: string, stream: boolean, memory: Memory):
     schema: schemaOf(settings),
     thinks,
   }
+}
+
+type Turn = { readonly role: string; readonly at: string; readonly parts: readonly JsonObject[] }
+
+const isResult = (part: JsonObject) => part.functionResponse !== undefined
+
+/** The contents as turns: results of one turn may come one a content, as LangChain sends them. */
+const turnsOf = (contents: readonly Json[]): readonly Turn[] => {
+  const turns: Turn[] = []
+  for (const [index, one] of contents.entries()) {
+    const at = `contents[${index}]`
+    const content = objectWith(one, at, ['role', 'parts'], unknown)
+    const role = String(content.role ?? 'user')
+    need(role === 'user' || role === 'model', 'Please use a valid role: user, model.')
+    const parts = listed(content.parts, `${at}.parts`).map((part, where) =>
+      checkPart(part, `${at}.parts[${where}]`),
+    )
+    need(parts.length > 0, `* GenerateContentRequest.${at}.parts: contents.parts must not be empty.`)
+    const before = turns.at(-1)
+    const goesOn = before !== undefined && role === 'user' && [...before.parts, ...parts].every(isResult)
+    if (goesOn) turns[turns.length - 1] = { ...before, parts: [...before.parts, ...parts] }
+    else turns.push({ role, at, parts })
+  }
+  return turns
 }
 
 const checkPart = (value: Json, at: string): JsonObject => {
