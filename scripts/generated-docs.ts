@@ -1,4 +1,6 @@
 /** The documents that are generated from tables in the code, as texts by path. */
+import { recipes } from '../src/cli/recipes/index.ts'
+import { pageOf } from '../src/cli/recipes/recipe.ts'
 import { settings } from '../src/cli/settings.ts'
 import { refusalTable } from '../src/core/refusal.ts'
 import { helperTable } from '../src/http/helper-refusal.ts'
@@ -193,4 +195,10 @@ export const generatedDocs = (): Readonly<Record<string, string>> => ({
   'docs/settings.md': settingsPage(),
   'docs/vendors.md': vendorsPage(),
   'docs/openapi.json': openApi(),
+  ...Object.fromEntries(
+    recipes.map((recipe) => [
+      `docs/clients/${recipe.name}.md`,
+      pageOf(recipe, { address: 'http://127.0.0.1:8787', key: 'sk-…', model: recipe.model }),
+    ]),
+  ),
 })

@@ -46,6 +46,7 @@ const groups: readonly (readonly Part[])[] = [
       ],
       minutes: 5,
     },
+    { name: 'agents', command: [bun, 'test', 'test/agents'], minutes: 40 },
     { name: 'store', command: [bun, 'test', '--timeout', PATIENCE_MS, 'test/store'], minutes: 5 },
     { name: 'payments', command: [bun, 'test', '--timeout', PATIENCE_MS, 'test/payments'], minutes: 5 },
   ],

@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { messageOf } from '../core/message-of.ts'
 import { readConfig } from './config.ts'
+import { connectCommand } from './connect-command.ts'
 import { creditCommands } from './credit-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { receiptCommands } from './receipt-commands.ts'
@@ -36,6 +37,7 @@ export const run = async (args: readonly string[]): Promise<void> => {
         `The settings are good. Vendors on: ${[...vendors.keys()].join(', ')}  (${catalogue.list().length} models)\n`,
       )
     })
+  connectCommand(program)
   keyCommands(program)
   walletCommands(program)
   creditCommands(program)

@@ -1,5 +1,6 @@
 /** The matrix: every client before every vendor dialect with every feature, and the page that is made of it. */
 import { expect } from 'bun:test'
+import { sessionsPage } from '../agents/results.ts'
 import { aiSdkDrivers } from './drivers/ai-sdk.ts'
 import { anthropicDrivers } from './drivers/anthropic.ts'
 import type { Client, Driver, Feature } from './drivers/driver.ts'
@@ -143,7 +144,9 @@ export const compatibilityPage = async (passed: Passed): Promise<string> => {
     "- structured output: the client's own way to an object by a schema.",
     '- reasoning: the reasoning is shown, whole and streamed, and a loop of tools runs with it.',
     "- error: the vendor's 400, 429 and 500, an error in mid-stream and a connection that dies become the client's errors.",
-  ].join('\n')}\n`
+    '',
+    sessionsPage(),
+  ].join('\n')}`
 }
 
 export const modelFor = (vendor: VendorId): string => modelOf[vendor]

@@ -3,8 +3,7 @@ import { isObject, type Json, type JsonObject } from '../../../src/core/json-bod
 import type { Asked } from '../../server/harness.ts'
 import { checkStrict, listAt, objectWith, textAt } from './check.ts'
 import {
-  answerTo,
-  counts,
+  countsOf,
   cutOddly,
   type Heard,
   type Memory,
@@ -83,7 +82,7 @@ export const chatVendor =
     try {
       need(asked.url.endsWith('/chat/completions'), `Invalid URL (POST ${asked.url})`)
       const heard = hear(asked.body, memory)
-      const said = answerTo(heard)
+      const said = memory.answer(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
       if (!heard.stream) return said.breaks === undefined ? whole(heard, said) : failure(500, 'Broken.')
       return streamed(heard, said, asked.body)
@@ -98,8 +97,18 @@ const types = { 400: 'invalid_request_error', 429: 'requests', 500: 'server_erro
 const failure = (status: 400 | 429 | 500, message: string): Response =>
   Response.json({ error: { message, type: types[status], param: null, code: null } }, { status })
 
+/** The longest texts that the reference allows. */
+const longest: Readonly<Record<string, number>> = { user: 64, prompt_cache_key: 64, safety_identifier: 64 }
+const CALL_ID_MAX = 40
+const TOOLS_MAX = 128
+
 const hear = (body: JsonObject, memory: Memory): Heard => {
   objectWith(body, '', top, unknown)
+  for (const [name, most] of Object.entries(longest))
+    need(
+      body[name] === undefined || textAt(body[name], name).length <= most,
+      `Invalid '${name}': string too long. Expected a string with maximum length ${most}.`,
+    )
   const messages = listAt(body.messages, 'messages')
   need(messages.length > 0, "Invalid 'messages': empty array.")
   if (body.stream !== true) need(body.stream_options === undefined, 'stream_options needs stream')
@@ -196,7 +205,9 @@ const callsOf = (message: JsonObject, at: string): Set<string> => {
       )
       textAt(called.name, where)
       JSON.parse(textAt(called.arguments, where))
-      return textAt(call.id, where)
+      const id = textAt(call.id, where)
+      need(id.length <= CALL_ID_MAX, `Invalid '${where}.id': string too long.`)
+      return id
     }),
   )
 }
@@ -215,8 +226,11 @@ const toolsOf = (body: JsonObject): { tools: string[]; forced: string | undefine
     const members = ['name', 'description', 'parameters', 'strict']
     const declared = objectWith(tool.function, `tools[${index}].function`, members, unknown)
     if (declared.strict === true) checkStrict(declared.parameters, `function '${String(declared.name)}'`)
-    return textAt(declared.name, 'name')
+    const name = textAt(declared.name, 'name')
+    need(/^[a-zA-Z0-9_-]{1,64}$/.test(name), `Invalid 'tools[${index}].function.name'`)
+    return name
   })
+  need(tools.length <= TOOLS_MAX, "Invalid 'tools': array too long.")
   const choice =
     isObject(body.tool_choice) && isObject(body.tool_choice.function) ? body.tool_choice.function : {}
   const forced = body.tool_choice === 'required' && tools.length === 1 ? tools[0] : choice.name
@@ -232,12 +246,16 @@ const schemaOf = (format: Json | undefined): unknown => {
   return inner.schema
 }
 
-const usageOf = (said: Said) => ({
-  prompt_tokens: counts.input,
-  completion_tokens: counts.output,
-  total_tokens: counts.input + counts.output,
-  ...(said.thinking === undefined ? {} : { completion_tokens_details: { reasoning_tokens: 3 } }),
-})
+const usageOf = (said: Said) => {
+  const { input, output, cacheRead } = countsOf(said)
+  return {
+    prompt_tokens: input + cacheRead,
+    completion_tokens: output,
+    total_tokens: input + cacheRead + output,
+    prompt_tokens_details: { cached_tokens: cacheRead },
+    ...(said.thinking === undefined ? {} : { completion_tokens_details: { reasoning_tokens: 3 } }),
+  }
+}
 const head = (heard: Heard, object: string) => ({
   id: newName('chatcmpl-'),
   object,
@@ -280,7 +298,7 @@ const streamed = (heard: Heard, said: Said, body: JsonObject): Response => {
   const events = [delta({ role: 'assistant', content: '' })]
   for (const text of piecesOf(said.thinking ?? '')) events.push(delta({ reasoning_content: text }))
   for (const text of piecesOf(said.text ?? '')) events.push(delta({ content: text }))
-  if (said.breaks === 'die') return cutOddly(events.join(''), 'die')
+  if (said.breaks === 'die' || said.breaks === 'stall') return cutOddly(events.join(''), said.breaks)
   if (said.breaks === 'error')
     return cutOddly(`${events.join('')}data: {"error":{"message":"Overloaded","type":"server_error"}}\n\n`)
   const told: object[][] = []

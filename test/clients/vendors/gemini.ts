@@ -3,8 +3,8 @@ import { isObject, type Json, type JsonObject } from '../../../src/core/json-bod
 import type { Asked } from '../../server/harness.ts'
 import { listAt, objectWith, textAt } from './check.ts'
 import {
-  answerTo,
   counts,
+  countsOf,
   cutOddly,
   type Heard,
   type Memory,
@@ -103,7 +103,7 @@ export const geminiVendor =
       if (method === 'countTokens') return countTokens(asked.body, model, memory)
       need(method === 'generateContent' || sse !== undefined, 'a stream without alt=sse')
       const heard = hear(asked.body, model, method === 'streamGenerateContent', memory)
-      const said = answerTo(heard)
+      const said = memory.answer(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
       if (!heard.stream)
         return said.breaks === undefined ? Response.json(whole(heard, said)) : failure(500, 'Broken.')
@@ -143,18 +143,9 @@ const hear = (body: JsonObject, model: string, stream: boolean, memory: Memory):
   if (body.systemInstruction !== undefined)
     objectWith(body.systemInstruction, 'system_instruction', ['role', 'parts'], unknown)
   const state: State = { prompt: '', rounds: [], imageBytes: [], open: [] }
-  for (const [index, one] of contents.entries()) {
-    const at = `contents[${index}]`
-    const content = objectWith(one, at, ['role', 'parts'], unknown)
-    const role = content.role ?? 'user'
-    need(role === 'user' || role === 'model', 'Please use a valid role: user, model.')
-    const parts = listed(content.parts, `${at}.parts`).map((part, where) =>
-      checkPart(part, `${at}.parts[${where}]`),
-    )
-    need(parts.length > 0, `* GenerateContentRequest.${at}.parts: contents.parts must not be empty.`)
+  for (const { role, at, parts } of turnsOf(contents))
     if (role === 'user') hearUser(parts, at, state)
     else hearModel(parts, at, { state, memory, model })
-  }
   need(state.open.length === 0, 'Please ensure that function call turn comes before a function response turn')
   const settings = objectWith(body.generationConfig ?? {}, 'generation_config', config, unknown)
   const thinks = checkThinking(settings.thinkingConfig, model)
@@ -169,6 +160,30 @@ const hear = (body: JsonObject, model: string, stream: boolean, memory: Memory):
     schema: schemaOf(settings),
     thinks,
   }
+}
+
+type Turn = { readonly role: string; readonly at: string; readonly parts: readonly JsonObject[] }
+
+const isResult = (part: JsonObject) => part.functionResponse !== undefined
+
+/** The contents as turns: results of one turn may come one a content, as LangChain sends them. */
+const turnsOf = (contents: readonly Json[]): readonly Turn[] => {
+  const turns: Turn[] = []
+  for (const [index, one] of contents.entries()) {
+    const at = `contents[${index}]`
+    const content = objectWith(one, at, ['role', 'parts'], unknown)
+    const role = String(content.role ?? 'user')
+    need(role === 'user' || role === 'model', 'Please use a valid role: user, model.')
+    const parts = listed(content.parts, `${at}.parts`).map((part, where) =>
+      checkPart(part, `${at}.parts[${where}]`),
+    )
+    need(parts.length > 0, `* GenerateContentRequest.${at}.parts: contents.parts must not be empty.`)
+    const before = turns.at(-1)
+    const goesOn = before !== undefined && role === 'user' && [...before.parts, ...parts].every(isResult)
+    if (goesOn) turns[turns.length - 1] = { ...before, parts: [...before.parts, ...parts] }
+    else turns.push({ role, at, parts })
+  }
+  return turns
 }
 
 const checkPart = (value: Json, at: string): JsonObject => {
@@ -317,13 +332,24 @@ const schemaOf = (settings: JsonObject): unknown => {
   return schema
 }
 
-const usageOf = (said: Said) => ({
-  promptTokenCount: counts.input,
-  candidatesTokenCount: said.thinking === undefined ? counts.output : counts.output - 3,
-  ...(said.thinking === undefined ? {} : { thoughtsTokenCount: 3 }),
-  totalTokenCount: counts.input + counts.output,
-  promptTokensDetails: [{ modality: 'TEXT', tokenCount: counts.input }],
-})
+const usageOf = (said: Said) => {
+  const { input, output, cacheRead } = countsOf(said)
+  return {
+    ...inputOf(said),
+    candidatesTokenCount: said.thinking === undefined ? output : output - 3,
+    ...(said.thinking === undefined ? {} : { thoughtsTokenCount: 3 }),
+    totalTokenCount: input + cacheRead + output,
+  }
+}
+const inputOf = (said: Said) => {
+  const { input, cacheRead } = countsOf(said)
+  return {
+    promptTokenCount: input + cacheRead,
+    totalTokenCount: input + cacheRead,
+    ...(cacheRead === 0 ? {} : { cachedContentTokenCount: cacheRead }),
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: input + cacheRead }],
+  }
+}
 
 /** Calls have no id; the first of a step carries the signature. */
 const callParts = (heard: Heard, said: Said) =>
@@ -354,7 +380,7 @@ const whole = (heard: Heard, said: Said) => ({
 
 const streamed = (heard: Heard, said: Said): Response => {
   const event = (value: object) => `data: ${JSON.stringify(value)}\r\n\r\n`
-  const early = { usageMetadata: { promptTokenCount: counts.input, totalTokenCount: counts.input } }
+  const early = { usageMetadata: inputOf(said) }
   const tail = { modelVersion: heard.model, responseId: newName('resp-') }
   const parts: object[] = [
     ...piecesOf(said.thinking ?? '', 9).map((text) => ({ text, thought: true })),
@@ -364,7 +390,7 @@ const streamed = (heard: Heard, said: Said): Response => {
   const events = parts.map((part) =>
     event({ candidates: [{ content: { parts: [part], role: 'model' }, index: 0 }], ...early, ...tail }),
   )
-  if (said.breaks === 'die') return cutOddly(events.join(''), 'die')
+  if (said.breaks === 'die' || said.breaks === 'stall') return cutOddly(events.join(''), said.breaks)
   if (said.breaks === 'error') {
     const error = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' }
     return cutOddly(events.join('') + event({ error }))

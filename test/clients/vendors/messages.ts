@@ -3,8 +3,8 @@ import { isObject, type Json, type JsonObject } from '../../../src/core/json-bod
 import type { Asked } from '../../server/harness.ts'
 import { listAt, objectSchemas, objectWith, textAt } from './check.ts'
 import {
-  answerTo,
   counts,
+  countsOf,
   cutOddly,
   type Heard,
   type Memory,
@@ -81,7 +81,7 @@ export const messagesVendor =
       if (asked.url.endsWith('/messages/count_tokens')) return Response.json(count(asked.body, memory))
       need(asked.url.endsWith('/messages'), `Not found: ${asked.url}`)
       const heard = hear(underBetas(asked), memory)
-      const said = answerTo(heard)
+      const said = memory.answer(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
       if (!heard.stream) return said.breaks === undefined ? whole(heard, said) : failure(500, 'Broken.')
       return streamed(heard, said)
@@ -319,15 +319,15 @@ const schemaOf = (format: Json | undefined): unknown => {
   return asked.schema
 }
 
-const usage = (output: number) => ({
-  input_tokens: counts.input,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
+const usage = (said: Said, output = countsOf(said).output) => ({
+  input_tokens: countsOf(said).input,
+  cache_creation_input_tokens: countsOf(said).cacheWrite,
+  cache_read_input_tokens: countsOf(said).cacheRead,
   output_tokens: output,
   service_tier: 'standard',
 })
 const stopOf = (said: Said) => (said.calls.length > 0 ? 'tool_use' : 'end_turn')
-const messageOf = (heard: Heard, content: unknown[], stop: string | null, output: number) => ({
+const messageOf = (heard: Heard, content: unknown[], stop: string | null, usage: object) => ({
   id: newName('msg_01'),
   type: 'message',
   role: 'assistant',
@@ -335,7 +335,7 @@ const messageOf = (heard: Heard, content: unknown[], stop: string | null, output
   content,
   stop_reason: stop,
   stop_sequence: null,
-  usage: usage(output),
+  usage,
 })
 
 const whole = (heard: Heard, said: Said): Response =>
@@ -355,7 +355,7 @@ const whole = (heard: Heard, said: Said): Response =>
         })),
       ],
       stopOf(said),
-      counts.output,
+      usage(said),
     ),
   )
 
@@ -369,7 +369,7 @@ const streamed = (heard: Heard, said: Said): Response => {
     for (const delta of deltas) event('content_block_delta', { index, delta })
     if (said.breaks === undefined) event('content_block_stop', { index: index++ })
   }
-  event('message_start', { message: messageOf(heard, [], null, 1) })
+  event('message_start', { message: messageOf(heard, [], null, usage(said, 1)) })
   event('ping', {})
   if (said.thinking !== undefined)
     block({ type: 'thinking', thinking: '', signature: '' }, [
@@ -381,7 +381,7 @@ const streamed = (heard: Heard, said: Said): Response => {
       { type: 'text', text: '' },
       piecesOf(said.text).map((text) => ({ type: 'text_delta', text })),
     )
-  if (said.breaks === 'die') return cutOddly(events.join(''), 'die')
+  if (said.breaks === 'die' || said.breaks === 'stall') return cutOddly(events.join(''), said.breaks)
   if (said.breaks === 'error') {
     event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } })
     return cutOddly(events.join(''))
@@ -396,7 +396,7 @@ const streamed = (heard: Heard, said: Said): Response => {
     )
   event('message_delta', {
     delta: { stop_reason: stopOf(said), stop_sequence: null },
-    usage: usage(counts.output),
+    usage: usage(said),
   })
   event('message_stop', {})
   return cutOddly(events.join(''))

@@ -11,8 +11,7 @@ import {
 import type { Asked } from '../../server/harness.ts'
 import { checkStrict, listAt, objectWith, textAt } from './check.ts'
 import {
-  answerTo,
-  counts,
+  countsOf,
   cutOddly,
   type Heard,
   type Memory,
@@ -38,6 +37,8 @@ const top = [
   'previous_response_id',
   'prompt',
   'prompt_cache_key',
+  // Not in the reference: the vendor's own program sends it, and is answered.
+  'client_metadata',
   'prompt_cache_options',
   'prompt_cache_retention',
   'reasoning',
@@ -85,7 +86,7 @@ export const responsesVendor = (memory: Memory) => {
     try {
       need(asked.url.endsWith('/responses'), `Invalid URL (POST ${asked.url})`)
       const heard = hear(asked.body, memory, sealed)
-      const said = answerTo(heard)
+      const said = memory.answer(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
       const whole = answerOf(heard, said, asked.body, sealed)
       if (heard.stream) return streamed(whole, said)
@@ -239,16 +240,32 @@ const contentOf = (
   return { text: texts.join(''), images }
 }
 
+/** Members of each type of tool; a namespace holds functions, and what the vendor runs itself has no name. */
+const toolMembers: Readonly<Record<string, readonly string[]>> = {
+  function: ['type', 'name', 'description', 'parameters', 'strict', 'defer_loading'],
+  custom: ['type', 'name', 'description', 'format', 'defer_loading'],
+  namespace: ['type', 'name', 'description', 'tools'],
+  web_search: ['type', 'filters', 'search_context_size', 'user_location', 'external_web_access'],
+}
+
+/** Names that the model may call by this tool. */
+const namesIn = (one: Json, at: string): string[] => {
+  const type = isObject(one) ? String(one.type) : ''
+  need(type in toolMembers, `Invalid value: '${type}' at ${at}.type.`)
+  const tool = objectWith(one, at, toolMembers[type] ?? [], unknown)
+  if (type === 'web_search') return []
+  const name = textAt(tool.name, 'name')
+  need(/^[a-zA-Z0-9_-]{1,64}$/.test(name), `Invalid '${at}.name'`)
+  if (type === 'namespace')
+    return listAt(tool.tools, `${at}.tools`).flatMap((inner, index) =>
+      namesIn(inner, `${at}.tools[${index}]`),
+    )
+  if (type === 'function' && tool.strict !== false) checkStrict(tool.parameters, `function '${name}'`)
+  return [name]
+}
+
 const toolsOf = (body: JsonObject): { tools: string[]; forced: string | undefined } => {
-  const tools = listAt(body.tools ?? [], 'tools').map((one, index) => {
-    const members = ['type', 'name', 'description', 'parameters', 'strict', 'defer_loading']
-    const tool = objectWith(one, `tools[${index}]`, members, unknown)
-    need(tool.type === 'function', `Invalid value: '${String(tool.type)}' at tools[${index}].type.`)
-    const name = textAt(tool.name, 'name')
-    need(/^[a-zA-Z0-9_-]{1,64}$/.test(name), `Invalid 'tools[${index}].name'`)
-    if (tool.strict !== false) checkStrict(tool.parameters, `function '${name}'`)
-    return name
-  })
+  const tools = listAt(body.tools ?? [], 'tools').flatMap((one, index) => namesIn(one, `tools[${index}]`))
   const { tool_choice: choice } = body
   need(choice !== 'required' || tools.length > 0, "Tool choice 'required' must be specified with 'tools'.")
   const named = isObject(choice) ? textAt(choice.name, 'tool_choice.name') : undefined
@@ -270,15 +287,17 @@ const answerOf = (heard: Heard, said: Said, body: JsonObject, sealed: Map<string
   const thoughts = said.thinking === undefined ? [] : [thoughtOf(shows ? said.thinking : '', seals, sealed)]
   const texts = said.text === undefined ? [] : [messageItem(said.text, newName('msg_'))]
   const calls = said.calls.map(({ name, args }) => callItem(name, JSON.stringify(args), newName('call_')))
+  const { input, output, cacheRead } = countsOf(said)
   return response([...thoughts, ...texts, ...calls], {
     id: newName('resp_'),
     model: `${heard.model}-0101`,
     usage: {
       ...responsesUsage10and5,
-      input_tokens: counts.input,
-      output_tokens: counts.output,
+      input_tokens: input + cacheRead,
+      input_tokens_details: { cached_tokens: cacheRead },
+      output_tokens: output,
       output_tokens_details: { reasoning_tokens: said.thinking === undefined ? 0 : 3 },
-      total_tokens: counts.input + counts.output,
+      total_tokens: input + cacheRead + output,
     },
   })
 }
@@ -298,7 +317,7 @@ const streamed = (whole: ReturnType<typeof response>, { breaks }: Said): Respons
     0,
     events.findIndex((event) => event.startsWith('event: response.output_text.done')),
   )
-  if (breaks === 'die') return cutOddly(begun.join(''), 'die')
+  if (breaks === 'die' || breaks === 'stall') return cutOddly(begun.join(''), breaks)
   const error = { code: 'server_error', message: 'Overloaded' }
   const failed = {
     type: 'response.failed',

@@ -24,19 +24,31 @@ export type Said = {
   readonly thinking?: string
   readonly text?: string
   readonly calls: readonly ToolUse[]
-  /** How the answer breaks off, after its text. */
-  readonly breaks?: 'error' | 'die'
+  /** How the answer breaks off, after its text; one that stalls sends nothing more until the caller hangs up. */
+  readonly breaks?: 'error' | 'die' | 'stall'
+  /** What the vendor counts; without it the same for every answer. */
+  readonly counts?: Counts
 }
+
+/** Tokens as a vendor counts them: what was read from a cache or written to one is apart from the other input. */
+export type Counts = {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+}
+
+export type Answering = (heard: Heard) => Said | 400 | 429 | 500
 
 export const weather: ToolUse = { name: 'get_weather', args: { city: 'Zürich "Altstadt"', days: 2 } }
 export const time: ToolUse = { name: 'get_time', args: { zone: 'Europe/Zurich' } }
 export const person: JsonObject = { name: 'Ada', age: 36 }
 export const thought = 'Let me weigh it — 慎重に.'
-export const note = 'made through the gateway'
 export const counts = { input: 11, output: 7 }
+export const countsOf = (said: Said): Counts => said.counts ?? { ...counts, cacheRead: 0, cacheWrite: 0 }
 
 /** The vendor's answer; a number is an error status. */
-export const answerTo = (heard: Heard): Said | 400 | 429 | 500 => {
+const answerTo: Answering = (heard) => {
   const { prompt, rounds } = heard
   const failure = /FAIL (400|429|500)/.exec(prompt)?.[1]
   if (failure !== undefined) return Number(failure) as 400 | 429 | 500
@@ -51,20 +63,6 @@ export const answerTo = (heard: Heard): Said | 400 | 429 | 500 => {
     const calls = steps[rounds.length]
     if (calls !== undefined) return { ...thinking, ...preface(rounds.length), calls }
     return { ...thinking, text: `The tools say: ${rounds.flat().join(' | ')}`, calls: [] }
-  }
-  // A coding agent: it runs a command, reads the file that made, and tells what it read.
-  const folder = /Make a note in (\S+)\./.exec(prompt)?.[1]
-  if (folder !== undefined && heard.tools.includes('Bash')) {
-    const steps = [
-      {
-        name: 'Bash',
-        args: { command: `printf '${note}' > ${folder}/note.txt`, description: 'Makes a note' },
-      },
-      { name: 'Read', args: { file_path: `${folder}/note.txt` } },
-    ]
-    const call = steps[rounds.length]
-    if (call !== undefined) return { ...thinking, ...preface(rounds.length), calls: [call] }
-    return { ...thinking, text: `The note says: ${rounds.at(-1)?.join('')}`, calls: [] }
   }
   const seen = heard.imageBytes.map((bytes) => ` I see a picture of ${bytes} bytes.`).join('')
   return { ...thinking, text: `You said: ${prompt} Grüße, 世界 🌍.${seen}`, calls: [] }
@@ -82,6 +80,7 @@ export const need: (fits: boolean, why: string) => asserts fits = (fits, why) =>
 
 /** What a vendor remembers of the requests it took, for the tests to look at. */
 export type Memory = {
+  readonly answer: Answering
   /** For each signature that came back: the vendor's own, or the word that stands for none. */
   readonly signatures: ('own' | 'skipped')[]
   /** How often the vendor was asked to think. */
@@ -91,7 +90,14 @@ export type Memory = {
   readonly refused: string[]
 }
 
-export const newMemory = (): Memory => ({ signatures: [], thinking: 0, reasoning: [], refused: [] })
+/** `answer` decides what is said to a request that was taken. */
+export const newMemory = (answer: Answering = answerTo): Memory => ({
+  answer,
+  signatures: [],
+  thinking: 0,
+  reasoning: [],
+  refused: [],
+})
 
 /** Text in pieces of a few characters. */
 export const piecesOf = (text: string, size = 5): string[] => {
@@ -103,8 +109,8 @@ export const piecesOf = (text: string, size = 5): string[] => {
 
 const SIZES = [1, 7, 3, 19, 2, 64, 5, 31]
 
-/** A stream whose bytes are cut where no event and no character ends. */
-export const cutOddly = (text: string, then: 'close' | 'die' = 'close'): Response => {
+/** A stream whose bytes are cut where no event and no character ends, and what comes after them. */
+export const cutOddly = (text: string, then: 'close' | 'die' | 'stall' = 'close'): Response => {
   const bytes = new TextEncoder().encode(text)
   let at = 0
   let turn = 0
@@ -115,7 +121,9 @@ export const cutOddly = (text: string, then: 'close' | 'die' = 'close'): Respons
         controller.enqueue(bytes.slice(at, end))
         at = end
       } else if (then === 'close') controller.close()
-      else controller.error(new Error('connection reset'))
+      else if (then === 'die') controller.error(new Error('connection reset'))
+      else return new Promise(() => undefined)
+      return undefined
     },
   })
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })

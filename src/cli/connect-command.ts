@@ -1,0 +1,53 @@
+/** `turnpike connect <client>`: how a client is pointed at this server, with its address and a key filled in. */
+import type { Command } from 'commander'
+import { recipes } from './recipes/index.ts'
+import { pageOf } from './recipes/recipe.ts'
+import { Failed, say, tableOf } from './run-command.ts'
+import { settingOf } from './settings.ts'
+
+type ConnectOptions = { address?: string; key?: string; model?: string; json?: boolean }
+
+export const connectCommand = (program: Command): void => {
+  program
+    .command('connect [client]')
+    .description('how a client is set up for this server; without a client, which ones there are')
+    .option('--address <url>', 'of the server (default: that of HOST and PORT)')
+    .option('--key <token>', 'the caller’s key (default: TURNPIKE_KEY)')
+    .option('--model <id>', 'a model to begin with')
+    .option('--json', 'for programs')
+    .action(connect)
+}
+
+const connect = (client: string | undefined, options: ConnectOptions): void => {
+  if (client === undefined) list(options.json)
+  else show(client, options)
+}
+
+const list = (json: boolean | undefined): void => {
+  const rows = recipes.map(({ name, title, calls }) => ({ client: name, name: title, calls }))
+  say(json, rows, tableOf(rows))
+}
+
+const show = (client: string, { address, key, model, json }: ConnectOptions): void => {
+  const recipe = recipes.find(({ name }) => name === client)
+  if (recipe === undefined)
+    throw new Failed(`there is no recipe for '${client}'; 'turnpike connect' shows them`)
+  const page = pageOf(recipe, {
+    address: address === undefined ? ownAddress() : addressOf(address),
+    key: key ?? process.env.TURNPIKE_KEY ?? 'sk-…',
+    model: model ?? recipe.model,
+  })
+  say(json, { client, page }, page)
+}
+
+/** Where a server with the present settings is reached from this machine. */
+const ownAddress = (): string => {
+  const host = settingOf(process.env, 'HOST')
+  return `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${settingOf(process.env, 'PORT')}`
+}
+
+const addressOf = (text: string): string => {
+  if (!/^https?:\/\/[^\s/]+(\/[^\s]*)?$/.test(text))
+    throw new Failed(`--address must be a URL such as https://gateway.example, not '${text}'`)
+  return text.replace(/\/(v1\/?)?$/, '')
+}

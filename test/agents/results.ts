@@ -1,0 +1,75 @@
+/** What the last runs of the sessions found, kept beside the code: docs/compatibility.md is written from it. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Cell, cells, type Program, titleOf } from './programs/program.ts'
+
+type Row = {
+  readonly client: string
+  readonly version: string
+  readonly vendor: string
+  /** Day of the run, UTC. */
+  readonly date: string
+  /** The cells that failed, and those that the client has not, with the reason. */
+  readonly failed: readonly Cell[]
+  readonly cannot: Partial<Record<Cell, string>>
+}
+
+const path = join(import.meta.dir, 'results.json')
+const read = (): Row[] => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : [])
+
+/** Puts the rows of a run in place of those that the same client had. */
+export const keepResults = (rows: readonly Row[]): void => {
+  const clients = new Set(rows.map(({ client }) => client))
+  const kept = read().filter(({ client }) => !clients.has(client))
+  const all = [...kept, ...rows].sort((a, b) => a.client.localeCompare(b.client))
+  writeFileSync(path, `${JSON.stringify(all, null, 2)}\n`)
+}
+
+export const rowOf = (program: Program, version: string, vendor: string, failed: readonly Cell[]): Row => ({
+  client: titleOf(program),
+  version,
+  vendor,
+  date: new Date().toISOString().slice(0, 10),
+  failed,
+  cannot: program.cannot ?? {},
+})
+
+/** The part of the page that tells of sessions. */
+export const sessionsPage = (): string => {
+  const notes: string[] = []
+  const noted = (reason: string): string => {
+    if (!notes.includes(reason)) notes.push(reason)
+    return `– [${notes.indexOf(reason) + 1}]`
+  }
+  const rows = read().map(({ client, version, vendor, date, failed, cannot }) => {
+    const found = cells.map((cell) => {
+      const reason = cannot[cell]
+      if (reason !== undefined) return noted(reason)
+      return failed.includes(cell) ? '✗' : '✓'
+    })
+    return `| ${[client, version, vendor, date, ...found].join(' | ')} |`
+  })
+  const heads = ['client', 'version', 'vendor speaks', 'run on', ...cells]
+  return [
+    '## Whole sessions',
+    '',
+    'Real programs and libraries from npm, unchanged but for address and key, against a server in a process of its own',
+    '(`npm run agents`). How each is set up stands in `docs/clients`, or ask `turnpike connect`.',
+    '',
+    `| ${heads.join(' | ')} |`,
+    `| ${heads.map(() => '---').join(' | ')} |`,
+    ...rows,
+    '',
+    ...notes.map((note, index) => `${index + 1}. ${note}`),
+    ...(notes.length === 0 ? [] : ['']),
+    '- text: the recipe as it stands, and the answer it prints.',
+    '- two tools, tool error: two calls at once, then one that fails; the last answer quotes what all three said.',
+    "- long context: the vendor's cache is read from the second turn on.",
+    "- money: the vendor's counts by the price list, the ledger and what each answer told are one amount; what the client",
+    '  counts itself is the same; nothing is held after, and the audit holds.',
+    '- bytes: what a vendor of the same dialect saw is what was sent; the rest was named to the caller.',
+    "- error: the client shows the vendor's own words.",
+    '- hang-up: the client goes while an answer stalls, and the vendor is left.',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,56 @@
+/** What the vendors say in a session, in any dialect: decided by the request alone, so that asides of a program disturb nothing. */
+import type { JsonObject } from '../../src/core/json-body.ts'
+import type { Answering, Heard, Said } from '../clients/vendors/script.ts'
+
+type ToolUse = { readonly name: string; readonly args: JsonObject }
+/** How a program's own tool is asked to run a command. */
+export type RunTool = (command: string) => ToolUse
+
+export const words = {
+  greeting: 'Good day from the vendor.',
+  done: 'All steps are done: ',
+  refused: 'The scripted failure.',
+  slowly: 'This sentence is told slowly and never',
+} as const
+
+/** What is asked in a session, beside the greeting of the recipe. */
+export type Deed = 'work' | 'wait' | 'fail'
+
+const mark = 'Turnpike session: '
+const lines = 600
+
+/** A long text, the same each time: a program sends it with every turn, so that a cache is worth its while. */
+const context = Array.from(
+  { length: lines },
+  (_none, line) => `${line}: measured ${(line * 7919) % 10_007} at station ${(line * 31) % 97}`,
+).join('\n')
+
+export const promptFor = (deed: Deed): string =>
+  `${mark}${deed}.${deed === 'work' ? ` Mind these measurements:\n${context}` : ''}`
+
+export const results = { first: 'first-one', second: 'second-two', error: 'missing.txt' } as const
+
+/** Two tools at once, then one that fails, then a text that quotes what they said. */
+const workOf = (run: RunTool, { rounds }: Heard): Said => {
+  const steps: ToolUse[][] = [
+    [run(`echo ${results.first}`), run(`echo ${results.second}`)],
+    [run(`cat ./${results.error}`)],
+  ]
+  const calls = steps[rounds.length]
+  if (calls === undefined) return { text: words.done + rounds.flat().join(' | '), calls: [] }
+  return { ...(rounds.length === 0 ? { text: 'I will look.' } : {}), calls }
+}
+
+/**
+ * The answers of a session to prompts that are its own. The asides of a program, such as a title for its window, bring none
+ * of its tools and get a greeting, and so does everything else.
+ */
+export const sessionAnswers =
+  (run: RunTool): Answering =>
+  (heard) => {
+    const own = heard.tools.includes(run('').name)
+    if (own && heard.prompt.includes(`${mark}work`)) return workOf(run, heard)
+    if (own && heard.prompt.includes(`${mark}wait`)) return { text: words.slowly, calls: [], breaks: 'stall' }
+    if (heard.prompt.includes(`${mark}fail`)) return 400
+    return { text: words.greeting, calls: [] }
+  }

@@ -1,0 +1,85 @@
+/** Stands between a program and the server and hands everything on: what the program sent, and what it was told. */
+import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
+
+export type Exchange = {
+  readonly method: string
+  readonly path: string
+  readonly headers: Headers
+  readonly body: JsonObject
+  status: number
+  answered: Headers
+  /** The answer as far as it came. */
+  told: string
+}
+
+export type Tap = {
+  readonly address: string
+  /** What went through since this was last called. */
+  readonly collect: () => Exchange[]
+  readonly stop: () => Promise<void>
+}
+
+/** Headers of one connection only, which the next one has its own of. */
+const ofOneHop = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'host']
+
+const handedOn = (headers: Headers): Headers => {
+  const copy = new Headers(headers)
+  for (const name of ofOneHop) copy.delete(name)
+  return copy
+}
+
+export const startTap = (target: string): Tap => {
+  let exchanges: Exchange[] = []
+  const bound = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    fetch: async (request) => {
+      const { pathname, search } = new URL(request.url)
+      const text = await request.text()
+      const parsed = parseJson(text)
+      const exchange: Exchange = {
+        method: request.method,
+        path: `${pathname}${search}`,
+        headers: request.headers,
+        body: isObject(parsed) ? parsed : {},
+        status: 0,
+        answered: new Headers(),
+        told: '',
+      }
+      exchanges.push(exchange)
+      // Asked for in plain text, so that the answer can be read on its way.
+      const headers = handedOn(request.headers)
+      headers.set('accept-encoding', 'identity')
+      const answer = await fetch(`${target}${pathname}${search}`, {
+        method: request.method,
+        headers,
+        ...(text === '' ? {} : { body: text }),
+        signal: request.signal,
+        redirect: 'manual',
+      })
+      exchange.status = answer.status
+      exchange.answered = answer.headers
+      const decoder = new TextDecoder()
+      const reading = new TransformStream<Uint8Array, Uint8Array>({
+        transform: (piece, controller) => {
+          exchange.told += decoder.decode(piece, { stream: true })
+          controller.enqueue(piece)
+        },
+      })
+      return new Response(answer.body?.pipeThrough(reading) ?? null, {
+        status: answer.status,
+        headers: handedOn(answer.headers),
+      })
+    },
+  })
+  return {
+    address: `http://127.0.0.1:${bound.port}`,
+    collect: () => {
+      const found = exchanges
+      exchanges = []
+      return found
+    },
+    stop: () => bound.stop(true),
+  }
+}

@@ -1,0 +1,130 @@
+/** The strict scripted vendors on a port, each at the address its clients know, with caches of prompts and a memory of all they saw. */
+import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
+import { chatVendor } from '../clients/vendors/chat.ts'
+import { geminiVendor } from '../clients/vendors/gemini.ts'
+import { messagesVendor } from '../clients/vendors/messages.ts'
+import { responsesVendor } from '../clients/vendors/responses.ts'
+import { type Answering, type Counts, newMemory, type Said } from '../clients/vendors/script.ts'
+import type { Asked } from '../server/harness.ts'
+import { newPromptCache } from './prompt-cache.ts'
+
+const makers = {
+  chat: chatVendor,
+  responses: responsesVendor,
+  messages: messagesVendor,
+  gemini: geminiVendor,
+}
+export type Dialect = keyof typeof makers
+/** A vendor by the dialect of its address; the one of chat speaks responses at the same. */
+export type VendorId = Exclude<Dialect, 'responses'>
+const dialects = Object.keys(makers) as readonly Dialect[]
+
+/** One request that a vendor took, and what it counted for it; undefined when it answered with an error. */
+export type Sighting = {
+  readonly dialect: Dialect
+  readonly headers: Headers
+  readonly signal: AbortSignal | undefined
+  readonly url: string
+  readonly body: JsonObject
+  counts: Counts | undefined
+  /** The answer never came to its end. */
+  cut: boolean
+}
+
+type Stalled = { readonly left: Promise<void> }
+
+/** Whose prices a dialect is billed at. */
+export const sellerOf = (dialect: Dialect): VendorId => (dialect === 'responses' ? 'chat' : dialect)
+
+export type VendorHost = {
+  readonly addressOf: (vendor: VendorId) => string
+  /** What the vendors saw and refused since this was last called. */
+  readonly collect: () => { readonly seen: Sighting[]; readonly refused: string[] }
+  /** Resolves when an answer stalls; `left` when the connection to it is closed by the other side. */
+  readonly stalled: () => Promise<Stalled>
+  /** Decides what is answered from now on. */
+  readonly play: (answer: Answering) => void
+  readonly stop: () => Promise<void>
+}
+
+/** Tokens of an answer: as many as its characters divided by four. */
+const outputOf = ({ text, thinking, calls }: Said): number =>
+  Math.ceil(`${text ?? ''}${thinking ?? ''}${calls.length === 0 ? '' : JSON.stringify(calls)}`.length / 4)
+
+const leavingOf = (signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal === undefined) return
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+export const startVendorHost = (): VendorHost => {
+  let playing: Answering = () => ({ text: 'Nothing is played.', calls: [] })
+  let seen: Sighting[] = []
+  let stalling = Promise.withResolvers<Stalled>()
+  const speak = Object.fromEntries(
+    dialects.map((id) => {
+      const cache = newPromptCache(id)
+      let current: Sighting | undefined
+      const memory = newMemory((heard) => {
+        const said = playing(heard)
+        if (typeof said === 'number' || current === undefined) return said
+        current.counts = { ...cache.read(heard.model, current.body), output: Math.max(4, outputOf(said)) }
+        current.cut = said.breaks !== undefined
+        if (said.breaks === 'stall') stalling.resolve({ left: leavingOf(current.signal) })
+        return { ...said, counts: current.counts }
+      })
+      const vendor = makers[id](memory)
+      const answer = (asked: Asked): Response => {
+        current = {
+          dialect: id,
+          headers: asked.headers,
+          signal: asked.signal,
+          url: asked.url,
+          body: asked.body,
+          counts: undefined,
+          cut: false,
+        }
+        if (!/count_?tokens$/i.test(asked.url)) seen.push(current)
+        return vendor(asked)
+      }
+      return [id, { answer, memory }]
+    }),
+  )
+  const bound = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    fetch: async (request) => {
+      const text = await request.text()
+      const body = parseJson(text)
+      const { pathname, search } = new URL(request.url)
+      const one = speak[pathname.endsWith('/responses') ? 'responses' : (pathname.split('/')[1] ?? '')]
+      if (one === undefined) return new Response('no such vendor', { status: 404 })
+      const url = `${pathname}${search}`
+      return one.answer({
+        url,
+        headers: request.headers,
+        body: isObject(body) ? body : {},
+        text,
+        signal: request.signal,
+      })
+    },
+  })
+  return {
+    addressOf: (vendor) =>
+      `http://127.0.0.1:${bound.port}/${vendor}/${vendor === 'gemini' ? 'v1beta' : 'v1'}`,
+    collect: () => {
+      const refused = Object.values(speak).flatMap(({ memory }) => memory.refused.splice(0))
+      const found = seen
+      seen = []
+      return { seen: found, refused }
+    },
+    stalled: () => stalling.promise,
+    play: (answer) => {
+      playing = answer
+      stalling = Promise.withResolvers()
+    },
+    stop: () => bound.stop(true),
+  }
+}
