@@ -42,6 +42,7 @@ const EXPIRE_MS = 250
 const REAP_GRACE_MS = 1_000
 const LONGEST_CALL_MS = 15 * 60_000
 const STALE_WAITS = 3
+const REREAD_MS = 250
 /** How often a hold that grows follows its path to another lease. */
 const MOVES = 3
 
@@ -194,8 +195,11 @@ export const createBook = (parts: BookParts): Book => {
       return holdNow(ask)
     },
     whyFenced: async (key) => {
-      // A ledger that is away is not asked again.
-      const now = heartbeat.fresh() ? await keys.reread(key.id).catch(() => key) : key
+      // A ledger that is away is not waited for once more.
+      const now = await Promise.race([
+        keys.reread(key.id).catch(() => key),
+        clock.sleep(REREAD_MS).then(() => key),
+      ])
       if (now === undefined || !isKnown(now, clock.now())) return unknownKey()
       return isEnabled(now, monthOf(clock.now()))
         ? unavailable('The ledger cannot be reached.')

@@ -35,6 +35,7 @@ type Locked = { readonly budgets: readonly Row[]; readonly unwritten: Nano; read
 
 const idleOf = `l.granted - l.used - coalesce((select cast(sum(f.hold) as bigint) from inflight f where f.lease_id = l.id), 0)`
 
+/** What a fenced lease has left over of ended calls comes back as what is held does: when it is closed. */
 export const shortageOf = async (
   run: Run,
   meter: Meter,
@@ -45,7 +46,8 @@ export const shortageOf = async (
     await run(
       `select coalesce(cast(sum(case when x.state = 'open' and x.id <> $2 then x.idle else 0 end) as bigint), 0) as idle,
          coalesce(cast(sum(x.held) as bigint), 0) as held, coalesce(cast(sum(x.used) as bigint), 0) as used
-       from (select l.id, l.state, l.used, ${idleOf} as idle, l.granted - l.used - (${idleOf}) as held
+       from (select l.id, l.state, l.used, ${idleOf} as idle,
+               l.granted - l.used - case when l.state = 'open' then ${idleOf} else 0 end as held
              from lease l where l.state <> 'closed' and ${where}) x`,
       params,
     ),

@@ -192,7 +192,7 @@ for (const engine of engines)
         await flush(store, 'dead', {
           intents: [{ callId: it.callId, leaseId: dead.leaseId, hold: 1_000_000n }],
         })
-        expect(await grant(store, 'live', it.account)).toMatchObject({ outcome: 'spent' })
+        expect(await grant(store, 'live', it.account)).toMatchObject({ outcome: 'held' })
         await store.freeAccount(it.account)
         await store.beat('live', undefined)
         const live = await grant(store, 'live', it.account)
@@ -200,7 +200,7 @@ for (const engine of engines)
         const intent = { callId: it.callId, leaseId: live.leaseId, hold: 1_000_000n }
         expect((await flush(store, 'live', { intents: [intent] })).opened.size).toBe(1)
         await store.freeAccount(it.account)
-        expect(await grant(store, 'third', it.account)).toMatchObject({ outcome: 'spent' })
+        expect(await grant(store, 'third', it.account)).toMatchObject({ outcome: 'held' })
         // Both settle, the one that was thought dead first or last: the payment is charged once.
         await flush(store, 'live', { settles: [settleOf(it, live.leaseId, 300_000n)] })
         await flush(store, 'dead', { settles: [settleOf(it, dead.leaseId, 400_000n)] })

@@ -17,6 +17,8 @@ import { type Commitment, createLimits, type Limits } from './limits.ts'
 import { type Link, overNetwork } from './network.ts'
 import { createWorld, EPOCH, type World } from './world.ts'
 
+/** How a call goes, and whether it asks for all that is left. */
+type Wish = { readonly stream: boolean; readonly lastsMs: number; readonly all?: boolean }
 type Process = { readonly book: Book; readonly paused: () => boolean; dead: boolean; drains: boolean }
 
 const LOAD_MS = 20_000
@@ -116,7 +118,8 @@ const createScene = (
 
   const setUp = async () => {
     store = await openStore({ url: 'sqlite::memory:', now: () => EPOCH + Math.floor(world.now()), shared })
-    const deposit = BigInt(pick(60, 400)) * 1_000_000n
+    // Half of the wallets are rich: their leases admit without asking the ledger.
+    const deposit = BigInt(random() < 0.5 ? pick(60, 400) : pick(2_000, 4_000)) * 1_000_000n
     await store.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
     await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })
     const budget = BigInt(pick(20, 60)) * 1_000_000n
@@ -143,6 +146,7 @@ const createScene = (
     after(pick(300, 4_000), () =>
       guard(call(pick(0, SLOTS - 1), 4, { stream: true, lastsMs: pick(9_000, 14_000) })),
     )
+    after(1_000, () => guard(pulse(pick(0, SLOTS - 1))))
     after(pick(2_000, 9_000), () => guard([loseOne, pauseOne, drainOne][pick(0, 2)]?.() ?? Promise.resolve()))
   }
 
@@ -154,11 +158,7 @@ const createScene = (
   }
 
   /** One call, from asking for its hold to its end; the law is checked against what the limits had all the while. */
-  const call = async (
-    slot: number,
-    index: number,
-    it: { stream: boolean; lastsMs: number },
-  ): Promise<void> => {
+  const call = async (slot: number, index: number, it: Wish): Promise<void> => {
     const process = slots[slot]
     const key = keys[index]
     if (process === undefined || key === undefined || process.paused() || process.drains || process.dead)
@@ -166,7 +166,8 @@ const createScene = (
     const sub = index === 0 && random() < 0.4 ? 'named' : undefined
     // Now and then all that is left, as for a call whose bound was lowered to it.
     const left = limits.left(key, sub)
-    const amount = random() < 0.08 && left > 0n ? left : BigInt(pick(100, 3_000)) * 1_000n
+    const amount =
+      (it.all === true || random() < 0.08) && left > 0n ? left : BigInt(pick(100, 3_000)) * 1_000n
     const asked = limits.ask(key, sub, amount)
     const askedMs = world.now()
     const callId = `c${callsMade++}`
@@ -201,7 +202,7 @@ const createScene = (
   const run = async (
     process: Process,
     hold: Hold,
-    { asked, it, keyId }: { asked: Commitment; it: { stream: boolean; lastsMs: number }; keyId: string },
+    { asked, it, keyId }: { asked: Commitment; it: Wish; keyId: string },
   ): Promise<void> => {
     const revokedMs = revoked.get(keyId)
     if (it.stream && !(await hold.opened)) return asked.drop()
@@ -244,6 +245,19 @@ const createScene = (
     recoveredAt = world.now() + RECOVERY_MS
     hit('calm: killed')
     startProcess(slot)
+    // What it had leased is free again by then, also for those who need all of it.
+    await sleep(RECOVERY_MS + 10)
+    for (const index of [3, 1, 2, 0])
+      await call((slot + 1) % SLOTS, index, { stream: false, lastsMs: 1, all: true })
+  }
+
+  /** Calls that come just when the room of the one before, idle for two seconds, is on its way back. */
+  const pulse = async (slot: number): Promise<void> => {
+    while (world.now() < LOAD_MS) {
+      await call(slot, 3, { stream: false, lastsMs: 1, all: true })
+      await sleep(pick(1_990, 2_150))
+      await call(slot, 3, { stream: false, lastsMs: 1 })
+    }
   }
 
   /** What is open on a process that shuts down goes on; new calls go elsewhere. */
@@ -270,7 +284,8 @@ const createScene = (
     if (process === undefined || other === undefined) return
     // It has a lease of the key, and knows it.
     await Promise.all([0, 1, 2].map(() => call(slot, index, { stream: true, lastsMs: 50 })))
-    const ms = pick(2_300, 9_000)
+    // Mostly so short that nothing but the fence stands in the way.
+    const ms = random() < 0.7 ? pick(2_300, 3_800) : pick(3_800, 9_000)
     recoveredAt = world.now() + ms + RECOVERY_MS
     process.pause(ms)
     hit('calm: paused')

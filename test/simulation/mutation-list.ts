@@ -343,8 +343,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a revocation leaves leases open',
     file: 'src/store/key-store.ts',
-    from: 'await fenceLeasesOf(run, engine.words, id)',
-    to: 'await Promise.resolve(fenceLeasesOf)',
+    from: 'if (revoked.length > 0)',
+    to: 'if (revoked.length < 0)',
     calm: true,
   },
   {

@@ -60,7 +60,7 @@ const expectRefusal = (world: World, asked: Asked, result: GrantRefused): void =
     model
       .live()
       .filter(meter.under)
-      .reduce((total, lease) => total + model.heldOn(lease), 0n)
+      .reduce((total, lease) => total + (lease.state === 'open' ? model.heldOn(lease) : lease.left), 0n)
   const named = meters.filter(({ limit, owner }) => limit === result.limit && owner?.id === result.owner)
   ok(
     named.some((meter) => most(0n, meter.room + idle(meter) + own - astray) === result.available),
@@ -118,7 +118,7 @@ const expectGrowth = (world: World, asked: Asked, result: Granted): void => {
   equal(result.leaseId, lease.id)
   lease.left += result.grown
   // What the instance does not say that it has went astray: it counts with what the limits leave beside it.
-  const room = lease.left - asked.own
+  const room = lease.left - asked.astray
   equal(result.beside === undefined ? undefined : result.beside + room, leastOf(world, asked))
   lease.expires = Math.min(model.now + 10_000, nextDayStart(model.now))
   equal(result.lifeMs, lease.expires - model.now)
