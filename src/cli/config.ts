@@ -117,6 +117,7 @@ type Bounds = Omit<
 const boundsOf = (environment: Environment): Bounds => {
   const seconds = (name: SettingName & `${string}_SECONDS`) => millisOf(environment, name)
   return {
+    reportRpm: numberOf(environment, 'REPORT_RPM'),
     bodyBytesMax: numberOf(environment, 'BODY_BYTES_MAX'),
     bufferBytesMax: numberOf(environment, 'BUFFER_BYTES_MAX'),
     keySharePercent: numberOf(environment, 'KEY_SHARE_PERCENT'),

@@ -2,6 +2,13 @@
 import { type Setting, seconds, whole } from './setting.ts'
 
 export const limitSettings = {
+  REPORT_RPM: {
+    name: 'REPORT_RPM',
+    fallback: '60',
+    meaning: 'Reports (`GET /v1/usage`) per minute that one key may ask a process for; each reads many rows.',
+    check: /^[1-9]\d{0,8}$/,
+    allowed: 'a number of at least 1',
+  },
   BODY_BYTES_MAX: {
     name: 'BODY_BYTES_MAX',
     fallback: '20971520',

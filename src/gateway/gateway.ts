@@ -27,6 +27,8 @@ export type GatewayOptions = {
   readonly planRpm: number
   /** Requests per minute of each kind that an address may make without paying: quotes, trials, claims of change. */
   readonly guestRpm: number
+  /** Reports of usage per minute and key. */
+  readonly reportRpm: number
   readonly bodyBytesMax: number
   /** Bytes of bodies, whole answers and recordings that the process has in hand at once. */
   readonly bufferBytesMax: number

@@ -206,6 +206,16 @@ describe('readers', () => {
   })
 })
 
+test('a key may ask for so many reports a minute; another one has its own', async () => {
+  const server = await startTestServer({ options: { reportRpm: 2 } })
+  const [one, two] = await Promise.all([server.newKey(), server.newKey()])
+  const statuses: number[] = []
+  for (let asked = 0; asked < 3; asked++) statuses.push((await server.get('/v1/usage', one.token)).status)
+  expect(statuses).toEqual([200, 200, 429])
+  expect((await server.get('/v1/usage', two.token)).status).toBe(200)
+  await server.stop()
+})
+
 test('connections that say nothing are closed, and lock nobody out', async () => {
   const server = await startTestServer({ options: { connectionSeconds: 1 } })
   const listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })

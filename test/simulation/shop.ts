@@ -220,6 +220,7 @@ export const openShop = (parts: ShopParts): Shop => {
         bodyBytesMax: 100_000,
         // Real timers never fire in virtual time; the vendor ends every request itself.
         timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: parts.longestCallMs },
+        reportRpm: 1_000,
         bufferBytesMax: 100_000_000,
         keySharePercent: 100,
         bodyMs: 10_000,
