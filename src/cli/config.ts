@@ -124,6 +124,7 @@ const boundsOf = (environment: Environment): Bounds => {
     bodyMs: seconds('BODY_SECONDS'),
     readerMs: seconds('READER_SECONDS'),
     connectionSeconds: numberOf(environment, 'CONNECTION_SECONDS'),
+    overloadMs: numberOf(environment, 'OVERLOAD_MS'),
     openCallsMax: numberOf(environment, 'OPEN_CALLS_MAX'),
     discountOpenMax: numberOf(environment, 'DISCOUNT_OPEN_MAX'),
     responsesKeptMs: numberOf(environment, 'RESPONSES_STORE') * HOUR_MS,

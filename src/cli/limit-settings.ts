@@ -23,6 +23,14 @@ export const limitSettings = {
     check: /^[1-9]\d{0,6}$/,
     allowed: 'a number of at least 1',
   },
+  OVERLOAD_MS: {
+    name: 'OVERLOAD_MS',
+    fallback: '250',
+    meaning:
+      'A process that is late by this many milliseconds with all its work, for a second, refuses part of the new calls with 503 before it works for them, until it is not late any more; 0 refuses none.',
+    check: /^\d{1,5}$/,
+    allowed: 'a number of milliseconds',
+  },
   DISCOUNT_OPEN_MAX: {
     name: 'DISCOUNT_OPEN_MAX',
     fallback: '256',

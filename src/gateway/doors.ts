@@ -2,6 +2,7 @@
  * The doors of a process: how many calls and how many bytes it has taken in, for whom, and whether it is leaving. What a
  * request took is noted in its trace and given back when its answer has ended.
  */
+import { newOverload, type Overload } from '../admission/overload.ts'
 import { newShares, type Shares } from '../admission/shares.ts'
 import { type Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
 import type { Trace } from './trace.ts'
@@ -9,6 +10,8 @@ import type { Trace } from './trace.ts'
 export type Doors = {
   /** The process drains: callers are told to go elsewhere. */
   leaving: boolean
+  /** Whether the process is late with its work. */
+  readonly overload: Overload
   /** Calls of models that are open. */
   readonly calls: Shares
   /** Bytes of bodies, whole answers and recordings that are kept in memory. */
@@ -17,12 +20,14 @@ export type Doors = {
 
 type Limits = {
   readonly openCallsMax: number
+  readonly overloadMs: number
   readonly bufferBytesMax: number
   readonly keySharePercent: number
 }
 
-export const newDoors = ({ openCallsMax, bufferBytesMax, keySharePercent }: Limits): Doors => ({
+export const newDoors = ({ openCallsMax, overloadMs, bufferBytesMax, keySharePercent }: Limits): Doors => ({
   leaving: false,
+  overload: newOverload(overloadMs),
   calls: newShares(openCallsMax, keySharePercent),
   bytes: newShares(bufferBytesMax, keySharePercent),
 })
@@ -60,8 +65,16 @@ const ownerOf = (trace: Trace): string => {
   return trace.owner
 }
 
+/** Turns a call away before anything is done for it, when the process is full or late. Throws the 503. */
+export const checkDoor = ({ doors, options, random }: Door): void => {
+  if (doors.calls.used() >= options.openCallsMax) throw tooBusy()
+  if (doors.overload.turnsAway(random())) throw unavailable('The server is overloaded.')
+}
+
+type Door = { readonly doors: Doors; readonly options: Limits; readonly random: () => number }
+
 /** The 503 of a server that has as many calls open as it takes. */
-export const tooBusy = (): Refusal => unavailable('The server has as many calls open as it takes.')
+const tooBusy = (): Refusal => unavailable('The server has as many calls open as it takes.')
 
 const shareUsed = (what: string): Refusal =>
   refuse(

@@ -41,6 +41,8 @@ export type GatewayOptions = {
   readonly connectionSeconds: number
   readonly timeouts: Timeouts
   readonly openCallsMax: number
+  /** How late the process may be with its work before it turns calls away; 0 for never. */
+  readonly overloadMs: number
   /** Proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly Block[]
   /** What an anonymous trial is given (0 for none), what all of a day are, and for how long. */

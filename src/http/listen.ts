@@ -71,6 +71,7 @@ export const listen = (gateway: Gateway, place: Place): Listening => {
         { status: 500 },
       ),
   })
+  const stopWatching = watchTurns(gateway)
   return {
     port: server.port ?? place.port,
     goAway: () => {
@@ -78,10 +79,25 @@ export const listen = (gateway: Gateway, place: Place): Listening => {
       for (const socket of sockets) goAway(socket)
     },
     stop: () => {
+      stopWatching()
       for (const socket of sockets) socket.close(RESTARTING, 'The server is shutting down.')
       void server.stop(true)
     },
   }
+}
+
+const TURN_MS = 50
+
+/** Notes how late the process is: by how much a timer is, which waits behind all other work. */
+const watchTurns = ({ doors, clock, book }: Gateway): (() => void) => {
+  let beforeMs = clock.monotonicMs()
+  const timer = setInterval(() => {
+    const nowMs = clock.monotonicMs()
+    const elapsedMs = nowMs - beforeMs
+    beforeMs = nowMs
+    doors.overload.note(elapsedMs, Math.max(elapsedMs - TURN_MS, book.health().oldestQueuedMs / 2))
+  }, TURN_MS)
+  return () => clearInterval(timer)
 }
 
 /** The 400 of an upgrade that the runtime could not make into a socket. */

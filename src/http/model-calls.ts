@@ -9,7 +9,7 @@ import { modelNameOf } from '../dialects/field-checks.ts'
 import { decodeMessagesCall } from '../dialects/messages/call.ts'
 import { decodeResponsesCall } from '../dialects/responses/call.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { tooBusy } from '../gateway/doors.ts'
+import { checkDoor } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { type CredentialStyle, credentialOf } from './credential.ts'
@@ -33,7 +33,7 @@ type Endpoint = {
 /** Runs one call to a model. */
 export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
   const { headers } = call.request
-  if (gateway.doors.calls.used() >= gateway.options.openCallsMax) throw tooBusy()
+  checkDoor(gateway)
   return runCall(
     gateway,
     {

@@ -8,7 +8,7 @@ import { must, Refusal, refusalBody, refuse } from '../core/refusal.ts'
 import { decodeChatCall } from '../dialects/chat/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
-import { letGo, takeBytes, tooBusy } from '../gateway/doors.ts'
+import { checkDoor, letGo, takeBytes } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { whoCalls } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
@@ -193,7 +193,7 @@ const answerMessage = async (
   const { terms, request } = must(termsOfMessage(message, must(socket.data.terms)))
   const { id: _id, type: _type, ...rest } = request
   const body = { ...rest, stream: true, stream_options: { include_usage: true } }
-  if (gateway.doors.calls.used() >= gateway.options.openCallsMax) throw tooBusy()
+  checkDoor(gateway)
   return runCall(
     gateway,
     {

@@ -14,7 +14,7 @@ export type ReadAnswer = { readonly id: number } & (
   | { readonly error: string }
 )
 
-export type ReadingThread = {
+type ReadingThread = {
   /** Runs the statements on one state of the database. */
   readonly batch: (statements: readonly Statement[]) => Promise<readonly (readonly Row[])[]>
   readonly close: () => void

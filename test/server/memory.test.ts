@@ -1,6 +1,7 @@
 /** Memory and places that callers and vendors take: counted, bounded, and given back. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { createApp } from '../../src/http/app.ts'
 import { listen } from '../../src/http/listen.ts'
 import { exchange } from '../../src/transport/exchange.ts'
 import { chat, completion, startTestServer, streamEvents, type TestServer } from './harness.ts'
@@ -204,6 +205,23 @@ describe('readers', () => {
     expect(await again.text()).toContain('"finish_reason":"length"')
     await response.body?.cancel()
   })
+})
+
+test('a process that is late turns calls away before it looks at key or body, and nothing else', async () => {
+  const server = await startTestServer()
+  server.gateway.doors.overload.note(60_000, 60_000)
+  const away = await server.post('/v1/chat/completions', 'no JSON', {}, 'sk-unknown')
+  // The harness's random number is 0: it is among those that are always let in.
+  expect(away.status).toBe(401)
+  const late = { ...server.gateway, random: () => 0.99 }
+  const { fetch } = createApp(late)
+  const ask = (path: string, method = 'POST') =>
+    fetch(new Request(`http://turnpike.test${path}`, method === 'POST' ? { method, body: 'no JSON' } : {}))
+  const refused = await ask('/v1/chat/completions')
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+  expect((await ask('/readyz', 'GET')).status).toBe(200)
+  expect((await ask('/v1/usage', 'GET')).status).toBe(401)
+  await server.stop()
 })
 
 test('a key may ask for so many reports a minute; another one has its own', async () => {

@@ -221,6 +221,7 @@ export const openShop = (parts: ShopParts): Shop => {
         // Real timers never fire in virtual time; the vendor ends every request itself.
         timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: parts.longestCallMs },
         reportRpm: 1_000,
+        overloadMs: 250,
         bufferBytesMax: 100_000_000,
         keySharePercent: 100,
         bodyMs: 10_000,
