@@ -41,7 +41,7 @@ export const bodyOf = (bytes: number, more: object = {}): string =>
     ...more,
   })
 
-const modelFor = (server: Server, body: string): string =>
+export const modelFor = (server: Server, body: string): string =>
   server.name.startsWith('Turnpike') ? body.replace('"gpt-4o-mini"', '"openai/gpt-4o-mini"') : body
 
 type Got = {
@@ -52,7 +52,7 @@ type Got = {
 }
 
 /** One call over a kept connection. */
-const callOnce = (server: Server, agent: Agent, body: Buffer): Promise<Got> =>
+export const callOnce = (server: Server, agent: Agent, body: Buffer): Promise<Got> =>
   new Promise((resolve, reject) => {
     const started = performance.now()
     const out = request(

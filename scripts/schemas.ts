@@ -262,5 +262,6 @@ export const schemas = {
     receipt: { ...text, description: 'Or the receipt of the answer' },
   }),
   ClaimAnswer: object({ data: object({ credited_usd: number }) }),
+  Health: object({ status: { enum: ['ok', 'draining', 'out_of_touch'] }, error: text }, ['status']),
   Status: object({ status: { enum: ['ok', 'degraded'] }, services: { type: 'object' } }),
 }

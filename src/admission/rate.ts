@@ -22,6 +22,9 @@ export const guestsLimited = (limit: number, retryAfterMs: number): Refusal =>
     retryAfterMs,
   )
 
+export const reportsLimited = (limit: number, retryAfterMs: number): Refusal =>
+  limited(`The key asked for ${limit} reports within a minute, as many as are made`, retryAfterMs)
+
 const limited = (why: string, retryAfterMs: number, more: Record<string, string> = {}): Refusal => {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
   const { members, headers } = retryIn(seconds)

@@ -17,6 +17,7 @@ import { OpenHold } from './open-hold.ts'
 import { createPurses } from './purse.ts'
 import { createRates } from './rates.ts'
 import { pathOf } from './room.ts'
+import { newTouch, unreachable } from './touch.ts'
 import type { Book, BookHealth, HoldAsk, HoldRefused } from './words.ts'
 import { createWriter } from './writer.ts'
 
@@ -43,6 +44,10 @@ const REAP_GRACE_MS = 1_000
 const LONGEST_CALL_MS = 15 * 60_000
 const STALE_WAITS = 3
 const REREAD_MS = 250
+/** Calls that find knowledge too old are answered within this. */
+const STALE_WAIT_MS = 1_500
+/** Kept of the time to drain: for calls that are cut to be settled, and for leaving the ledger. */
+const LEAVE_MS = 2_000
 /** How often a hold that grows follows its path to another lease. */
 const MOVES = 3
 
@@ -82,8 +87,12 @@ export const createBook = (parts: BookParts): Book => {
   const knownSince = (at: Instant): Promise<void> =>
     untilKnown({ store, clock, nudge }, at, heartbeat.beatNow)
 
+  const touch = newTouch(heartbeat.fresh)
+
   /** Knowledge that is merely late is fetched; a ledger that does not answer leaves the refusal. */
-  const untilFresh = async (): Promise<void> => {
+  const untilFresh = (): Promise<void> => Promise.race([beatUntilFresh(), clock.sleep(STALE_WAIT_MS)])
+
+  const beatUntilFresh = async (): Promise<void> => {
     for (let waits = 0; !heartbeat.fresh() && waits < STALE_WAITS; waits++) await heartbeat.beatNow()
   }
 
@@ -104,6 +113,7 @@ export const createBook = (parts: BookParts): Book => {
     while (!draining || open.size > 0) {
       await clock.sleep(EXPIRE_MS)
       writer.expire()
+      touch.check()
     }
   }
 
@@ -144,11 +154,29 @@ export const createBook = (parts: BookParts): Book => {
 
   const holdNow = async (ask: HoldAsk): Promise<OpenHold | HoldRefused | Refusal> => {
     const { callId, key, sub, account, amount, useful, waits = false, signal } = ask
-    const taken = await purses.take({ ...pathOf(key, sub, account), amount, useful, waits, signal })
+    const taken = await touch.whileInTouch(
+      purses.take({ ...pathOf(key, sub, account), amount, useful, waits, signal }),
+      (late) => {
+        if (!(late instanceof Refusal || 'outcome' in late)) endHold(late, amount, 0n)
+      },
+    )
     if (taken instanceof Refusal || 'outcome' in taken) return taken
     const hold = new OpenHold(holdParts, { callId, key, sub, account, lease: taken, amount })
     open.add(hold)
     return hold
+  }
+
+  const allEnded = (): Promise<void> =>
+    open.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => {
+          nothingOpen = resolve
+        })
+
+  const leave = async (): Promise<void> => {
+    await heartbeat.stop()
+    await purses.giveBackAll()
+    await store.leave(instance).catch(() => undefined)
   }
 
   return {
@@ -166,18 +194,18 @@ export const createBook = (parts: BookParts): Book => {
       const refusal = mayAdmit()
       if (refusal) return refusal
       try {
-        return await keys.find(hash)
+        return await touch.whileInTouch(keys.find(hash))
       } catch {
-        return unavailable('The ledger cannot be reached.')
+        return unreachable()
       }
     },
     isEndedTrial: keys.isEndedTrial,
     takeRate: async (keyId, limits, planRpm, tokens) => {
       try {
-        return await rates.take(keyId, limits, planRpm, tokens)
+        return await touch.whileInTouch(rates.take(keyId, limits, planRpm, tokens))
       } catch {
         // A request that cannot be counted is not admitted: the window would no longer be exact.
-        return unavailable('The ledger cannot be reached.')
+        return unreachable()
       }
     },
     onKeyChanged: keys.onChanged,
@@ -221,31 +249,31 @@ export const createBook = (parts: BookParts): Book => {
     },
     rules: async (walletId) => {
       try {
-        return (await rules.of(walletId)).rules
+        const known = await touch.whileInTouch(rules.of(walletId))
+        return known instanceof Refusal ? known : known.rules
       } catch {
-        return unavailable('The ledger cannot be reached.')
+        return unreachable()
       }
     },
     untilKnown: knownSince,
     health: (): BookHealth => ({
       fresh: heartbeat.fresh(),
+      draining,
       openCalls: open.size,
       queued: writer.queued(),
       oldestQueuedMs: writer.oldestMs(),
     }),
-    drain: async (deadlineMs) => {
+    drain: async (deadlineMs, cut = nothing) => {
       draining = true
-      const allEnded =
-        open.size === 0
-          ? Promise.resolve()
-          : new Promise<void>((resolve) => {
-              nothingOpen = resolve
-            })
-      await Promise.race([allEnded, clock.sleep(deadlineMs)])
-      await Promise.race([writer.idle(), clock.sleep(deadlineMs)])
-      await heartbeat.stop()
-      await purses.giveBackAll()
-      await store.leave(instance).catch(() => undefined)
+      const leaveMs = Math.min(LEAVE_MS, deadlineMs / 2)
+      const ended = allEnded()
+      await Promise.race([ended, clock.sleep(deadlineMs - leaveMs)])
+      if (open.size > 0) cut()
+      const settled = ended.then(writer.idle)
+      await Promise.race([settled, clock.sleep(leaveMs / 2)])
+      await Promise.race([leave(), clock.sleep(leaveMs / 2)])
     },
   }
 }
+
+const nothing = (): void => undefined

@@ -47,6 +47,7 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
   let stopped = false
   let failing = false
   let running: Promise<void> | undefined
+  let next: Promise<void> | undefined
   let hurry = Promise.withResolvers<void>()
 
   const beat = async (): Promise<void> => {
@@ -63,13 +64,19 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
       failing = true
     }
   }
-  /** One beat at a time; who asks while one runs waits for the next, for only that one reads what is known now. */
-  const beatNow = async (): Promise<void> => {
-    while (running !== undefined) await running
-    running = beat().finally(() => {
-      running = undefined
+  /** One beat at a time; all who ask while one runs share the next, for only that one reads what is known now. */
+  const beatNow = (): Promise<void> => {
+    if (running === undefined) {
+      running = beat().finally(() => {
+        running = undefined
+      })
+      return running
+    }
+    next ??= running.then(() => {
+      next = undefined
+      return beatNow()
     })
-    await running
+    return next
   }
   const loop = async (): Promise<void> => {
     while (!stopped) {

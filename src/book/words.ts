@@ -142,12 +142,16 @@ export type Book = {
   untilKnown(at: Instant): Promise<void>
   /** Open holds, queue length and freshness, for /api/status and overload decisions. */
   health(): BookHealth
-  /** Waits for open calls to end (bounded), flushes, returns leases, leaves. */
-  drain(deadlineMs: number): Promise<void>
+  /**
+   * Takes no new calls, waits for open ones to end, flushes, returns leases and leaves. Resolves within `deadlineMs`,
+   * whatever hangs; calls that are open a little before are ended by `cut`.
+   */
+  drain(deadlineMs: number, cut?: () => void): Promise<void>
 }
 
 export type BookHealth = {
   readonly fresh: boolean
+  readonly draining: boolean
   readonly openCalls: number
   readonly queued: number
   readonly oldestQueuedMs: number

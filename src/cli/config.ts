@@ -13,7 +13,7 @@ import type { VendorSetup } from '../vendors/setup.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { discountOf, markupOf, modelOf, overrideOf } from './config-prices.ts'
 import { vendorSetups } from './config-vendors.ts'
-import { bad, type Environment, numberOf, settingOf } from './settings.ts'
+import { bad, type Environment, numberOf, type SettingName, settingOf } from './settings.ts'
 import { x402OptionsOf } from './x402-config.ts'
 
 export type Config = {
@@ -52,8 +52,6 @@ export type Config = {
 /** Reads and checks everything. Throws BadSetting. */
 export const readConfig = (environment: Environment, file = readConfigFile(environment)): Config => {
   const setups = vendorSetups(file, environment)
-  const seconds = (name: 'FIRST_BYTE_SECONDS' | 'IDLE_SECONDS' | 'TOTAL_SECONDS' | 'DRAIN_SECONDS') =>
-    numberOf(environment, name) * 1000
   const config: Config = {
     host: settingOf(environment, 'HOST'),
     port: numberOf(environment, 'PORT'),
@@ -62,7 +60,7 @@ export const readConfig = (environment: Environment, file = readConfigFile(envir
     workers: numberOf(environment, 'WORKERS'),
     secret: settingOf(environment, 'TURNPIKE_SECRET') || undefined,
     firstFund: amountOf(environment, 'FIRST_FUND_USD'),
-    drainMs: seconds('DRAIN_SECONDS'),
+    drainMs: millisOf(environment, 'DRAIN_SECONDS'),
     discover: settingOf(environment, 'DISCOVER') === 'on',
     logLevel: levelOf(settingOf(environment, 'LOG')),
     receipts: receiptsOf(environment),
@@ -70,15 +68,7 @@ export const readConfig = (environment: Environment, file = readConfigFile(envir
       creditNano: amountOf(environment, 'CREDIT_USD') || bad('CREDIT_USD must be a decimal amount above 0'),
       planRpm: numberOf(environment, 'PLAN_RPM'),
       guestRpm: numberOf(environment, 'GUEST_RPM'),
-      bodyBytesMax: numberOf(environment, 'BODY_BYTES_MAX'),
-      openCallsMax: numberOf(environment, 'OPEN_CALLS_MAX'),
-      discountOpenMax: numberOf(environment, 'DISCOUNT_OPEN_MAX'),
-      responsesKeptMs: numberOf(environment, 'RESPONSES_STORE') * HOUR_MS,
-      timeouts: {
-        firstByteMs: seconds('FIRST_BYTE_SECONDS'),
-        idleMs: seconds('IDLE_SECONDS'),
-        totalMs: seconds('TOTAL_SECONDS'),
-      },
+      ...boundsOf(environment),
       trustedProxies: blocksOf(settingOf(environment, 'TRUSTED_PROXIES')),
       trial: trialOf(environment),
       signUpUrl: settingOf(environment, 'SIGN_UP_URL') || undefined,
@@ -118,6 +108,36 @@ const issuersOf = (names: string): readonly [string, ...string[]] => {
   const [first = names, ...others] = names.split(',')
   return [first, ...others]
 }
+type Bounds = Omit<
+  GatewayOptions,
+  'creditNano' | 'planRpm' | 'guestRpm' | 'trustedProxies' | 'trial' | 'signUpUrl' | 'referral'
+>
+
+/** What callers and vendors may take of a process. */
+const boundsOf = (environment: Environment): Bounds => {
+  const seconds = (name: SettingName & `${string}_SECONDS`) => millisOf(environment, name)
+  return {
+    reportRpm: numberOf(environment, 'REPORT_RPM'),
+    bodyBytesMax: numberOf(environment, 'BODY_BYTES_MAX'),
+    bufferBytesMax: numberOf(environment, 'BUFFER_BYTES_MAX'),
+    keySharePercent: numberOf(environment, 'KEY_SHARE_PERCENT'),
+    bodyMs: seconds('BODY_SECONDS'),
+    readerMs: seconds('READER_SECONDS'),
+    connectionSeconds: numberOf(environment, 'CONNECTION_SECONDS'),
+    overloadMs: numberOf(environment, 'OVERLOAD_MS'),
+    openCallsMax: numberOf(environment, 'OPEN_CALLS_MAX'),
+    discountOpenMax: numberOf(environment, 'DISCOUNT_OPEN_MAX'),
+    responsesKeptMs: numberOf(environment, 'RESPONSES_STORE') * HOUR_MS,
+    timeouts: {
+      firstByteMs: seconds('FIRST_BYTE_SECONDS'),
+      idleMs: seconds('IDLE_SECONDS'),
+      totalMs: seconds('TOTAL_SECONDS'),
+    },
+  }
+}
+
+const millisOf = (environment: Environment, name: SettingName & `${string}_SECONDS`): number =>
+  numberOf(environment, name) * 1000
 
 const journalOf = (environment: Environment): string | undefined => {
   const folder = settingOf(environment, 'JOURNAL')

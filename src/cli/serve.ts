@@ -20,6 +20,8 @@ import { dearerEquals, endingModels, type Sold, soldBy } from './sold.ts'
 
 /** A second signal ends the process after this long, whatever is open. */
 const SECOND_SIGNAL_MS = 5_000
+/** A database that does not answer is left without a word. */
+const CLOSE_MS = 500
 
 /** One of several processes on a port, of which one speaks for all. */
 type Part = { readonly shared: boolean; readonly greets: boolean }
@@ -69,16 +71,16 @@ export const serve = async (config: Config, { shared, greets }: Part): Promise<v
   const stopChores = startChores({ store, hash, log, stripe })
   const server = listen(gateway, { hostname: config.host, port: config.port, shared })
   log.info('listening', { instance })
-  onFirstSignal(() => {
+  onEnd(shared, log, async () => {
     log.info('draining', { instance })
     stopChores()
     books.stop()
     x402?.stop()
+    server.goAway()
     // New calls are refused from here on; those that run end well, and their leases go back.
-    return book
-      .drain(config.drainMs)
-      .then(() => server.stop())
-      .then(() => store.close())
+    await book.drain(config.drainMs, server.stop)
+    server.stop()
+    await Promise.race([store.close(), systemClock.sleep(CLOSE_MS)])
   })
   // Said last: whoever reads it may send a signal at once.
   if (greets) await greet(config, sold, { store, hash, port: server.port })
@@ -144,8 +146,11 @@ const receiptsOf = async (
     ? {}
     : { receipts: { keys: await openReceiptKeys(parts), issuers, inAnswers: mode === 'header' } }
 
-/** The first signal drains and ends the process; a second one shortens the wait. */
-const onFirstSignal = (drain: () => Promise<unknown>): void => {
+/**
+ * The first signal drains and ends the process; a second one shortens the wait. A worker also ends when its parent has,
+ * however that died. A terminal that is closed ends nothing.
+ */
+const onEnd = (worker: boolean, log: Log, drain: () => Promise<unknown>): void => {
   let signals = 0
   const take = () => {
     signals++
@@ -154,4 +159,6 @@ const onFirstSignal = (drain: () => Promise<unknown>): void => {
   }
   process.on('SIGTERM', take)
   process.on('SIGINT', take)
+  process.on('SIGHUP', () => log.info('SIGHUP changes nothing; SIGTERM ends the server'))
+  if (worker) process.stdin.on('end', take).resume()
 }

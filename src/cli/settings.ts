@@ -1,6 +1,7 @@
 /** The settings table: every environment variable, its default and what it means. docs/settings.md is generated from it. */
 import { communitySettings } from './community-settings.ts'
-import { amount, decimal, onOff, type Setting, seconds, whole } from './setting.ts'
+import { limitSettings } from './limit-settings.ts'
+import { amount, decimal, onOff, type Setting } from './setting.ts'
 
 export const settings = {
   HOST: {
@@ -78,53 +79,7 @@ export const settings = {
     check: /^[1-9]\d{0,8}$/,
     allowed: 'a number of at least 1',
   },
-  BODY_BYTES_MAX: {
-    name: 'BODY_BYTES_MAX',
-    fallback: '20971520',
-    meaning: 'Largest request body.',
-    check: /^[1-9]\d{3,8}$/,
-    allowed: 'a number of at least 1000',
-  },
-  OPEN_CALLS_MAX: {
-    name: 'OPEN_CALLS_MAX',
-    fallback: '5000',
-    meaning: 'Calls a process has open at once; more are refused with 503.',
-    check: /^[1-9]\d{0,6}$/,
-    allowed: 'a number of at least 1',
-  },
-  DISCOUNT_OPEN_MAX: {
-    name: 'DISCOUNT_OPEN_MAX',
-    fallback: '256',
-    meaning:
-      'Discounted calls (models with a trailing l) start while fewer calls than this are open in a process; they wait up to 10 s for it.',
-    check: /^[1-9]\d{0,6}$/,
-    allowed: 'a number of at least 1',
-  },
-  FIRST_BYTE_SECONDS: {
-    name: 'FIRST_BYTE_SECONDS',
-    fallback: '120',
-    meaning: "How long to wait for a vendor's first byte.",
-    ...seconds,
-  },
-  IDLE_SECONDS: {
-    name: 'IDLE_SECONDS',
-    fallback: '120',
-    meaning: 'How long to wait between two pieces of an answer.',
-    ...seconds,
-  },
-  TOTAL_SECONDS: {
-    name: 'TOTAL_SECONDS',
-    fallback: '900',
-    meaning: 'The longest a call may take; orphans of a crash are closed after it.',
-    ...seconds,
-  },
-  DRAIN_SECONDS: {
-    name: 'DRAIN_SECONDS',
-    fallback: '120',
-    meaning: 'How long open calls may run on after SIGTERM.',
-    check: whole,
-    allowed: 'a number of seconds',
-  },
+  ...limitSettings,
   FIRST_FUND_USD: {
     name: 'FIRST_FUND_USD',
     fallback: '100',
@@ -226,7 +181,7 @@ export const settings = {
   },
 } as const satisfies Record<string, Setting>
 
-type SettingName = keyof typeof settings
+export type SettingName = keyof typeof settings
 
 /** A setting that cannot be used; the message is one line that names it and never shows a secret. */
 export class BadSetting extends Error {}

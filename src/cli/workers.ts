@@ -1,4 +1,4 @@
-/** Several processes on one port: the parent starts them, restarts one that dies, passes signals on, and waits. */
+/** Several processes on one port: the parent starts them, restarts one that dies, passes signals on, and waits. They end when it does. */
 import type { Subprocess } from 'bun'
 
 const RESTART_FIRST_MS = 100
@@ -21,6 +21,7 @@ export const runWorkers = async (count: number): Promise<void> => {
   }
   process.on('SIGTERM', () => pass('SIGTERM'))
   process.on('SIGINT', () => pass('SIGINT'))
+  process.on('SIGHUP', () => undefined)
   const keepAlive = async (index: number): Promise<void> => {
     for (let pauseMs = RESTART_FIRST_MS; !stopping; ) {
       const startedMs = performance.now()
@@ -28,7 +29,8 @@ export const runWorkers = async (count: number): Promise<void> => {
       const role = index === 0 ? 'greeter' : 'silent'
       const worker = Bun.spawn([process.execPath, Bun.main, 'serve', '--worker', role], {
         env: { ...process.env, WORKERS: '1' },
-        stdio: ['ignore', index === 0 ? 'inherit' : 'ignore', 'inherit'],
+        // Nothing is ever written to a worker's input: it ends when this process has.
+        stdio: ['pipe', index === 0 ? 'inherit' : 'ignore', 'inherit'],
       })
       running.add(worker)
       const code = await worker.exited

@@ -117,6 +117,11 @@ export const refusalTable = {
     type: 'invalid_request_error',
     meaning: 'The address exists but not for this method; `Allow` lists those it has.',
   },
+  request_timeout: {
+    status: 408,
+    type: 'invalid_request_error',
+    meaning: 'The body did not come within `BODY_SECONDS`.',
+  },
   idempotency_key_reused: {
     status: 409,
     type: 'invalid_request_error',

@@ -10,13 +10,14 @@ import { awsEventSplitter } from '../transport/aws-event-stream.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { type Exchange, VendorFault } from '../transport/exchange.ts'
 import type { CancelPolicy, Vendor } from '../vendors/vendor.ts'
-import type { Answer, ByteStream } from './answer.ts'
+import { type Answer, startedWith } from './answer.ts'
 import { promptBlocked } from './answer-whole.ts'
 import { askVendor } from './ask-vendor.ts'
 import { drainVendor, endReadingOn, readsOn } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import { endUnheard } from './give-up.ts'
 import { type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
+import { newPace, type Pace } from './patience.ts'
 import { headersOf, settleStream } from './settle-stream.ts'
 import type { Task } from './task.ts'
 
@@ -56,14 +57,18 @@ const relayed = async (
   { relay, first }: { readonly relay: Relay; readonly first: Uint8Array },
 ): Promise<Answer> => {
   const { exchange } = relay
-  const stream = relayStream(gateway, task, relay, first)
+  const pace = newPace()
+  const stream = relayStream(gateway, task, { relay, first, pace })
   // A generator that was never started would skip its `finally` and leave the money held: take its first piece here.
   const begun = await stream.next()
-  onCallerGone(task.signal, () => {
+  const gone = () => {
     if (goesOn(task, relay)) void endReadingOn(gateway, exchange.abort)
     else exchange.abort()
     void stream.return(undefined)
-  })
+  }
+  onCallerGone(task.signal, gone)
+  // A reader that takes nothing for too long has gone, whatever its connection says.
+  gateway.patience.watch(pace, gone)
   return {
     status: 200,
     headers: headersOf(task),
@@ -76,22 +81,6 @@ const goesOn = ({ model }: Task, { cancel, stream }: Relay): boolean => readsOn(
 const onCallerGone = (signal: AbortSignal, stop: () => void): void => {
   if (signal.aborted) stop()
   else signal.addEventListener('abort', stop, { once: true })
-}
-
-/** The stream with its first piece put back; a plain object, since a generator around it would cost every piece anew. */
-const startedWith = (first: Uint8Array, rest: AsyncGenerator<Uint8Array>): ByteStream => {
-  let held: Uint8Array | undefined = first
-  const stream: ByteStream = {
-    next: () => {
-      if (held === undefined) return rest.next()
-      const value = held
-      held = undefined
-      return Promise.resolve({ done: false, value })
-    },
-    return: () => rest.return(undefined),
-    [Symbol.asyncIterator]: () => stream,
-  }
-  return stream
 }
 
 /** Reads up to the first event that says anything, so that a vendor that fails at once can be replaced by another. */
@@ -124,11 +113,12 @@ const openRelay = async (
   return { relay, first: pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : concat(pieces) }
 }
 
+type Start = { readonly relay: Relay; readonly first: Uint8Array; readonly pace: Pace }
+
 async function* relayStream(
   gateway: Gateway,
   task: Task,
-  relay: Relay,
-  first: Uint8Array,
+  { relay, first, pace }: Start,
 ): AsyncGenerator<Uint8Array> {
   const { exchange } = relay
   const { progress } = relay.stream
@@ -137,12 +127,14 @@ async function* relayStream(
   try {
     if (first.length > 0) {
       relay.sent?.update(first)
+      pace.offered = true
       yield first
+      pace.offered = false
     }
     let cut = false
     while (!progress.done && progress.error === undefined && !cut) {
       const covered = relay.keeper.covers(progress)
-      if (covered !== true && !(await covered)) {
+      if ((covered !== true && !(await covered)) || task.keep?.full() === true) {
         cut = true
         break
       }
@@ -150,7 +142,10 @@ async function* relayStream(
       const out = piece === undefined ? forwardRest(relay) : forward(relay, piece)
       if (out !== undefined) {
         relay.sent?.update(out)
+        pace.offered = true
         yield out
+        pace.offered = false
+        pace.taken++
       }
       if (piece === undefined) break
     }
@@ -160,8 +155,11 @@ async function* relayStream(
     const whole = cut || (progress.error === undefined && (progress.done || progress.finished))
     ended = cut ? 'cost_ceiling' : whole ? 'ok' : 'vendor_failed'
     settled = true
-    yield await settleStream(gateway, task, relay, { ended, cut })
+    const ending = await settleStream(gateway, task, relay, { ended, cut })
+    pace.offered = true
+    yield ending
   } finally {
+    pace.over = true
     if (!settled) {
       await drainVendor(
         gateway,

@@ -9,3 +9,19 @@ export type Answer = {
   /** Whole, or as a stream whose end settles the call. */
   readonly body: Uint8Array | ByteStream
 }
+
+/** The stream with its first piece put back; a plain object, since a generator around it would cost every piece anew. */
+export const startedWith = (first: Uint8Array, rest: AsyncGenerator<Uint8Array>): ByteStream => {
+  let held: Uint8Array | undefined = first
+  const stream: ByteStream = {
+    next: () => {
+      if (held === undefined) return rest.next()
+      const value = held
+      held = undefined
+      return Promise.resolve({ done: false, value })
+    },
+    return: () => rest.return(undefined),
+    [Symbol.asyncIterator]: () => stream,
+  }
+  return stream
+}

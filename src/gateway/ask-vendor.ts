@@ -18,6 +18,7 @@ import { type Exchange, exchange, VendorFault } from '../transport/exchange.ts'
 import { authorized } from './authorize.ts'
 import { estimateFor } from './bill.ts'
 import { deploymentsFor } from './deployments-for.ts'
+import { takeBytes } from './doors.ts'
 import { endReadingOn, readsOnUnheard } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import { tellNotCarried } from './not-carried.ts'
@@ -137,6 +138,7 @@ const attempt = async <T>(gateway: Gateway, task: Task, it: Attempt<T>): Promise
       headers: { ...form.headers, ...headers },
       body: form.body,
       timeouts: gateway.options.timeouts,
+      take: (bytes) => takeBytes(gateway.doors, task.trace, bytes),
       controller,
     })
     if (current.status >= 200 && current.status < 300) {

@@ -12,8 +12,10 @@ import { type Deployment, newTraffic, type Traffic } from '../routing/deployment
 import type { Store } from '../store/port.ts'
 import type { Timeouts } from '../transport/exchange.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
+import { type Doors, newDoors } from './doors.ts'
 import { type Faults, newFaults } from './faults.ts'
 import { createHouseRisk, type HouseRisk } from './house-risk.ts'
+import { newPatience, type Patience } from './patience.ts'
 import type { ReceiptKeys } from './receipt-keys.ts'
 import { newRepeats, type Repeats } from './repeats.ts'
 import type { BooksWatch } from './watch-books.ts'
@@ -25,9 +27,22 @@ export type GatewayOptions = {
   readonly planRpm: number
   /** Requests per minute of each kind that an address may make without paying: quotes, trials, claims of change. */
   readonly guestRpm: number
+  /** Reports of usage per minute and key. */
+  readonly reportRpm: number
   readonly bodyBytesMax: number
+  /** Bytes of bodies, whole answers and recordings that the process has in hand at once. */
+  readonly bufferBytesMax: number
+  /** How much of its open calls and bytes one key may have. */
+  readonly keySharePercent: number
+  /** How long a body may take to come, and how long a reader of a stream may take nothing. */
+  readonly bodyMs: number
+  readonly readerMs: number
+  /** How long a connection may be idle. */
+  readonly connectionSeconds: number
   readonly timeouts: Timeouts
   readonly openCallsMax: number
+  /** How late the process may be with its work before it turns calls away; 0 for never. */
+  readonly overloadMs: number
   /** Proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly Block[]
   /** What an anonymous trial is given (0 for none), what all of a day are, and for how long. */
@@ -84,6 +99,8 @@ export type Parts = {
 export type Gateway = Parts & {
   readonly traffic: Traffic
   readonly repeats: Repeats
+  readonly doors: Doors
+  readonly patience: Patience
   readonly guestRates: GuestRates
   readonly houseRisk: HouseRisk
   readonly faults: Faults
@@ -95,6 +112,8 @@ export const createGateway = (parts: Parts): Gateway => ({
   ...parts,
   traffic: newTraffic(),
   repeats: newRepeats(),
+  doors: newDoors(parts.options),
+  patience: newPatience(parts.clock, parts.options.readerMs),
   guestRates: newGuestRates(),
   houseRisk: createHouseRisk(parts),
   faults: newFaults(),

@@ -12,6 +12,7 @@ import { checkReach } from '../dialects/media-reach.ts'
 import { upstreamDialect } from '../dialects/upstream-dialect.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import type { Key } from '../tenancy/key.ts'
+import { takePlace } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 import { tellNotCarried } from './not-carried.ts'
 import { type Memory, recall } from './remember.ts'
@@ -56,6 +57,7 @@ export const readAsked = async (
   trace: Trace,
   key?: Key,
 ): Promise<Asked> => {
+  takePlace(gateway.doors, trace)
   const ceiling = must(readCeiling(incoming.maxCostUsd))
   const sent = must(readJsonBody(await incoming.readBody()))
   if (incoming.recalls !== true) return { ceiling, body: sent, ...readCall(gateway, incoming, sent, trace) }

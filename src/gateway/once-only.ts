@@ -61,7 +61,12 @@ export const onceUnder = async (gateway: Gateway, it: Once, run: Run): Promise<A
   const running = gateway.repeats.get(name)
   if (running !== undefined) return join(running, fingerprint, trace)
   // Entered before anything is awaited, so that two copies arriving together make one call.
-  const recording = newRecording()
+  const owner = trace.keyId ?? ref.keyId
+  const recording = newRecording({
+    take: (bytes) => gateway.doors.bytes.take(owner, bytes) === 'taken',
+    giveBack: (bytes) => gateway.doors.bytes.giveBack(owner, bytes),
+    patience: gateway.patience,
+  })
   const answer = first(gateway, { ...it, recording }, run)
   gateway.repeats.set(name, { fingerprint, recording, trace, answer })
   const forget = () => gateway.repeats.delete(name)

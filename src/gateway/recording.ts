@@ -1,10 +1,14 @@
 /** A recording of a streamed answer: written once by the call, read from its beginning by everyone who sent the same call. */
 import { concat } from '../core/json-body.ts'
 import type { IdempotencyRef } from '../ledger/words.ts'
+import type { ByteStream } from './answer.ts'
+import { newPace, type Patience } from './patience.ts'
 
 /** Where and how a call's answer is kept for repeats. */
 export type Keep = {
   readonly ref: IdempotencyRef
+  /** There is no room to record more: the answer is to end. */
+  readonly full: () => boolean
   /** The answer's text: all that was recorded, and these last pieces. */
   readonly textWith: (last: readonly Uint8Array[]) => string
 }
@@ -13,12 +17,24 @@ export type Recording = {
   append(piece: Uint8Array): void
   end(): void
   pieces(): readonly Uint8Array[]
-  /** All pieces from the first, waiting for those to come. */
-  read(): AsyncGenerator<Uint8Array>
+  /** A piece found no room. */
+  full(): boolean
+  /** All pieces from the first, waiting for those to come. A reader that takes nothing for too long is ended. */
+  read(): ByteStream
 }
 
-export const newRecording = (): Recording => {
+/** Where the bytes of a recording are counted as long as somebody may read it. */
+type Room = {
+  readonly take: (bytes: number) => boolean
+  readonly giveBack: (bytes: number) => void
+  readonly patience: Patience
+}
+
+export const newRecording = (room: Room): Recording => {
   const pieces: Uint8Array[] = []
+  let bytes = 0
+  let readers = 0
+  let full = false
   let ended = false
   let changed = Promise.withResolvers<void>()
   const wake = () => {
@@ -26,30 +42,63 @@ export const newRecording = (): Recording => {
     changed = Promise.withResolvers()
     waiting.resolve()
   }
+  const letGo = () => {
+    if (!ended || readers > 0) return
+    room.giveBack(bytes)
+    bytes = 0
+  }
   return {
     append: (piece) => {
+      if (room.take(piece.length)) bytes += piece.length
+      else full = true
       pieces.push(piece)
       wake()
     },
     end: () => {
       ended = true
       wake()
+      letGo()
     },
     pieces: () => pieces,
-    async *read() {
-      for (let next = 0; ; ) {
-        const piece = pieces[next]
-        if (piece !== undefined) {
-          next++
-          yield piece
-        } else if (ended) return
-        else await changed.promise
+    full: () => full,
+    read: () => {
+      readers++
+      const pace = newPace()
+      let next = 0
+      const close = () => {
+        if (pace.over) return
+        pace.over = true
+        readers--
+        letGo()
       }
+      const take = async (): Promise<IteratorResult<Uint8Array>> => {
+        pace.offered = false
+        pace.taken++
+        while (!pace.over && next >= pieces.length && !ended) await changed.promise
+        const value = pace.over ? undefined : pieces[next++]
+        pace.offered = true
+        if (value !== undefined) return { done: false, value }
+        close()
+        return { done: true, value: undefined }
+      }
+      const stream: ByteStream = {
+        next: take,
+        return: () => {
+          close()
+          return Promise.resolve({ done: true, value: undefined })
+        },
+        [Symbol.asyncIterator]: () => stream,
+      }
+      // Its first piece is there: who never begins to read is ended too.
+      pace.offered = true
+      room.patience.watch(pace, close)
+      return stream
     },
   }
 }
 
 export const keepIn = (ref: IdempotencyRef, recording: Recording): Keep => ({
   ref,
+  full: recording.full,
   textWith: (last) => new TextDecoder().decode(concat([...recording.pieces(), ...last])),
 })

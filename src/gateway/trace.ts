@@ -15,6 +15,10 @@ export type Trace = {
   firstByteMs?: number
   charged?: Nano
   ended?: string
+  /** For whom places and bytes are taken; see doors.ts. */
+  owner?: string
+  places: number
+  bytes: number
   /** Called when a stream has ended and its charge is known. */
   onEnded?: () => void
   /** Headers for the answer, whatever it is. */
@@ -25,6 +29,8 @@ export const newTrace = (callId: CallId, startedMs: number): Trace => ({
   callId,
   startedMs,
   attempts: 0,
+  places: 0,
+  bytes: 0,
   headers: {},
 })
 

@@ -6,6 +6,7 @@ import { Refusal, refuse, unavailable } from '../core/refusal.ts'
 import { callerDialects } from '../dialects/index.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
+import { letGo } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
 import { StoreFault } from '../store/port.ts'
@@ -18,7 +19,12 @@ import { routes } from './routes.ts'
 
 type App = {
   /** `peer` tells the address at the other end of the connection, for those who need it. */
-  readonly fetch: (request: Request, peer?: () => string | undefined) => Promise<Response>
+  readonly fetch: (
+    request: Request,
+    peer?: () => string | undefined,
+    /** Called when nothing but the rest of the answer is left to send. */
+    ended?: () => void,
+  ) => Promise<Response>
 }
 
 const nobody = (): undefined => undefined
@@ -26,7 +32,7 @@ const nobody = (): undefined => undefined
 export const createApp = (gateway: Gateway): App => {
   const match = createRouter(routes)
   return {
-    fetch: async (request, peer = nobody) => {
+    fetch: async (request, peer = nobody, ended = nobody) => {
       const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
       const { path, query } = splitUrl(request.url)
       let route: Route | undefined
@@ -38,8 +44,10 @@ export const createApp = (gateway: Gateway): App => {
         route = matched.route
         const call = { request, params: matched.params, query, peer, trace }
         const answer = await route.handler(gateway, call)
-        return respond(gateway, trace, answer, route.dialect)
+        return respond(gateway, answer, { trace, dialect: route.dialect, ended })
       } catch (thrown) {
+        letGo(gateway.doors, trace)
+        ended()
         const response = respondRefusal(gateway, trace, thrown, route)
         // Who asked for leave to send its body need not send it any more (RFC 9110, 10.1.1).
         if (request.headers.has('expect')) response.headers.set('connection', 'close')
@@ -53,18 +61,35 @@ export const createApp = (gateway: Gateway): App => {
 const idHeaders = ({ callId }: Trace, dialect: Route['dialect']): Record<string, string> =>
   dialect === 'messages' ? { 'x-request-id': callId, 'request-id': callId } : { 'x-request-id': callId }
 
-const respond = (gateway: Gateway, trace: Trace, answer: Answer, dialect: Route['dialect']): Response => {
+type Responding = {
+  readonly trace: Trace
+  readonly dialect: Route['dialect']
+  readonly ended: () => void
+}
+
+const respond = (gateway: Gateway, answer: Answer, { trace, dialect, ended }: Responding): Response => {
   const { body, status } = answer
   const headers = {
     ...answer.headers,
     ...trace.headers,
     ...idHeaders(trace, dialect),
+    ...lastOne(gateway),
   }
-  if (body instanceof Uint8Array || trace.ended !== undefined) logCall(gateway, trace, status)
+  const end = () => {
+    letGo(gateway.doors, trace)
+    logCall(gateway, trace, status)
+    ended()
+  }
   // A stream's line is written when it has ended, with what it cost.
-  else trace.onEnded = () => logCall(gateway, trace, status)
+  if (body instanceof Uint8Array || trace.ended !== undefined) end()
+  else trace.onEnded = end
   return new Response(body, { status, headers })
 }
+
+const LAST_ONE = { connection: 'close' }
+
+/** While the process drains, each answer ends its connection, so that the caller's next one goes elsewhere. */
+const lastOne = ({ doors }: Gateway) => (doors.leaving ? LAST_ONE : undefined)
 
 const respondRefusal = (
   gateway: Gateway,
@@ -92,6 +117,7 @@ const respondRefusal = (
       ...refusal.headers,
       ...trace.headers,
       ...idHeaders(trace, route?.dialect),
+      ...lastOne(gateway),
     },
   })
 }
@@ -103,6 +129,7 @@ const respondHelperRefusal = (gateway: Gateway, trace: Trace, refusal: HelperRef
   const headers = {
     'x-request-id': trace.callId,
     ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
+    ...lastOne(gateway),
   }
   return Response.json(refusal.body(trace.callId), { status, headers })
 }

@@ -76,14 +76,15 @@ const payByX402 = (gateway: Gateway, call: HttpCall, invoice: Invoice): Promise<
   })
 
 /** How the invoice is to be paid: by the body, or by x402 as for calls, with no need of a body. */
-const methodOf = async ({ request }: HttpCall): Promise<'wallet' | 'stripe' | 'x402'> => {
+const methodOf = async (gateway: Gateway, call: HttpCall): Promise<'wallet' | 'stripe' | 'x402'> => {
+  const { request } = call
   const mode = paymentMode(
     request.headers.get('x-payment-protocol') ?? undefined,
     paymentHeaders(request.headers),
   )
   const byX402 = must(mode) === 'x402'
   if (byX402 && request.body === null) return 'x402'
-  const { method } = await readSmallBody(request)
+  const { method } = await readSmallBody(gateway, call)
   if (method === 'x402' || (byX402 && method === undefined)) return 'x402'
   if (byX402) throw invalid('method', "'method' must be x402, or left out, with X-Payment-Protocol: x402.")
   if (method === 'wallet' || method === 'stripe') return method
@@ -92,7 +93,7 @@ const methodOf = async ({ request }: HttpCall): Promise<'wallet' | 'stripe' | 'x
 
 const readPayment = async (gateway: Gateway, call: HttpCall) => {
   const key = await billedKey(gateway, call)
-  const method = await methodOf(call)
+  const method = await methodOf(gateway, call)
   const invoice = await gateway.store.invoice(call.params.id ?? '')
   if (invoice === undefined || invoice.walletId !== key.walletId)
     throw refuse('not_found', 'There is no such invoice, or it is not yours; GET /api/billing lists them.')

@@ -10,7 +10,7 @@ import type { Handler } from './route.ts'
 
 export const countMessagesTokens: Handler = async (gateway, call) => {
   const key = await callerOf(gateway, call, 'messages')
-  const body = must(readJsonBody(await readBody(call.request, gateway.options.bodyBytesMax)))
+  const body = must(readJsonBody(await readBody(gateway, call, gateway.options.bodyBytesMax)))
   const read = must(
     decodeMessagesCall(body, { counting: true, beta: call.request.headers.get('anthropic-beta') }),
   )

@@ -28,7 +28,7 @@ const stripeOf = (gateway: Gateway): StripePayments => {
 export const postCheckout = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const key = await callerOf(gateway, call)
   const stripe = stripeOf(gateway)
-  const value = await readSmallBody(call.request)
+  const value = await readSmallBody(gateway, call)
   const { save_payment_method: save = false } = value
   if (typeof save !== 'boolean')
     throw invalid('save_payment_method', "'save_payment_method' must be true or false.")
@@ -114,7 +114,7 @@ export const getCheckout = async (gateway: Gateway, call: HttpCall): Promise<Ans
 /** Stripe sends an event again until it gets a 200, so what is not for us is answered with one too. */
 export const stripeWebhook = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const stripe = stripeOf(gateway)
-  const raw = await readBody(call.request, EVENT_BYTES_MAX)
+  const raw = await readBody(gateway, call, EVENT_BYTES_MAX)
   const outcome = must(await stripe.receive(raw, call.request.headers.get('stripe-signature')))
   return json({ received: true, outcome })
 }

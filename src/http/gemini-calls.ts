@@ -41,7 +41,7 @@ export const geminiCall: Handler = (gateway, call) => {
 
 const countGeminiTokens = async (gateway: Gateway, call: HttpCall, modelName: string): Promise<Answer> => {
   const key = await callerOf(gateway, call, 'gemini')
-  const body = must(readJsonBody(await readBody(call.request, gateway.options.bodyBytesMax)))
+  const body = must(readJsonBody(await readBody(gateway, call, gateway.options.bodyBytesMax)))
   const inner = body.value.generateContentRequest
   const read = decodeGeminiCall(isObject(inner) ? bodyOf(inner) : body, {
     modelName,

@@ -18,7 +18,7 @@ import { anyTargetOf, checkGoverns, notYours, targetOf } from './target-key.ts'
 export const putKeyLimits = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const caller = await anyCallerOf(gateway, call)
   const target = await targetOf(gateway, caller, call)
-  const body = must(readLimitsBody(await readSmallBody(call.request)))
+  const body = must(readLimitsBody(await readSmallBody(gateway, call)))
   const byCreator = target.id !== caller.id
   const { planRpm } = gateway.options
   const refusal = byCreator

@@ -23,7 +23,7 @@ const LIST_USUAL = 100
 /** A repeat with the same Idempotency-Key is answered with the same key. */
 export const createChild: Handler = async (gateway, call) => {
   const maker = await managerOf(gateway, call)
-  const asked = must(readNewKey(await readSmallBody(call.request)))
+  const asked = must(readNewKey(await readSmallBody(gateway, call)))
   const beyond = checkWithin(maker, asked.limits, gateway.options.planRpm)
   if (beyond) throw beyond
   await takeTurn(gateway, maker, call.trace)

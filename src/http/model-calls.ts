@@ -2,13 +2,14 @@
 import type { Call } from '../core/call.ts'
 import { bodyOf, isObject, type JsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
-import { invalid, must, Refusal, refuse, unavailable } from '../core/refusal.ts'
+import { invalid, must, Refusal, refuse } from '../core/refusal.ts'
 import { decodeChatCall } from '../dialects/chat/call.ts'
 import { decodeEmbeddingsCall } from '../dialects/embeddings.ts'
 import { modelNameOf } from '../dialects/field-checks.ts'
 import { decodeMessagesCall } from '../dialects/messages/call.ts'
 import { decodeResponsesCall } from '../dialects/responses/call.ts'
 import type { Answer } from '../gateway/answer.ts'
+import { checkDoor } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { type CredentialStyle, credentialOf } from './credential.ts'
@@ -29,13 +30,10 @@ type Endpoint = {
   readonly recalls?: boolean
 }
 
-/** The 503 of a server that has as many calls open as it takes. */
-export const tooBusy = (): Refusal => unavailable('The server has as many calls open as it takes.')
-
 /** Runs one call to a model. */
 export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
   const { headers } = call.request
-  if (gateway.book.health().openCalls >= gateway.options.openCallsMax) throw tooBusy()
+  checkDoor(gateway)
   return runCall(
     gateway,
     {
@@ -52,7 +50,7 @@ export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: End
         ...paymentHeaders(headers),
       },
       idempotencyKey: headers.get('idempotency-key') ?? undefined,
-      readBody: () => readBody(call.request, gateway.options.bodyBytesMax),
+      readBody: () => readBody(gateway, call, gateway.options.bodyBytesMax),
       signal: call.request.signal,
     },
     call.trace,

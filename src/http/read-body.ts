@@ -1,15 +1,22 @@
-/** Request bodies: bounded, uncompressed JSON, read only once the caller is known. */
+/** Request bodies: uncompressed JSON, bounded in bytes and time, read only once the caller is known. */
 import { type JsonObject, readJsonBody } from '../core/json-body.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
+import { takeBytes } from '../gateway/doors.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { HttpCall } from './route.ts'
 
 const SMALL_BYTES_MAX = 64 * 1024
 
 /** Reads the small JSON object that endpoints take which call no model. */
-export const readSmallBody = async (request: Request): Promise<JsonObject> =>
-  must(readJsonBody(await readBody(request, SMALL_BYTES_MAX))).value
+export const readSmallBody = async (gateway: Gateway, call: HttpCall): Promise<JsonObject> =>
+  must(readJsonBody(await readBody(gateway, call, SMALL_BYTES_MAX))).value
 
-/** Reads the body's bytes. Throws the Refusal that names what is wrong with it. */
-export const readBody = async (request: Request, bytesMax: number): Promise<Uint8Array> => {
+/** Reads the body's bytes, which count until the request is answered. Throws the Refusal that names what is wrong. */
+export const readBody = async (
+  gateway: Gateway,
+  { request, trace }: HttpCall,
+  bytesMax: number,
+): Promise<Uint8Array> => {
   const { headers } = request
   const encoding = headers.get('content-encoding')
   if (encoding !== null && encoding !== 'identity')
@@ -18,15 +25,32 @@ export const readBody = async (request: Request, bytesMax: number): Promise<Uint
   if (type === null || !JSON_TYPE.test(type))
     throw refuse('unsupported_media_type', "Send the body as JSON with 'Content-Type: application/json'.")
   const declared = headers.get('content-length')
-  if (declared !== null && Number.parseInt(declared, 10) > bytesMax) throw tooLarge(bytesMax)
+  const length = declared === null ? undefined : Number.parseInt(declared, 10)
+  if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
+  // Taken before it is read: until then the runtime lets the sender wait.
+  const take = (bytes: number) => takeBytes(gateway.doors, trace, bytes)
+  if (length !== undefined) take(length)
   // What is past the limit is not read: the runtime takes it from the wire and drops it.
-  const bytes = declared === null ? await readUpTo(request, bytesMax) : await request.bytes().catch(brokeOff)
-  if (bytes === undefined || bytes.length > bytesMax) throw tooLarge(bytesMax)
-  return bytes
+  const reading = length === undefined ? readUpTo(request, bytesMax, take) : request.bytes().catch(brokeOff)
+  return withinTime(reading, gateway.options.bodyMs)
 }
 
-/** A body of unknown length, or undefined as soon as it is too long. */
-const readUpTo = async ({ body }: Request, bytesMax: number): Promise<Uint8Array | undefined> => {
+const withinTime = async (reading: Promise<Uint8Array>, ms: number): Promise<Uint8Array> => {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(tooSlow(ms)), ms)
+  try {
+    return await Promise.race([reading, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A body of unknown length, piece by piece. */
+const readUpTo = async (
+  { body }: Request,
+  bytesMax: number,
+  take: (bytes: number) => void,
+): Promise<Uint8Array> => {
   const pieces: Uint8Array[] = []
   let length = 0
   if (body === null) return new Uint8Array()
@@ -35,9 +59,12 @@ const readUpTo = async ({ body }: Request, bytesMax: number): Promise<Uint8Array
     const { done, value } = await reader.read().catch(brokeOff)
     if (done) return Buffer.concat(pieces)
     length += value.length
-    if (length > bytesMax) {
+    try {
+      if (length > bytesMax) throw tooLarge(bytesMax)
+      take(value.length)
+    } catch (refusal) {
       void reader.cancel().catch(() => undefined)
-      return undefined
+      throw refusal
     }
     pieces.push(value)
   }
@@ -51,3 +78,9 @@ const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 
 const tooLarge = (bytesMax: number) =>
   refuse('request_too_large', `The body may be at most ${bytesMax} bytes.`)
+
+/** The rest of the body would be in the way of another request, so the connection ends. */
+const tooSlow = (ms: number) =>
+  refuse('request_timeout', `The body did not come within ${ms / 1000} s.`, {
+    headers: { connection: 'close' },
+  })

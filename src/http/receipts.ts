@@ -44,7 +44,7 @@ const noReceipt = () =>
 /** Judges a receipt: 200 with `valid`, whatever is wrong with it. */
 export const verifyReceipt = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   await callerOf(gateway, call)
-  const value = await readSmallBody(call.request)
+  const value = await readSmallBody(gateway, call)
   const { receipt } = value
   if (typeof receipt !== 'string' || receipt === '')
     throw new HelperRefusal('receipt_required', "Send the receipt as the string 'receipt'.")

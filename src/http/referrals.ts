@@ -28,7 +28,7 @@ export const getReferral: Handler = async (gateway, call) => {
 
 export const claimReferral: Handler = async (gateway, call) => {
   const key = await accountOf(gateway, call)
-  const body = await readSmallBody(call.request)
+  const body = await readSmallBody(gateway, call)
   const code = typeof body.code === 'string' ? body.code.trim().toUpperCase() : ''
   const { referrerAmount, claimantAmount } = gateway.options.referral
   const outcome = CODE.test(code)

@@ -13,7 +13,7 @@ const COMMENT_MAX = 2_000
 
 export const postReview: Handler = async (gateway, call) => {
   const key = await accountOf(gateway, call)
-  const { skill, rating, comment } = await readSmallBody(call.request)
+  const { skill, rating, comment } = await readSmallBody(gateway, call)
   const isSkill = typeof skill === 'string' && SKILL.test(skill)
   const isRating = typeof rating === 'number' && Number.isInteger(rating) && rating >= 1 && rating <= 5
   if (!isSkill || !isRating) throw badReview(isSkill, isRating)

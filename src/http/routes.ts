@@ -10,7 +10,7 @@ import { getModel, listModels } from './models.ts'
 import { needsUpgrade } from './needs-upgrade.ts'
 import { getJwks, getReceipt, verifyReceipt } from './receipts.ts'
 import type { Route } from './route.ts'
-import { getStatus } from './status.ts'
+import { getLive, getReady, getStatus } from './status.ts'
 import { getUsage } from './usage.ts'
 
 const callHeaders = [
@@ -219,6 +219,23 @@ export const routes: readonly Route[] = [
     auth: 'none',
     answer: 'Status',
     handler: getStatus,
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    summary:
+      'Whether new calls are to be sent here: 503 while the process shuts down or is out of touch with the ledger.',
+    auth: 'none',
+    answer: 'Health',
+    handler: getReady,
+  },
+  {
+    method: 'GET',
+    path: '/livez',
+    summary: 'That the process answers.',
+    auth: 'none',
+    answer: 'Health',
+    handler: getLive,
   },
   ...accountRoutes,
 ]

@@ -8,6 +8,7 @@ import { must, Refusal, refusalBody, refuse } from '../core/refusal.ts'
 import { decodeChatCall } from '../dialects/chat/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
+import { checkDoor, letGo, takeBytes } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { whoCalls } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
@@ -16,7 +17,6 @@ import type { KeyId } from '../tenancy/key.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { logCall, refusalFor } from './app.ts'
 import { checkHeaders, checkHost } from './headers.ts'
-import { tooBusy } from './model-calls.ts'
 import { openSockets } from './open-sockets.ts'
 import { splitUrl } from './path.ts'
 import { type Terms, termsOfMessage, termsOfUpgrade } from './socket-terms.ts'
@@ -38,6 +38,8 @@ export type SocketData = {
   readonly running: Map<string, AbortController>
   /** Resolves when the client has read what waits. */
   drained: PromiseWithResolvers<void> | undefined
+  /** The server goes away: the socket is closed when nothing runs on it. */
+  leaving: boolean
 }
 
 const REQUESTS_MAX = 32
@@ -71,6 +73,7 @@ export const admitSocket = async (gateway: Gateway, request: Request): Promise<S
     terms: known ? terms : unknownSubWallet(),
     running: new Map(),
     drained: undefined,
+    leaving: false,
   }
 }
 
@@ -88,11 +91,26 @@ export const refusedSocket = (gateway: Gateway, thrown: unknown): Response => {
   })
 }
 
-/** The handlers of the runtime's socket server. */
-export const socketHandlers = (gateway: Gateway) => {
+const GOING_AWAY = 1001
+const NOT_READ = POLICY_VIOLATION
+const LEAVING = 'The server is shutting down; open another socket for new requests.'
+
+/** Tells the client to open its next socket elsewhere, and closes this one when its requests have ended. */
+export const goAway = (socket: Socket): void => {
+  socket.data.leaving = true
+  socket.send(JSON.stringify({ id: null, type: 'goaway', reason: LEAVING }))
+  if (socket.data.running.size === 0) sayGoodbye(socket)
+}
+
+const sayGoodbye = (socket: Socket): void => socket.close(GOING_AWAY, LEAVING)
+
+/** The handlers of the runtime's socket server; they note in `all` which are open. */
+export const socketHandlers = (gateway: Gateway, all = new Set<Socket>()) => {
   const sockets = openSockets(gateway)
   return {
     open: (socket: Socket) => {
+      all.add(socket)
+      if (gateway.doors.leaving) goAway(socket)
       const { terms } = socket.data
       if (!(terms instanceof Refusal)) return sockets.opened(socket)
       const trace = newTraceOf(gateway)
@@ -109,6 +127,7 @@ export const socketHandlers = (gateway: Gateway) => {
       socket.data.drained = undefined
     },
     close: (socket: Socket) => {
+      all.delete(socket)
       sockets.closed(socket)
       for (const controller of socket.data.running.values()) controller.abort()
       socket.data.drained?.resolve()
@@ -130,7 +149,7 @@ const take = async (gateway: Gateway, socket: Socket, text: string): Promise<voi
   const refused = async (refusal: Refusal): Promise<void> => {
     trace.ended = refusal.code
     logCall(gateway, trace, refusal.status)
-    await send(socket, { id, type: 'error', ...refusalBody(refusal, trace.callId) })
+    await send(gateway, socket, { id, type: 'error', ...refusalBody(refusal, trace.callId) })
   }
   if (!isObject(value)) return refused(refuse('invalid_json', 'A message must be a JSON object.'))
   if (running.has(name))
@@ -149,14 +168,16 @@ const take = async (gateway: Gateway, socket: Socket, text: string): Promise<voi
   running.set(name, controller)
   try {
     const answer = await answerMessage(gateway, socket, value, { trace, signal: controller.signal })
-    await relay(socket, id, answer, controller)
+    await relay(gateway, socket, { id, answer, controller })
     trace.ended ??= 'ok'
     logCall(gateway, trace, answer.status)
   } catch (thrown) {
-    if (thrown instanceof CallerGone) await send(socket, { id, type: 'done', canceled: true })
+    if (thrown instanceof CallerGone) await send(gateway, socket, { id, type: 'done', canceled: true })
     else await refused(refusalFor(gateway, trace, thrown))
   } finally {
+    letGo(gateway.doors, trace)
     running.delete(name)
+    if (socket.data.leaving && running.size === 0) sayGoodbye(socket)
   }
 }
 
@@ -172,7 +193,7 @@ const answerMessage = async (
   const { terms, request } = must(termsOfMessage(message, must(socket.data.terms)))
   const { id: _id, type: _type, ...rest } = request
   const body = { ...rest, stream: true, stream_options: { include_usage: true } }
-  if (gateway.book.health().openCalls >= gateway.options.openCallsMax) throw tooBusy()
+  checkDoor(gateway)
   return runCall(
     gateway,
     {
@@ -181,7 +202,11 @@ const answerMessage = async (
       decode: decodeChatCall,
       authorization: socket.data.authorization,
       payment: undefined,
-      readBody: async () => new TextEncoder().encode(JSON.stringify(body)),
+      readBody: async () => {
+        const bytes = new TextEncoder().encode(JSON.stringify(body))
+        takeBytes(gateway.doors, trace, bytes.length)
+        return bytes
+      },
       signal,
     },
     trace,
@@ -190,10 +215,13 @@ const answerMessage = async (
 
 /** Turns the events of an answer into frames; a client that does not read holds the vendor back. */
 const relay = async (
+  gateway: Gateway,
   socket: Socket,
-  id: SocketId,
-  answer: Answer,
-  controller: AbortController,
+  {
+    id,
+    answer,
+    controller,
+  }: { readonly id: SocketId; readonly answer: Answer; readonly controller: AbortController },
 ): Promise<void> => {
   const splitter = eventSplitter()
   const pieces = answer.body instanceof Uint8Array ? [answer.body] : answer.body
@@ -203,10 +231,14 @@ const relay = async (
       const frame = frameOf(id, data)
       if (frame === undefined) continue
       ended ||= frame.type !== 'chunk'
-      if (!(await send(socket, frame))) controller.abort()
+      if (!(await send(gateway, socket, frame))) controller.abort()
     }
   if (!ended)
-    await send(socket, { id, type: 'done', ...(controller.signal.aborted ? { canceled: true } : {}) })
+    await send(gateway, socket, {
+      id,
+      type: 'done',
+      ...(controller.signal.aborted ? { canceled: true } : {}),
+    })
 }
 
 type SocketId = string | number | null
@@ -220,13 +252,17 @@ const frameOf = (id: SocketId, data: string) => {
     : { id, type: 'chunk' as const, chunk: value ?? null }
 }
 
-/** Sends one frame and waits while the client is behind; false when the socket is gone. */
-const send = async (socket: Socket, frame: object): Promise<boolean> => {
+/** Sends one frame and waits while the client is behind, though not for ever; false when the socket is gone. */
+const send = async (gateway: Gateway, socket: Socket, frame: object): Promise<boolean> => {
   const taken = socket.send(JSON.stringify(frame))
   if (taken === 0) return false
-  if (taken < 0) {
-    socket.data.drained ??= Promise.withResolvers<void>()
-    await socket.data.drained.promise
-  }
+  if (taken > 0) return true
+  socket.data.drained ??= Promise.withResolvers<void>()
+  const { promise } = socket.data.drained
+  const { readerMs } = gateway.options
+  const late = setTimeout(() => socket.close(NOT_READ, 'The socket was not read.'), readerMs)
+  // Whatever waits here goes on when the socket is closed.
+  await promise
+  clearTimeout(late)
   return true
 }

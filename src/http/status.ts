@@ -1,4 +1,4 @@
-/** GET /api/status: whether the service and its parts work; 200 whatever the answer. */
+/** The health of the service: its parts (/api/status, always 200), and whether to send calls here (/readyz, /livez). */
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { restingOf } from '../routing/deployments.ts'
@@ -7,15 +7,25 @@ import { json } from './reply.ts'
 type Check = { readonly status: 'ok' | 'degraded'; readonly latency_ms?: number; readonly error?: string }
 
 const PING_MS = 2_000
+const NOT_IN_TOUCH = 'not in touch with the ledger; new calls are refused'
+const LEAVING = 'the server is shutting down; new calls are refused'
+
+/** GET /livez: the process answers. */
+export const getLive = async (): Promise<Answer> => json({ status: 'ok' })
+
+/** GET /readyz: whether new calls are to be sent here. For balancers; it asks nobody. */
+export const getReady = async (gateway: Gateway): Promise<Answer> => {
+  const { fresh, draining } = gateway.book.health()
+  if (draining) return json({ status: 'draining', error: LEAVING }, 503)
+  return fresh ? json({ status: 'ok' }) : json({ status: 'out_of_touch', error: NOT_IN_TOUCH }, 503)
+}
 
 export const getStatus = async (gateway: Gateway): Promise<Answer> => {
   const health = gateway.book.health()
   const services: Record<string, Check> = {
-    api: checkApi(gateway),
+    api: health.draining ? { status: 'degraded', error: LEAVING } : checkApi(gateway),
     database: await checkDatabase(gateway),
-    ledger: health.fresh
-      ? { status: 'ok' }
-      : { status: 'degraded', error: 'not in touch with the ledger; new calls are refused' },
+    ledger: health.fresh ? { status: 'ok' } : { status: 'degraded', error: NOT_IN_TOUCH },
   }
   const books = gateway.books?.trouble()
   if (gateway.books !== undefined)

@@ -17,7 +17,7 @@ const LABEL_MAX = 200
 
 export const createSubWallet: Handler = async (gateway, call) => {
   const key = await makerOf(gateway, call)
-  const body = await readSmallBody(call.request)
+  const body = await readSmallBody(gateway, call)
   const made = await gateway.store.createSubWallet({
     id: `sub_${gateway.newCallId().replaceAll('-', '')}`,
     walletId: key.walletId,
@@ -48,7 +48,7 @@ export const getSubWallet: Handler = async (gateway, call) => {
 /** Answers when no process admits a call on the older ceiling any more. */
 export const changeSubWallet: Handler = async (gateway, call) => {
   const key = await makerOf(gateway, call)
-  const body = await readSmallBody(call.request)
+  const body = await readSmallBody(gateway, call)
   const label = labelOf(body)
   const changed = await gateway.store.changeSubWallet(key, call.params.id ?? '', {
     ...(label === undefined ? {} : { label }),

@@ -4,6 +4,7 @@ import { invalid, must, type Refusal } from '../core/refusal.ts'
 import { DAY_MS, type Instant } from '../core/time.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { takeReportTurn } from '../gateway/report-turn.ts'
 import type { UsageRow } from '../store/tenancy-port.ts'
 import { anyCallerOf } from './caller.ts'
 import { readQuery, readTruth } from './query.ts'
@@ -24,6 +25,7 @@ export const getUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer
   const to = must(readInstant('to', query.get('to'), now + 1))
   const own = must(readTruth('own', query.get('own')))
   const range = { of: own ? { only: caller.id } : { from: caller.id }, from, to }
+  takeReportTurn(gateway, caller.id)
   const [total] = await gateway.store.usage({ ...range, groupBy: [] })
   const rows = await gateway.store.usage({ ...range, groupBy, most: ROWS_MAX + 1 })
   return json({

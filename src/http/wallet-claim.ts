@@ -17,7 +17,7 @@ import type { HttpCall } from './route.ts'
 export const claimChange = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   takeGuestTurn(gateway, 'claim', originOfCall(gateway, call), call.trace)
   const caller = await callerOf(gateway, call)
-  const body = await readSmallBody(call.request)
+  const body = await readSmallBody(gateway, call)
   const payment = await paymentOf(gateway, body)
   const known = payment === undefined ? undefined : await gateway.store.payment(payment)
   // The change of a bearer's payment is that bearer's.

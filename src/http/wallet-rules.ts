@@ -25,7 +25,7 @@ export const getWalletRules: Handler = async (gateway, call) => {
 export const putWalletRules: Handler = async (gateway, call) => {
   checkCredential(call)
   const key = await accountManagerOf(gateway, call)
-  const asked = must(readRulesBody(await readSmallBody(call.request), publicHttpsUrl))
+  const asked = must(readRulesBody(await readSmallBody(gateway, call), publicHttpsUrl))
   const change = must(withModelIds(asked, gateway.catalogue))
   if (change.autoTopUp) await checkTopUp(gateway, key, change.autoTopUp)
   const { known, at } = await gateway.store.changeWalletRules(key.walletId, change)

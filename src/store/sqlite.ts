@@ -14,6 +14,7 @@ import {
   Violation,
   type Words,
 } from './engine.ts'
+import { readingThread } from './reading-thread.ts'
 
 const BUSY_MS = 5_000
 const LOG_PAGES = 8_000
@@ -131,6 +132,8 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
   const durable = connect(path, 'FULL', now)
   // A second connection that does not wait for the disk. Memory has one database per connection, so it shares there.
   const relaxed = inMemory ? durable : connect(path, 'NORMAL', now)
+  // Memory cannot be read from another thread, nor can a simulation's clock.
+  const reading = inMemory || now !== undefined ? undefined : readingThread(path)
   // One turn for both connections: a connection that waited for the other's lock would block the whole process,
   // and with it the transaction it waits for.
   const turn = turns()
@@ -177,12 +180,17 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
     name: 'sqlite',
     words: wordsFor(now),
     batch: (lane, statements: readonly Statement[]) =>
-      turn(() => inTransaction(lane, () => statements.map(({ text, params }) => of(lane).run(text, params)))),
+      lane === 'reading' && reading !== undefined
+        ? reading.batch(statements)
+        : turn(() =>
+            inTransaction(lane, () => statements.map(({ text, params }) => of(lane).run(text, params))),
+          ),
     inline: (lane, work) => turn(() => inTransaction(lane, () => work(of(lane).now))),
     transaction: (lane, work) => transaction(of(lane), work),
     exclusive: (work) => transaction(durable, (run) => work(run, async (text) => durable.script(text))),
     close: () =>
       turn(() => {
+        reading?.close()
         if (relaxed !== durable) relaxed.close()
         durable.close()
       }),

@@ -3,6 +3,7 @@
  *
  * A fault (refused connection, reset, silence) is thrown as VendorFault; an HTTP error status is an answer, not a fault.
  */
+import { concat } from '../core/json-body.ts'
 import type { VendorFetch } from '../vendors/setup.ts'
 
 /** Why an exchange ended without what was asked for; `stage` tells what the caller may still do about it. */
@@ -63,6 +64,8 @@ type Outgoing = {
   readonly headers: Record<string, string>
   readonly body: Uint8Array
   readonly timeouts: Timeouts
+  /** Told how many bytes of a whole body are about to be kept; throws when they may not be. */
+  readonly take?: (bytes: number) => void
   /** Ends the exchange from outside, also before there is an answer. */
   readonly controller?: AbortController
 }
@@ -73,7 +76,7 @@ export const exchange = async (out: Outgoing): Promise<Exchange> => {
   const watch = watchdog(controller, out.timeouts)
   let response: Response
   try {
-    const init: RequestInit & { timeout: false } = {
+    const init: RequestInit & { timeout: false; decompress: false } = {
       method: 'POST',
       headers: out.headers,
       body: out.body,
@@ -81,6 +84,8 @@ export const exchange = async (out: Outgoing): Promise<Exchange> => {
       redirect: 'manual',
       // Bun's own time-out would cut long streams; the watchdog above knows the deadlines of this call.
       timeout: false,
+      // Bodies are asked for as they are. What comes compressed anyway is unpacked here, piece by piece, within bounds.
+      decompress: false,
     }
     response = await out.fetch(out.url, init)
   } catch (cause) {
@@ -88,7 +93,7 @@ export const exchange = async (out: Outgoing): Promise<Exchange> => {
     const mayBill = !neverSent(cause)
     throw new VendorFault(watch.expired() ?? 'connect', 'the vendor could not be reached', { cause, mayBill })
   }
-  return over(response, controller, watch)
+  return over(response, { controller, watch, take: out.take ?? nothing })
 }
 
 type Watch = ReturnType<typeof watchdog>
@@ -132,9 +137,31 @@ const watchdog = (controller: AbortController, timeouts: Timeouts) => {
 
 const nothing = (): void => undefined
 
-const readerOf = (response: Response) => response.body?.getReader()
+/** How the runtime names the encodings of HTTP that it can undo. */
+const ENCODINGS: Readonly<Record<string, string>> = {
+  gzip: 'gzip',
+  'x-gzip': 'gzip',
+  deflate: 'deflate',
+  br: 'brotli',
+  zstd: 'zstd',
+}
 
-const over = (response: Response, controller: AbortController, watch: Watch): Exchange => {
+/** The body as it was meant. An encoding that is not known is left to fail where the body is read. */
+const bodyOf = ({ body, headers }: Response) => {
+  const encoding = headers.get('content-encoding')
+  const format = encoding === null ? undefined : ENCODINGS[encoding.trim().toLowerCase()]
+  return format === undefined ? body : body?.pipeThrough(new DecompressionStream(format as 'gzip'))
+}
+
+const readerOf = (response: Response) => bodyOf(response)?.getReader()
+
+type Under = {
+  readonly controller: AbortController
+  readonly watch: Watch
+  readonly take: (bytes: number) => void
+}
+
+const over = (response: Response, { controller, watch, take }: Under): Exchange => {
   let reader: ReturnType<typeof readerOf>
   let ended = response.body === null
   const finish = () => {
@@ -164,17 +191,21 @@ const over = (response: Response, controller: AbortController, watch: Watch): Ex
     return ended || reader === undefined ? Promise.resolve(undefined) : reader.read().then(took, broke)
   }
   const all = async (): Promise<Uint8Array> => {
-    if (ended) return new Uint8Array()
-    try {
-      const declared = Number(response.headers.get('content-length') ?? '0')
-      if (declared > ANSWER_BYTES_MAX) throw new Error(`${declared} bytes`)
-      const cut = new Promise<never>((_, reject) => watch.onExpired(() => reject(new Error('too slow'))))
-      return await Promise.race([response.bytes(), cut])
-    } catch (cause) {
-      return broke(cause)
-    } finally {
-      finish()
+    const pieces: Uint8Array[] = []
+    let length = 0
+    for (let piece = await next(); piece !== undefined; piece = await next()) {
+      length += piece.length
+      try {
+        if (length > ANSWER_BYTES_MAX)
+          throw new VendorFault('body', `an answer of more than ${ANSWER_BYTES_MAX} bytes`)
+        take(piece.length)
+      } catch (refused) {
+        abort()
+        throw refused
+      }
+      pieces.push(piece)
     }
+    return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : concat(pieces)
   }
   const abort = () => {
     if (ended) return

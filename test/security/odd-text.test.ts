@@ -88,6 +88,7 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file'))
             keyId: 'k',
             running: new Map(),
             drained: undefined,
+            leaving: false,
           }
           const socket: Socket = { data, send: (frame) => frames.push(frame), close: () => undefined }
           handlers.message(socket, JSON.stringify({ ...chat(), ...more }))
@@ -112,6 +113,7 @@ test('a socket takes no more calls than the server does', async () => {
       keyId: 'k',
       running: new Map(),
       drained: undefined,
+      leaving: false,
     }
     const socket: Socket = { data, send: (frame) => frames.push(frame), close: () => undefined }
     socketHandlers(server.gateway).message(socket, JSON.stringify(chat()))

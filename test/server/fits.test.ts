@@ -34,7 +34,13 @@ for (const kind of serverEngines) {
 
     beforeAll(async () => {
       database = await kind.fresh()
-      server = await startTestServer({ url: database.url, fund: 100n * USD, models })
+      server = await startTestServer({
+        url: database.url,
+        fund: 100n * USD,
+        models,
+        // A vendor that is slower than calls wait for held money.
+        options: { timeouts: { firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 } },
+      })
     })
     afterAll(() => stopSound(server, database))
 

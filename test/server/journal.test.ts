@@ -115,7 +115,11 @@ test.each([
 ])(
   'a call is refused and not charged when its intent is not durable in time, and the answer is there %s that',
   async (_when, tookMs) => {
-    const server = await startTestServer({ url: proxied, journal: join(folder, 'refused') })
+    const server = await startTestServer({
+      url: proxied,
+      journal: join(folder, 'refused'),
+      options: { timeouts: { firstByteMs: 5_000, idleMs: 5_000, totalMs: 10_000 } },
+    })
     try {
       // Leases money, so that the next call is admitted without the database.
       await server.post('/v1/chat/completions', chat())

@@ -15,7 +15,7 @@ beforeAll(async () => {
   token = (await server.newKey({}, { canManage: true })).token
 })
 afterAll(async () => {
-  await listening.stop(true)
+  listening.stop()
   await server.stop()
 })
 

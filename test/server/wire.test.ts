@@ -19,7 +19,7 @@ beforeAll(async () => {
   server.answerWith(() => completion('x'))
 })
 afterAll(async () => {
-  await listening.stop(true)
+  await listening.stop()
   await server.stop()
 })
 

@@ -220,6 +220,13 @@ export const openShop = (parts: ShopParts): Shop => {
         bodyBytesMax: 100_000,
         // Real timers never fire in virtual time; the vendor ends every request itself.
         timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: parts.longestCallMs },
+        reportRpm: 1_000,
+        overloadMs: 250,
+        bufferBytesMax: 100_000_000,
+        keySharePercent: 100,
+        bodyMs: 10_000,
+        readerMs: 60_000,
+        connectionSeconds: 75,
         openCallsMax: 1_000,
         trustedProxies: [],
         trial: { amount: 0n, dailyAmount: 0n, lifeMs: 1, againMs: 1 },

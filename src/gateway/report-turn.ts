@@ -1,0 +1,11 @@
+/** One report of a key: it reads many rows, so that a minute has room for so many and no more. */
+import { reportsLimited } from '../admission/rate.ts'
+import type { KeyId } from '../tenancy/key.ts'
+import type { Gateway } from './gateway.ts'
+
+/** Counts a report before it is made, or throws the 429. */
+export const takeReportTurn = ({ guestRates, options, clock }: Gateway, key: KeyId): void => {
+  const limit = options.reportRpm
+  const { admitted, leftMs } = guestRates.take(`report ${key}`, limit, clock.monotonicMs())
+  if (!admitted) throw reportsLimited(limit, leftMs)
+}

@@ -1,0 +1,265 @@
+/** Memory and places that callers and vendors take: counted, bounded, and given back. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { createApp } from '../../src/http/app.ts'
+import { listen } from '../../src/http/listen.ts'
+import { exchange } from '../../src/transport/exchange.ts'
+import { chat, completion, startTestServer, streamEvents, type TestServer } from './harness.ts'
+
+const idle = async ({ gateway }: TestServer) => {
+  while (gateway.doors.bytes.used() > 0 || gateway.doors.calls.used() > 0) await Bun.sleep(1)
+}
+
+describe('bodies', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer({
+      options: { bufferBytesMax: 100_000, keySharePercent: 50, bodyMs: 150 },
+    })
+  })
+  afterAll(() => server.stop())
+
+  /** A request whose body does not end before `until`. */
+  const slow = (path: string, token: string, first: string, until: Promise<void>) =>
+    server.fetch(
+      new Request(`http://turnpike.test${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: new ReadableStream({
+          start: async (controller) => {
+            controller.enqueue(new TextEncoder().encode(first))
+            await until
+            controller.close()
+          },
+        }),
+      }),
+    )
+
+  test('a body that does not come is a 408 that ends its connection, at every endpoint', async () => {
+    const { token } = await server.newKey()
+    const never = new Promise<void>(() => undefined)
+    for (const path of ['/v1/chat/completions', '/v1/embeddings', '/api/receipts/verify']) {
+      const response = await slow(path, token, '{"model":', never)
+      expect([response.status, response.headers.get('connection')]).toEqual([408, 'close'])
+      expect(await response.text()).toContain('"code":"request_timeout"')
+    }
+    await idle(server)
+  })
+
+  test('one key takes its share of the bytes, all take no more than there are, and all is given back', async () => {
+    const [one, two, three] = await Promise.all([server.newKey(), server.newKey(), server.newKey()])
+    const big = JSON.stringify(chat({ messages: [{ role: 'user', content: 'x'.repeat(40_000) }] }))
+    const finish = Promise.withResolvers<void>()
+    server.answerWith(async () => {
+      await finish.promise
+      return completion('hello')
+    })
+    const first = server.post('/v1/chat/completions', big, {}, one.token)
+    while (server.asked.length < 1) await Bun.sleep(1)
+    const more = await server.post('/v1/chat/completions', big, {}, one.token)
+    expect([more.status, more.headers.get('retry-after')]).toEqual([429, '1'])
+    const second = server.post('/v1/chat/completions', big, {}, two.token)
+    while (server.asked.length < 2) await Bun.sleep(1)
+    const none = await server.post('/v1/chat/completions', big, {}, three.token)
+    expect([none.status, none.headers.get('retry-after')]).toEqual([503, '2'])
+    finish.resolve()
+    expect([(await first).status, (await second).status]).toEqual([200, 200])
+    await idle(server)
+    expect((await server.post('/v1/chat/completions', big, {}, three.token)).status).toBe(200)
+  })
+})
+
+test('one key has its share of the open calls, and others have room', async () => {
+  const server = await startTestServer({ options: { openCallsMax: 4, keySharePercent: 50 } })
+  const finish = Promise.withResolvers<void>()
+  server.answerWith(async () => {
+    await finish.promise
+    return completion('hello')
+  })
+  const [one, two] = await Promise.all([server.newKey(), server.newKey()])
+  const call = (token: string) => server.post('/v1/chat/completions', chat(), {}, token)
+  const open = [call(one.token), call(one.token)]
+  while (server.asked.length < 2) await Bun.sleep(1)
+  const third = await call(one.token)
+  expect([third.status, third.headers.get('retry-after')]).toEqual([429, '1'])
+  open.push(call(two.token))
+  while (server.asked.length < 3) await Bun.sleep(1)
+  finish.resolve()
+  expect((await Promise.all(open)).map(({ status }) => status)).toEqual([200, 200, 200])
+  await idle(server)
+  await server.stop()
+})
+
+describe('vendors', () => {
+  const MIB = 1024 * 1024
+  const packers: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
+    identity: (bytes) => bytes,
+    gzip: (bytes) => gzipSync(bytes),
+    br: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  }
+  let sent = 0
+  async function* endless() {
+    for (const mib = new Uint8Array(MIB); sent < 2_000; sent++) yield mib
+  }
+
+  test.each(Object.entries(packers))(
+    'an endless answer is given up after its bound, and a small one is read (%s)',
+    async (encoding, pack) => {
+      sent = 0
+      const headers = { 'content-encoding': encoding }
+      const small = pack(new TextEncoder().encode('{"small":true}'))
+      const large = encoding === 'identity' ? undefined : pack(new Uint8Array(300 * MIB))
+      const vendor = Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        fetch: ({ url }) =>
+          new Response(url.endsWith('/small') ? (small as never) : ((large ?? endless()) as never), {
+            headers,
+          }),
+      })
+      const ask = (path: string) =>
+        exchange({
+          fetch,
+          url: `http://127.0.0.1:${vendor.port}${path}`,
+          headers: {},
+          body: new Uint8Array(),
+          timeouts: { firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 },
+        })
+      expect(new TextDecoder().decode(await (await ask('/small')).all())).toBe('{"small":true}')
+      Bun.gc(true)
+      const before = process.memoryUsage.rss()
+      await expect((await ask('/')).all()).rejects.toThrow('an answer of more than')
+      expect(process.memoryUsage.rss() - before).toBeLessThan(250 * MIB)
+      expect(sent).toBeLessThan(200)
+      void vendor.stop(true)
+    },
+    60_000,
+  )
+})
+
+describe('readers', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer({ options: { readerMs: 100, bufferBytesMax: 200_000 } })
+  })
+  afterAll(() => server.stop())
+
+  /** A stream of the vendor that tells how much of it was taken. */
+  const long = (words: number) => {
+    let taken = 0
+    const pieces = streamEvents(Array.from({ length: words }, () => 'x'.repeat(1_000)))
+    server.answerWith(
+      () =>
+        new Response(
+          new ReadableStream({
+            pull: (controller) => {
+              const piece = pieces[taken++]
+              if (piece === undefined) controller.close()
+              else controller.enqueue(new TextEncoder().encode(piece))
+            },
+          }),
+        ),
+    )
+    return () => taken
+  }
+
+  test('a reader that takes nothing is gone: its call ends and is charged what was delivered', async () => {
+    long(500)
+    const before = await server.balance()
+    const response = await server.post('/v1/chat/completions', chat({ stream: true }))
+    const reader = response.body?.getReader()
+    await reader?.read()
+    await idle(server)
+    while (server.openCalls() > 0) await Bun.sleep(1)
+    const paid = before - (await server.balance())
+    expect(paid).toBeGreaterThan(0n)
+    expect(paid).toBeLessThan(500n * 250n * 10_000n)
+  })
+
+  test('a slow reader that takes something now and then is served to the end', async () => {
+    long(20)
+    const response = await server.post('/v1/chat/completions', chat({ stream: true }))
+    let text = ''
+    for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += new TextDecoder().decode(piece)
+      await Bun.sleep(20)
+    }
+    expect(text).toContain('[DONE]')
+  })
+
+  test('a recording that nobody reads ends where its room does, and its bytes come back', async () => {
+    const taken = long(2_000)
+    const response = await server.post(
+      '/v1/chat/completions',
+      { ...chat({ stream: true }), max_tokens: 8_000 },
+      { 'idempotency-key': 'stalled' },
+    )
+    await idle(server)
+    expect(taken()).toBeLessThan(400)
+    const again = await server.post(
+      '/v1/chat/completions',
+      { ...chat({ stream: true }), max_tokens: 8_000 },
+      { 'idempotency-key': 'stalled' },
+    )
+    // The answer says that it was cut, and is the same to whoever repeats it.
+    expect(await again.text()).toContain('"finish_reason":"length"')
+    await response.body?.cancel()
+  })
+})
+
+test('a process that is late turns calls away before it looks at key or body, and nothing else', async () => {
+  const server = await startTestServer()
+  server.gateway.doors.overload.note(60_000, 60_000)
+  const away = await server.post('/v1/chat/completions', 'no JSON', {}, 'sk-unknown')
+  // The harness's random number is 0: it is among those that are always let in.
+  expect(away.status).toBe(401)
+  const late = { ...server.gateway, random: () => 0.99 }
+  const { fetch } = createApp(late)
+  const ask = (path: string, method = 'POST') =>
+    fetch(new Request(`http://turnpike.test${path}`, method === 'POST' ? { method, body: 'no JSON' } : {}))
+  const refused = await ask('/v1/chat/completions')
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+  expect((await ask('/readyz', 'GET')).status).toBe(200)
+  expect((await ask('/v1/usage', 'GET')).status).toBe(401)
+  await server.stop()
+})
+
+test('a key may ask for so many reports a minute; another one has its own', async () => {
+  const server = await startTestServer({ options: { reportRpm: 2 } })
+  const [one, two] = await Promise.all([server.newKey(), server.newKey()])
+  const statuses: number[] = []
+  for (let asked = 0; asked < 3; asked++) statuses.push((await server.get('/v1/usage', one.token)).status)
+  expect(statuses).toEqual([200, 200, 429])
+  expect((await server.get('/v1/usage', two.token)).status).toBe(200)
+  await server.stop()
+})
+
+test('connections that say nothing are closed, and lock nobody out', async () => {
+  const server = await startTestServer({ options: { connectionSeconds: 1 } })
+  const listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+  const { token } = await server.newKey()
+  const { promise: allClosed, resolve } = Promise.withResolvers<void>()
+  let closed = 0
+  const count = 500
+  for (let index = 0; index < count; index++)
+    await Bun.connect({
+      hostname: '127.0.0.1',
+      port: listening.port,
+      socket: {
+        open: (socket) => void socket.write('GET /livez HTTP/1.1\r\nHost: turnpike.test\r\n\r\n'),
+        data: () => undefined,
+        close: () => {
+          if (++closed === count) resolve()
+        },
+      },
+    })
+  const response = await fetch(`http://127.0.0.1:${listening.port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify(chat()),
+  })
+  expect(response.status).toBe(200)
+  await allClosed
+  listening.stop()
+  await server.stop()
+}, 60_000)
