@@ -174,7 +174,8 @@ for (const engine of serverEngines)
         Array.from({ length: 90 }, (_, index) => call(sub, { max_tokens: 90 }, keys[index % 3]?.token)),
       )
       const charged = answers.filter(({ status }) => status === 200).length
-      expect([...new Set(answers.map(({ status }) => status))].sort()).toEqual([200, 402])
+      // Who waited in vain while others held the money is told to come back.
+      expect(answers.filter(({ status }) => ![200, 402, 429].includes(status))).toEqual([])
       // 0.02 USD is room for 21 answers; holds are larger than charges, so that in parallel a few less may fit.
       expect(charged).toBeGreaterThan(10)
       expect(charged).toBeLessThanOrEqual(21)

@@ -58,7 +58,7 @@ const caught = async ({ name, file, from, to, calm = false }: Mutation): Promise
     const where = { folder, calm }
     return (
       (last === undefined ? undefined : await search(where, last, 1)) ??
-      (await search(where, 1, calm ? 100 : 400))
+      (await search(where, 1, calm ? 250 : 400))
     )
   } finally {
     rmSync(folder, { recursive: true })
