@@ -120,6 +120,7 @@ const boundsOf = (environment: Environment): Bounds => {
     reportRpm: numberOf(environment, 'REPORT_RPM'),
     bodyBytesMax: numberOf(environment, 'BODY_BYTES_MAX'),
     bufferBytesMax: numberOf(environment, 'BUFFER_BYTES_MAX'),
+    keptBytesMax: numberOf(environment, 'KEPT_BYTES_MAX'),
     keySharePercent: numberOf(environment, 'KEY_SHARE_PERCENT'),
     bodyMs: seconds('BODY_SECONDS'),
     readerMs: seconds('READER_SECONDS'),

@@ -47,6 +47,14 @@ export const limitSettings = {
     check: /^[1-9]\d{6,11}$/,
     allowed: 'a number of at least 1000000',
   },
+  KEPT_BYTES_MAX: {
+    name: 'KEPT_BYTES_MAX',
+    fallback: '1073741824',
+    meaning:
+      'Bytes of answers that a process keeps for repeats (`Idempotency-Key`) of one key in a day; further new calls with that header are refused with 429.',
+    check: /^[1-9]\d{3,14}$/,
+    allowed: 'a number of at least 1000',
+  },
   KEY_SHARE_PERCENT: {
     name: 'KEY_SHARE_PERCENT',
     fallback: '50',

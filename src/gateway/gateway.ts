@@ -1,5 +1,6 @@
 /** The parts a call passes through, in one record; made once by the wiring. */
 import { type GuestRates, newGuestRates } from '../admission/guest-rates.ts'
+import { type Kept, newKept } from '../admission/kept.ts'
 import type { Book } from '../book/words.ts'
 import type { Block } from '../core/address.ts'
 import type { Log } from '../core/log.ts'
@@ -32,6 +33,8 @@ export type GatewayOptions = {
   readonly bodyBytesMax: number
   /** Bytes of bodies, whole answers and recordings that the process has in hand at once. */
   readonly bufferBytesMax: number
+  /** Bytes of answers that are kept for repeats of one key in a day. */
+  readonly keptBytesMax: number
   /** How much of its open calls and bytes one key may have. */
   readonly keySharePercent: number
   /** How long a body may take to come, and how long a reader of a stream may take nothing. */
@@ -100,6 +103,7 @@ export type Gateway = Parts & {
   readonly traffic: Traffic
   readonly repeats: Repeats
   readonly doors: Doors
+  readonly kept: Kept
   readonly patience: Patience
   readonly guestRates: GuestRates
   readonly houseRisk: HouseRisk
@@ -113,6 +117,7 @@ export const createGateway = (parts: Parts): Gateway => ({
   traffic: newTraffic(),
   repeats: newRepeats(),
   doors: newDoors(parts.options),
+  kept: newKept(),
   patience: newPatience(parts.clock, parts.options.readerMs),
   guestRates: newGuestRates(),
   houseRisk: createHouseRisk(parts),

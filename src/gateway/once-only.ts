@@ -120,8 +120,10 @@ const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => 
   }
   it.trace.callId = claimed
   try {
+    checkKept(gateway, it.ref)
     const answer = await run(keepIn(it.ref, it.recording), new AbortController().signal)
-    if (!(answer.body instanceof Uint8Array)) void pump(gateway, it, answer.body)
+    if (answer.body instanceof Uint8Array) noteKept(gateway, it.ref, answer.body.length)
+    else void pump(gateway, it, answer.body)
     return answer
   } catch (refusal) {
     // Nothing was charged: the next attempt runs again. If the release is lost, the claim ends with this process.
@@ -157,12 +159,32 @@ const claim = async (gateway: Gateway, it: First): Promise<string | StoredAnswer
   }
 }
 
+/** A key keeps so many bytes a day. What its own payment bought is kept whatever else is. */
+const checkKept = ({ kept, options, clock }: Gateway, { keyId, endpoint }: IdempotencyRef): void => {
+  const nowMs = clock.monotonicMs()
+  if (endpoint === 'x402' || kept.of(keyId, nowMs) < options.keptBytesMax) return
+  const seconds = Math.max(1, Math.ceil(kept.leftMs(keyId, nowMs) / 1000))
+  throw refuse(
+    'rate_limit_exceeded',
+    "As many bytes of your answers are kept for repeats as may be in a day; call without 'Idempotency-Key', or later.",
+    retryIn(seconds),
+  )
+}
+
+const noteKept = ({ kept, clock }: Gateway, { keyId }: IdempotencyRef, bytes: number): void =>
+  kept.add(keyId, bytes, clock.monotonicMs())
+
 const pump = async (gateway: Gateway, it: First, body: ByteStream): Promise<void> => {
   try {
     for await (const piece of body) it.recording.append(piece)
   } catch (fault) {
     gateway.log.error('recorded stream broke off', { call: it.trace.callId, error: String(fault) })
   } finally {
+    noteKept(
+      gateway,
+      it.ref,
+      it.recording.pieces().reduce((sum, piece) => sum + piece.length, 0),
+    )
     it.recording.end()
     // What was charged is kept with its charge, broken or not; after nothing the next attempt runs again.
     if (it.trace.ended === 'vendor_failed' && it.trace.charged === undefined)

@@ -202,6 +202,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
       timeouts: { firstByteMs: 2_000, idleMs: 2_000, totalMs: 10_000 },
       reportRpm: 1_000,
       overloadMs: 250,
+      keptBytesMax: 1_000_000_000,
       bufferBytesMax: 100_000_000,
       keySharePercent: 100,
       bodyMs: 10_000,

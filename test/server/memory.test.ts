@@ -224,6 +224,22 @@ test('a process that is late turns calls away before it looks at key or body, an
   await server.stop()
 })
 
+test('a key keeps so many bytes of answers a day; what is kept is still repeated, and other calls go on', async () => {
+  const server = await startTestServer({ options: { keptBytesMax: 1_000 } })
+  server.answerWith(() => completion('x'.repeat(2_000)))
+  const [one, two] = await Promise.all([server.newKey(), server.newKey()])
+  const call = (name: string | undefined, token: string) =>
+    server.post('/v1/chat/completions', chat(), name === undefined ? {} : { 'idempotency-key': name }, token)
+  const first = await call('a', one.token)
+  const again = await call('b', one.token)
+  expect([first.status, again.status]).toEqual([200, 429])
+  expect(Number(again.headers.get('retry-after'))).toBeGreaterThan(80_000)
+  expect(await (await call('a', one.token)).text()).toBe(await first.text())
+  expect([(await call(undefined, one.token)).status, (await call('b', two.token)).status]).toEqual([200, 200])
+  await idle(server)
+  await server.stop()
+})
+
 test('a key may ask for so many reports a minute; another one has its own', async () => {
   const server = await startTestServer({ options: { reportRpm: 2 } })
   const [one, two] = await Promise.all([server.newKey(), server.newKey()])

@@ -222,6 +222,7 @@ export const openShop = (parts: ShopParts): Shop => {
         timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: parts.longestCallMs },
         reportRpm: 1_000,
         overloadMs: 250,
+        keptBytesMax: 1_000_000_000,
         bufferBytesMax: 100_000_000,
         keySharePercent: 100,
         bodyMs: 10_000,
