@@ -3,12 +3,12 @@
  * under and then far over what one process can do; prints how many end well a second, and how many are turned away.
  */
 import { Agent } from 'node:http'
-import { loadavg } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { bodyOf, callOnce, modelFor } from './measure.ts'
 import { type Server, startTurnpike, startUpstream } from './servers.ts'
 
-/** A long prompt, so that one process is overloaded by fewer calls than the generator can send. */
-const BODY_BYTES = 60_000
+/** Long streams, so that one process is overloaded by fewer calls than the generator can send. */
+const CHUNKS = 60
 const SECONDS = 5
 /** A call that takes longer is of no use. */
 const PATIENCE_MS = 5_000
@@ -18,7 +18,7 @@ type Offered = { readonly good: number; readonly away: number; readonly slow: nu
 /** Offers `rate` calls a second; counts from the second third on, when the queues have filled. */
 const offer = async (server: Server, rate: number): Promise<Offered> => {
   const agent = new Agent({ keepAlive: true, maxSockets: 4_000 })
-  const body = Buffer.from(modelFor(server, bodyOf(BODY_BYTES)))
+  const body = Buffer.from(modelFor(server, bodyOf(800, { stream: true, user: `s${CHUNKS}x0x0` })))
   const counted = { good: 0, away: 0, slow: 0 }
   const started = performance.now()
   const countsFrom = started + (SECONDS * 1000) / 3
@@ -49,8 +49,18 @@ const server = await startTurnpike(upstream, {
   port: 20_000 + Math.floor(Math.random() * 10_000),
 })
 const lines = [`${server.name}; load of the machine before: ${loadavg()[0]?.toFixed(1)}`]
+/** The server has one core to itself, so that what is measured is its overload and not that of who sends the calls. */
+const pin = (pids: readonly number[], cores: string): void => {
+  if (Bun.which('taskset') !== null)
+    for (const pid of pids) Bun.spawnSync(['taskset', '-acp', cores, String(pid)], { stdout: 'ignore' })
+}
+const last = cpus().length - 1
+if (last > 0) {
+  pin(server.pids, '0')
+  pin([process.pid, ...upstream.pids], `1-${last}`)
+}
 let best = 0
-for (const rate of [600, 900, 1_200, 1_500]) {
+for (const rate of [300, 500, 700, 900]) {
   const { good, away, slow } = await offer(server, rate)
   best = Math.max(best, good)
   lines.push(`offered ${rate}/s: ${good}/s end well, ${away}/s turned away, ${slow}/s late`)
