@@ -7,18 +7,18 @@ import { cpus, loadavg } from 'node:os'
 import { bodyOf, callOnce, modelFor } from './measure.ts'
 import { type Server, startTurnpike, startUpstream } from './servers.ts'
 
-/** Long streams, so that one process is overloaded by fewer calls than the generator can send. */
-const CHUNKS = 60
+/** A long prompt, so that one process is overloaded by fewer calls than the generator can send. */
+const BODY_BYTES = 60_000
 const SECONDS = 5
 /** A call that takes longer is of no use. */
 const PATIENCE_MS = 5_000
 
-type Offered = { readonly good: number; readonly away: number; readonly slow: number }
+type Offered = { readonly sent: number; readonly good: number; readonly away: number; readonly slow: number }
 
 /** Offers `rate` calls a second; counts from the second third on, when the queues have filled. */
 const offer = async (server: Server, rate: number): Promise<Offered> => {
   const agent = new Agent({ keepAlive: true, maxSockets: 4_000 })
-  const body = Buffer.from(modelFor(server, bodyOf(800, { stream: true, user: `s${CHUNKS}x0x0` })))
+  const body = Buffer.from(modelFor(server, bodyOf(BODY_BYTES)))
   const counted = { good: 0, away: 0, slow: 0 }
   const started = performance.now()
   const countsFrom = started + (SECONDS * 1000) / 3
@@ -32,7 +32,8 @@ const offer = async (server: Server, rate: number): Promise<Offered> => {
     else counted.slow++
   }
   const open = new Set<Promise<void>>()
-  for (let sent = 0; performance.now() < countsTo; await Bun.sleep(2))
+  let sent = 0
+  for (; performance.now() < countsTo; await Bun.sleep(2))
     for (const due = ((performance.now() - started) / 1000) * rate; sent < due; sent++) {
       const call = one().finally(() => open.delete(call))
       open.add(call)
@@ -40,7 +41,12 @@ const offer = async (server: Server, rate: number): Promise<Offered> => {
   await Promise.race([Promise.all(open), Bun.sleep(PATIENCE_MS)])
   agent.destroy()
   const a = (count: number) => Math.round(count / ((SECONDS * 2) / 3))
-  return { good: a(counted.good), away: a(counted.away), slow: a(counted.slow) }
+  return {
+    sent: Math.round(sent / SECONDS),
+    good: a(counted.good),
+    away: a(counted.away),
+    slow: a(counted.slow),
+  }
 }
 
 const upstream = await startUpstream()
@@ -60,14 +66,14 @@ if (last > 0) {
   pin([process.pid, ...upstream.pids], `1-${last}`)
 }
 let best = 0
-for (const rate of [300, 500, 700, 900]) {
+for (const rate of [700, 1_400, 2_100, 2_800]) {
   const { good, away, slow } = await offer(server, rate)
   best = Math.max(best, good)
   lines.push(`offered ${rate}/s: ${good}/s end well, ${away}/s turned away, ${slow}/s late`)
 }
 const over = await offer(server, best * 3)
 lines.push(
-  `offered ${best * 3}/s, three times the best: ${over.good}/s end well, ${over.away}/s turned away, ${over.slow}/s late`,
+  `wanted ${best * 3}/s, three times the best, sent ${over.sent}/s: ${over.good}/s end well, ${over.away}/s turned away, ${over.slow}/s late`,
   `of the best: ${Math.round((over.good / best) * 100)} %`,
 )
 process.stdout.write(`${lines.join('\n')}\n`)
