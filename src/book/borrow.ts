@@ -16,8 +16,8 @@ type Borrowing = {
   ahead(purse: Purse, room: Room): Promise<Borrowed | GrantRefused>
   /** Returns what no call holds. */
   giveBack(lease: Lease): Promise<void>
-  /** The same, for room that may be of an old limit: what calls leave over of it is asked for anew. */
-  callBack(purse: Purse, lease: Lease): Promise<void>
+  /** The same, for room that may be of an old limit: until the next grant every call asks the ledger. */
+  callBack(lease: Lease): Promise<void>
 }
 
 export const LEASE_TTL_MS = 10_000
@@ -41,8 +41,7 @@ export const createBorrowing = ({ store, clock, instance, stillRefused }: Borrow
     if (back > 0n) await store.giveBack(lease.id, back).catch(() => undefined)
   }
 
-  const callBack = (purse: Purse, lease: Lease): Promise<void> => {
-    purse.outdated = true
+  const callBack = (lease: Lease): Promise<void> => {
     lease.tight = true
     return giveBack(lease)
   }
@@ -70,17 +69,14 @@ export const createBorrowing = ({ store, clock, instance, stillRefused }: Borrow
     // Another lease than the one asked for: the old one is over, and its calls end on their own.
     if (purse.lease?.id !== granted.leaseId) purse.lease = newLease(granted.leaseId)
     applyGrant(purse.lease, granted, askedMs)
-    purse.outdated = changes !== purse.changes
-    if (!purse.outdated) return { outcome: 'granted', lease: purse.lease }
+    if (changes === purse.changes) return { outcome: 'granted', lease: purse.lease }
     // A limit was changed while the ledger was asked: this grant may be one under the old limit.
-    await callBack(purse, purse.lease)
+    await callBack(purse.lease)
     return { outcome: 'outdated' }
   }
 
   return {
     forCall: async (purse, room) => {
-      // What ended calls left over of an old limit is not for the next one: it is asked for anew, as a whole.
-      if (purse.outdated && purse.lease !== undefined) await giveBack(purse.lease)
       const covered = purse.lease === undefined ? 0n : free(purse.lease)
       const answer = await ask(purse, room, room.amount - covered)
       if (answer.outcome === 'outdated') return undefined

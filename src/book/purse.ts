@@ -202,7 +202,7 @@ export const createPurses = (parts: PursesParts): Purses => {
       await Promise.all(
         concerned.map((purse) => {
           purse.changes++
-          return purse.lease && borrowing.callBack(purse, purse.lease)
+          return purse.lease && borrowing.callBack(purse.lease)
         }),
       )
     },

@@ -27,8 +27,6 @@ export type Purse = {
   readonly path: Path
   /** How often a limit changed: what was granted before the last time is not handed out. */
   changes: number
-  /** The lease may hold room of an old limit: until the ledger says otherwise, every call asks it. */
-  outdated: boolean
   /** Calls that ask the ledger, or wait before they ask again. */
   waiting: number
   /** How often in a row the ledger counted room as the lease's that this process does not have. */
@@ -40,7 +38,6 @@ export type Purse = {
 export const newPurse = (path: Path): Purse => ({
   path,
   changes: 0,
-  outdated: false,
   waiting: 0,
   astray: 0,
   lease: undefined,

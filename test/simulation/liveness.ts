@@ -27,7 +27,7 @@ const LONGEST_CALL_MS = 30_000
 /** A call waits two seconds for money, and then for its answer; nothing here takes longer. */
 const WAIT_MAX_MS = 4_000
 /** Until the money of a process that was lost is free again: silent for three seconds, and then reaped. */
-const RECOVERY_MS = 8_000
+const RECOVERY_MS = 5_500
 const SLOTS = 3
 const WALLET = 'w'
 

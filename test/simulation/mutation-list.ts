@@ -156,14 +156,14 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a grant under the old limit that arrives late is handed out',
     file: 'src/book/borrow.ts',
-    from: 'purse.outdated = changes !== purse.changes',
-    to: 'purse.outdated = changes > purse.changes',
+    from: 'if (changes === purse.changes)',
+    to: 'if (changes <= purse.changes)',
   },
   {
     name: 'what calls leave over of an old limit serves the next',
     file: 'src/book/borrow.ts',
-    from: 'if (purse.outdated && purse.lease !== undefined) await giveBack(purse.lease)',
-    to: 'if (purse.outdated && purse.lease === undefined) return undefined',
+    from: 'lease.tight = true',
+    to: 'lease.tight = lease.tight',
   },
   {
     name: 'a lease of one sub-wallet serves another',
@@ -245,7 +245,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'upto: a stream ends before it is paid',
-    file: 'src/gateway/answer-stream.ts',
+    file: 'src/gateway/settle-stream.ts',
     from: 'await task.collect?.()',
     to: 'await Promise.resolve(undefined)',
   },
@@ -320,13 +320,6 @@ export const mutations: readonly Mutation[] = [
     calm: true,
   },
   {
-    name: 'intents on their way are not held',
-    file: 'src/store/grant-meters.ts',
-    from: 'greatest(written, least(told, leased))',
-    to: 'greatest(written, 0n * least(told, leased))',
-    calm: true,
-  },
-  {
     name: 'a hold stays on its first lease',
     file: 'src/book/book.ts',
     from: 'const moves = purses.leaseOf(path) !== hold.lease',
@@ -345,13 +338,6 @@ export const mutations: readonly Mutation[] = [
     file: 'src/store/key-store.ts',
     from: 'if (revoked.length > 0)',
     to: 'if (revoked.length < 0)',
-    calm: true,
-  },
-  {
-    name: 'money of a silent process is out of reach',
-    file: 'src/store/reap.ts',
-    from: "`l.state = 'open' and l.instance in (",
-    to: "`1 = 0 and l.state = 'open' and l.instance in (",
     calm: true,
   },
   {

@@ -156,6 +156,25 @@ for (const engine of engines) {
       await flush('i', { voids: [one.callId] })
     })
 
+    test('what open calls hold is held though it is not written yet, and what nobody has is on its way back', async () => {
+      const { lease, keyId } = await begin()
+      const leaseId = await lease('i', 18n * CENT)
+      const ask = { instance: 'i', keyId, leaseId, need: 5n * CENT, want: 0n, useful: 1n, ttlMs: 10_000 }
+      expect(await store.grant({ ...ask, held: 18n * CENT, free: 0n })).toMatchObject({
+        outcome: 'held',
+        held: 18n * CENT,
+        available: 2n * CENT,
+      })
+      expect(await store.grant({ ...ask, held: 0n, free: 0n })).toMatchObject({
+        outcome: 'recall',
+        astray: 18n * CENT,
+        available: 20n * CENT,
+      })
+      const anew = await store.grant({ ...ask, held: 0n, free: 0n, anew: true })
+      expect(anew).toMatchObject({ outcome: 'granted' })
+      expect(anew).not.toMatchObject({ leaseId })
+    })
+
     test('a lease whose id was used before opens under another, which the grant tells', async () => {
       const { keyId, lease, open } = await begin()
       const id = await lease('i', CENT)
