@@ -29,6 +29,7 @@ const groups: readonly (readonly Part[])[] = [
   [
     { name: 'tidy', command: [bun, 'test', '--timeout', PATIENCE_MS, 'test/tidy'], minutes: 10 },
     { name: 'unit', command: [bun, 'test', '--timeout', PATIENCE_MS, 'src', 'test/chaos'], minutes: 20 },
+    { name: 'fuzz', command: [bun, 'test/fuzz/run.ts', '--seconds', '10', '--seed', '1'], minutes: 5 },
   ],
   // These wait more than they work.
   [

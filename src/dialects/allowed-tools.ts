@@ -8,7 +8,8 @@ export const withAllowedTools = (it: Conversation): Conversation | Refusal => {
   const choice = it.toolChoice
   if (choice === undefined || choice.type === 'named' || choice.only === undefined) return it
   const { only, type } = choice
-  const tools = it.tools.filter(({ name }) => only.includes(name))
+  const allowed = new Set(only)
+  const tools = it.tools.filter(({ name }) => allowed.has(name))
   return tools.length === 0
     ? meaningLost('tool_choice', 'a choice among tools of which none is sent')
     : { ...it, tools, toolChoice: { type } }

@@ -25,6 +25,7 @@ test.each(codes)('%s in every dialect', (code) => {
     403: 'permission_error',
     404: 'not_found_error',
     405: 'invalid_request_error',
+    408: 'invalid_request_error',
     409: 'conflict_error',
     413: 'request_too_large',
     415: 'invalid_request_error',

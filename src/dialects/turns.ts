@@ -17,11 +17,12 @@ export const arrange = (it: Conversation): Arranged => {
   for (const turn of it.turns) {
     if (turn.role === 'system') {
       if (turns.length > 0) moved = true
-      system.push(...turn.parts)
+      for (const part of turn.parts) system.push(part)
       continue
     }
     const last = turns.at(-1)
-    if (last?.role === turn.role) last.parts.push(...turn.parts)
+    // One by one: as arguments of one call, very many parts would not fit the stack.
+    if (last?.role === turn.role) for (const part of turn.parts) last.parts.push(part)
     else turns.push({ role: turn.role, parts: [...turn.parts] })
   }
   return { system, turns: turns.map(resultsFirst).filter(({ parts }) => parts.length > 0), moved }

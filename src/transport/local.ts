@@ -1,15 +1,35 @@
 /** The built-in vendor as something to fetch from: answers in the chat-completions and embeddings shapes, in process. */
 import { isObject, type Json, type JsonObject, parseJson } from '../core/json-body.ts'
+import { invalid, Refusal, refusalBody, refuse } from '../core/refusal.ts'
 import { answerLocally, type LocalAnswer, type LocalReply } from '../vendors/local/chat.ts'
 import { embedLocally, LOCAL_DIMENSIONS } from '../vendors/local/embeddings.ts'
-import { countTokens } from '../vendors/local/words.ts'
+import { CONTEXT_TOKENS } from '../vendors/local/local.ts'
+import { countTokens, tokensOf } from '../vendors/local/words.ts'
 import type { VendorFetch } from '../vendors/setup.ts'
 
 /** Answers like a vendor would. The same body always gets the same answer. */
-export const localFetch: VendorFetch = async (url, init) => {
+export const localFetch: VendorFetch = (url, init) =>
+  answered(url, init).catch((thrown) => {
+    if (!(thrown instanceof Refusal)) throw thrown
+    return Response.json(refusalBody(thrown, ''), { status: 400 })
+  })
+
+/** Lets everyone else have a turn: work that others started, and what came in over the network. */
+const others = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Does work that pauses by itself, with a turn for others at each pause. */
+const inSlices = async <T>(work: Generator<undefined, T>): Promise<T> => {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+    await others()
+  }
+}
+
+const answered: VendorFetch = async (url, init) => {
   const body = parseJson(await new Response(init.body ?? '').text())
   if (!isObject(body)) return new Response('{}', { status: 400 })
-  if (url.endsWith('/embeddings')) return Response.json(embeddings(body))
+  if (url.endsWith('/embeddings')) return Response.json(await inSlices(embeddings(body)))
   const reply = answerLocally(body)
   return body.stream === true
     ? streamed(body, reply, init.signal ?? undefined)
@@ -31,10 +51,10 @@ const usageOf = (reply: LocalReply) => ({
 
 const whole = (body: JsonObject, reply: LocalReply) => ({
   ...headOf(body, 'chat.completion'),
-  choices: reply.answers.map((answer, index) => ({
+  choices: Array.from({ length: reply.choices }, (_, index) => ({
     index,
-    message: messageOf(body, answer),
-    finish_reason: finishOf(body, answer),
+    message: messageOf(body, reply.answer),
+    finish_reason: finishOf(body, reply.answer),
   })),
   usage: usageOf(reply),
 })
@@ -46,7 +66,7 @@ const finishOf = (body: JsonObject, answer: LocalAnswer): string =>
   answer.finish === 'tool_calls' && isLegacy(body) ? 'function_call' : answer.finish
 
 const messageOf = (body: JsonObject, answer: LocalAnswer) => {
-  const content = answer.tools.length > 0 ? null : answer.text.join('')
+  const content = answer.tools.length > 0 ? null : answer.text
   const [first] = answer.tools
   if (first === undefined) return { role: 'assistant', content, refusal: null }
   if (isLegacy(body))
@@ -55,11 +75,17 @@ const messageOf = (body: JsonObject, answer: LocalAnswer) => {
   return { role: 'assistant', content, tool_calls }
 }
 
+/** Events told in a row, some microseconds each. */
+const EVENTS_A_TURN = 32
+
 const streamed = (body: JsonObject, reply: LocalReply, signal: AbortSignal | undefined): Response => {
   const encoder = new TextEncoder()
   const events = eventsOf(body, reply)
+  let told = 0
   const stream = new ReadableStream<Uint8Array>({
-    pull: (controller) => {
+    pull: async (controller) => {
+      // Who reads along never waits for a network, so without this nobody else would have a turn until the end.
+      if (++told % EVENTS_A_TURN === 0) await others()
       const next = events.next()
       if (next.done === true || signal?.aborted === true) controller.close()
       else controller.enqueue(encoder.encode(`data: ${next.value}\n\n`))
@@ -72,9 +98,10 @@ function* eventsOf(body: JsonObject, reply: LocalReply): Generator<string> {
   const head = headOf(body, 'chat.completion.chunk')
   const event = (index: number, delta: object, finish_reason: string | null = null) =>
     JSON.stringify({ ...head, choices: [{ index, delta, finish_reason }] })
-  for (const [index, answer] of reply.answers.entries()) {
+  const { answer } = reply
+  for (let index = 0; index < reply.choices; index++) {
     yield event(index, { role: 'assistant', content: answer.tools.length > 0 ? null : '' })
-    for (const token of answer.text) yield event(index, { content: token })
+    for (const token of tokensOf(answer.text)) yield event(index, { content: token })
     for (const delta of toolDeltas(body, answer)) yield event(index, delta)
     yield event(index, {}, finishOf(body, answer))
   }
@@ -101,27 +128,47 @@ function* toolDeltas(body: JsonObject, answer: LocalAnswer): Generator<object> {
   }
 }
 
-const embeddings = (body: JsonObject) => {
+/** What the inputs of one call may hold together, and the numbers of its answer. */
+const INPUT_TOKENS = 2 * CONTEXT_TOKENS
+const NUMBERS_MAX = 131_072
+
+function* embeddings(body: JsonObject) {
   const inputs = inputsOf(body.input)
   const dimensions = typeof body.dimensions === 'number' ? body.dimensions : LOCAL_DIMENSIONS
-  const tokens = inputs.reduce<number>(
-    (sum, input) => sum + (typeof input === 'string' ? countTokens(input) : input.length),
-    0,
-  )
-  const data = inputs.map((input, index) => {
-    const vector = embedLocally(input, dimensions)
-    return {
-      object: 'embedding',
-      index,
-      embedding: body.encoding_format === 'base64' ? base64(vector) : [...vector],
-    }
-  })
+  if (inputs.length * dimensions > NUMBERS_MAX) {
+    const field = inputs.length > NUMBERS_MAX / LOCAL_DIMENSIONS ? 'input' : 'dimensions'
+    throw invalid(
+      field,
+      `'${field}' is too large: the built-in model answers with at most ${NUMBERS_MAX} numbers in all.`,
+    )
+  }
+  const tokens = countInputs(inputs)
+  const data = []
+  for (const [index, input] of inputs.entries()) {
+    const vector = yield* embedLocally(input, dimensions)
+    const embedding = body.encoding_format === 'base64' ? base64(vector) : [...vector]
+    data.push({ object: 'embedding', index, embedding })
+    yield
+  }
   return {
     object: 'list',
     data,
     model: body.model ?? null,
     usage: { prompt_tokens: tokens, total_tokens: tokens },
   }
+}
+
+const countInputs = (inputs: readonly (string | readonly number[])[]): number => {
+  let tokens = 0
+  for (const input of inputs) {
+    tokens += typeof input === 'string' ? countTokens(input, INPUT_TOKENS + 1) : input.length
+    if (tokens > INPUT_TOKENS)
+      throw refuse(
+        'context_length_exceeded',
+        `'input' may hold at most ${INPUT_TOKENS} tokens for the built-in model.`,
+      )
+  }
+  return tokens
 }
 
 /** Little-endian floats, as the official clients ask for them. */

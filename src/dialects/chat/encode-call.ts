@@ -28,7 +28,7 @@ export const writeChatCall = (asked: Conversation, to: Target): Encoded | Refusa
   for (const turn of resultsTogether(it.turns)) {
     const written = turn.role === 'assistant' ? spoken(turn, to) : heard(turn)
     if (written instanceof Refusal) return written
-    messages.push(...written)
+    for (const message of written) messages.push(message)
   }
   if (it.topK !== undefined) dropped.push('top_k')
   const bound = to.outputBound ?? it.maxOutput
@@ -101,12 +101,15 @@ const plainDocuments = (it: Conversation): boolean =>
 /** Neighbouring results of tools as one turn: they must follow their calls without anything between them. */
 const resultsTogether = (turns: readonly Turn[]): readonly Turn[] => {
   const whole: Turn[] = []
+  /** Of the last turn, if it is one of results. */
+  let results: Part[] | undefined
   for (const turn of turns) {
-    const last = whole.at(-1)
-    const follows = turn.role === 'user' && last?.role === 'user' && turn.parts[0]?.type === 'tool_result'
-    if (follows && last.parts[0]?.type === 'tool_result')
-      whole[whole.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] }
-    else whole.push(turn)
+    const follows = turn.role === 'user' && turn.parts[0]?.type === 'tool_result'
+    if (follows && results !== undefined) for (const part of turn.parts) results.push(part)
+    else {
+      results = follows ? [...turn.parts] : undefined
+      whole.push(results === undefined ? turn : { ...turn, parts: results })
+    }
   }
   return whole
 }
@@ -123,7 +126,7 @@ const heard = (turn: Turn): Json[] | Refusal => {
     const texts = part.parts.flatMap((one) => (one.type === 'text' ? [one.text] : []))
     messages.push({ role: 'tool', tool_call_id: part.id, content: texts.join('\n') })
     // A tool message holds text only: pictures follow as the user's.
-    rest.push(...part.parts.filter((one) => one.type !== 'text'))
+    for (const one of part.parts) if (one.type !== 'text') rest.push(one)
   }
   if (rest.length === 0) return messages
   const content = contentOf(rest)

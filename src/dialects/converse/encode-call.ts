@@ -136,7 +136,7 @@ const blocksOf = (parts: readonly Part[]): Json[] | Refusal => {
   for (const part of parts) {
     const written = blockOf(part)
     if (written instanceof Refusal) return written
-    blocks.push(...written)
+    for (const block of written) blocks.push(block)
     if ('cache' in part && part.cache !== undefined) blocks.push(CACHE_POINT)
   }
   return blocks

@@ -84,34 +84,69 @@ const systemOf = (content: Json | undefined): readonly Turn[] => {
 
 /** Calls without an id of their own are numbered, and results take the id of the earliest open call of their name. */
 const turnsOf = (contents: readonly JsonObject[]): readonly Turn[] => {
-  const open: { id: string; name: string }[] = []
+  const open = openCalls()
   let count = 0
   return together(contents).map((content): Turn => {
     const parts = joined(partsOf(content)).map((part): Part => {
       if (part.type === 'tool_call') {
         const id = part.id === '' ? `call_${part.name}_${++count}` : part.id
-        open.push({ id, name: part.name })
+        open.add(id, part.name)
         return { ...part, id }
       }
       if (part.type !== 'tool_result') return part
-      const at = open.findIndex((call) => (part.id === '' ? call.name === part.name : call.id === part.id))
-      const id = part.id === '' ? (open[at]?.id ?? `call_${part.name ?? ''}`) : part.id
-      if (at >= 0) open.splice(at, 1)
-      return { ...part, id }
+      const closed = part.id === '' ? open.closeNamed(part.name ?? '') : open.close(part.id)
+      return { ...part, id: part.id === '' ? (closed ?? `call_${part.name ?? ''}`) : part.id }
     })
     if (content.role === 'model') return { role: 'assistant', parts: joined(parts) }
     return { role: content.role === 'system' ? 'system' : 'user', parts }
   })
 }
 
+type OpenCall = { readonly id: string; open: boolean }
+type Queue = { readonly calls: OpenCall[]; next: number }
+
+/** Calls that wait for their results, found by id and by name without looking at the others. */
+const openCalls = () => {
+  const byId = new Map<string, Queue>()
+  const byName = new Map<string, Queue>()
+  const enqueue = (queues: Map<string, Queue>, key: string, call: OpenCall) => {
+    const queue = queues.get(key) ?? { calls: [], next: 0 }
+    queue.calls.push(call)
+    queues.set(key, queue)
+  }
+  /** Closes the earliest open call and tells its id. */
+  const closeFirst = (queue: Queue | undefined): string | undefined => {
+    while (queue !== undefined && queue.next < queue.calls.length) {
+      const call = queue.calls[queue.next++]
+      if (call?.open !== true) continue
+      call.open = false
+      return call.id
+    }
+    return undefined
+  }
+  return {
+    add: (id: string, name: string) => {
+      const call = { id, open: true }
+      enqueue(byId, id, call)
+      enqueue(byName, name, call)
+    },
+    close: (id: string) => closeFirst(byId.get(id)),
+    closeNamed: (name: string) => closeFirst(byName.get(name)),
+  }
+}
+
 /** Client libraries keep each event of a stream as a content of its own: one answer comes back as several. */
 const together = (contents: readonly JsonObject[]): readonly JsonObject[] => {
   const whole: JsonObject[] = []
+  /** Of the last content, if it is the model's. */
+  let said: JsonObject[] | undefined
   for (const content of contents) {
-    const last = whole.at(-1)
-    if (content.role === 'model' && last?.role === 'model')
-      whole[whole.length - 1] = { ...last, parts: [...oneOrMore(last.parts), ...oneOrMore(content.parts)] }
-    else whole.push(content)
+    const parts = oneOrMore(content.parts)
+    if (content.role === 'model' && said !== undefined) for (const part of parts) said.push(part)
+    else {
+      said = content.role === 'model' ? [...parts] : undefined
+      whole.push(said === undefined ? content : { ...content, parts: said })
+    }
   }
   return whole
 }

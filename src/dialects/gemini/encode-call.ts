@@ -135,7 +135,9 @@ const toolMembers = (it: Conversation): JsonObject => {
 /** Results in the order of their calls: the vendor tells those of one name apart by it. */
 const inOrder = (turn: Turn, before: Turn | undefined): Turn => {
   const calls = before?.parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])) ?? []
-  const place = (part: Part) => (part.type === 'tool_result' ? calls.indexOf(part.id) : calls.length)
+  // Backwards, so that of calls with one id the first counts.
+  const places = new Map(calls.map((id, at): [string, number] => [id, at]).reverse())
+  const place = (part: Part) => (part.type === 'tool_result' ? (places.get(part.id) ?? -1) : calls.length)
   return turn.role === 'user' && calls.length > 1
     ? { ...turn, parts: turn.parts.toSorted((a, b) => place(a) - place(b)) }
     : turn

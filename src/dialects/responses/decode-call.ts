@@ -120,13 +120,17 @@ const reasoningOf = (value: Json | undefined) => {
 const turnsOf = (input: Json | undefined): readonly Turn[] => {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ type: 'text', text: input }] }]
   const turns: Turn[] = []
+  /** Of the last turn, if it is the assistant's. */
+  let said: Part[] | undefined
   for (const item of objectsOf(input)) {
-    const turn = turnOf(item)
-    const last = turns.at(-1)
+    const { role, parts } = turnOf(item)
     // One answer of the model comes back as several items: thoughts, text, calls.
-    if (turn.role === 'assistant' && last?.role === 'assistant')
-      turns[turns.length - 1] = { role: 'assistant', parts: [...last.parts, ...turn.parts] }
-    else if (turn.parts.length > 0) turns.push(turn)
+    if (role === 'assistant' && said !== undefined) for (const part of parts) said.push(part)
+    else if (parts.length > 0) {
+      const own = [...parts]
+      turns.push({ role, parts: own })
+      said = role === 'assistant' ? own : undefined
+    }
   }
   return turns
 }

@@ -24,7 +24,7 @@ export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refu
   for (const turn of rest) {
     const items = turn.role === 'assistant' ? spoken(turn) : heard(turn)
     if (items instanceof Refusal) return items
-    input.push(...items)
+    for (const item of items) input.push(item)
   }
   const reasons = to.model.capabilities.includes('reasoning')
   const body: JsonObject = present({

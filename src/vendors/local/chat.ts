@@ -3,82 +3,102 @@
  * calls the tools it is asked to call, and fills in JSON schemas; so that clients can be tried without a vendor.
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import { exampleValue } from './example-value.ts'
-import { countTokens, tokensOf } from './words.ts'
+import { invalid, refuse } from '../../core/refusal.ts'
+import { exampleValue, newAllowance } from './example-value.ts'
+import { CONTEXT_TOKENS, OUTPUT_TOKENS } from './local.ts'
+import { countTokens, firstTokens } from './words.ts'
 
 type LocalTool = { readonly id: string; readonly name: string; readonly arguments: string }
 
 export type LocalAnswer = {
-  /** The text in tokens. */
-  readonly text: readonly string[]
+  readonly text: string
+  /** How many tokens the text has. */
+  readonly tokens: number
   readonly tools: readonly LocalTool[]
   readonly finish: 'stop' | 'length' | 'tool_calls'
 }
 
 export type LocalReply = {
-  readonly answers: readonly LocalAnswer[]
+  /** What each of the choices says: the model is deterministic. */
+  readonly answer: LocalAnswer
+  readonly choices: number
   readonly promptTokens: number
   readonly completionTokens: number
 }
 
-/** Answers a chat-completions body. */
+/** What one call may ask for, so that no caller keeps the others waiting. */
+const CHOICES_MAX = 8
+const TOOLS_MAX = 128
+const STOPS_MAX = 16
+const STOP_LETTERS_MAX = 256
+
+/** Answers a chat-completions body, in time linear in its length. Throws the Refusal that names what asks for too much. */
 export const answerLocally = (body: JsonObject): LocalReply => {
   const messages = Array.isArray(body.messages) ? body.messages.filter(isObject) : []
   const choices = typeof body.n === 'number' ? body.n : 1
-  const answers = Array.from({ length: choices }, () => answerOnce(body, messages))
-  return {
-    answers,
-    promptTokens: countPrompt(body, messages),
-    completionTokens: answers.reduce((sum, answer) => sum + tokensIn(answer), 0),
-  }
+  if (choices > CHOICES_MAX) throw invalid('n', `'n' may be at most ${CHOICES_MAX} for the built-in model.`)
+  const promptTokens = countPrompt(body, messages)
+  const answer = answerOnce(body, messages)
+  return { answer, choices, promptTokens, completionTokens: choices * tokensIn(answer) }
 }
 
 const answerOnce = (body: JsonObject, messages: readonly JsonObject[]): LocalAnswer => {
   const last = messages.at(-1)
   const said = textOf(last?.content)
   const tools = last?.role === 'tool' ? [] : toolsToCall(body, said)
-  if (tools.length > 0) return { text: [], tools, finish: 'tool_calls' }
-  const text = format(
+  if (tools.length > 0) return { text: '', tokens: 0, tools, finish: 'tool_calls' }
+  const whole = format(
     body.response_format,
     last?.role === 'tool' ? `The tool answered: ${said}` : `You said: ${said}`,
     said,
   )
-  const stopped = untilStop(text, body.stop)
-  const tokens = tokensOf(stopped)
   const bound = body.max_completion_tokens ?? body.max_tokens
-  const most = typeof bound === 'number' ? bound : Number.POSITIVE_INFINITY
-  return tokens.length > most
-    ? { text: tokens.slice(0, most), tools: [], finish: 'length' }
-    : { text: tokens, tools: [], finish: 'stop' }
+  const most = Math.min(typeof bound === 'number' ? bound : OUTPUT_TOKENS, OUTPUT_TOKENS)
+  const { text, tokens, cut } = firstTokens(whole, most)
+  const stopped = untilStop(text, stopsOf(body.stop))
+  return stopped === text
+    ? { text, tokens, tools: [], finish: cut ? 'length' : 'stop' }
+    : { ...firstTokens(stopped, most), tools: [], finish: 'stop' }
 }
 
 const format = (asked: Json | undefined, text: string, said: string): string => {
   if (!isObject(asked)) return text
   if (asked.type === 'json_schema' && isObject(asked.json_schema))
-    return JSON.stringify(exampleValue(asked.json_schema.schema, said))
+    return JSON.stringify(exampleValue(asked.json_schema.schema, said, newAllowance('response_format')))
   return asked.type === 'json_object' ? JSON.stringify({ text }) : text
 }
 
-const untilStop = (text: string, stop: Json | undefined): string => {
-  const sequences = (Array.isArray(stop) ? stop : [stop]).filter(
+const stopsOf = (stop: Json | undefined): readonly string[] => {
+  const stops = (Array.isArray(stop) ? stop : [stop]).filter(
     (one): one is string => typeof one === 'string' && one !== '',
   )
-  const ends = sequences.map((sequence) => text.indexOf(sequence)).filter((at) => at >= 0)
+  if (stops.length > STOPS_MAX || stops.some((one) => one.length > STOP_LETTERS_MAX))
+    throw invalid(
+      'stop',
+      `'stop' may hold at most ${STOPS_MAX} sequences of ${STOP_LETTERS_MAX} letters for the built-in model.`,
+    )
+  return stops
+}
+
+const untilStop = (text: string, stops: readonly string[]): string => {
+  const ends = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0)
   return ends.length === 0 ? text : text.slice(0, Math.min(...ends))
 }
 
-/** Tools whose name the last message says, or that `tool_choice` forces. */
+/** Tools whose name the last message says as a word, or that `tool_choice` forces. */
 const toolsToCall = (body: JsonObject, said: string): readonly LocalTool[] => {
   const offered = offeredTools(body)
   const { forced, none, required } = choiceOf(body)
-  if (none) return []
-  const named = offered.filter(({ name }) => name === forced || (forced === undefined && said.includes(name)))
+  if (none || offered.length === 0) return []
+  const heard = new Set(forced === undefined ? said.match(/[\p{L}\p{N}_-]+/gu) : [forced])
+  const named = offered.filter(({ name }) => heard.has(name))
   const called = named.length === 0 && required ? offered.slice(0, 1) : named
   const most = body.parallel_tool_calls === false ? called.slice(0, 1) : called
+  const left = newAllowance('tools')
   return most.map(({ name, parameters }, index) => ({
     id: `call_local_${index}`,
     name,
-    arguments: JSON.stringify(exampleValue(parameters ?? { type: 'object' }, said)),
+    arguments: JSON.stringify(exampleValue(parameters ?? { type: 'object' }, said, left)),
   }))
 }
 
@@ -87,6 +107,8 @@ type Offered = { readonly name: string; readonly parameters: Json | undefined }
 const offeredTools = (body: JsonObject): readonly Offered[] => {
   const tools = Array.isArray(body.tools) ? body.tools.filter(isObject).map((tool) => tool.function) : []
   const functions = Array.isArray(body.functions) ? body.functions : []
+  if (tools.length + functions.length > TOOLS_MAX)
+    throw invalid('tools', `'tools' may hold at most ${TOOLS_MAX} tools for the built-in model.`)
   return [...tools, ...functions]
     .filter(isObject)
     .flatMap((one) => (typeof one.name === 'string' ? [{ name: one.name, parameters: one.parameters }] : []))
@@ -100,25 +122,29 @@ const choiceOf = (body: JsonObject) => {
 }
 
 const tokensIn = (answer: LocalAnswer): number =>
-  answer.text.length +
+  answer.tokens +
   answer.tools.reduce((sum, tool) => sum + countTokens(tool.name) + countTokens(tool.arguments), 0)
 
 /** Every message costs its text and three tokens around it; tools and formats cost their JSON. */
 const countPrompt = (body: JsonObject, messages: readonly JsonObject[]): number => {
-  const spoken = messages.reduce(
-    (sum, message) => sum + 3 + countTokens(textOf(message.content)) + countCalls(message),
-    0,
-  )
-  const extras = [body.tools, body.functions, body.response_format].filter(
-    (one) => one !== undefined && one !== null,
-  )
-  return spoken + extras.reduce<number>((sum, extra) => sum + countTokens(JSON.stringify(extra)), 0)
+  let tokens = 0
+  const add = (text: string, around = 0) => {
+    tokens += around + countTokens(text, CONTEXT_TOKENS + 1)
+    if (tokens > CONTEXT_TOKENS)
+      throw refuse(
+        'context_length_exceeded',
+        `The messages, tools and formats have more than the ${CONTEXT_TOKENS} tokens of the built-in model's context.`,
+      )
+  }
+  for (const message of messages) {
+    add(textOf(message.content), 3)
+    if (message.tool_calls !== undefined && message.tool_calls !== null)
+      add(JSON.stringify(message.tool_calls))
+  }
+  for (const extra of [body.tools, body.functions, body.response_format])
+    if (extra !== undefined && extra !== null) add(JSON.stringify(extra))
+  return tokens
 }
-
-const countCalls = (message: JsonObject): number =>
-  message.tool_calls === undefined || message.tool_calls === null
-    ? 0
-    : countTokens(JSON.stringify(message.tool_calls))
 
 const textOf = (content: Json | undefined): string => {
   if (typeof content === 'string') return content

@@ -13,6 +13,9 @@ export const local = {
   cancel: 'stop',
 } satisfies Vendor
 
+export const CONTEXT_TOKENS = 131_072
+export const OUTPUT_TOKENS = 16_384
+
 /** One cent a million tokens: small enough to play, large enough to see the metering work. */
 const rates = { input: 10_000, output: 20_000 }
 
@@ -23,8 +26,8 @@ export const localModels: readonly Model[] = [
     upstreamName: 'echo-1',
     kind: 'chat',
     price: { rates, tiers: [], version: 'local-1' },
-    contextTokens: 131_072,
-    maxOutputTokens: 16_384,
+    contextTokens: CONTEXT_TOKENS,
+    maxOutputTokens: OUTPUT_TOKENS,
     capabilities: ['streaming', 'function_calling', 'structured_output'],
     imageTokensMax: 16,
   },
@@ -34,7 +37,7 @@ export const localModels: readonly Model[] = [
     upstreamName: 'hash-embed-1',
     kind: 'embeddings',
     price: { rates: { input: 10_000 }, tiers: [], version: 'local-1' },
-    contextTokens: 131_072,
+    contextTokens: CONTEXT_TOKENS,
     maxOutputTokens: 0,
     capabilities: ['embeddings'],
     imageTokensMax: 0,

@@ -1,0 +1,69 @@
+/**
+ * `npm run attack`: what a stranger, a customer or a vendor can do to a server, as named checks with budgets, on both engines
+ * against real processes. Each prints what it cost and what it may cost; the last line is `N passed, N failed`.
+ * Option: --only <part of a name>.
+ */
+import { join } from 'node:path'
+import { postgresForTests } from '../postgres.ts'
+import { type Check, checks } from './checks.ts'
+import { startTarget, type Target } from './target.ts'
+
+/** A check that has not ended by then hangs. */
+const PATIENCE_MS = 120_000
+const LOOK_MS = 20
+
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : ''
+const chosen = checks.filter(({ name }) => name.includes(only ?? ''))
+
+const patiently = async (work: Promise<void>): Promise<void> => {
+  let late: Timer | undefined
+  const hangs = new Promise<never>((_, reject) => {
+    late = setTimeout(() => reject(new Error(`did not end in ${PATIENCE_MS} ms`)), PATIENCE_MS)
+  })
+  await Promise.race([work, hangs]).finally(() => clearTimeout(late))
+}
+
+/** Runs a check; tells whether it stayed within its budgets. */
+const passes = async (target: Target, check: Check): Promise<boolean> => {
+  const cpuBefore = target.cpuMs()
+  const memoryBefore = target.memoryMb()
+  let peak = memoryBefore
+  const look = setInterval(() => {
+    peak = Math.max(peak, target.memoryMb())
+  }, LOOK_MS)
+  const fault = await patiently(check.run(target)).then(
+    () => undefined,
+    (error: Error) => error.message,
+  )
+  clearInterval(look)
+  const cpu = target.cpuMs() - cpuBefore
+  const memory = Math.max(peak, target.memoryMb()) - memoryBefore
+  target.letGo()
+  const fine = fault === undefined && cpu <= check.cpuMs && memory <= check.memoryMb
+  console.log(
+    `${fine ? 'ok    ' : 'FAILED'} ${target.name.padEnd(10)} ${check.name.padEnd(66)} ${cpu.toFixed(0).padStart(6)} of ${check.cpuMs} ms CPU, ${memory.toFixed(0).padStart(4)} of ${check.memoryMb} MB${fault === undefined ? '' : `: ${fault}`}`,
+  )
+  return fine
+}
+
+let passed = 0
+let failed = 0
+const attack = async (target: Target): Promise<void> => {
+  try {
+    for (const check of chosen)
+      if (await passes(target, check)) passed++
+      else failed++
+  } finally {
+    await target.stop()
+  }
+}
+
+await attack(await startTarget('SQLite', (home) => `sqlite:${join(home, 'ledger', 'books.db')}`))
+const postgres = await postgresForTests()
+try {
+  await attack(await startTarget('PostgreSQL', () => postgres.url))
+} finally {
+  await postgres.stop()
+}
+console.log(`${passed} passed, ${failed} failed`)
+process.exit(failed === 0 && passed > 0 ? 0 : 1)

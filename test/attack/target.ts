@@ -1,0 +1,110 @@
+/** What is attacked: the program itself with a vendor of its own, and what can be measured of its process. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { startProgram } from '../program.ts'
+
+const MIB = 1_048_576
+const TICKS_A_SECOND = 100
+
+export type Target = {
+  readonly name: string
+  readonly home: string
+  /** Sends a request with the key; a body is sent as JSON. */
+  ask(path: string, body?: unknown): Promise<Response>
+  /** A connection on which this is written, and nothing more; it is closed when the check ends. */
+  hang(text: string): Promise<Socket>
+  /** Writes this and reads until the connection ends. */
+  raw(text: string): Promise<string>
+  readonly auth: string
+  /** Processor time so far, in milliseconds. */
+  cpuMs(): number
+  memoryMb(): number
+  /** Closes what the check left open. */
+  letGo(): void
+  stop(): Promise<void>
+}
+
+/** A vendor whose answers never end, or grow a thousandfold when they are unpacked. */
+const hostileVendor = () => {
+  const bomb = gzipSync(new Uint8Array(300 * MIB))
+  const endless = () =>
+    new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(MIB).fill(32)) })
+  return Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request) => {
+      const { model } = (await request.json()) as { model: string }
+      return model === 'bomb'
+        ? new Response(bomb, { headers: { 'content-encoding': 'gzip', 'content-type': 'application/json' } })
+        : new Response(endless(), { headers: { 'content-type': 'application/json' } })
+    },
+  })
+}
+
+const model =
+  '{ input_usd_per_1m: "1", output_usd_per_1m: "1", context_tokens: 100000, max_output_tokens: 1000 }'
+
+/** Starts the program on an engine; `databaseUrl` gets the folder in which a file would lie. */
+export const startTarget = async (name: string, databaseUrl: (home: string) => string): Promise<Target> => {
+  const home = mkdtempSync(join(tmpdir(), 'turnpike-attack-'))
+  const vendor = hostileVendor()
+  writeFileSync(
+    join(home, 'turnpike.yaml'),
+    `vendors:\n  hostile:\n    base_url: http://127.0.0.1:${vendor.port}/v1\n    models:\n      endless: ${model}\n      bomb: ${model}\n`,
+  )
+  const { child, address, token } = await startProgram(home, {
+    DATABASE_URL: databaseUrl(home),
+    LOG: 'off',
+    PLAN_RPM: '100000',
+    BUFFER_BYTES_MAX: '40000000',
+  })
+  const at = new URL(address)
+  const auth = `Authorization: Bearer ${token}\r\n`
+  const open: Socket[] = []
+  const hang = (text: string): Promise<Socket> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(at.port), at.hostname)
+      socket.on('error', () => resolve(socket))
+      open.push(socket)
+      socket.write(text, () => resolve(socket))
+    })
+  return {
+    name,
+    home,
+    auth,
+    hang,
+    ask: (path, body) =>
+      fetch(address + path, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+    raw: async (text) => {
+      const socket = await hang(text)
+      let got = ''
+      socket.on('data', (piece) => {
+        got += piece
+      })
+      if (!socket.destroyed) await new Promise((resolve) => socket.once('close', resolve))
+      return got
+    },
+    cpuMs: () => {
+      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+      return ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS_A_SECOND
+    },
+    memoryMb: () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024,
+    letGo: () => {
+      for (const socket of open.splice(0)) socket.destroy()
+    },
+    stop: async () => {
+      child.kill('SIGKILL')
+      await child.exited
+      await vendor.stop(true)
+      rmSync(home, { recursive: true })
+    },
+  }
+}
