@@ -19,6 +19,12 @@ const limits = {
   rpd_limit: { type: ['integer', 'null'], description: 'Requests per day (UTC)' },
   tpm_limit: { type: ['integer', 'null'], description: 'Tokens per minute, of input and output' },
   stop_at_remaining_usd: maybeNumber,
+  aliases: {
+    type: ['object', 'null'],
+    additionalProperties: text,
+    maxProperties: 100,
+    description: 'Its own names for models: ids by name, all of them together; keys below it do not use them',
+  },
 }
 const maybeText = { type: ['string', 'null'] }
 const canManage = {

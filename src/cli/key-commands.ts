@@ -7,6 +7,7 @@ import { type Instant, systemClock } from '../core/time.ts'
 import type { KeyChange } from '../store/tenancy-port.ts'
 import type { Key, Limits } from '../tenancy/key.ts'
 import { type RateName, rateNames } from '../tenancy/rates.ts'
+import { aliasesOf, alsoOf } from './alias-option.ts'
 import { allKeys, findKey } from './find-key.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { newId, newToken, prefixOf } from './parts.ts'
@@ -18,6 +19,7 @@ type LimitOptions = RateOptions & {
   monthlyCap?: string
   stopAt?: string
   canManage?: string
+  alias?: readonly string[]
   json?: boolean
 }
 
@@ -34,9 +36,11 @@ export const keyCommands = (program: Command): void => {
     )
   limitOptions(key.command('limits <key>').description('change limits; "none" removes one')).action(
     (name: string, options: LimitOptions) =>
-      withDatabase((database) =>
-        change(database, name, { ...changeOf(options), ...rightOf(options), byCreator: true }, options.json),
-      ),
+      withDatabase(async (database) => {
+        const aliases = await aliasesOf(database.config, options.alias)
+        const asked = { ...changeOf(options), ...rightOf(options), ...aliases, byCreator: true }
+        return change(database, name, asked, options.json)
+      }),
   )
   endingCommands(key)
 }
@@ -98,11 +102,16 @@ const limitOptions = (command: Command): Command =>
     .option('--tpm <n>', 'tokens per minute, of input and output')
     .option('--stop-at <usd>', 'amount to leave in the wallet')
     .option('--can-manage <on|off>', 'whether it may make keys below itself and govern its wallet over HTTP')
+    .option(
+      '--alias <name=model>',
+      'a name of its own for a model; repeat it for all that it shall have, or "none"',
+      alsoOf,
+    )
     .option('--json', 'for programs')
 
 type NewKeyOptions = LimitOptions & { label: string; wallet: string; parentId?: string; subWallet?: string }
 
-const create = async ({ store, hash }: Database, options: NewKeyOptions): Promise<void> => {
+const create = async ({ store, hash, config }: Database, options: NewKeyOptions): Promise<void> => {
   if ((await store.wallet(options.wallet)) === undefined)
     throw new Failed(`there is no wallet '${options.wallet}'; 'turnpike wallet list' shows them`)
   if (options.subWallet !== undefined && !(await hasSub(store, options.wallet, options.subWallet)))
@@ -111,6 +120,7 @@ const create = async ({ store, hash }: Database, options: NewKeyOptions): Promis
   const limits: Limits = Object.fromEntries(
     Object.entries(changeOf(options)).filter(([, limit]) => limit !== null),
   )
+  const { aliases } = await aliasesOf(config, options.alias)
   const wallet = await store.wallet(options.wallet)
   const made = await store.createKey({
     id: newId('key'),
@@ -123,6 +133,7 @@ const create = async ({ store, hash }: Database, options: NewKeyOptions): Promis
     prefix: prefixOf(token),
     limits,
     ...rightOf(options),
+    ...(aliases == null ? {} : { aliases }),
   })
   say(
     options.json,
@@ -256,6 +267,7 @@ const shown = (key: Key) => ({
   rpd_limit: key.limits.rpd ?? null,
   tpm_limit: key.limits.tpm ?? null,
   stop_at_remaining_usd: usd(key.limits.stopAt),
+  aliases: key.aliases ?? null,
   disabled: key.disabledReason !== undefined,
   disabled_reason: key.disabledReason ?? null,
   disabled_by: key.disabledBy ?? null,

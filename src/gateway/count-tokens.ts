@@ -22,7 +22,7 @@ type Count = { readonly key: Key; readonly call: Call; readonly trace: Trace }
 export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readonly tokens: number }> => {
   const refusal = checkReach(it.call)
   if (refusal) throw refusal
-  const model = must(modelOf(gateway, it.call, it.trace))
+  const model = must(modelOf(gateway, it.call, it))
   must(await rulesFor(gateway, it.key, model))
   await takeTurn(gateway, it.key, it.trace)
   const [place] = deploymentsFor(gateway, model)

@@ -11,7 +11,9 @@ import { monthOf } from '../core/time.ts'
 import { checkReach } from '../dialects/media-reach.ts'
 import { upstreamDialect } from '../dialects/upstream-dialect.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
+import { nameFor } from '../tenancy/aliases.ts'
 import type { Key } from '../tenancy/key.ts'
+import { finderFor } from './aliases.ts'
 import { takePlace } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 import { tellNotCarried } from './not-carried.ts'
@@ -50,28 +52,27 @@ export type Asked = {
   readonly memory?: Memory
 }
 
-/** Reads and checks what a request asks for; `key` is whose earlier answers it may name. */
-export const readAsked = async (
-  gateway: Gateway,
-  incoming: Incoming,
-  trace: Trace,
-  key?: Key,
-): Promise<Asked> => {
+/** Who asks: the key whose aliases the request may use, and, where answers are kept for it, whose earlier answers. */
+type Asker = Pick<Task, 'key' | 'trace'> & { readonly keeps: boolean }
+
+/** Reads and checks what a request asks for. */
+export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker): Promise<Asked> => {
+  const { key, trace, keeps } = by
   takePlace(gateway.doors, trace)
   const ceiling = must(readCeiling(incoming.maxCostUsd))
   const sent = must(readJsonBody(await incoming.readBody()))
-  if (incoming.recalls !== true) return { ceiling, body: sent, ...readCall(gateway, incoming, sent, trace) }
-  const { body, memory } = await recall(gateway, key, sent)
-  const read = readCall(gateway, incoming, body, trace)
+  if (incoming.recalls !== true) return { ceiling, body: sent, ...readCall(gateway, incoming, by, sent) }
+  const { body, memory } = await recall(gateway, keeps ? key : undefined, sent)
+  const read = readCall(gateway, incoming, by, body)
   if (memory === undefined && sent.value.store === true) tellNotCarried(trace, ['store'])
   return { ceiling, body: sent, ...read, ...(memory === undefined ? {} : { memory }) }
 }
 
-const readCall = (gateway: Gateway, incoming: Incoming, body: JsonBody, trace: Trace) => {
-  const call = must(incoming.decode(body, gateway.catalogue.find))
+const readCall = (gateway: Gateway, incoming: Incoming, by: Asker, body: JsonBody) => {
+  const call = must(incoming.decode(body, finderFor(gateway, by.key)))
   const refusal = checkReach(call)
   if (refusal) throw refusal
-  const model = must(modelOf(gateway, call, trace))
+  const model = must(modelOf(gateway, call, by))
   return { call: withinModel(gateway, call, model), model }
 }
 
@@ -117,11 +118,15 @@ export const ownerOf = async (gateway: Gateway, authorization: string | null, tr
   return key
 }
 
-/** The model a call names, of its kind. */
-export const modelOf = (gateway: Gateway, call: Call, trace: Trace): Model | Refusal => {
-  const model = gateway.catalogue.find(call.modelName)
-  if (model === undefined || model.kind !== call.kind)
-    return unknownModel(gateway, call.modelName, { kind: call.kind })
+/** The model a call of the key names, of its kind. */
+export const modelOf = (
+  gateway: Gateway,
+  call: Call,
+  { key, trace }: Pick<Task, 'key' | 'trace'>,
+): Model | Refusal => {
+  const name = nameFor(key, call.modelName)
+  const model = gateway.catalogue.find(name)
+  if (model === undefined || model.kind !== call.kind) return unknownModel(gateway, name, { kind: call.kind })
   trace.model = model.id
   trace.vendor = model.vendor
   return model

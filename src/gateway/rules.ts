@@ -1,10 +1,13 @@
 /** The rules of a wallet at a call: which models it may use, and what one call may cost. */
 import type { Model } from '../core/model.ts'
 import { must, Refusal, refuse } from '../core/refusal.ts'
+import { nameFor } from '../tenancy/aliases.ts'
 import type { Key } from '../tenancy/key.ts'
 import { allowsModel } from '../tenancy/model-patterns.ts'
 import type { WalletRules } from '../tenancy/wallet-rules.ts'
+import { namedFor } from './aliases.ts'
 import type { Gateway } from './gateway.ts'
+import { unknownModel } from './unknown-model.ts'
 
 /** The rules as they stand now, or the refusal of a model that they do not allow. */
 export const rulesFor = async (gateway: Gateway, key: Key, model: Model): Promise<WalletRules | Refusal> => {
@@ -17,8 +20,22 @@ export const rulesFor = async (gateway: Gateway, key: Key, model: Model): Promis
   )
 }
 
-/** The models that calls of the key may use. */
+/** The model of that name as the key knows it; `listing` is where the caller's style lists models. */
+export const modelFor = async (
+  gateway: Gateway,
+  key: Key,
+  { name, listing }: { readonly name: string; readonly listing?: string },
+): Promise<Model> => {
+  const known = nameFor(key, name)
+  const model = gateway.catalogue.find(known)
+  if (model === undefined) throw unknownModel(gateway, known, listing === undefined ? {} : { listing })
+  must(await rulesFor(gateway, key, model))
+  return namedFor(gateway, key, [model])[0] ?? model
+}
+
+/** The models that calls of the key may use, with its own aliases of them. */
 export const modelsFor = async (gateway: Gateway, key: Key): Promise<readonly Model[]> => {
   const rules = must(await gateway.book.rules(key.walletId))
-  return gateway.catalogue.list().filter((model) => allowsModel(rules, model))
+  const allowed = gateway.catalogue.list().filter((model) => allowsModel(rules, model))
+  return namedFor(gateway, key, allowed)
 }

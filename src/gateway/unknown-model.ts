@@ -6,7 +6,7 @@ import type { Gateway } from './gateway.ts'
 
 /** `listing` is where the caller's style lists models. */
 export const unknownModel = (
-  { catalogue }: Gateway,
+  { catalogue }: Pick<Gateway, 'catalogue'>,
   name: string,
   { kind, listing = '/v1/models' }: { readonly kind?: ModelKind; readonly listing?: string } = {},
 ): Refusal => {

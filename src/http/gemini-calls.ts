@@ -5,8 +5,7 @@ import { decodeGeminiCall } from '../dialects/gemini/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { countTokens } from '../gateway/count-tokens.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { modelsFor, rulesFor } from '../gateway/rules.ts'
-import { unknownModel } from '../gateway/unknown-model.ts'
+import { modelFor, modelsFor } from '../gateway/rules.ts'
 import { geminiListing } from '../pricing/model-listing.ts'
 import { callerOf } from './caller.ts'
 import { answerCall } from './model-calls.ts'
@@ -62,8 +61,5 @@ export const listGeminiModels: Handler = async (gateway, call) => {
 export const getGeminiModel: Handler = async (gateway, call) => {
   const key = await callerOf(gateway, call, 'gemini')
   const name = (call.params.rest ?? '').replace(/^models\//, '')
-  const model = gateway.catalogue.find(name)
-  if (model === undefined) throw unknownModel(gateway, name, { listing: '/v1beta/models' })
-  must(await rulesFor(gateway, key, model))
-  return json(geminiListing(model))
+  return json(geminiListing(await modelFor(gateway, key, { name, listing: '/v1beta/models' })))
 }

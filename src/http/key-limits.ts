@@ -1,6 +1,7 @@
 /** A key's own limits and usage, and those of the keys below it. */
 import { greatest, usdNumber } from '../core/money.ts'
 import { must, type Refusal } from '../core/refusal.ts'
+import { checkAliases } from '../gateway/aliases.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { KeyChange, Left } from '../store/tenancy-port.ts'
@@ -25,6 +26,8 @@ export const putKeyLimits = async (gateway: Gateway, call: HttpCall): Promise<An
     ? (checkGoverns(gateway, caller) ?? checkWithin(caller, body, planRpm))
     : (checkSelfChange(target, body, planRpm) ?? checkOwnChildren(gateway, target, body))
   if (refusal) throw refusal
+  const unsold = checkAliases(gateway, body.aliases)
+  if (unsold) throw unsold
   const changed = await gateway.book.changeKey(target.id, changeOf(body, byCreator))
   if (changed === undefined) throw notYours()
   return json({ data: await shownKey(gateway, changed) })

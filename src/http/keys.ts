@@ -1,6 +1,7 @@
 /** /v1/key/wholesale: keys below the calling one, made, listed, shown and deleted by a key that may manage them. */
 import type { JsonObject } from '../core/json-body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
+import { checkAliases } from '../gateway/aliases.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takeTurn } from '../gateway/incoming.ts'
 import { readIdempotencyKey } from '../gateway/once-only.ts'
@@ -26,8 +27,11 @@ export const createChild: Handler = async (gateway, call) => {
   const asked = must(readNewKey(await readSmallBody(gateway, call)))
   const beyond = checkWithin(maker, asked.limits, gateway.options.planRpm)
   if (beyond) throw beyond
+  const unsold = checkAliases(gateway, asked.limits.aliases)
+  if (unsold) throw unsold
   await takeTurn(gateway, maker, call.trace)
   const { sub } = asked
+  const { aliases } = asked.limits
   if (sub !== undefined && (await gateway.store.subWallet(maker, sub)) === undefined)
     throw refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
   const { token, ...identity } = identityOf(gateway, maker, call)
@@ -40,6 +44,7 @@ export const createChild: Handler = async (gateway, call) => {
     limits: limitsOf(asked.limits),
     canManage: asked.limits.canManage ?? false,
     ...(sub === undefined ? {} : { subWallet: sub }),
+    ...(aliases == null ? {} : { aliases }),
   })
   if (made === undefined) throw refuse('forbidden', 'The key may not make keys any more, or was disabled.')
   if (made.label !== asked.label)
@@ -100,7 +105,7 @@ const readNewKey = ({ label, sub_wallet: sub, ...rest }: JsonObject): Asked | Re
 }
 
 const limitsOf = (body: LimitsBody): NewKey['limits'] => {
-  const { disabled: _, canManage: _right, withChildren: _below, ...limits } = body
+  const { disabled: _, canManage: _right, withChildren: _below, aliases: _names, ...limits } = body
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null))
 }
 

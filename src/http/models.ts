@@ -1,7 +1,5 @@
 /** GET /v1/models: what is sold, and for how much. Clients of the generate-content style get that style's list. */
-import { must } from '../core/refusal.ts'
-import { modelsFor, rulesFor } from '../gateway/rules.ts'
-import { unknownModel } from '../gateway/unknown-model.ts'
+import { modelFor, modelsFor } from '../gateway/rules.ts'
 import { modelListing } from '../pricing/model-listing.ts'
 import { callerOf } from './caller.ts'
 import { getGeminiModel, listGeminiModels } from './gemini-calls.ts'
@@ -28,8 +26,6 @@ export const listModels: Handler = async (gateway, call) => {
 export const getModel: Handler = async (gateway, call) => {
   if (wantsGemini(call)) return getGeminiModel(gateway, call)
   const key = await callerOf(gateway, call, 'messages')
-  const model = gateway.catalogue.find(call.params.rest ?? '')
-  if (model === undefined) throw unknownModel(gateway, call.params.rest ?? '')
-  must(await rulesFor(gateway, key, model))
+  const model = await modelFor(gateway, key, { name: call.params.rest ?? '' })
   return json(modelListing(model, gateway.options.creditNano))
 }

@@ -27,6 +27,7 @@ const shown = (gateway: Gateway, key: Key, leastRpm: number | undefined) => {
     rpd_limit: limits.rpd ?? null,
     tpm_limit: limits.tpm ?? null,
     stop_at_remaining_usd: usd(limits.stopAt),
+    aliases: key.aliases ?? null,
     disabled: !enabled,
     disabled_reason: enabled ? null : (key.disabledReason ?? null),
     disabled_by: key.disabledBy ?? null,

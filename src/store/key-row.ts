@@ -1,6 +1,6 @@
 /** Keys as rows of the database, and how a change of limits alters one. */
 import type { Month } from '../core/time.ts'
-import type { DisabledReason, Key, Limits } from '../tenancy/key.ts'
+import type { Aliases, DisabledReason, Key, Limits } from '../tenancy/key.ts'
 import type { Row, Value } from './engine.ts'
 import { countOf, maybeCount, maybeNano, maybeText, textOf, truthOf } from './row.ts'
 import type { KeyChange } from './tenancy-port.ts'
@@ -45,6 +45,15 @@ const ancestorsOf = (row: Row): readonly string[] => {
   return Array.isArray(list) ? list.filter((id) => typeof id === 'string') : []
 }
 
+const aliasesOf = (row: Row): Aliases | undefined => {
+  const text = maybeText(row, 'aliases')
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** As the column keeps them. */
+export const aliasesText = (aliases: Aliases | undefined): string | null =>
+  aliases === undefined ? null : JSON.stringify(aliases)
+
 export const keyOf = (row: Row): Key => ({
   id: textOf(row, 'id'),
   walletId: textOf(row, 'wallet_id'),
@@ -65,14 +74,16 @@ export const keyOf = (row: Row): Key => ({
     disabledBy: maybeText(row, 'disabled_by'),
     disabledBefore: row.disabled_before === 'self' ? ('self' as const) : undefined,
     trialUntil: maybeCount(row, 'trial_until'),
+    aliases: aliasesOf(row),
   }),
 })
 
-/** An absent member keeps the limit, null removes it. */
-const changed = (limits: Limits, change: KeyChange): Limits => {
-  const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined =>
-    next === undefined ? now : (next ?? undefined)
-  return compact({
+/** An absent member keeps what there is, null removes it. */
+const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined =>
+  next === undefined ? now : (next ?? undefined)
+
+const changed = (limits: Limits, change: KeyChange): Limits =>
+  compact({
     spendCap: pick(limits.spendCap, change.spendCap),
     monthlyCap: pick(limits.monthlyCap, change.monthlyCap),
     stopAt: pick(limits.stopAt, change.stopAt),
@@ -81,7 +92,6 @@ const changed = (limits: Limits, change: KeyChange): Limits => {
     rpd: pick(limits.rpd, change.rpd),
     tpm: pick(limits.tpm, change.tpm),
   })
-}
 
 const raised = (before: bigint | undefined, after: bigint | undefined): boolean =>
   before !== undefined && (after === undefined || after > before)
@@ -105,12 +115,14 @@ const blockAfter = (key: Key, change: KeyChange, limits: Limits): Block => {
 
 /** The key as it stands after a change made in `month`. */
 export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
-  const { disabledReason: _reason, disabledBy: _by, disabledBefore: _before, disabledMonth, ...rest } = key
+  const { disabledReason: _reason, disabledBy: _by, disabledBefore: _before, ...kept } = key
+  const { disabledMonth, aliases, ...rest } = kept
   const limits = changed(key.limits, change)
   const block = blockAfter(key, change, limits)
   return {
     ...rest,
     ...block,
+    ...compact({ aliases: pick(aliases, change.aliases) }),
     limits,
     granted: change.byCreator ? changed(key.granted, change) : key.granted,
     label: change.label ?? key.label,

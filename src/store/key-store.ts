@@ -13,7 +13,15 @@ import {
   type Words,
 } from './engine.ts'
 import { fenceLeasesOf } from './fence.ts'
-import { assigned, changedKey, grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
+import {
+  aliasesText,
+  assigned,
+  changedKey,
+  grantedColumns,
+  keyOf,
+  limitColumns,
+  limitValues,
+} from './key-row.ts'
 import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
 import { insertKey, lockLine } from './new-key.ts'
 import { countOf, onlyRow, textOf } from './row.ts'
@@ -45,8 +53,8 @@ const setCaps = async (run: Run, key: Key, month: string, lock: string): Promise
 const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
   run(
     `update api_key set disabled_reason = $2, disabled_month = $3, label = $4, version = $5, deleted = $6,
-       can_manage = $7, disabled_by = $8, disabled_before = $9,
-       ${assigned(limitColumns, 10)}, ${assigned(grantedColumns, 10 + limitColumns.length)}, changed_at = ${now}
+       can_manage = $7, disabled_by = $8, disabled_before = $9, aliases = $10,
+       ${assigned(limitColumns, 11)}, ${assigned(grantedColumns, 11 + limitColumns.length)}, changed_at = ${now}
      where id = $1`,
     [
       key.id,
@@ -58,6 +66,7 @@ const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
       key.canManage ? 1 : 0,
       key.disabledBy ?? null,
       key.disabledBefore ?? null,
+      aliasesText(key.aliases),
       ...limitValues(key.limits),
       ...limitValues(key.granted),
     ],

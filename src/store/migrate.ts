@@ -14,6 +14,7 @@ import attempts from './migrations/0009-attempts.sql' with { type: 'text' }
 import responses from './migrations/0010-responses.sql' with { type: 'text' }
 import tenancy from './migrations/0011-tenancy.sql' with { type: 'text' }
 import rates from './migrations/0012-rates.sql' with { type: 'text' }
+import keyAliases from './migrations/0013-key-aliases.sql' with { type: 'text' }
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   { version: 10, name: 'responses', common: responses, own: {} },
   { version: 11, name: 'tenancy', common: tenancy, own: {} },
   { version: 12, name: 'rates', common: rates, own: {} },
+  { version: 13, name: 'key-aliases', common: keyAliases, own: {} },
 ]
 
 const textFor = (migration: Migration, engine: Engine['name']): string =>

@@ -1,7 +1,7 @@
 /** New keys: checked against their makers and their sub-wallet, and inserted in the caller's transaction. */
 import type { Key, KeyId } from '../tenancy/key.ts'
 import type { Run, Words } from './engine.ts'
-import { grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
+import { aliasesText, grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
 import type { NewKey } from './tenancy-port.ts'
 
 /** Locks a key and all above it, so that none of them is disabled or deleted with its children meanwhile; the key itself. */
@@ -54,8 +54,9 @@ export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<vo
   const limits = limitColumns.map((_column, at) => `$${12 + at}`)
   await run(
     `insert into api_key (id, hash, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
-       trial_until, can_manage, ${limitColumns}, ${grantedColumns}, created_at, changed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${limits}, ${limits}, ${words.now}, ${words.now})`,
+       trial_until, can_manage, ${limitColumns}, ${grantedColumns}, aliases, created_at, changed_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${limits}, ${limits},
+       $${12 + limits.length}, ${words.now}, ${words.now})`,
     [
       key.id,
       key.hash,
@@ -69,6 +70,7 @@ export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<vo
       key.trialUntil ?? null,
       canManage ? 1 : 0,
       ...limitValues(key.limits),
+      aliasesText(key.aliases),
     ],
   )
   for (const [depth, owner] of [key.id, ...makers].entries()) {

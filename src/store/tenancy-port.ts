@@ -1,7 +1,7 @@
 /** The store's port for the control plane: keys, wallets and reports of use. */
 import type { Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
-import type { DisabledReason, Key, KeyId, Limits, WalletId } from '../tenancy/key.ts'
+import type { Aliases, DisabledReason, Key, KeyId, Limits, WalletId } from '../tenancy/key.ts'
 
 export type NewKey = {
   readonly id: KeyId
@@ -16,6 +16,7 @@ export type NewKey = {
   readonly limits: Limits
   /** Where it is absent, the first key of a wallet manages it, and no other does. */
   readonly canManage?: boolean
+  readonly aliases?: Aliases
   readonly trialUntil?: Instant
 }
 
@@ -25,6 +26,8 @@ export type KeyChange = { readonly [Name in keyof Limits]?: Limits[Name] | null 
   readonly disabledReason?: DisabledReason | null
   readonly label?: string
   readonly canManage?: boolean
+  /** Replaces all that it had. */
+  readonly aliases?: Aliases | null
   /** What is disabled takes all keys below along, and what is enabled brings back those that it took along. */
   readonly withChildren?: boolean
   /** When the creator (operator or reseller) changes limits, what it granted changes with them. */

@@ -1,6 +1,7 @@
 /** A key narrows itself; its creator decides what it may have. */
 import { expect, test } from 'bun:test'
 import { Refusal } from '../core/refusal.ts'
+import { nameFor } from './aliases.ts'
 import { checkSelfChange, readLimitsBody } from './change-limits.ts'
 import type { Key } from './key.ts'
 
@@ -18,6 +19,8 @@ const key: Key = {
   createdAt: 0,
   version: 1,
 }
+const names = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`name ${at}`, 'm']))
 const change = (body: Record<string, unknown>) => {
   const read = readLimitsBody(JSON.parse(JSON.stringify(body)))
   if (read instanceof Refusal) return read.code
@@ -55,6 +58,19 @@ test.each([
   [{ disabled: 'yes' }, 'invalid_parameter'],
   [{ spend_cap: 5 }, 'invalid_parameter'],
   [{ __proto__x: 5 }, 'invalid_parameter'],
+  [{ aliases: { fast: 'groq/llama', 'gpt-4o': 'm' } }, 'allowed'],
+  [{ aliases: null }, 'allowed'],
+  [{ aliases: {} }, 'allowed'],
+  [{ aliases: names(100) }, 'allowed'],
+  [{ aliases: names(101) }, 'invalid_parameter'],
+  [{ aliases: { ['é'.repeat(64)]: 'm' } }, 'allowed'],
+  [{ aliases: { ['é'.repeat(65)]: 'm' } }, 'invalid_parameter'],
+  [{ aliases: { '': 'm' } }, 'invalid_parameter'],
+  [{ aliases: { 'a\nb': 'm' } }, 'invalid_parameter'],
+  [{ aliases: { 'a\0': 'm' } }, 'invalid_parameter'],
+  [{ aliases: { fast: 5 } }, 'invalid_parameter'],
+  [{ aliases: ['fast'] }, 'invalid_parameter'],
+  [{ aliases: 'fast' }, 'invalid_parameter'],
 ])('a key that asks itself for %j is %s', (body, outcome) => {
   expect(change(body)).toBe(outcome)
 })
@@ -62,4 +78,11 @@ test.each([
 test('a key cannot lift the block of its creator', () => {
   const refusal = checkSelfChange({ ...key, disabledReason: 'operator' }, { disabled: false }, 1_000)
   expect(refusal?.code).toBe('forbidden')
+})
+
+test('a name is looked for among the aliases alone, not in what every object has', () => {
+  expect(
+    ['constructor', '__proto__', 'fast'].map((name) => nameFor({ aliases: { fast: 'm' } }, name)),
+  ).toEqual(['constructor', '__proto__', 'm'])
+  expect(nameFor({}, 'fast')).toBe('fast')
 })

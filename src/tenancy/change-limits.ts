@@ -1,8 +1,9 @@
 /** Who may change which limit of a key: a key narrows itself, its creator decides what it may have. */
 import type { Json, JsonObject } from '../core/json-body.ts'
 import { decimalFromNano, type Nano, nanoFromNumber } from '../core/money.ts'
-import { invalid, type Refusal, refuse } from '../core/refusal.ts'
-import type { Key, Limits } from './key.ts'
+import { invalid, Refusal, refuse } from '../core/refusal.ts'
+import { readAliases } from './aliases.ts'
+import type { Aliases, Key, Limits } from './key.ts'
 import { rateNames, rateWindows } from './rates.ts'
 
 /** The members of a limits body as read: absent leaves a limit, null removes a cap. */
@@ -10,6 +11,8 @@ export type LimitsBody = { readonly [Name in keyof Limits]?: Limits[Name] | null
   /** null and absent both leave it. */
   readonly disabled?: boolean
   readonly canManage?: boolean
+  /** All that the key shall have; it may set its own. */
+  readonly aliases?: Aliases | null
   /** What `disabled` says is for all keys below as well. */
   readonly withChildren?: boolean
 }
@@ -21,7 +24,7 @@ const amounts = {
 } as const
 const flags = { can_manage: 'canManage', with_children: 'withChildren' } as const
 const rateMembers = rateNames.map((rate) => rateWindows[rate].member)
-const known = [...Object.keys(amounts), ...rateMembers, 'disabled', ...Object.keys(flags)]
+const known = [...Object.keys(amounts), ...rateMembers, 'disabled', 'aliases', ...Object.keys(flags)]
 const RATE_MOST = 1_000_000_000
 
 /** Reads the body of PUT …/limits; unknown members are refused, so that a typing error does not leave a key unlimited. */
@@ -53,6 +56,11 @@ export const readLimitsBody = (body: JsonObject): LimitsBody | Refusal => {
   if (disabled !== undefined && disabled !== null) {
     if (typeof disabled !== 'boolean') return invalid('disabled', "'disabled' must be true, false or absent.")
     read.disabled = disabled
+  }
+  if (body.aliases !== undefined) {
+    const aliases = readAliases(body.aliases)
+    if (aliases instanceof Refusal) return aliases
+    read.aliases = aliases
   }
   for (const [name, member] of Object.entries(flags)) {
     const value = body[name]

@@ -13,6 +13,9 @@ export type Limits = RateLimits & {
   readonly stopAt?: Nano
 }
 
+/** A key's own names for models: model ids, or names of the operator's, by the name. */
+export type Aliases = Readonly<Record<string, string>>
+
 /** Who or what switched the key off. `operator` covers the operator and the reseller; a key cannot lift that itself. */
 export type DisabledReason = 'self' | 'operator' | 'spend_cap' | 'monthly_cap'
 
@@ -33,6 +36,8 @@ export type Key = {
   readonly granted: Limits
   /** Whether it may make and govern keys below itself and, where it speaks for the whole account, the wallet. */
   readonly canManage: boolean
+  /** Absent where it has none; keys below it do not use them. */
+  readonly aliases?: Aliases
   readonly disabledReason?: DisabledReason
   /** The key above this one with which it was disabled; its reason is then `operator`. */
   readonly disabledBy?: KeyId

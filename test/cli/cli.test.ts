@@ -54,6 +54,28 @@ for (const [engine, url] of [
     expect(made).toMatchObject({ rph_limit: 200, rpd_limit: null, tpm_limit: 9_000 })
     const limited = await json(url, 'key', 'limits', made.id, '--rph', 'none', '--rpd', '1000')
     expect(limited).toMatchObject({ rpm_limit: 10, rph_limit: null, rpd_limit: 1_000, tpm_limit: 9_000 })
+    const ofIts = (...texts: string[]) => [
+      'key',
+      'limits',
+      made.id,
+      ...texts.flatMap((text) => ['--alias', text]),
+    ]
+    const aliased = await json(url, ...ofIts('fast=local/echo-1', 'numbers=local/hash-embed-1'))
+    expect([limited.aliases, aliased.aliases]).toEqual([
+      null,
+      { fast: 'local/echo-1', numbers: 'local/hash-embed-1' },
+    ])
+    for (const [text, reason] of [
+      [
+        'fast=local/eco-1',
+        "'fast' stands for no model. There is no model 'local/eco-1'; did you mean 'local/echo-1'?",
+      ],
+      ['fast', "--alias must be <name>=<model> such as fast=openai/gpt-4o-mini, or none, not 'fast'"],
+    ] as const) {
+      const refused = await run(url, ...ofIts(text))
+      expect([refused.code, refused.errors.includes(reason)]).toEqual([1, true])
+    }
+    expect((await json(url, ...ofIts('none'))).aliases).toBeNull()
     const models = () =>
       fetch(`${address}/v1/models`, { headers: { authorization: `Bearer ${made.key}` } }).then(
         (response) => response.status,
@@ -63,8 +85,18 @@ for (const [engine, url] of [
     expect(await models()).toBe(403)
     await json(url, 'key', 'enable', made.key)
     expect(await models()).toBe(200)
-    const child2 = await json(url, 'key', 'child', '--parent', made.id, '--label', 'tenant')
-    expect(child2.parent).toBe(made.id)
+    const child2 = await json(
+      url,
+      'key',
+      'child',
+      '--parent',
+      made.id,
+      '--label',
+      'tenant',
+      '--alias',
+      'fast=local/echo-1',
+    )
+    expect([child2.parent, child2.aliases]).toEqual([made.id, { fast: 'local/echo-1' }])
     expect(
       await json(url, 'key', 'limits', made.id, '--spend-cap', 'none', '--monthly-cap', '2'),
     ).toMatchObject({ spend_cap_usd: null, monthly_cap_usd: 2 })

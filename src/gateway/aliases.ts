@@ -1,0 +1,42 @@
+/** The models that a key's own aliases stand for. */
+import type { Model } from '../core/model.ts'
+import { invalid, type Refusal } from '../core/refusal.ts'
+import { nameFor } from '../tenancy/aliases.ts'
+import type { Aliases, Key } from '../tenancy/key.ts'
+import type { Gateway } from './gateway.ts'
+import { unknownModel } from './unknown-model.ts'
+
+type Catalogued = Pick<Gateway, 'catalogue'>
+
+/** Finds models as calls of the key name them; for a key without aliases that is the catalogue itself. */
+export const finderFor = ({ catalogue }: Catalogued, key: Key): ((name: string) => Model | undefined) =>
+  key.aliases === undefined ? catalogue.find : (name) => catalogue.find(nameFor(key, name))
+
+/** Why these cannot be aliases: the first that stands for nothing that is sold, with what was probably meant. */
+export const checkAliases = (
+  gateway: Catalogued,
+  aliases: Aliases | null | undefined,
+): Refusal | undefined => {
+  for (const [alias, name] of Object.entries(aliases ?? {}))
+    if (gateway.catalogue.find(name) === undefined)
+      return invalid(
+        'aliases',
+        `'aliases': '${alias}' stands for no model. ${unknownModel(gateway, name).message}`,
+      )
+  return undefined
+}
+
+/** The models as the key knows them: its own aliases beside the operator's, which they hide where the names are the same. */
+export const namedFor = (
+  { catalogue }: Catalogued,
+  { aliases }: Key,
+  models: readonly Model[],
+): readonly Model[] => {
+  if (aliases === undefined) return models
+  const own = Map.groupBy(Object.keys(aliases), (alias) => catalogue.find(aliases[alias] ?? '')?.id)
+  return models.map(({ aliases: others = [], ...model }) => {
+    const left = others.filter((alias) => !Object.hasOwn(aliases, alias))
+    const names = [...left, ...(own.get(model.id) ?? [])]
+    return names.length === 0 ? model : { ...model, aliases: names }
+  })
+}
