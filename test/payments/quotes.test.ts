@@ -52,6 +52,18 @@ afterAll(async () => {
 
 const usdOf = (quote: any): number => Number(quote.quote.amount_usd)
 
+test("a key's own alias is quoted as its model, and nobody else has it", async () => {
+  const { token } = await rig.server.newKey({}, { aliases: { mine: 'mock/small' } })
+  const body = chat({ model: 'mine' })
+  const own = await rig.quote('/v1/chat/completions', body, { authorization: `Bearer ${token}` })
+  expect([own.status, decoded(own.headers.get('payment-required')).resource.description]).toEqual([
+    402,
+    'One call of mock/small',
+  ])
+  const guest = await rig.quote('/v1/chat/completions', body)
+  expect([guest.status, (await jsonOf(guest)).error.code]).toEqual([400, 'model_not_found'])
+})
+
 test('one answer serves both versions: the header is version 2, the body version 1', async () => {
   const response = await rig.quote('/v1/run', { model: 'mock/small', inputs: { messages: chat().messages } })
   expect(response.status).toBe(402)
