@@ -155,6 +155,12 @@ const bodyOf = ({ body, headers }: Response) => {
 
 const readerOf = (response: Response) => bodyOf(response)?.getReader()
 
+/** The length of a body that comes as it was meant, where it is declared. */
+const lengthOf = (headers: Headers): number | undefined => {
+  const declared = headers.get('content-length')
+  return declared === null || headers.has('content-encoding') ? undefined : Number(declared)
+}
+
 type Under = {
   readonly controller: AbortController
   readonly watch: Watch
@@ -190,7 +196,29 @@ const over = (response: Response, { controller, watch, take }: Under): Exchange 
     if (!ended) reader ??= readerOf(response)
     return ended || reader === undefined ? Promise.resolve(undefined) : reader.read().then(took, broke)
   }
+  /** A body whose length is declared is read in one step: its bytes are counted before. */
+  const atOnce = async (length: number): Promise<Uint8Array> => {
+    try {
+      take(length)
+    } catch (refused) {
+      abort()
+      throw refused
+    }
+    watch.progress()
+    const cut = new Promise<never>((_, reject) => watch.onExpired(() => reject(new Error('too slow'))))
+    try {
+      return await Promise.race([response.bytes(), cut])
+    } catch (cause) {
+      return broke(cause)
+    } finally {
+      finish()
+    }
+  }
   const all = async (): Promise<Uint8Array> => {
+    if (ended) return new Uint8Array()
+    const declared = lengthOf(response.headers)
+    if (declared !== undefined && declared <= ANSWER_BYTES_MAX && reader === undefined)
+      return atOnce(declared)
     const pieces: Uint8Array[] = []
     let length = 0
     for (let piece = await next(); piece !== undefined; piece = await next()) {
