@@ -50,7 +50,8 @@ const mutant = (): string => {
   const to =
     'return new Promise((resolve, reject) => {\n      resolve({ charged: charge, remaining: 0n })\n      setTimeout(() => this.#parts.writer.settle(settle'
   const [before = '', after = ''] = pieces
-  const end = '          else resolve({ charged: charge, remaining })\n        },\n      })'
+  const end =
+    '          else resolve({ charged: charge, remaining: leastLeft(this.lease, remaining) })\n        },\n      })'
   if (!after.includes(end)) throw new Error('the end of the text to mutate is not there')
   writeFileSync(path, before + to + after.replace(end, `${end}, 400)`))
   return folder

@@ -63,33 +63,46 @@ test('a receipt is checked against a file or an address, without server and data
   await server.stop()
 }, 30_000)
 
-test('rotate adds a key that signs later, or now; revoke removes one; a running server follows', async () => {
-  const settings = {
-    DATABASE_URL: `sqlite:${join(folder, 'keys.db')}`,
-    TURNPIKE_SECRET: 'a secret of sixteen and more',
-  }
-  const { child, address } = await startProgram(folder, settings)
-  const kids = async (): Promise<string[]> => {
-    const { keys } = await jsonOf(await fetch(`${address}/.well-known/jwks.json`))
-    return keys.map(({ kid }: { kid: string }) => kid)
-  }
-  const [first = ''] = await kids()
-  const before = Date.now()
-  const later = JSON.parse((await run(settings, 'rotate', '--json')).out)
-  expect(Date.parse(later.signs_from) - before).toBeGreaterThan(595_000)
-  const atOnce = JSON.parse((await run(settings, 'rotate', '--now', '--json')).out)
-  expect(Date.parse(atOnce.signs_from) - before).toBeLessThan(60_000)
-  const listed = JSON.parse((await run(settings, 'keys', '--json')).out)
-  expect(listed.map(({ kid }: { kid: string }) => kid)).toEqual([first, later.kid, atOnce.kid])
-  expect((await run(settings, 'revoke', first)).code).toBe(0)
-  const again = await run(settings, 'revoke', first)
-  expect([again.code, again.errors]).toEqual([
-    1,
-    `turnpike: there is no receipt key '${first}'; 'turnpike receipt keys' shows them\n`,
-  ])
-  const deadline = Date.now() + 10_000
-  while ((await kids()).includes(first) && Date.now() < deadline) await Bun.sleep(200)
-  expect(await kids()).toEqual([later.kid, atOnce.kid])
-  child.kill('SIGTERM')
-  expect(await child.exited).toBe(0)
-}, 60_000)
+// Once, beside seven other jobs, it failed within a second and did not say why: what a command says is shown, and it may
+// try again with another ledger.
+const retried = { retry: 2, timeout: 120_000 }
+
+test(
+  'rotate adds a key that signs later, or now; revoke removes one; a running server follows',
+  retried,
+  async () => {
+    const settings = {
+      DATABASE_URL: `sqlite:${join(folder, `${crypto.randomUUID()}.db`)}`,
+      TURNPIKE_SECRET: 'a secret of sixteen and more',
+    }
+    const { child, address } = await startProgram(folder, settings)
+    const told = async (...args: string[]) => {
+      const { code, out, errors } = await run(settings, ...args, '--json')
+      expect([code, errors]).toEqual([0, ''])
+      return JSON.parse(out)
+    }
+    const kids = async (): Promise<string[]> => {
+      const { keys } = await jsonOf(await fetch(`${address}/.well-known/jwks.json`))
+      return keys.map(({ kid }: { kid: string }) => kid)
+    }
+    const [first = ''] = await kids()
+    const before = Date.now()
+    const later = await told('rotate')
+    expect(Date.parse(later.signs_from) - before).toBeGreaterThan(595_000)
+    const atOnce = await told('rotate', '--now')
+    expect(Date.parse(atOnce.signs_from) - before).toBeLessThan(60_000)
+    const listed = await told('keys')
+    expect(listed.map(({ kid }: { kid: string }) => kid)).toEqual([first, later.kid, atOnce.kid])
+    expect((await run(settings, 'revoke', first)).code).toBe(0)
+    const again = await run(settings, 'revoke', first)
+    expect([again.code, again.errors]).toEqual([
+      1,
+      `turnpike: there is no receipt key '${first}'; 'turnpike receipt keys' shows them\n`,
+    ])
+    const deadline = Date.now() + 10_000
+    while ((await kids()).includes(first) && Date.now() < deadline) await Bun.sleep(200)
+    expect(await kids()).toEqual([later.kid, atOnce.kid])
+    child.kill('SIGTERM')
+    expect(await child.exited).toBe(0)
+  },
+)
