@@ -14,6 +14,7 @@ import type { UsageDetail } from '../ledger/words.ts'
 import { textEstimate } from '../metering/estimate.ts'
 import { ceiling } from '../pricing/quote.ts'
 import type { WalletId } from '../tenancy/key.ts'
+import { holdWith } from './hold-with.ts'
 
 /** What the house may lose for one wallet in a UTC day, in each process. */
 const DAILY_MOST: Nano = NANO_PER_USD
@@ -91,18 +92,14 @@ type Ends = {
 }
 
 /** A hold that tells at its end what its call cost above it. */
-const watched = (hold: Hold, { settled, dropped }: Ends): Hold => ({
-  callId: hold.callId,
-  opened: hold.opened,
-  amount: () => hold.amount(),
-  extend: (to, spent, waits) => hold.extend(to, spent, waits),
-  checkpoint: (spent) => hold.checkpoint(spent),
-  void: () => {
-    dropped()
-    return hold.void()
-  },
-  settle: (cost, detail, answer) => {
-    settled(greatest(cost - hold.amount(), 0n), detail)
-    return hold.settle(cost, detail, answer)
-  },
-})
+const watched = (hold: Hold, { settled, dropped }: Ends): Hold =>
+  holdWith(hold, {
+    void: () => {
+      dropped()
+      return hold.void()
+    },
+    settle: (cost, detail, answer) => {
+      settled(greatest(cost - hold.amount(), 0n), detail)
+      return hold.settle(cost, detail, answer)
+    },
+  })

@@ -5,6 +5,7 @@ import type { Model } from '../core/model.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { inputTokens, outputTokens } from '../core/usage.ts'
 import { inputBound } from '../pricing/quote.ts'
+import { holdWith } from './hold-with.ts'
 import type { Task } from './task.ts'
 
 /** A call without a bound of its own leaves room for others: it reserves at most this share of the limit, or this much. */
@@ -51,18 +52,14 @@ export const correctingAtEnd = async (
   }
 }
 
-const correcting = (hold: Hold, turn: TokenTurn): Hold => ({
-  callId: hold.callId,
-  opened: hold.opened,
-  amount: () => hold.amount(),
-  extend: (to, spent, waits) => hold.extend(to, spent, waits),
-  checkpoint: (spent) => hold.checkpoint(spent),
-  void: () => {
-    turn.correct(0)
-    return hold.void()
-  },
-  settle: (cost, detail, answer) => {
-    turn.correct(inputTokens(detail.usage) + outputTokens(detail.usage))
-    return hold.settle(cost, detail, answer)
-  },
-})
+const correcting = (hold: Hold, turn: TokenTurn): Hold =>
+  holdWith(hold, {
+    void: () => {
+      turn.correct(0)
+      return hold.void()
+    },
+    settle: (cost, detail, answer) => {
+      turn.correct(inputTokens(detail.usage) + outputTokens(detail.usage))
+      return hold.settle(cost, detail, answer)
+    },
+  })

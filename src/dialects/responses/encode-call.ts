@@ -6,11 +6,14 @@ import { present } from '../json-members.ts'
 import { addressOf } from '../media.ts'
 import type { Conversation, Effort, Part, Tool, ToolResult, Turn } from '../neutral.ts'
 import { effortOf } from '../reasoning.ts'
+import { within } from '../short-names.ts'
 import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
-import { shortUser } from '../user.ts'
 import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
 import { THOUGHTS } from './pass-call.ts'
 import { itemOfThought } from './thoughts.ts'
+
+/** A longer one is a 400: "Invalid 'user': string too long". */
+const USER_MAX = 64
 
 /** The smallest bound of an answer that the vendor takes, in tokens. */
 const OUTPUT_MIN = 16
@@ -37,7 +40,7 @@ export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refu
     include: reasons ? [THOUGHTS] : undefined,
     temperature: reasons ? undefined : it.temperature,
     top_p: reasons ? undefined : it.topP,
-    user: shortUser(it.user),
+    user: it.user === undefined ? undefined : within(it.user, USER_MAX),
     max_output_tokens: to.outputBound ?? it.maxOutput,
     service_tier: to.model.cheaper?.tier,
     store: false,
