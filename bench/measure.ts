@@ -6,7 +6,7 @@ import type { Server } from './servers.ts'
 const TICKS_A_SECOND = 100
 
 /** CPU seconds of a server so far, user and system, all threads. */
-const cpuSeconds = (server: Server): number =>
+export const cpuSeconds = (server: Server): number =>
   server.pids.reduce((sum, pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /, '')
@@ -84,7 +84,7 @@ export const callOnce = (server: Server, agent: Agent, body: Buffer): Promise<Go
     out.end(body)
   })
 
-const quantile = (sorted: readonly number[], share: number): number =>
+export const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
 /** Calls over `connections` kept connections until the time or the count is up. */

@@ -9,6 +9,8 @@ export type Server = {
   readonly name: string
   readonly url: string
   readonly headers: Record<string, string>
+  /** The headers of further callers, where it was started with some. */
+  readonly others?: readonly Record<string, string>[]
   readonly pids: readonly number[]
   /** Where it is called; chat completions when absent. */
   readonly path?: string
@@ -52,8 +54,8 @@ const untilUp = async (url: string): Promise<void> => {
   throw new Error(`${url} did not come up`)
 }
 
-export const startUpstream = async (): Promise<Server> => {
-  const child = spawn([process.execPath, 'bench/upstream.ts'], MANY)
+export const startUpstream = async (more: Record<string, string> = {}): Promise<Server> => {
+  const child = spawn([process.execPath, 'bench/upstream.ts'], { ...MANY, ...more })
   const port = await firstLine(child)
   return {
     name: 'upstream',
@@ -133,11 +135,13 @@ type Turnpike = {
   readonly workers?: number
   /** Each answer carries a signed receipt, as is the default; without it the others are compared by the same work. */
   readonly receipts?: boolean
+  /** Further keys. */
+  readonly others?: number
 }
 
 /** Turnpike with authentication, caps, rate limit, hold, and durable settlement. */
 export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Server> => {
-  const { engine, port, workers = 1, receipts = false } = it
+  const { engine, port, workers = 1, receipts = false, others = 0 } = it
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'))
   const database = engine === 'postgres' ? await postgresForTests() : undefined
   const env = {
@@ -149,6 +153,7 @@ export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Ser
     LOG: 'off',
     RECEIPTS: receipts ? 'header' : 'off',
     OPEN_CALLS_MAX: '20000',
+    ASSETS: join(folder, 'assets'),
     TURNPIKE_CONFIG: '',
   }
   const child = spawn([join(root, 'bin/turnpike'), 'serve', '--workers', String(workers)], env)
@@ -159,17 +164,14 @@ export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Ser
     throw error
   })
   await command(env, 'wallet', 'fund', '--usd', '1000000')
-  const { key } = await command(
-    env,
-    'key',
-    'create',
-    '--label',
-    'bench',
-    '--rpm',
-    '100000000',
-    '--spend-cap',
-    '900000',
-  )
+  const newKey = async (): Promise<Record<string, string>> => {
+    const limits = ['--rpm', '100000000', '--spend-cap', '90000']
+    const { key } = await command(env, 'key', 'create', '--label', 'bench', ...limits)
+    return { authorization: `Bearer ${key}` }
+  }
+  const headers = await newKey()
+  const more: Record<string, string>[] = []
+  for (let made = 0; made < others; made++) more.push(await newKey())
   const children = Bun.spawnSync(['pgrep', '-P', String(child.pid)])
     .stdout.toString()
     .split('\n')
@@ -178,7 +180,8 @@ export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Ser
   return {
     name: `Turnpike, ${engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}${workers > 1 ? `, ${workers} workers` : ''}${receipts ? ', receipts' : ''}`,
     url,
-    headers: { authorization: `Bearer ${key}` },
+    headers,
+    others: more,
     pids: workers > 1 ? [child.pid, ...children] : [child.pid],
     stop: async () => {
       await stopped(child)

@@ -1,4 +1,9 @@
-/** A fast vendor for measurements: `bun bench/upstream.ts`. The model's name tells what to do: `json`, or `s<chunks>x<delay ms>`. */
+/**
+ * A fast vendor for measurements: `bun bench/upstream.ts`. The model's name tells what to do: `json`, or `s<chunks>x<delay ms>`.
+ * It answers whole after BENCH_DELAY ms, and draws pictures of BENCH_PICTURE bytes.
+ */
+import { png } from '../test/server/asset-rig.ts'
+
 const answer = JSON.stringify({
   id: 'chatcmpl-bench',
   object: 'chat.completion',
@@ -18,6 +23,10 @@ const word = chunk([{ index: 0, delta: { content: ' word' }, logprobs: null, fin
 const stop = chunk([{ index: 0, delta: {}, finish_reason: 'stop' }])
 const usage = chunk([], { usage: { prompt_tokens: 200, completion_tokens: 60, total_tokens: 260 } })
 const done = encoder.encode('data: [DONE]\n\n')
+
+const delayMs = Number(process.env.BENCH_DELAY ?? '0')
+const drawn = png(64, 64, Number(process.env.BENCH_PICTURE ?? '0')).toString('base64')
+const picture = JSON.stringify({ created: 1, data: [{ b64_json: drawn }] })
 
 async function* events(chunks: number, delayMs: number, openMs: number): AsyncGenerator<Uint8Array> {
   if (delayMs > 0) await Bun.sleep(delayMs)
@@ -39,12 +48,12 @@ const server = Bun.serve({
   fetch: async (request) => {
     const text = await request.text()
     const order = /"user":"s(\d+)x(\d+)x(\d+)"/.exec(text)
-    if (order === null) return new Response(answer, { headers: { 'content-type': 'application/json' } })
+    if (order === null && delayMs > 0) await Bun.sleep(delayMs)
+    const whole = request.url.endsWith('/images/generations') ? picture : answer
+    if (order === null) return new Response(whole, { headers: { 'content-type': 'application/json' } })
     return new Response(events(Number(order[1]), Number(order[2]), Number(order[3])) as never, {
       headers: { 'content-type': 'text/event-stream' },
     })
   },
 })
 process.stdout.write(`${server.port}\n`)
-
-export {}

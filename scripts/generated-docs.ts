@@ -1,13 +1,19 @@
 /** The documents that are generated from tables in the code, as texts by path. */
-import { recipes } from '../src/cli/recipes/index.ts'
-import { pageOf } from '../src/cli/recipes/recipe.ts'
-import { settings } from '../src/cli/settings.ts'
+
 import { refusalTable } from '../src/core/refusal.ts'
 import { helperTable } from '../src/http/helper-refusal.ts'
+import { referenceOf } from '../src/http/reference.ts'
 import { routes } from '../src/http/routes.ts'
+import { recipes } from '../src/products/recipes/index.ts'
+import { pageOf } from '../src/products/recipes/recipe.ts'
+import { settings } from '../src/settings/index.ts'
+import { rowsOf as settingsOf } from '../src/settings/setting.ts'
 import { vendors } from '../src/vendors/index.ts'
+import { local } from '../src/vendors/local/local.ts'
+import { localMedia } from '../src/vendors/local/media.ts'
+import type { Vendor } from '../src/vendors/vendor.ts'
 import { knowledgeOf } from './catalogue-knowledge.ts'
-import { schemas } from './schemas.ts'
+import { mediaPage } from './media-page.ts'
 
 const generated = (title: string, table: string) =>
   `# ${title}\n\nGenerated from the code by \`npm run docs\`; do not edit.\n\n${table}\n`
@@ -83,13 +89,13 @@ const settingsPage = (): string =>
     'Settings',
     `${rowsOf(
       ['variable', 'default', 'meaning', 'allowed'],
-      Object.values(settings).map(({ name, fallback, meaning, allowed }) => [
+      settingsOf(settings).map(({ name, fallback = '', meaning, is }) => [
         `\`${name}\``,
         fallback === '' ? '' : `\`${fallback}\``,
         meaning,
-        allowed,
+        is.allowed,
       ]),
-    )}\n\nEach vendor is turned on by its key variable, see vendors.md; \`<ID>_BASE_URL\` overrides its address. turnpike.example.yaml shows the file for everything else.`,
+    )}\n\nEach vendor is turned on by its key variable, see vendors.md; \`<ID>_BASE_URL\`, or what its own clients call it (\`GEMINI_BASE_URL\`, \`GOOGLE_GEMINI_BASE_URL\`, \`AZURE_OPENAI_ENDPOINT\` …), overrides its address. A secret may stand in a file instead, which the variable with \`_FILE\` behind its name tells (\`OPENAI_API_KEY_FILE\`, \`DATABASE_URL_FILE\`, \`TURNPIKE_SECRET_FILE\` …). turnpike.example.yaml shows the file for everything else.`,
   )
 
 const vendorsPage = (): string =>
@@ -102,15 +108,29 @@ const vendorsPage = (): string =>
         vendor.name,
         `\`${vendor.keyVariable}\`${vendor.alsoNeeds === undefined ? '' : `, \`${vendor.alsoNeeds}\``}`,
         vendor.baseUrl || 'the operator’s own, see settings',
-        vendor.asked === undefined ? (vendor.speaks ?? 'chat') : 'chat, responses',
-        vendor.surfaces.join(', '),
+        speaksOf(vendor),
+        [...vendor.surfaces, ...categoriesOf(vendor)].join(', '),
         vendor.cancel === 'stop'
           ? 'the vendor is stopped; what was delivered is charged'
           : 'the stream is read on to its usage, bounded',
-        vendor.catalogue === undefined ? 'from turnpike.yaml, with your prices' : 'from the price table',
+        modelsOf(vendor),
       ]),
     )}\n\n## What no price table tells\n\n${factsOf()}`,
   )
+
+const speaksOf = ({ asked, speaks = 'chat', surfaces }: Vendor): string =>
+  surfaces.length === 0 ? 'its own' : asked === undefined ? speaks : 'chat, responses'
+
+const categoriesOf = ({ media }: Vendor): readonly string[] => [
+  ...new Set((media?.models ?? []).map(({ category }) => category)),
+]
+
+const modelsOf = ({ catalogue, media, surfaces }: Vendor): string => {
+  const products = media === undefined ? [] : ['see media.md']
+  if (surfaces.length === 0) return products.join('')
+  const chat = catalogue === undefined ? 'from turnpike.yaml, with your prices' : 'from the price table'
+  return [chat, ...products].join('; ')
+}
 
 /** What src/pricing/knowledge.json says of vendors' models, with its sources. */
 const factsOf = (): string => {
@@ -131,70 +151,15 @@ const factsOf = (): string => {
   )
 }
 
-const openApi = (): string => {
-  const paths: Record<string, Record<string, unknown>> = {}
-  for (const route of routes) {
-    const path = route.path.replace(/[:*](\w+)/g, '{$1}')
-    const parameters = [
-      ...[...route.path.matchAll(/[:*](\w+)/g)].map((match) => ({
-        name: match[1],
-        in: 'path',
-        required: true,
-        schema: { type: 'string' },
-      })),
-      ...(route.query ?? []).map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
-      ...(route.headers ?? []).map((name) => ({ name, in: 'header', schema: { type: 'string' } })),
-    ]
-    const answer = {
-      description: 'OK',
-      content: { 'application/json': { schema: { $ref: `#/components/schemas/${route.answer}` } } },
-    }
-    paths[path] = {
-      ...paths[path],
-      [route.method.toLowerCase()]: {
-        summary: route.summary,
-        ...(parameters.length === 0 ? {} : { parameters }),
-        ...(route.body === undefined
-          ? {}
-          : {
-              requestBody: {
-                required: true,
-                content: { 'application/json': { schema: { $ref: `#/components/schemas/${route.body}` } } },
-              },
-            }),
-        responses: {
-          [route.status ?? 200]: answer,
-          default: {
-            description: 'An error; see errors.md',
-            content: {
-              'application/json': {
-                schema: { $ref: `#/components/schemas/${route.helper === true ? 'HelperError' : 'Error'}` },
-              },
-            },
-          },
-        },
-        security: route.auth === 'none' ? [] : [{ bearer: [] }],
-      },
-    }
-  }
-  const document = {
-    openapi: '3.1.0',
-    info: {
-      title: 'Turnpike',
-      version: '1',
-      description: 'A metered gateway that puts every model vendor behind one address and one key.',
-    },
-    paths,
-    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas },
-  }
-  return `${JSON.stringify(document, null, 2)}\n`
-}
-
 export const generatedDocs = (): Readonly<Record<string, string>> => ({
   'docs/errors.md': errors(),
   'docs/settings.md': settingsPage(),
   'docs/vendors.md': vendorsPage(),
-  'docs/openapi.json': openApi(),
+  'docs/media.md': generated(
+    'Products that are not chat',
+    mediaPage([{ ...local, media: localMedia(() => true) }, ...vendors], rowsOf),
+  ),
+  'docs/openapi.json': `${JSON.stringify(referenceOf(routes), null, 2)}\n`,
   ...Object.fromEntries(
     recipes.map((recipe) => [
       `docs/clients/${recipe.name}.md`,

@@ -6,10 +6,16 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { SQL } from 'bun'
+import { openStore } from '../src/store/open-store.ts'
 
 export type TestDatabase = { readonly url: string; readonly stop: () => Promise<void> }
 
-type Server = { readonly url: string; readonly stop: () => Promise<void> }
+type Server = {
+  readonly url: string
+  /** Whether it goes with all its databases when it is stopped. */
+  readonly ours: boolean
+  readonly stop: () => Promise<void>
+}
 
 /** A server of our own, which may be crashed. */
 type OwnServer = Server & {
@@ -31,7 +37,8 @@ const answers = async (url: string): Promise<boolean> => {
   }
 }
 
-const freePort = (): Promise<number> =>
+/** A port of this machine that nobody has now. */
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)
@@ -81,7 +88,13 @@ export const startEmbedded = async (): Promise<OwnServer> => {
     password: 'postgres',
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=`],
+    postgresFlags: [
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      // What a crash of the server must keep is with the operating system by then; no test crashes that.
+      'fsync=off',
+      'full_page_writes=off',
+    ].flatMap((flag) => ['-c', flag]),
     onLog: (message: unknown) => log.push(String(message)),
     onError: (message: unknown) => log.push(String(message)),
   })
@@ -102,7 +115,7 @@ export const startEmbedded = async (): Promise<OwnServer> => {
     while (isAlive(pid)) await Bun.sleep(20)
     await server.start()
   }
-  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, stop, crash }
+  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, ours: true, stop, crash }
 }
 
 const isAlive = (pid: number): boolean => {
@@ -115,35 +128,114 @@ const isAlive = (pid: number): boolean => {
 }
 
 const findServer = async (): Promise<Server> => {
-  const stop = async (): Promise<void> => undefined
+  const found = (url: string): Server => ({ url, ours: false, stop: async () => undefined })
   if (process.env.TURNPIKE_TEST_EMBEDDED_PG === '1') return startEmbedded()
-  if (process.env.DATABASE_TEST_URL !== undefined) return { url: process.env.DATABASE_TEST_URL, stop }
-  return (await answers(LOCAL)) ? { url: LOCAL, stop } : startEmbedded()
+  if (process.env.DATABASE_TEST_URL !== undefined) return found(process.env.DATABASE_TEST_URL)
+  return (await answers(LOCAL)) ? found(LOCAL) : startEmbedded()
 }
+
+/** A name on the server that no other run has, not longer than PostgreSQL allows. */
+const freshName = (): string =>
+  `turnpike_test_${process.pid}_${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`
+
+const nameOf = (url: string): string => new URL(url).pathname.slice(1)
+
+const urlOf = (server: string, name: string): string => {
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+const asked = async (url: string, ...statements: string[]): Promise<void> => {
+  const sql = new SQL({ url, max: 1 })
+  try {
+    for (const statement of statements) await sql.unsafe(statement)
+  } finally {
+    await sql.close()
+  }
+}
+
+/** Another database of the same server, from which one may be copied or dropped. */
+const besides = (url: string): string => urlOf(url, 'postgres')
 
 /**
  * Makes an empty database: on the server of `DATABASE_TEST_URL`, else on one at 127.0.0.1:5432, else on one started for
  * this purpose (always so with `TURNPIKE_TEST_EMBEDDED_PG=1`). `stop` drops it, and ends the server if it was started.
  */
-export const postgresForTests = async (): Promise<TestDatabase> => {
+const emptyDatabase = async (): Promise<TestDatabase & { readonly ours: boolean }> => {
   const server = await findServer()
-  const name = `turnpike_test_${process.pid}_${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`
+  const name = freshName()
   const admin = new SQL({ url: server.url, max: 1 })
   try {
     await admin.unsafe(`create database ${name}`)
+    // What a commit must keep when the machine dies is no test's question.
+    await admin.unsafe(`alter database ${name} set synchronous_commit = off`)
   } catch (error) {
     await admin.close()
     await server.stop()
     throw error
   }
-  const url = new URL(server.url)
-  url.pathname = `/${name}`
   return {
-    url: url.href,
+    url: urlOf(server.url, name),
+    ours: server.ours,
     stop: async () => {
-      await admin.unsafe(`drop database if exists ${name} with (force)`)
+      if (!server.ours) await admin.unsafe(`drop database if exists ${name} with (force)`)
       await admin.close()
       await server.stop()
     },
   }
+}
+
+/**
+ * A database with the schema, from which a whole run makes those of its tests: its address is their
+ * `DATABASE_TEST_TEMPLATE`. `stop` drops it and them: one after the other while tests run, each would wait for the server
+ * to write out all others.
+ */
+export const templateForTests = async (): Promise<TestDatabase> => {
+  const template = await emptyDatabase()
+  await (await openStore({ url: template.url })).close()
+  const dropCopies = async (): Promise<void> => {
+    // Side by side they wait for the same writing out.
+    const admin = new SQL({ url: besides(template.url), max: 10 })
+    const made = await admin.unsafe(
+      `select datname from pg_database where starts_with(datname, '${nameOf(template.url)}_')`,
+    )
+    await Promise.all(
+      made.map(({ datname }: { datname: string }) => admin.unsafe(`drop database ${datname} with (force)`)),
+    )
+    await admin.close()
+  }
+  return {
+    url: template.url,
+    stop: async () => {
+      if (!template.ours) await dropCopies()
+      await template.stop()
+    },
+  }
+}
+
+let serial = 0
+
+/** A database for one test or suite: with the schema where a run gives one, else empty. */
+export const postgresForTests = async (): Promise<TestDatabase> => {
+  const template = process.env.DATABASE_TEST_TEMPLATE
+  if (template === undefined) return emptyDatabase()
+  const name = `${nameOf(template)}_${process.pid}_${++serial}`
+  await asked(
+    besides(template),
+    `create database ${name} template ${nameOf(template)}`,
+    `alter database ${name} set synchronous_commit = off`,
+  )
+  const close = [
+    `alter database ${name} allow_connections false`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  ]
+  return { url: urlOf(template, name), stop: () => asked(besides(template), ...close) }
+}
+
+/** A database in which nobody has ever looked, for a first start. */
+export const untouchedPostgres = async (): Promise<TestDatabase> => {
+  const database = await postgresForTests()
+  await asked(database.url, 'drop schema public cascade; create schema public')
+  return database
 }

@@ -5,17 +5,57 @@ const root = resolve(import.meta.dir, '..')
 
 export type Settings = Readonly<Record<string, string>>
 
-const spawn = (home: string, settings: Settings, args: readonly string[], errors: 'pipe' | 'inherit') =>
-  Bun.spawn([join(root, 'bin', 'turnpike'), ...args], {
+const running = new Set<Bun.Subprocess>()
+
+/** Ends what a test file has left running: called at the end of each, also when its tests have failed. */
+export const endPrograms = async (): Promise<void> => {
+  for (const child of running) child.kill('SIGKILL')
+  await Promise.all([...running].map(({ exited }) => exited))
+}
+
+/** The command that an operator types: that of this checkout, where a test has no other. */
+const checkout: readonly string[] = [join(root, 'bin', 'turnpike')]
+
+type Started = { readonly errors?: 'pipe' | 'inherit'; readonly program?: readonly string[] }
+
+const spawn = (
+  home: string,
+  settings: Settings,
+  args: readonly string[],
+  { errors = 'inherit', program = checkout }: Started,
+) => {
+  const child = Bun.spawn([...program, ...args], {
     cwd: home,
-    env: { PATH: process.env.PATH ?? '', HOME: home, DISCOVER: 'off', LOG: 'warn', PORT: '0', ...settings },
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: home,
+      DISCOVER: 'off',
+      LOG: 'warn',
+      PORT: '0',
+      // A busy machine is no overload of the server.
+      OVERLOAD_MS: '0',
+      ...settings,
+    },
     stdout: 'pipe',
     stderr: errors,
   })
+  running.add(child)
+  void child.exited.then(() => running.delete(child))
+  return child
+}
 
-/** Runs one command to its end. */
-export const runProgram = async (home: string, settings: Settings, ...args: string[]) => {
-  const child = spawn(home, settings, args, 'pipe')
+/** Runs one command of this checkout to its end. */
+export const runProgram = (home: string, settings: Settings, ...args: string[]) =>
+  runCommand(checkout, home, settings, ...args)
+
+/** Runs one command of a program to its end. */
+export const runCommand = async (
+  program: readonly string[],
+  home: string,
+  settings: Settings,
+  ...args: string[]
+) => {
+  const child = spawn(home, settings, args, { errors: 'pipe', program })
   const [out, errors] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr as ReadableStream).text(),
@@ -28,8 +68,9 @@ export const startProgram = async (
   home: string,
   settings: Settings,
   errors: 'pipe' | 'inherit' = 'inherit',
+  program: readonly string[] = checkout,
 ) => {
-  const child = spawn(home, settings, ['serve'], errors)
+  const child = spawn(home, settings, ['serve'], { errors, program })
   let greeting = ''
   for await (const piece of child.stdout) {
     greeting += new TextDecoder().decode(piece)

@@ -34,7 +34,7 @@ export const trialEnded = (signUpUrl: string | undefined): Refusal =>
     headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
   })
 
-/** What to do when a trial is not to be had, or not any more. */
+/** What a caller can do when there is no trial, or no longer one. */
 export const signUpAt = (signUpUrl: string | undefined): string =>
   signUpUrl === undefined
     ? 'Sign up with the operator of this server for a key.'
@@ -43,7 +43,7 @@ export const signUpAt = (signUpUrl: string | undefined): string =>
 export const signUpMember = (signUpUrl: string | undefined): Readonly<Record<string, string>> =>
   signUpUrl === undefined ? {} : { sign_up_url: signUpUrl }
 
-/** The 402 of a trial's key, told as what it is: the trial has ended when less than any call needs is left of it. */
+/** The 402 of a trial's key says what has happened: the trial has ended when it has less left than any call needs. */
 export const trialShort = (
   refusal: Refusal,
   minimumCredits: number,

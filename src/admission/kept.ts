@@ -12,18 +12,18 @@ export type Kept = {
   leftMs(owner: string, nowMs: number): number
 }
 
-type Day = { readonly endsMs: number; bytes: number }
+type KeptDay = { readonly endsMs: number; bytes: number }
 
 const MOST = 20_000
 
 export const newKept = (): Kept => {
   // In the order in which they began, so that those that are over stand in front.
-  const days = new Map<string, Day>()
-  const known = (owner: string, nowMs: number): Day | undefined => {
+  const days = new Map<string, KeptDay>()
+  const known = (owner: string, nowMs: number): KeptDay | undefined => {
     const day = days.get(owner)
     return day !== undefined && day.endsMs > nowMs ? day : undefined
   }
-  const begin = (owner: string, nowMs: number): Day => {
+  const begin = (owner: string, nowMs: number): KeptDay => {
     days.delete(owner)
     for (const [name, { endsMs }] of days) {
       if (endsMs > nowMs && days.size < MOST) break

@@ -3,7 +3,7 @@
  * and none takes more than a share.
  */
 
-type Taken =
+type ShareTaken =
   | 'taken'
   /** Nobody can have that much now. */
   | 'none left'
@@ -11,7 +11,7 @@ type Taken =
   | 'own share used'
 
 export type Shares = {
-  take(owner: string, amount: number): Taken
+  take(owner: string, amount: number): ShareTaken
   giveBack(owner: string, amount: number): void
   readonly used: () => number
 }

@@ -4,14 +4,22 @@
  */
 import type { Log } from '../core/log.ts'
 import type { Clock, Instant } from '../core/time.ts'
-import type { InstanceId } from '../ledger/words.ts'
-import type { Beat, InstanceStore } from '../store/port.ts'
+import type { InstanceId } from '../ledger/types.ts'
+import type { Beat, InstanceStore } from '../store/calls/instance-port.ts'
+import { LEASE_TTL_MS } from './borrower.ts'
 
-/** How long knowledge counts as fresh, on every process and for who waits for them. */
+/** How long knowledge counts as fresh: in every process, and for those who wait until no process can know less. */
 const FRESH_MS = 2_000
-/** Kept off it for clocks that run at different rates. */
+/** The margin that is taken off, since clocks run at different rates. */
 const FRESH_MARGIN_MS = 200
 const BEAT_MS = 100
+/** If the database clock gains more than this on ours, beyond the time that asking took, somebody has set it. */
+const JUMP_MS = 1_000
+/**
+ * After this time all living processes have sent a heartbeat under the new clock, and leases that have ended by it have
+ * ended for their owners too.
+ */
+const SETTLING_MS = LEASE_TTL_MS + 2_000
 
 /** Tells other processes that there is news; a hint that may be lost. */
 export type Nudge = {
@@ -20,13 +28,18 @@ export type Nudge = {
   onTold(listener: () => void): void
 }
 
-type Heartbeat = {
+export type Heartbeat = {
   /** Beats until stopped; resolves after the first beat that succeeded. */
   start(): Promise<void>
-  fresh(): boolean
+  /** Whether what it knows may be believed now, a monotonic time. */
+  fresh(nowMs?: number): boolean
   /** Beats at once and resolves when that beat has ended, well or not. */
   beatNow(): Promise<void>
   liveInstances(): number
+  /** Since a beat was sent that was answered. */
+  ageMs(): number
+  /** Whether the database's clock may tell which processes are silent. After it jumped ahead it may not for a while. */
+  steady(): boolean
   stop(): Promise<void>
 }
 
@@ -43,20 +56,31 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
   const { store, clock, instance, log, nudge } = parts
   let freshUntilMs = Number.NEGATIVE_INFINITY
   let seen: Instant | undefined
+  let seenAskedMs = 0
+  let steadyFromMs = Number.NEGATIVE_INFINITY
   let live = 1
+  let answeredMs = clock.monotonicMs()
   let stopped = false
   let failing = false
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
   let hurry = Promise.withResolvers<void>()
 
+  const noteClock = (at: Instant, startedMs: number): void => {
+    const nowMs = clock.monotonicMs()
+    if (seen !== undefined && at - seen > nowMs - seenAskedMs + JUMP_MS) steadyFromMs = nowMs + SETTLING_MS
+    seen = at
+    seenAskedMs = startedMs
+  }
+
   const beat = async (): Promise<void> => {
     const startedMs = clock.monotonicMs()
     try {
       const read = await store.beat(instance, seen, nudge?.address)
       parts.onBeat(read)
-      seen = read.at
+      noteClock(read.at, startedMs)
       live = Math.max(1, read.liveInstances)
+      answeredMs = startedMs
       freshUntilMs = startedMs + FRESH_MS - FRESH_MARGIN_MS
       failing = false
     } catch (error) {
@@ -64,7 +88,7 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
       failing = true
     }
   }
-  /** One beat at a time; all who ask while one runs share the next, for only that one reads what is known now. */
+  /** One beat at a time. All who ask while one runs share the next, since only the next one reads what is known now. */
   const beatNow = (): Promise<void> => {
     if (running === undefined) {
       running = beat().finally(() => {
@@ -95,9 +119,11 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
       }
       void loop()
     },
-    fresh: () => clock.monotonicMs() < freshUntilMs,
+    fresh: (nowMs = clock.monotonicMs()) => nowMs < freshUntilMs,
     beatNow,
     liveInstances: () => live,
+    ageMs: () => clock.monotonicMs() - answeredMs,
+    steady: () => clock.monotonicMs() >= steadyFromMs,
     stop: async () => {
       stopped = true
       freshUntilMs = Number.NEGATIVE_INFINITY

@@ -3,7 +3,7 @@
  * heartbeat proves that no change can have been missed.
  */
 import type { Clock } from '../core/time.ts'
-import type { TenancyStore } from '../store/tenancy-port.ts'
+import type { KeyStore } from '../store/accounts/tenancy-port.ts'
 import { isKnown, type Key, type KeyId } from '../tenancy/key.ts'
 
 export type KnownKeys = {
@@ -11,7 +11,7 @@ export type KnownKeys = {
   get(id: KeyId): Key | undefined
   /** By the hash of its token: from memory, else from the store. Deleted and unknown keys are undefined, and those of trials that are over. */
   find(hash: string): Key | undefined | Promise<Key | undefined>
-  /** Whether the hash is that of a trial's key that is over, as far as it was read. */
+  /** Whether the hash belongs to a trial that is over, as far as it was read. */
   isEndedTrial(hash: string): boolean
   /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
   learn(key: Key): boolean
@@ -26,7 +26,7 @@ const UNKNOWN_MAX = 10_000
 const UNKNOWN_MS = 5_000
 const KNOWN_MAX = 200_000
 
-export const createKnownKeys = (store: Pick<TenancyStore, 'key' | 'keyByHash'>, clock: Clock): KnownKeys => {
+export const createKnownKeys = (store: Pick<KeyStore, 'key' | 'keyByHash'>, clock: Clock): KnownKeys => {
   const keys = new Map<KeyId, Key>()
   const idByHash = new Map<string, KeyId>()
   const unknownUntil = new Map<string, number>()

@@ -1,5 +1,5 @@
 /** Known wallet rules: read once a wallet, then kept current by the heartbeat, which also proves that nothing was missed. */
-import type { WalletRulesStore } from '../store/wallet-rules-port.ts'
+import type { WalletRulesStore } from '../store/accounts/wallet-rules-port.ts'
 import type { WalletId } from '../tenancy/key.ts'
 import type { KnownRules } from '../tenancy/wallet-rules.ts'
 

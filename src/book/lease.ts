@@ -1,17 +1,21 @@
 /**
- * Leases in memory: money this process may admit calls against without asking anyone. Arithmetic only, no waiting.
+ * Leases in memory: money this process may admit calls against without asking anyone, and the path from which a call takes
+ * it. Arithmetic only, no waiting.
  *
  * Rules that the safety proof rests on: `room` moves by deltas only; it shrinks before the ledger is told of a return
- * and grows after the ledger has told of a grant; past its local deadline a lease admits nothing.
+ * and grows after the ledger has lent more; past its local deadline a lease admits nothing.
  */
 import { greatest, least, type Nano } from '../core/money.ts'
-import type { Granted, LeaseId } from '../ledger/words.ts'
+import type { AccountId, LeaseId, Loan } from '../ledger/types.ts'
+import type { Key, KeyId } from '../tenancy/key.ts'
 
 export type Lease = {
   readonly id: LeaseId
-  /** What was granted and is not yet charged, as far as this process knows. */
+  /** What was lent and is not yet charged, as far as this process knows. */
   room: Nano
-  /** What the limits other than the account leave beside the room, as of the last grant; undefined when there are none. */
+  /**
+   * What the limits other than the account leave beside the room, as of the last loan; undefined when there are none.
+   */
   beside: Nano | undefined
   /** What open calls hold of the room. */
   held: Nano
@@ -42,12 +46,14 @@ export const free = (lease: Lease): Nano => lease.room - lease.held
 export const covers = (lease: Lease, amount: Nano, nowMs: number): boolean =>
   !lease.tight && nowMs < lease.deadlineMs && free(lease) >= amount
 
-/** Applies a grant. `askedMs` is the monotonic time before the request was sent, so the deadline errs on the early side. */
-export const applyGrant = (lease: Lease, granted: Granted, askedMs: number): void => {
-  lease.room += granted.grown
-  lease.beside = granted.beside
-  lease.tight = granted.tight
-  liveOn(lease, granted.lifeMs, askedMs)
+/**
+ * Applies a loan. `askedMs` is the monotonic time before the request was sent, so the deadline errs on the early side.
+ */
+export const applyLoan = (lease: Lease, loan: Loan, askedMs: number): void => {
+  lease.room += loan.grown
+  lease.beside = loan.beside
+  lease.tight = loan.tight
+  liveOn(lease, loan.lifeMs, askedMs)
 }
 
 /** The lease lives on for so long from the moment the ledger was asked. */
@@ -76,7 +82,7 @@ export const takeUnused = (lease: Lease): Nano => {
 
 /**
  * The least of all that binds, charges counted: what the account has, and what the limits leave. Own charges leave the
- * room at once; those of other leases under the same limits show with the next grant, within a lease's life.
+ * room at once; those of other leases under the same limits show with the next loan, within a lease's life. /
  */
 export const leastLeft = (lease: Lease, account: Nano): Nano =>
   lease.beside === undefined ? account : greatest(least(account, lease.beside + lease.room), 0n)
@@ -88,3 +94,35 @@ export const wanted = (lease: Lease | undefined, need: Nano, amount: Nano): Nano
 /** Whether to ask for more in the background, before a call has to wait for it. */
 export const runsLow = (lease: Lease, amount: Nano, nowMs: number): boolean =>
   !lease.tight && (free(lease) < amount * 4n || lease.deadlineMs - nowMs < 2_000)
+
+/** Whose money: the key, the sub-wallet that the call names, and the payer when it is not the key's wallet. */
+export type LeasePath = {
+  readonly keyId: KeyId
+  readonly sub: string | undefined
+  readonly payer: AccountId | undefined
+}
+
+/** Room that a call asks for. */
+export type RoomAsk = LeasePath & {
+  readonly amount: Nano
+  readonly useful: Nano
+  /**
+   * For a call that was admitted before, what it holds: it goes on while the process drains, and does not wait for its
+   * own money.
+   */
+  readonly goesOn?: Nano
+  /** Whether it waits a little for money that other open calls hold. */
+  readonly waits: boolean
+  /** Ends that wait: the caller has gone. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The path of a call: a sub-wallet that its key is bound to is not named. */
+export const pathOf = (key: Key, sub: string | undefined, payer: AccountId | undefined): LeasePath => ({
+  keyId: key.id,
+  sub: sub === key.subWallet ? undefined : sub,
+  payer,
+})
+
+export const nameOf = ({ keyId, sub, payer }: LeasePath): string =>
+  sub === undefined && payer === undefined ? keyId : JSON.stringify([keyId, sub ?? null, payer ?? null])

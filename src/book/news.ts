@@ -1,13 +1,13 @@
 /**
  * News of limits: what another process, or this one, changed. What a changed limit no longer allows must not be admitted
- * from room leased under the old one, so the purses it concerns give their unused room back.
+ * from room leased under the old one, so the paths it concerns give their unused room back.
  */
-import type { SubWalletNews } from '../store/sub-wallet-port.ts'
+import type { SubWalletNews } from '../store/accounts/sub-wallet-port.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { KnownRules } from '../tenancy/wallet-rules.ts'
 import type { KnownKeys } from './known-keys.ts'
 import type { RulesKnown } from './known-rules.ts'
-import type { Purses } from './purse.ts'
+import type { LeasePool } from './lease-pool.ts'
 
 type News = {
   readonly keys?: readonly Key[]
@@ -15,12 +15,14 @@ type News = {
   readonly subWallets?: readonly SubWalletNews[]
 }
 
-type NewsParts = { readonly keys: KnownKeys; readonly rules: RulesKnown; readonly purses: Purses }
+type NewsParts = { readonly keys: KnownKeys; readonly rules: RulesKnown; readonly leases: LeasePool }
 
 const SUBS_MAX = 100_000
 
 /** Takes in what was read, at once; resolves when the room that was given back has reached the ledger. */
-export const createNews = ({ keys, rules, purses }: NewsParts): ((news: News) => Promise<void>) => {
+export type Learn = (news: News) => Promise<void>
+
+export const createNews = ({ keys, rules, leases }: NewsParts): Learn => {
   const subVersions = new Map<string, number>()
 
   /** Whether it was news; one that is seen for the first time may be. */
@@ -40,7 +42,7 @@ export const createNews = ({ keys, rules, purses }: NewsParts): ((news: News) =>
       subs: new Set((news.subWallets ?? []).filter(learnSub).map(({ id }) => id)),
     }
     if (changed.keys.size + changed.wallets.size + changed.subs.size === 0) return
-    await purses.giveBack(({ keyId, sub }) => {
+    await leases.limitsChanged(({ keyId, sub }) => {
       const key = keys.get(keyId)
       return (
         changed.keys.has(keyId) ||

@@ -1,4 +1,7 @@
-/** Nudges between the processes of one machine: a datagram on loopback that says "there is news". Lost ones cost only time. */
+/**
+ * Nudges between the processes of one machine: a datagram on loopback that says "there is news". A lost one costs only
+ * time.
+ */
 import type { Nudge } from './heartbeat.ts'
 
 const NEWS = new Uint8Array([1])

@@ -1,26 +1,26 @@
 /** One open call's money: taken from a lease, made durable, extended, and ended once by a charge or a void. */
 import type { Log } from '../core/log.ts'
 import { greatest, least, type Nano } from '../core/money.ts'
-import { type Refusal, unavailable } from '../core/refusal.ts'
-import type { AccountId, CallId, Settle, UsageDetail } from '../ledger/words.ts'
+import { type Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
+import type { AccountId, CallId, Settle, UsageDetail } from '../ledger/types.ts'
 import type { Key } from '../tenancy/key.ts'
+import type { Hold, SettledHold } from './contract.ts'
 import { endHold, type Lease, leastLeft } from './lease.ts'
-import type { Hold, Settled } from './words.ts'
 import type { Writer } from './writer.ts'
 
-type HoldParts = {
+export type HoldParts = {
   readonly writer: Writer
   readonly log: Log
   /** Takes room for this call to hold `to`: on the lease it has, or for all of it on another. */
   readonly more: (hold: OpenHold, to: Nano, waits: boolean) => Promise<Lease | undefined>
-  readonly ended: (hold: OpenHold) => void
+  readonly ended: () => void
 }
 
 type HeldCall = {
   readonly callId: CallId
   readonly key: Key
   readonly sub: string | undefined
-  readonly account: AccountId | undefined
+  readonly payer: AccountId | undefined
   readonly lease: Lease
   readonly amount: Nano
 }
@@ -31,29 +31,45 @@ export class OpenHold implements Hold {
   /** The sub-wallet that the call named. */
   readonly sub: string | undefined
   /** What pays when it is not the key's wallet. */
-  readonly account: AccountId | undefined
-  readonly opened: Promise<boolean>
+  readonly payer: AccountId | undefined
   readonly #parts: HoldParts
   #lease: Lease
   #amount: Nano
+  /** Whether the intent is durable, once that is known, and who waits for it. */
+  #known: boolean | undefined
+  #tell: ((opened: boolean) => void) | undefined
+  #opened: Promise<boolean> | undefined
   #over = false
   #concluded = false
   #voided: Promise<void> = Promise.resolve()
+  #growing: Promise<unknown> = Promise.resolve()
 
   constructor(parts: HoldParts, it: HeldCall) {
     this.callId = it.callId
     this.key = it.key
     this.sub = it.sub
-    this.account = it.account
+    this.payer = it.payer
     this.#lease = it.lease
     this.#parts = parts
     this.#amount = it.amount
-    this.opened = new Promise((resolve) => {
-      parts.writer.intent({ callId: it.callId, leaseId: it.lease.id, hold: it.amount }, (opened) => {
-        if (!opened) this.void()
-        resolve(opened)
-      })
+    const intent = { callId: it.callId, leaseId: it.lease.id, hold: it.amount }
+    parts.writer.intent(intent, (opened) => this.#intentEnded(opened))
+  }
+
+  #intentEnded(opened: boolean): void {
+    if (this.#known !== undefined) return
+    this.#known = opened
+    if (!opened) void this.void()
+    this.#tell?.(opened)
+  }
+
+  /** Most calls never ask: they settle behind their intent. */
+  get opened(): Promise<boolean> {
+    if (this.#known !== undefined) return Promise.resolve(this.#known)
+    this.#opened ??= new Promise((resolve) => {
+      this.#tell = resolve
     })
+    return this.#opened
   }
 
   amount(): Nano {
@@ -65,14 +81,22 @@ export class OpenHold implements Hold {
     return this.#lease
   }
 
-  async extend(to: Nano, spent: Nano, waits: boolean): Promise<boolean> {
+  extend(to: Nano, spent: Nano, waits: boolean): Promise<boolean> {
+    // One after the other: each takes what it needs beyond the one before, which may wait for the ledger still.
+    const extended = this.#growing.then(() => this.#extend(to, spent, waits))
+    this.#growing = extended.catch(nothing)
+    return extended
+  }
+
+  async #extend(to: Nano, spent: Nano, waits: boolean): Promise<boolean> {
     const extra = to - this.#amount
     if (extra <= 0n || this.#over) return extra <= 0n
     const lease = await this.#parts.more(this, to, waits)
     if (lease === undefined) return false
     const moves = lease !== this.#lease
     const taken = moves ? to : extra
-    // Only what the ledger knows can move; and sent after the end, it could only extend a repeat under the same id.
+    // Only a hold that the ledger knows can move. Sent after the end, the move could only extend a repeat under the
+    // same id.
     if (this.#over || (moves && !(await this.opened)) || this.#over) {
       endHold(lease, taken, 0n)
       return false
@@ -98,7 +122,7 @@ export class OpenHold implements Hold {
     if (!this.#over) this.#parts.writer.progress({ callId: this.callId, hold: this.#amount, spent }, nothing)
   }
 
-  settle(cost: Nano, detail: UsageDetail, answer?: Settle['answer']): Promise<Settled> {
+  settle(cost: Nano, detail: UsageDetail, answer?: Settle['answer']): Promise<SettledHold> {
     // Its intent was given up while the call ran.
     if (this.#over) return Promise.reject(new Error(`call ${this.callId} was over before it was settled`))
     const charge = least(cost, this.#amount)
@@ -113,7 +137,7 @@ export class OpenHold implements Hold {
     const settle: Settle = {
       callId: this.callId,
       leaseId: this.lease.id,
-      walletId: this.account ?? this.key.walletId,
+      payer: this.payer ?? this.key.walletId,
       charge,
       excess,
       detail,
@@ -123,6 +147,7 @@ export class OpenHold implements Hold {
       this.#parts.writer.settle(settle, {
         kept: () => resolve({ charged: charge, remaining: undefined }),
         dropped: () => reject(new Error(`the intent of call ${this.callId} was given up`)),
+        inDoubt: () => reject(chargeInDoubt()),
         // Until the ledger has the charge it counts the call as open, and so the lease does too.
         done: (remaining, chargedBefore) => {
           this.#conclude(greatest(remaining === undefined ? 0n : charge, chargedBefore))
@@ -152,11 +177,11 @@ export class OpenHold implements Hold {
       : new Error(`call ${this.callId} was not open when it was settled`)
   }
 
-  /** The ledger has its end: the money that is left is free again. */
+  /** The ledger knows that the call has ended: the money that is left is free again. */
   #conclude(charged: Nano): void {
     this.#concluded = true
     endHold(this.#lease, this.#amount, charged)
-    this.#parts.ended(this)
+    this.#parts.ended()
   }
 
   #end(): void {
@@ -164,5 +189,12 @@ export class OpenHold implements Hold {
     this.#over = true
   }
 }
+
+const chargeInDoubt = (): Refusal =>
+  refuse(
+    'service_unavailable',
+    'The ledger fell silent while this call was charged, so it may have been charged. Sent again with the same Idempotency-Key it is not charged twice; its request id tells whether it was.',
+    retryIn(2),
+  )
 
 const nothing = (): void => undefined

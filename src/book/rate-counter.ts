@@ -5,7 +5,7 @@ export type Counter = {
   readonly rate: RateName
   readonly limit: number
   readonly lengthMs: number
-  /** Few enough to ask the store for each one: exact to the last. */
+  /** So few that the store is asked for each one: the count is exact to the last request. */
   readonly single: boolean
   startsAt: number
   endsAt: number
@@ -13,7 +13,7 @@ export type Counter = {
   endsMs: number
   /** Taken and not spent. */
   free: number
-  /** Taken by all, as the store last told. */
+  /** Taken by all processes, as the store said last. */
   used: number
   /** The store had no more left; it is asked again from then on. */
   emptyUntilMs: number

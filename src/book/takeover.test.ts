@@ -2,11 +2,11 @@
 import { afterEach, expect, test } from 'bun:test'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { UsageDetail } from '../ledger/words.ts'
+import type { UsageDetail } from '../ledger/types.ts'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import { createBook } from './book.ts'
-import type { Book, Hold } from './words.ts'
+import type { Book, Hold } from './contract.ts'
 
 const START = Date.UTC(2026, 10, 21, 12, 0, 0)
 const WALLET = 10_000_000_000n
@@ -38,11 +38,14 @@ const scene = async (shared: boolean) => {
   let time = 0
   const opened = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })
   open = opened
-  let granting: Promise<void> = Promise.resolve()
-  const store: Store = { ...opened, grant: (ask) => granting.then(() => opened.grant(ask)) }
-  await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-  await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: WALLET })
-  await store.createKey({
+  let lending: Promise<void> = Promise.resolve()
+  const store: Store = {
+    ...opened,
+    ledger: { ...opened.ledger, lend: (ask) => lending.then(() => opened.ledger.lend(ask)) },
+  }
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: WALLET })
+  await store.keys.createKey({
     id: 'k',
     hash: 'h',
     orgId: 'o',
@@ -51,7 +54,7 @@ const scene = async (shared: boolean) => {
     prefix: 'k',
     limits: {},
   })
-  const key = (await store.key('k'))!
+  const key = (await store.keys.key('k'))!
   const bookOf = async (instance: string): Promise<Book> => {
     const clock = {
       now: () => START + time,
@@ -68,7 +71,8 @@ const scene = async (shared: boolean) => {
     if (hold instanceof Refusal || 'outcome' in hold) throw new Error('no hold')
     return hold
   }
-  const begin = () => store.begin({ ref, fingerprint: 'f', callId: 'c', instance: 'a', lockMs: 1_000 })
+  const begin = () =>
+    store.idempotency.begin({ ref, fingerprint: 'f', callId: 'c', instance: 'a', lockMs: 1_000 })
   return {
     store,
     attempt,
@@ -80,17 +84,17 @@ const scene = async (shared: boolean) => {
       return state.state === 'done' ? state.answer.body : state.state
     },
     bookOf,
-    /** From now on grants wait until this is called. */
-    grantsLate: () => {
+    /** From now on loans wait until this is called. */
+    lendsLate: () => {
       const late = Promise.withResolvers<void>()
-      granting = late.promise
+      lending = late.promise
       return late.resolve
     },
     wait: (ms: number) => {
       time += ms
     },
-    charges: async () => (await store.transfersOf('c')).map(({ kind, amount }) => [kind, amount]),
-    sound: async () => expect((await store.audit()).filter(({ ok }) => !ok)).toEqual([]),
+    charges: async () => (await store.ledger.transfersOf('c')).map(({ kind, amount }) => [kind, amount]),
+    sound: async () => expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([]),
   }
 }
 
@@ -119,9 +123,9 @@ for (const shared of [true, false]) {
     await first.void()
     // The process of the repeat is killed here, with 60 delivered.
     wait(60_000)
-    for (const _ of [1, 2]) await store.reap({ graceMs: 0, longestCallMs: 0 })
+    for (const _ of [1, 2]) await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
     expect(await charges()).toEqual([['usage', 60n]])
-    expect((await store.wallet('w'))?.held).toBe(0n)
+    expect((await store.wallets.wallet('w'))?.held).toBe(0n)
     await sound()
   })
 
@@ -139,18 +143,18 @@ for (const shared of [true, false]) {
   })
 
   test(`room that comes after the call was void does not extend its repeat (${how})`, async () => {
-    const { store, attempt, bookOf, grantsLate, sound } = await scene(shared)
+    const { store, attempt, bookOf, lendsLate, sound } = await scene(shared)
     const book = await bookOf('a')
     const first = await attempt(book, 100n)
     expect(await first.opened).toBe(true)
-    const granted = grantsLate()
+    const lend = lendsLate()
     const extended = first.extend(10_000n, 0n, false)
     await first.void()
     const repeat = await attempt(book, 100n)
     expect(await repeat.opened).toBe(true)
-    granted()
+    lend()
     expect(await extended).toBe(false)
-    expect((await store.wallet('w'))?.held).toBe(100n)
+    expect((await store.wallets.wallet('w'))?.held).toBe(100n)
     await sound()
     await repeat.settle(100n, detail)
   })
@@ -191,7 +195,7 @@ for (const shared of [true, false]) {
     const repeat = await attempt(await bookOf('b'), 100n)
     expect(await repeat.opened).toBe(true)
     wait(60_000)
-    for (const _ of [1, 2]) await store.reap({ graceMs: 0, longestCallMs: 0 })
+    for (const _ of [1, 2]) await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
     await repeat.settle(70n, detail, answer('one'))
     await expect(first.settle(70n, detail, answer('another'))).rejects.toThrow()
     expect([await kept(), await charges()]).toEqual(['one', [['usage', 70n]]])
@@ -208,7 +212,7 @@ for (const shared of [true, false]) {
     expect(await repeat.opened).toBe(true)
     repeat.checkpoint(60n)
     wait(60_000)
-    for (const _ of [1, 2]) await store.reap({ graceMs: 0, longestCallMs: 0 })
+    for (const _ of [1, 2]) await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
     await first.settle(60n, detail, answer('one'))
     await expect(repeat.settle(60n, detail, answer('another'))).rejects.toThrow()
     expect([await kept(), await charges()]).toEqual(['one', [['usage', 60n]]])

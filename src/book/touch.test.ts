@@ -3,9 +3,12 @@ import { expect, test } from 'bun:test'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
 import { systemClock } from '../core/time.ts'
-import type { Beat } from '../store/port.ts'
+import type { Beat } from '../store/calls/instance-port.ts'
+import { StoreFault } from '../store/faults.ts'
+import { openStore } from '../store/open-store.ts'
+import type { Store } from '../store/port.ts'
 import { createHeartbeat } from './heartbeat.ts'
-import { newTouch } from './touch.ts'
+import { newTouch, storeInTouch } from './touch.ts'
 
 test('all who ask while a heartbeat runs share the next one', async () => {
   const beats: PromiseWithResolvers<Beat>[] = []
@@ -57,6 +60,21 @@ test('what is waited for ends when touch is lost, and what comes of it later is 
   await works[1]?.promise
   await Bun.sleep(0)
   expect(late).toEqual([2])
-  // What is known needs no ledger.
-  expect(touch.whileInTouch(7)).toBe(7)
+})
+
+test('each port of the store that answers callers ends its waits when touch is lost', async () => {
+  let inTouch = true
+  const touch = newTouch(() => inTouch)
+  const opened = await openStore({ url: 'sqlite::memory:' })
+  const silent: Store = {
+    ...opened,
+    wallets: { ...opened.wallets, wallet: () => new Promise(() => undefined) },
+  }
+  const store = storeInTouch(silent, { whileInTouch: touch.insist })
+  expect(await store.keys.key('nobody')).toBeUndefined()
+  const waits = store.wallets.wallet('w')
+  inTouch = false
+  touch.check()
+  await expect(waits).rejects.toBeInstanceOf(StoreFault)
+  await opened.close()
 })

@@ -1,9 +1,14 @@
 /** Waits for the ledger end when touch with it is lost: one deadline for all of them, that of the heartbeat. */
-import { type Refusal, unavailable } from '../core/refusal.ts'
+import { Refusal, unavailable } from '../core/refusal.ts'
+import { StoreFault } from '../store/faults.ts'
+import type { Store } from '../store/port.ts'
+import type { Book } from './contract.ts'
 
-type Touch = {
+export type Touch = {
   /** The outcome of the work, or a refusal when touch is lost before; `late` is then given what comes of it. */
-  whileInTouch<T>(work: T | Promise<T>, late?: (outcome: T) => void): T | Promise<T | Refusal>
+  whileInTouch<T>(work: Promise<T>, late?: (outcome: T) => void): Promise<T | Refusal>
+  /** The same for callers that handle faults: rejects with a StoreFault when touch is lost before. */
+  insist<T>(work: Promise<T>): Promise<T>
   /** Ends the waits if touch is lost; called a few times a second. */
   check(): void
 }
@@ -29,11 +34,30 @@ export const newTouch = (inTouch: () => boolean): Touch => {
     return promise
   }
   return {
-    whileInTouch: (work, late = nothing) => (work instanceof Promise ? bounded(work, late) : work),
+    whileInTouch: (work, late = nothing) => bounded(work, late),
+    insist: async (work) => {
+      const outcome = await bounded(work, nothing)
+      if (outcome instanceof Refusal) throw new StoreFault('touch with the ledger was lost')
+      return outcome
+    },
     check: () => {
       if (waits.size === 0 || inTouch()) return
       for (const giveUp of waits) giveUp()
       waits.clear()
     },
   }
+}
+
+/** The store for code that answers callers: every question to any of its ports ends when touch is lost. */
+export const storeInTouch = (store: Store, { whileInTouch }: Pick<Book, 'whileInTouch'>): Store => {
+  const partInTouch = <Part extends object>(part: Part): Part =>
+    new Proxy(part, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member === 'object' && member !== null) return partInTouch(member)
+        if (typeof member !== 'function') return member
+        return (...args: unknown[]) => whileInTouch(Promise.resolve(member.apply(target, args)))
+      },
+    })
+  return partInTouch(store)
 }

@@ -2,10 +2,10 @@
 import { expect, test } from 'bun:test'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { UsageDetail } from '../ledger/words.ts'
+import type { UsageDetail } from '../ledger/types.ts'
 import { openStore } from '../store/open-store.ts'
 import { createBook } from './book.ts'
-import type { Hold } from './words.ts'
+import type { Hold } from './contract.ts'
 
 const WALLET = 10_000_000_000n
 const START = Date.UTC(2026, 10, 21, 12, 0, 0)
@@ -29,13 +29,21 @@ const scene = async (shared: boolean) => {
   const opened = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })
   const refused: unknown[] = []
   const giveBack = (lease: string, back: bigint) =>
-    opened.giveBack(lease, back).catch((error: unknown) => void refused.push(error))
-  const store = { ...opened, giveBack }
-  await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-  await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: WALLET })
+    opened.ledger.giveBack(lease, back).catch((error: unknown) => void refused.push(error))
+  const store = { ...opened, ledger: { ...opened.ledger, giveBack } }
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: WALLET })
   const limits = { spendCap: WALLET }
-  await store.createKey({ id: 'k', hash: 'h', orgId: 'o', walletId: 'w', label: 'k', prefix: 'k', limits })
-  const key = (await store.key('k'))!
+  await store.keys.createKey({
+    id: 'k',
+    hash: 'h',
+    orgId: 'o',
+    walletId: 'w',
+    label: 'k',
+    prefix: 'k',
+    limits,
+  })
+  const key = (await store.keys.key('k'))!
   const bookOf = async (instance: string) => {
     const clock = {
       now: () => START,
@@ -55,7 +63,7 @@ const scene = async (shared: boolean) => {
   }
   const cutOff = await attempt(await bookOf('a'))
   time += 20_000
-  for (const _ of [1, 2]) await store.reap({ graceMs: 0, longestCallMs: 0 })
+  for (const _ of [1, 2]) await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
   const book = await bookOf('b')
   return { store, refused, cutOff, repeat: await attempt(book), book }
 }
@@ -69,8 +77,8 @@ for (const shared of [true, false])
       else expect(repeat.settle(20n, detail)).rejects.toThrow()
       await book.drain(0)
       expect(refused).toEqual([])
-      expect((await store.wallet('w'))?.held).toBe(0n)
-      expect((await store.wallet('w'))?.balance).toBe(WALLET - 70n)
-      expect((await store.audit()).filter(({ ok }) => !ok)).toEqual([])
+      expect((await store.wallets.wallet('w'))?.held).toBe(0n)
+      expect((await store.wallets.wallet('w'))?.balance).toBe(WALLET - 70n)
+      expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
       await store.close()
     })

@@ -3,11 +3,11 @@ import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFile
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { type Document, isMap, parseDocument } from 'yaml'
+import type { Environment } from '../settings/bad-setting.ts'
 import { type Config, readConfig } from './config.ts'
 import { parseConfigFile } from './config-file.ts'
+import { openCatalogue } from './open-catalogue.ts'
 import { Failed, say } from './run-command.ts'
-import { type Environment, settingOf } from './settings.ts'
-import { soldBy } from './sold.ts'
 
 type AddOptions = {
   readonly input?: string
@@ -30,15 +30,13 @@ type AddOptions = {
   readonly json?: boolean
 }
 
-/** Asks one question; undefined when there is nobody to ask. */
+/** Asks one question; undefined where no terminal can answer it. */
 export type AskUser = ((question: string) => Promise<string>) | undefined
 
 export const addModelCommand = (models: Command): void => {
   models
     .command('add')
-    .description(
-      'sell a further model, at your price, by writing it into turnpike.yaml; what is missing is asked for',
-    )
+    .description('write a further model with your price into turnpike.yaml; what is missing is asked for')
     .argument('<vendor/model>', 'its id, such as openai/gpt-next')
     .option('--input <usd>', 'USD for a million tokens of input')
     .option('--output <usd>', 'USD for a million tokens of output')
@@ -47,7 +45,7 @@ export const addModelCommand = (models: Command): void => {
     .option('--call <usd>', 'USD for a million calls')
     .option('--context <tokens>', 'input and output that it can hold')
     .option('--max-output <tokens>', 'its longest answer')
-    .option('--above <tokens>', 'the input from which the whole call costs the prices that follow')
+    .option('--above <tokens>', 'tokens of input above which the whole call has the prices that follow')
     .option('--input-above <usd>', 'input above it')
     .option('--output-above <usd>', 'output above it')
     .option('--cache-read-above <usd>', 'cached input above it')
@@ -55,10 +53,10 @@ export const addModelCommand = (models: Command): void => {
     .option('--capabilities <names>', 'such as vision,reasoning,function_calling,streaming')
     .option('--upstream-name <name>', 'what the vendor calls it, if that is not its name here')
     .option('--cheaper-tier <tier>', "the vendor's cheaper tier, such as flex, to sell it at a discount too")
-    .option('--ends <date>', 'the day from which it is not sold')
-    .option('--replace', 'put it in the place of a model that is sold already')
+    .option('--ends <date>', 'the day from which it is no longer sold')
+    .option('--replace', 'replace a model that is sold already')
     .option('--json', 'for programs')
-    // `models` has a --json of its own.
+    // The command `models` has its own --json.
     .action(async (id: string, _own: AddOptions, command: Command) => {
       const options: AddOptions = command.optsWithGlobals()
       const terminal = process.stdin.isTTY
@@ -75,21 +73,21 @@ export const addModelCommand = (models: Command): void => {
 
 type Adding = { readonly id: string; readonly options: AddOptions; readonly ask: AskUser }
 
-/** Writes the model into the file and says what it is sold for. Throws Failed or BadSetting, and then writes nothing. */
+/** Writes the model into the file and says its price. Throws Failed or BadSetting, and then writes nothing. */
 export const addModel = async (environment: Environment, { id, options, ask }: Adding): Promise<void> => {
   const [vendor = '', ...rest] = id.split('/')
   const name = rest.join('/')
   if (vendor === '' || name === '' || vendor === 'local')
     throw new Failed(`'${id}' must be <vendor>/<model>, such as openai/gpt-next`)
   const before = readConfig(environment)
-  const sold = await soldBy(before)
-  if (options.replace !== true && sold.catalogue.find(id) !== undefined)
+  const opened = await openCatalogue(before)
+  if (options.replace !== true && opened.catalogue.find(id) !== undefined)
     throw new Failed(`${id} is sold already; --replace puts this one in its place`)
   const model = await membersOf(id, options, ask)
-  const path = settingOf(environment, 'TURNPIKE_CONFIG')
+  const path = before.configFile
   const text = withModel(existsSync(path) ? readFileSync(path, 'utf8') : '', { vendor, name, model })
   const config = readConfig(environment, parseConfigFile(text, path, environment))
-  const added = (await soldBy(config)).catalogue.find(id)
+  const added = (await openCatalogue(config)).catalogue.find(id)
   replaceFile(path, text)
   say(
     options.json,
@@ -105,7 +103,7 @@ const whyNotSold = ({ off }: Config, vendor: string): string => {
     : `It is not sold yet: its vendor is off until ${variable} is set.`
 }
 
-/** The members of the file by the options, those that are missing asked for. */
+/** The members of the file, from the options; missing ones are asked for. */
 const membersOf = async (id: string, options: AddOptions, ask: AskUser): Promise<Record<string, unknown>> => {
   const chat = options.kind !== 'embeddings'
   const needed = async (flag: string, question: string, given: string | undefined): Promise<string> => {
@@ -166,7 +164,7 @@ const withModel = (
   return document.toString(styleOf(text))
 }
 
-/** How the file is written, so that what is there is not written another way. */
+/** The style in which the file is written, so that what is there keeps its form. */
 const styleOf = (text: string) => ({
   lineWidth: 0,
   indent: /^( {2,8})\S/m.exec(text)?.[1]?.length ?? 2,

@@ -4,10 +4,10 @@ import { checkAliases } from '../gateway/aliases.ts'
 import { readAliases } from '../tenancy/aliases.ts'
 import type { Aliases } from '../tenancy/key.ts'
 import type { Config } from './config.ts'
+import { openCatalogue } from './open-catalogue.ts'
 import { Failed } from './run-command.ts'
-import { soldBy } from './sold.ts'
 
-/** All aliases that the options give, null for `none`; nothing where no option was given. Models must be sold. */
+/** All aliases that the options give, null for `none`; nothing where no option was given. Their models must be in the catalogue. */
 export const aliasesOf = async (
   config: Config,
   texts: readonly string[] | undefined,
@@ -16,7 +16,7 @@ export const aliasesOf = async (
   if (texts.length === 1 && texts[0] === 'none') return { aliases: null }
   const aliases = readAliases(Object.fromEntries(texts.map(pairOf)))
   if (aliases instanceof Refusal) throw new Failed(aliases.message)
-  const refusal = checkAliases(await soldBy(config), aliases)
+  const refusal = checkAliases(await openCatalogue(config), aliases)
   if (refusal) throw new Failed(refusal.message)
   return { aliases }
 }

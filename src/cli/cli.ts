@@ -1,16 +1,22 @@
 /** The command line: `turnpike serve` and what an operator does to keys, wallets and the ledger. */
 import { Command } from 'commander'
+import { version } from '../../package.json'
 import { messageOf } from '../core/message-of.ts'
+import { BadSetting } from '../settings/bad-setting.ts'
+import { completionCommand } from './completion-command.ts'
 import { readConfig } from './config.ts'
 import { connectCommand } from './connect-command.ts'
 import { creditCommands } from './credit-commands.ts'
 import { keyCommands } from './key-commands.ts'
+import { unpricedLines } from './offered-models.ts'
+import { openCatalogue } from './open-catalogue.ts'
+import { eventCommands, personCommands } from './person-commands.ts'
+import { readyCommand } from './ready-command.ts'
 import { receiptCommands } from './receipt-commands.ts'
 import { auditCommand, chargeCommand, modelsCommand, usageCommand } from './report-commands.ts'
-import { Failed } from './run-command.ts'
+import { bold, Failed } from './run-command.ts'
 import { serve } from './serve.ts'
-import { BadSetting } from './settings.ts'
-import { soldBy } from './sold.ts'
+import { topCommand } from './top-command.ts'
 import { walletCommands } from './wallet-commands.ts'
 import { runWorkers } from './workers.ts'
 
@@ -18,6 +24,7 @@ import { runWorkers } from './workers.ts'
 export const run = async (args: readonly string[]): Promise<void> => {
   const program = new Command('turnpike')
     .description('One address and one key for every model vendor, with money exact to the nano-dollar.')
+    .version(version, '-V, --version', 'which version this is')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   program
     .command('serve')
@@ -32,20 +39,30 @@ export const run = async (args: readonly string[]): Promise<void> => {
     .description('read the environment and turnpike.yaml, and say what is wrong')
     .action(async () => {
       // All that a start makes of the settings before it needs a database or a port.
-      const { vendors, catalogue } = await soldBy(readConfig(process.env))
+      const config = readConfig(process.env)
+      const { vendors, catalogue, unpriced } = await openCatalogue(config)
+      for (const line of unpricedLines(unpriced)) process.stdout.write(`Note: ${line}\n`)
+      for (const name of config.strayAddresses)
+        process.stdout.write(`Note: no vendor has the address ${name}; docs/vendors.md names the variables\n`)
       process.stdout.write(
         `The settings are good. Vendors on: ${[...vendors.keys()].join(', ')}  (${catalogue.list().length} models)\n`,
       )
     })
   connectCommand(program)
+  readyCommand(program)
+  topCommand(program)
   keyCommands(program)
   walletCommands(program)
+  personCommands(program)
+  eventCommands(program)
   creditCommands(program)
   receiptCommands(program)
   usageCommand(program)
   auditCommand(program)
   chargeCommand(program)
   modelsCommand(program)
+  completionCommand(program)
+  program.configureHelp({ styleTitle: bold, styleCommandText: bold })
   try {
     await program.parseAsync([...args], { from: 'user' })
   } catch (error) {

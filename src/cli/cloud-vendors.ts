@@ -1,23 +1,29 @@
-/** Vendors whose credential is more than a key: Amazon Bedrock with an access key, Google Vertex AI with a service account. */
+/** Vendors whose credential is more than a key: Amazon Bedrock with an access key, Google Vertex AI with a service account, Kling with two keys. */
 import { readFileSync } from 'node:fs'
 import { isObject, parseJson } from '../core/json-body.ts'
 import { Secret } from '../core/secret.ts'
 import { systemClock } from '../core/time.ts'
+import { BadSetting, type Environment } from '../settings/bad-setting.ts'
 import { googleTokens } from '../transport/google-token.ts'
+import { klingTokens } from '../transport/kling-token.ts'
 import { awsSigner } from '../transport/sign-aws.ts'
 import { bedrock } from '../vendors/bedrock.ts'
+import { kling } from '../vendors/kling.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 import { vertex } from '../vendors/vertex.ts'
-import { BadSetting, type Environment } from './settings.ts'
 
 /** An address the operator gave for the vendor, or undefined. */
-type AddressOf = (vendor: typeof bedrock | typeof vertex) => string
+type AddressOf = (vendor: typeof bedrock | typeof vertex | typeof kling) => string
 
 /** The cloud vendors that are set up in the environment. Throws BadSetting. */
 export const cloudVendors = (environment: Environment, addressOf: AddressOf): readonly VendorSetup[] => [
   ...bedrockFrom(environment, addressOf(bedrock)),
   ...vertexFrom(environment, addressOf(vertex)),
+  ...klingFrom(environment, addressOf(kling)),
 ]
+
+/** The vendors that are set up here and nowhere else. */
+export const isCloudVendor = (id: string): boolean => [bedrock.id, vertex.id, kling.id].includes(id)
 
 const given = (environment: Environment, name: string): string | undefined => environment[name] || undefined
 
@@ -27,10 +33,10 @@ const bedrockFrom = (environment: Environment, address: string): readonly Vendor
   const secret = given(environment, 'AWS_SECRET_ACCESS_KEY')
   if (token === undefined && id === undefined && secret === undefined) return []
   const region = given(environment, 'AWS_REGION') ?? given(environment, 'AWS_DEFAULT_REGION')
-  // Access keys are set on many machines for other ends: without a region they do not mean Bedrock.
+  // Many machines have access keys for other purposes: without a region they do not mean Bedrock.
   if (region === undefined) {
     if (token === undefined) return []
-    throw new BadSetting('AWS_REGION is missing: Amazon Bedrock has an address a region')
+    throw new BadSetting('AWS_REGION is missing: Amazon Bedrock has one address per region')
   }
   const baseUrl = address === '' ? `https://bedrock-runtime.${region}.amazonaws.com` : address
   if (token !== undefined) return [{ vendor: bedrock, baseUrl, secrets: [new Secret(token)] }]
@@ -45,7 +51,7 @@ const bedrockFrom = (environment: Environment, address: string): readonly Vendor
 const vertexFrom = (environment: Environment, address: string): readonly VendorSetup[] => {
   const path = given(environment, vertex.keyVariable)
   const project = given(environment, 'VERTEX_PROJECT')
-  // Service accounts are set on many machines for other ends: without a project they do not mean Vertex.
+  // Many machines have service accounts for other purposes: without a project they do not mean Vertex.
   if (project === undefined) return []
   if (path === undefined)
     throw new BadSetting(`${vertex.keyVariable} is missing: VERTEX_PROJECT needs a service account's file`)
@@ -56,6 +62,16 @@ const vertexFrom = (environment: Environment, address: string): readonly VendorS
       ? `https://${host}/v1/projects/${project}/locations/${location}/publishers/google`
       : address
   return [{ vendor: vertex, baseUrl, secrets: [], authorize: googleTokens(accountAt(path), systemClock) }]
+}
+
+const klingFrom = (environment: Environment, baseUrl: string): readonly VendorSetup[] => {
+  const access = given(environment, kling.alsoNeeds)
+  const secret = given(environment, kling.keyVariable)
+  if (access === undefined && secret === undefined) return []
+  if (access === undefined || secret === undefined)
+    throw new BadSetting(`${kling.alsoNeeds} and ${kling.keyVariable} must be set together`)
+  const authorize = klingTokens({ access, secret: new Secret(secret) }, systemClock)
+  return [{ vendor: kling, baseUrl, secrets: [], authorize }]
 }
 
 const accountAt = (path: string) => {

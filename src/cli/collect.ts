@@ -1,13 +1,17 @@
-/** Memory stays flat after a burst: on a machine with much of it the runtime sees no need to collect what one left. */
+/** Memory stays flat after a burst: on a machine with much memory the runtime sees no need to collect what a burst left. */
+import type { Meters } from '../metrics/meters.ts'
 
 const EVERY_MS = 10_000
-/** What a busy process needs anyway. */
+/** The memory that a busy process needs anyway. */
 const USUAL_BYTES = 200_000_000
 
 /** Collects garbage now and then while the process is larger than usual, until the returned function is called. */
-export const keepCollecting = (): (() => void) => {
+export const keepCollecting = (meters?: Meters): (() => void) => {
   const timer = setInterval(() => {
-    if (process.memoryUsage.rss() > USUAL_BYTES) Bun.gc(false)
+    if (process.memoryUsage.rss() <= USUAL_BYTES) return
+    const startedMs = performance.now()
+    Bun.gc(false)
+    meters?.collected(performance.now() - startedMs)
   }, EVERY_MS)
   timer.unref()
   return () => clearInterval(timer)

@@ -2,7 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { BadSetting, type Environment, settingOf } from './settings.ts'
+import { BadSetting, type Environment } from '../settings/bad-setting.ts'
+import { serverSettings } from '../settings/server.ts'
+import { readSettings } from '../settings/setting.ts'
+import { mediaShape } from './config-media.ts'
+import { exportShape } from './export-config.ts'
 import { x402Shape } from './x402-config.ts'
 
 const usd = z.union([z.string(), z.number()]).transform(String)
@@ -15,6 +19,16 @@ const rates = {
   input_audio_usd_per_1m: usd.optional(),
   output_audio_usd_per_1m: usd.optional(),
   call_usd_per_1m: usd.optional(),
+  // Units of products that are not chat.
+  image_usd_per_1m: usd.optional(),
+  pixel_usd_per_1m: usd.optional(),
+  video_ms_usd_per_1m: usd.optional(),
+  audio_ms_usd_per_1m: usd.optional(),
+  character_usd_per_1m: usd.optional(),
+  page_usd_per_1m: usd.optional(),
+  search_usd_per_1m: usd.optional(),
+  song_usd_per_1m: usd.optional(),
+  credit_usd_per_1m: usd.optional(),
 }
 const prices = {
   ...rates,
@@ -86,10 +100,12 @@ const file = z.strictObject({
       z.string().min(1),
     )
     .optional(),
+  media: z.record(z.string().min(1), mediaShape).optional(),
   failover: z.record(z.string().min(1), z.array(equal).min(1)).optional(),
   markup: usd.optional(),
   discount: usd.optional(),
   x402: x402Shape.optional(),
+  export: exportShape.optional(),
 })
 
 export type ConfigFile = z.infer<typeof file>
@@ -99,7 +115,7 @@ export type FileEqual = z.infer<typeof equal>
 
 /** Reads the file named by TURNPIKE_CONFIG, or the default one if it is there. Throws BadSetting. */
 export const readConfigFile = (environment: Environment): ConfigFile => {
-  const path = settingOf(environment, 'TURNPIKE_CONFIG')
+  const path = readSettings(serverSettings.configFile, environment)
   if (!existsSync(path)) {
     if ((environment.TURNPIKE_CONFIG ?? '') !== '')
       throw new BadSetting(`TURNPIKE_CONFIG names '${path}', which does not exist`)
@@ -122,7 +138,7 @@ export const parseConfigFile = (text: string, path: string, environment: Environ
   if (read.success) return read.data
   const [issue] = read.error.issues
   const where = issue === undefined || issue.path.length === 0 ? 'the file' : issue.path.join('.')
-  // What a name must be is told inside the issue of a record.
+  // The issue of a record holds inside it what a name must be.
   const reason = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message
   throw new BadSetting(`${path}: ${where}: ${reason ?? 'invalid'}${hint(issue)}`)
 }
@@ -131,7 +147,9 @@ const known = [
   ...Object.keys(file.shape),
   ...Object.keys(vendor.shape),
   ...Object.keys(model.shape),
+  ...Object.keys(mediaShape.shape),
   ...Object.keys(x402Shape.shape),
+  ...Object.keys(exportShape.shape),
 ]
 
 /** The known name that is nearest to an unknown one. */

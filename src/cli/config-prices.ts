@@ -1,9 +1,9 @@
 /** What turnpike.yaml says of prices: factors, further models, and prices that replace those of the table. */
-import type { Capability, Rates, Tier } from '../core/model.ts'
+import type { Capability, Tier, UnitPrices } from '../core/model.ts'
 import { NANO_PER_USD, nanoFromDecimal, picoFromPerMillion } from '../core/money.ts'
 import type { Override, TableModel } from '../pricing/catalogue.ts'
+import { BadSetting } from '../settings/bad-setting.ts'
 import type { FileModel, FilePrices } from './config-file.ts'
-import { BadSetting } from './settings.ts'
 
 const bad = (message: string): never => {
   throw new BadSetting(message)
@@ -85,7 +85,7 @@ const tiersOf = (tiers: NonNullable<FilePrices['tiers']>, where: string): readon
     }))
     .sort((a, b) => a.aboveInputTokens - b.aboveInputTokens)
 
-const ratesOf = (rates: Readonly<Record<string, unknown>>, where: string): Rates => {
+const ratesOf = (rates: Readonly<Record<string, unknown>>, where: string): UnitPrices => {
   const read: Record<string, number> = {}
   for (const [name, text] of Object.entries(rates)) {
     const usageClass = /^(.+)_usd_per_1m$/.exec(name)?.[1]

@@ -1,18 +1,20 @@
 /** The vendors of a configuration: their keys and addresses, from the file and from the environment. */
 import { Secret } from '../core/secret.ts'
+import { bad, type Environment } from '../settings/bad-setting.ts'
+import { serverSettings } from '../settings/server.ts'
+import { readSettings } from '../settings/setting.ts'
 import { vendors } from '../vendors/index.ts'
 import { ownAddress } from '../vendors/own-address.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
-import type { Vendor } from '../vendors/vendor.ts'
-import { cloudVendors } from './cloud-vendors.ts'
+import { addressOf, checkedUrl } from './base-urls.ts'
+import { cloudVendors, isCloudVendor } from './cloud-vendors.ts'
 import type { ConfigFile } from './config-file.ts'
-import { bad, type Environment, settingOf } from './settings.ts'
 
 /** Every vendor that has what it needs, built in or at an address of the operator's. Throws BadSetting. */
 export const vendorSetups = (file: ConfigFile, environment: Environment): readonly VendorSetup[] => {
   const entries = file.vendors ?? {}
   const builtIn = vendors.flatMap((vendor): VendorSetup[] => {
-    if (vendor.id === 'bedrock' || vendor.id === 'vertex') return []
+    if (isCloudVendor(vendor.id)) return []
     const entry = entries[vendor.id]
     const baseUrl = addressOf(vendor, entry?.base_url, environment)
     const keys = keysOf(entry?.keys, environment[vendor.keyVariable])
@@ -38,7 +40,7 @@ export const vendorSetups = (file: ConfigFile, environment: Environment): readon
     addressOf(vendor, entries[vendor.id]?.base_url, environment),
   )
   const all = [...builtIn, ...cloud, ...own]
-  if (settingOf(environment, 'CACHE_MARKS') === 'on') return all
+  if (readSettings(serverSettings.cacheMarks, environment)) return all
   return all.map((setup) => ({ ...setup, vendor: { ...setup.vendor, cacheMarks: false } }))
 }
 
@@ -60,21 +62,4 @@ const keysOf = (
     weights: keys.map((entry) => ('weight' in entry ? (entry.weight ?? 1) : 1)),
     priorities: keys.map((entry) => ('priority' in entry ? (entry.priority ?? 0) : 0)),
   }
-}
-
-const addressOf = (vendor: Vendor, listed: string | undefined, environment: Environment): string => {
-  const variable = `${vendor.id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_BASE_URL`
-  const fromEnvironment = environment[variable]
-  if (fromEnvironment !== undefined && fromEnvironment !== '') return checkedUrl(variable, fromEnvironment)
-  return listed === undefined ? vendor.baseUrl : checkedUrl(`vendors.${vendor.id}.base_url`, listed)
-}
-
-const checkedUrl = (name: string, text: string): string => {
-  if (!URL.canParse(text)) return bad(`${name} must be an address such as https://host/v1, not '${text}'`)
-  const url = new URL(text)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return bad(`${name} must begin with https:// or http://`)
-  if (url.username !== '' || url.password !== '' || url.search !== '')
-    return bad(`${name} must not hold credentials or a query`)
-  return text.replace(/\/+$/, '')
 }

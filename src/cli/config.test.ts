@@ -1,6 +1,9 @@
 /** Every bad setting is one line that names it; good ones are read exactly. */
 
 import { expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { messageOf } from '../../test/cli/bad-setting.ts'
 import { readConfig } from './config.ts'
 import { parseConfigFile } from './config-file.ts'
@@ -9,14 +12,27 @@ test.each([
   [{ PORT: '70000' }, "PORT must be a number from 0 to 65535, not '70000'"],
   [{ PORT: 'http' }, "PORT must be a number from 0 to 65535, not 'http'"],
   [{ DATABASE_URL: 'mysql://secret@x' }, 'DATABASE_URL must be sqlite:<path> or postgres://…'],
-  [{ CREDIT_USD: '0' }, 'CREDIT_USD must be a decimal amount above 0'],
+  [{ CREDIT_USD: '0' }, "CREDIT_USD must be a decimal amount above 0, not '0'"],
   [{ CREDIT_USD: '-1' }, "CREDIT_USD must be a decimal amount above 0, not '-1'"],
-  [{ PLAN_RPM: '0' }, "PLAN_RPM must be a number of at least 1, not '0'"],
+  [{ PLAN_RPM: '0' }, "PLAN_RPM must be a number from 1 to 999999999, not '0'"],
   [{ TURNPIKE_SECRET: 'short' }, 'TURNPIKE_SECRET must be at least 16 characters'],
   [
     { WORKERS: '2' },
     'WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite',
   ],
+  [
+    { OIDC_ISSUER: 'https://id.example.com' },
+    'OIDC_ISSUER and OIDC_CLIENT_ID are of no use without each other: set both or none',
+  ],
+  [{ ASSETS: 's3://media' }, 'ASSETS=s3://… needs ASSETS_KEY_ID and ASSETS_SECRET'],
+  [{ ASSETS: 's3://UPPER/..' }, "ASSETS must be a path or s3://<bucket>/<prefix>, not 's3://UPPER/..'"],
+  [{ ASSETS: 'gs://media' }, "ASSETS must be a path or s3://<bucket>/<prefix>, not 'gs://media'"],
+  [
+    { ASSETS: 's3://media', ASSETS_KEY_ID: 'a', ASSETS_SECRET: 'b', ASSETS_ENDPOINT: 'minio:9000' },
+    "ASSETS_ENDPOINT must be an address without a path, not 'minio:9000'",
+  ],
+  [{ PUBLIC_URL: 'https://a/b' }, "PUBLIC_URL must be an address without a path, not 'https://a/b'"],
+  [{ ASSET_URL_HOURS: '0' }, "ASSET_URL_HOURS must be a number of hours from 1 to 9999, not '0'"],
   [{ DISCOVER: 'yes' }, "DISCOVER must be on or off, not 'yes'"],
   [
     { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'nowhere' },
@@ -42,9 +58,32 @@ test.each([
     { STRIPE_SECRET_KEY: 'sk_test_a', STRIPE_WEBHOOK_SECRET: 'whsec_a_secret,' },
     'STRIPE_WEBHOOK_SECRET must be a secret such as whsec_…, or several with commas between',
   ],
+  [
+    { TRUSTED_PROXIES: '10.0.0.0/8, 0.0.0.0/0' },
+    "TRUSTED_PROXIES must be addresses or blocks such as 10.0.0.0/8, separated by commas; not 0.0.0.0/0, ::/0 or IPv4-mapped blocks, not '0.0.0.0/0'",
+  ],
   [{ TURNPIKE_CONFIG: 'nowhere.yaml' }, "TURNPIKE_CONFIG names 'nowhere.yaml', which does not exist"],
 ])('%j → %s', (environment, message) => {
   expect(messageOf(() => readConfig(environment))).toBe(message)
+})
+
+test('all that is wrong with settings, vendors and file is told at once, a line each', () => {
+  const environment = { PORT: 'http', LOG: 'all', OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'nowhere' }
+  expect(
+    messageOf(() => readConfig(environment, parseConfigFile('{ markup: 0, discount: 2 }', 'f', {}))).split(
+      '\n',
+    ),
+  ).toEqual([
+    "PORT must be a number from 0 to 65535, not 'http'",
+    "LOG must be call, info, warn, error or off, not 'all'",
+    "OPENAI_BASE_URL must be an address such as https://host/v1, not 'nowhere'",
+    "markup must be a factor such as 1.15 or 15x, or a percentage such as 15%, not '0'",
+    "discount must be a factor above 0 and up to 1, such as 0.5 for half the price, not '2'",
+  ])
+  expect(messageOf(() => readConfig({ WORKERS: '2', STRIPE_WEBHOOK_SECRET: 'whsec_a_secret' }))).toBe(
+    'STRIPE_WEBHOOK_SECRET is of no use without STRIPE_SECRET_KEY\n' +
+      'WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite',
+  )
 })
 
 test.each([
@@ -55,6 +94,50 @@ test.each([
   [`vendors: { x: { keys: "$\{NOT_SET}" } }`, /f: the environment variable NOT_SET is not set/],
 ])('a bad file: %s', (text, message) => {
   expect(messageOf(() => parseConfigFile(text, 'f', {}))).toMatch(message)
+})
+
+test('secrets come from files, without the end of their line; what is wrong with them is told with all else', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-secrets-'))
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+  try {
+    const { vendors, databaseUrl, secret } = readConfig(
+      {
+        OPENAI_API_KEY_FILE: file('openai', 'key-a,key-b\n'),
+        DATABASE_URL_FILE: file('database', 'postgres://user:password@host/ledger\r\n'),
+        TURNPIKE_SECRET_FILE: file('secret', ' a secret with blanks at its ends '),
+        OWN_API_KEY_FILE: file('own', 'own-key'),
+        // No secret of ours.
+        SSL_CERT_FILE: '/nowhere',
+      },
+      parseConfigFile('vendors: { own: { base_url: "http://127.0.0.1:9/v1" } }', 'f', {}),
+    )
+    expect(vendors.map(({ vendor, secrets }) => [vendor.id, secrets.map((one) => one.reveal())])).toEqual([
+      ['openai', ['key-a', 'key-b']],
+      ['own', ['own-key']],
+    ])
+    expect([databaseUrl, secret?.reveal()]).toEqual([
+      'postgres://user:password@host/ledger',
+      ' a secret with blanks at its ends ',
+    ])
+    const wrong = {
+      OPENAI_API_KEY_FILE: join(folder, 'not-there'),
+      GROQ_API_KEY: 'g',
+      GROQ_API_KEY_FILE: file('groq', 'h'),
+      XAI_API_KEY_FILE: file('xai', '\n'),
+      PORT: 'http',
+    }
+    expect(messageOf(() => readConfig(wrong)).split('\n')).toEqual([
+      expect.stringMatching(/^OPENAI_API_KEY_FILE names '.*not-there', which cannot be read: ENOENT/),
+      'GROQ_API_KEY and GROQ_API_KEY_FILE are both set: keep one of them',
+      expect.stringMatching(/^XAI_API_KEY_FILE names '.*xai', which is empty$/),
+      "PORT must be a number from 0 to 65535, not 'http'",
+    ])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('keys and addresses come from the environment, several keys by commas, and no key is shown', () => {
@@ -96,18 +179,20 @@ test('cloud vendors are on when all they need is set', () => {
     readConfig(environment).vendors.map(({ vendor }) => vendor.id)
   expect(ids(cloud)).toEqual(['bedrock'])
   expect(ids({ AWS_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: 'token' })).toEqual(['bedrock'])
-  // Access keys and service accounts alone are there for other ends.
+  // Access keys and service accounts alone may be there for other purposes.
   expect(ids({ ...cloud, AWS_REGION: '' })).toEqual([])
   expect(ids({ GOOGLE_APPLICATION_CREDENTIALS: '/nowhere' })).toEqual([])
+  expect(ids({ KLING_ACCESS_KEY: 'a', KLING_SECRET_KEY: 's' })).toEqual(['kling'])
   expect(readConfig(cloud).vendors[0]?.baseUrl).toBe('https://bedrock-runtime.eu-west-1.amazonaws.com')
 })
 
 test.each([
-  [{ AWS_BEARER_TOKEN_BEDROCK: 'token' }, 'AWS_REGION is missing: Amazon Bedrock has an address a region'],
+  [{ AWS_BEARER_TOKEN_BEDROCK: 'token' }, 'AWS_REGION is missing: Amazon Bedrock has one address per region'],
   [
     { AWS_REGION: 'x', AWS_ACCESS_KEY_ID: 'AKID' },
     'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set together',
   ],
+  [{ KLING_ACCESS_KEY: 'a' }, 'KLING_ACCESS_KEY and KLING_SECRET_KEY must be set together'],
   [
     { VERTEX_PROJECT: 'p' },
     "GOOGLE_APPLICATION_CREDENTIALS is missing: VERTEX_PROJECT needs a service account's file",
@@ -133,7 +218,7 @@ test.each([
 })
 
 test.each([
-  // Fifteen times the price, or fifteen per cent on top: whoever writes it means the other.
+  // Fifteen times the price, or fifteen per cent on top: the writer may have meant either.
   [
     'markup: 15',
     "markup: 15 is ambiguous: write '15x' for 15 times the vendor's price, '15%' for 15 % on top",
@@ -141,7 +226,7 @@ test.each([
   ['markup: 3', "markup: 3 is ambiguous: write '3x' for 3 times the vendor's price, '3%' for 3 % on top"],
   ['markup: 0', "markup must be a factor such as 1.15 or 15x, or a percentage such as 15%, not '0'"],
   ['markup: xx', "markup must be a factor such as 1.15 or 15x, or a percentage such as 15%, not 'xx'"],
-  // Would have made discounted models dearer.
+  // It would have made discounted models dearer.
   [
     'discount: 50%',
     "discount must be a factor above 0 and up to 1, such as 0.5 for half the price, not '50%'",
@@ -184,4 +269,22 @@ vendors:
       endsAt: Date.parse('2027-01-31'),
     },
   ])
+})
+
+test('assets lie in a folder, or in a bucket under a prefix', () => {
+  const placeOf = (environment: Record<string, string>) => readConfig(environment, {}).assets
+  expect(placeOf({})).toMatchObject({ place: { folder: './data/assets' }, origin: undefined })
+  const keys = { ASSETS_KEY_ID: 'id', ASSETS_SECRET: 'secret', ASSETS_ENDPOINT: 'http://minio:9000' }
+  expect(placeOf({ ...keys, ASSETS: 's3://media/turnpike/one/' }).place).toMatchObject({
+    bucket: 'media',
+    prefix: 'turnpike/one/',
+    endpoint: 'http://minio:9000',
+    region: undefined,
+  })
+  expect(placeOf({ ...keys, ASSETS: 's3://media' }).place).toMatchObject({ bucket: 'media', prefix: '' })
+  const named = { PUBLIC_URL: 'https://gate.example.com' }
+  expect(placeOf(named).origin).toBe('https://gate.example.com')
+  expect(placeOf({ ...named, ASSET_ORIGIN: 'https://media.example.com' }).origin).toBe(
+    'https://media.example.com',
+  )
 })

@@ -1,98 +1,122 @@
-/** Environment and turnpike.yaml → one checked configuration. Any bad setting is one line that names it. */
-import { type Block, readBlock } from '../core/address.ts'
-import type { LogLevel } from '../core/log.ts'
-import { type Nano, nanoFromDecimal } from '../core/money.ts'
-import { Secret } from '../core/secret.ts'
-import { DAY_MS, HOUR_MS } from '../core/time.ts'
-import type { GatewayOptions } from '../gateway/gateway.ts'
+/** Environment and turnpike.yaml → one checked configuration. All that is wrong is told at once, a line for each. */
+import type { ConsoleSettings, GatewayOptions } from '../gateway/gateway.ts'
 import type { StripeSettings } from '../payment/stripe-parts.ts'
 import type { X402Options } from '../payment/x402/offer.ts'
 import type { Override, TableModel } from '../pricing/catalogue.ts'
+import { bad, type Environment, together } from '../settings/bad-setting.ts'
+import { settings } from '../settings/index.ts'
+import type { serverSettings } from '../settings/server.ts'
+import { readSettings, type ValuesOf } from '../settings/setting.ts'
+import type { watchSettings } from '../settings/watch.ts'
 import { vendors } from '../vendors/index.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
+import { type AssetsConfig, assetsConfigOf } from './assets-config.ts'
+import { strayAddresses } from './base-urls.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { discountOf, markupOf, modelOf, overrideOf } from './config-prices.ts'
 import { vendorSetups } from './config-vendors.ts'
-import { bad, type Environment, numberOf, type SettingName, settingOf } from './settings.ts'
+import { type ExportConfig, exportConfigOf } from './export-config.ts'
+import { withSecretFiles } from './secret-files.ts'
 import { x402OptionsOf } from './x402-config.ts'
 
-export type Config = {
-  readonly host: string
-  readonly port: number
-  readonly databaseUrl: string
-  /** The journal's folder; undefined when it is off or the ledger is local. */
-  readonly journal: string | undefined
-  readonly workers: number
-  readonly secret: string | undefined
-  readonly firstFund: Nano
-  readonly drainMs: number
-  readonly discover: boolean
-  readonly logLevel: LogLevel
-  readonly receipts: {
-    readonly mode: 'header' | 'on-demand' | 'off'
-    readonly issuers: readonly [string, ...string[]]
-  }
-  readonly gateway: GatewayOptions
-  readonly stripe: StripeSettings | undefined
+/** What the file says, with the keys and addresses that the environment adds. */
+type FromFile = {
   readonly vendors: readonly VendorSetup[]
-  /** Vendors that are off, with the variable that turns each on. */
-  readonly off: readonly { readonly id: string; readonly variable: string }[]
   readonly models: readonly TableModel[]
   readonly overrides: Readonly<Record<string, Override>>
-  /** Names of the operator's own for models. */
-  readonly aliases: Readonly<Record<string, string>>
-  /** Equals of a model at other vendors, by its id, in order. */
-  readonly failover: NonNullable<ConfigFile['failover']>
   readonly markup: string
   readonly discount: string
   /** Payments call by call, if they are set up. */
   readonly x402: X402Options | undefined
+  /** Where calls are told of, if they are. */
+  readonly exporting: ExportConfig | undefined
 }
 
-/** Reads and checks everything. Throws BadSetting. */
-export const readConfig = (environment: Environment, file = readConfigFile(environment)): Config => {
-  const setups = vendorSetups(file, environment)
-  const config: Config = {
-    host: settingOf(environment, 'HOST'),
-    port: numberOf(environment, 'PORT'),
-    databaseUrl: settingOf(environment, 'DATABASE_URL'),
-    journal: journalOf(environment),
-    workers: numberOf(environment, 'WORKERS'),
-    secret: settingOf(environment, 'TURNPIKE_SECRET') || undefined,
-    firstFund: amountOf(environment, 'FIRST_FUND_USD'),
-    drainMs: millisOf(environment, 'DRAIN_SECONDS'),
-    discover: settingOf(environment, 'DISCOVER') === 'on',
-    logLevel: levelOf(settingOf(environment, 'LOG')),
-    receipts: receiptsOf(environment),
-    gateway: {
-      creditNano: amountOf(environment, 'CREDIT_USD') || bad('CREDIT_USD must be a decimal amount above 0'),
-      planRpm: numberOf(environment, 'PLAN_RPM'),
-      guestRpm: numberOf(environment, 'GUEST_RPM'),
-      ...boundsOf(environment),
-      trustedProxies: blocksOf(settingOf(environment, 'TRUSTED_PROXIES')),
-      trial: trialOf(environment),
-      signUpUrl: settingOf(environment, 'SIGN_UP_URL') || undefined,
-      referral: referralOf(environment),
-    },
-    stripe: stripeOf(environment),
-    vendors: setups,
-    off: offOf(setups),
-    models: Object.entries(file.vendors ?? {}).flatMap(([id, entry]) =>
-      Object.entries(entry.models ?? {}).map(([name, model]) => modelOf(id, name, model)),
-    ),
-    overrides: Object.fromEntries(
-      Object.entries(file.prices ?? {}).map(([id, prices]) => [id, overrideOf(prices, `prices.${id}`)]),
-    ),
-    aliases: file.aliases ?? {},
-    failover: file.failover ?? {},
-    markup: markupOf(file.markup ?? '1'),
-    discount: discountOf(file.discount ?? '0.5'),
-    x402: file.x402 === undefined ? undefined : x402OptionsOf(file.x402),
+/** The settings of the process under their own names; what several of them decide together stands below. */
+export type Config = Omit<ValuesOf<typeof serverSettings>, 'journal'> &
+  FromFile & {
+    /** The journal's folder; undefined when it is off or the ledger is local. */
+    readonly journal: string | undefined
+    readonly gateway: GatewayOptions
+    readonly assets: AssetsConfig
+    readonly console: ConsoleSettings
+    readonly watch: ValuesOf<typeof watchSettings>
+    /** The address that callers know the server by. */
+    readonly publicUrl: string | undefined
+    readonly stripe: StripeSettings | undefined
+    /** Vendors that are off, with the variable that turns each on. */
+    readonly off: readonly { readonly id: string; readonly variable: string }[]
+    /** Variables that look like a vendor's address and are of none. */
+    readonly strayAddresses: readonly string[]
+    /** The operator's own names for models. */
+    readonly aliases: Readonly<Record<string, string>>
+    /** Equals of a model at other vendors, by its id, in order. */
+    readonly failover: NonNullable<ConfigFile['failover']>
+    /** Prices and records of products that are not chat. */
+    readonly media: NonNullable<ConfigFile['media']>
   }
-  if (config.workers > 1 && config.databaseUrl.startsWith('sqlite:'))
-    bad('WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite')
-  return config
+
+/** Reads and checks everything; `file` stands for the one that TURNPIKE_CONFIG names. Throws BadSetting. */
+export const readConfig = (given: Environment, file?: ConfigFile): Config => {
+  const { environment, check } = withSecretFiles(given)
+  const { set, read } = together({
+    files: check,
+    set: () => readSettings(settings, environment),
+    read: () => readFile(file ?? readConfigFile(environment), environment),
+  })
+  const { server, calls } = set
+  const local = server.databaseUrl.startsWith('sqlite:')
+  const { stripe, assets } = together({
+    assets: () => assetsConfigOf(set.assets),
+    stripe: () => stripeOf(set.stripe),
+    company: () => {
+      if ((set.console.oidcIssuer === undefined) !== (set.console.oidcClientId === undefined))
+        bad('OIDC_ISSUER and OIDC_CLIENT_ID are of no use without each other: set both or none')
+    },
+    workers: () => {
+      if (server.workers > 1 && local)
+        bad('WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite')
+    },
+  })
+  return {
+    ...server,
+    journal: local ? undefined : server.journal,
+    gateway: { ...calls, trial: trialOf(calls.trial) },
+    stripe,
+    assets,
+    console: set.console,
+    watch: set.watch,
+    publicUrl: set.assets.publicUrl,
+    ...read,
+    off: offOf(read.vendors),
+    strayAddresses: strayAddresses(
+      read.vendors.map(({ vendor }) => vendor.id),
+      environment,
+    ),
+  }
 }
+
+/** What the file says, with the keys and addresses that the environment adds. */
+const readFile = (file: ConfigFile, environment: Environment) => ({
+  ...together({
+    vendors: () => vendorSetups(file, environment),
+    models: () =>
+      Object.entries(file.vendors ?? {}).flatMap(([id, entry]) =>
+        Object.entries(entry.models ?? {}).map(([name, model]) => modelOf(id, name, model)),
+      ),
+    overrides: () =>
+      Object.fromEntries(
+        Object.entries(file.prices ?? {}).map(([id, prices]) => [id, overrideOf(prices, `prices.${id}`)]),
+      ),
+    markup: () => markupOf(file.markup ?? '1'),
+    discount: () => discountOf(file.discount ?? '0.5'),
+    exporting: () => (file.export === undefined ? undefined : exportConfigOf(file.export)),
+    x402: () => (file.x402 === undefined ? undefined : x402OptionsOf(file.x402)),
+  }),
+  aliases: file.aliases ?? {},
+  failover: file.failover ?? {},
+  media: file.media ?? {},
+})
 
 const offOf = (setups: readonly VendorSetup[]): Config['off'] => {
   const on = new Set(setups.map(({ vendor }) => vendor.id))
@@ -104,108 +128,20 @@ const offOf = (setups: readonly VendorSetup[]): Config['off'] => {
     }))
 }
 
-const issuersOf = (names: string): readonly [string, ...string[]] => {
-  const [first = names, ...others] = names.split(',')
-  return [first, ...others]
-}
-type Bounds = Omit<
-  GatewayOptions,
-  'creditNano' | 'planRpm' | 'guestRpm' | 'trustedProxies' | 'trial' | 'signUpUrl' | 'referral'
->
-
-/** What callers and vendors may take of a process. */
-const boundsOf = (environment: Environment): Bounds => {
-  const seconds = (name: SettingName & `${string}_SECONDS`) => millisOf(environment, name)
-  return {
-    reportRpm: numberOf(environment, 'REPORT_RPM'),
-    bodyBytesMax: numberOf(environment, 'BODY_BYTES_MAX'),
-    bufferBytesMax: numberOf(environment, 'BUFFER_BYTES_MAX'),
-    keptBytesMax: numberOf(environment, 'KEPT_BYTES_MAX'),
-    keySharePercent: numberOf(environment, 'KEY_SHARE_PERCENT'),
-    bodyMs: seconds('BODY_SECONDS'),
-    readerMs: seconds('READER_SECONDS'),
-    connectionSeconds: numberOf(environment, 'CONNECTION_SECONDS'),
-    overloadMs: numberOf(environment, 'OVERLOAD_MS'),
-    openCallsMax: numberOf(environment, 'OPEN_CALLS_MAX'),
-    discountOpenMax: numberOf(environment, 'DISCOUNT_OPEN_MAX'),
-    responsesKeptMs: numberOf(environment, 'RESPONSES_STORE') * HOUR_MS,
-    timeouts: {
-      firstByteMs: seconds('FIRST_BYTE_SECONDS'),
-      idleMs: seconds('IDLE_SECONDS'),
-      totalMs: seconds('TOTAL_SECONDS'),
-    },
-  }
+/** Off without the secret of the webhook: no payment could be heard of. */
+const stripeOf = ({
+  key,
+  webhookSecrets,
+  ...others
+}: ValuesOf<typeof settings.stripe>): StripeSettings | undefined => {
+  if (webhookSecrets === undefined) return undefined
+  return key === undefined
+    ? bad('STRIPE_WEBHOOK_SECRET is of no use without STRIPE_SECRET_KEY')
+    : { key, webhookSecrets, ...others }
 }
 
-const millisOf = (environment: Environment, name: SettingName & `${string}_SECONDS`): number =>
-  numberOf(environment, name) * 1000
-
-const journalOf = (environment: Environment): string | undefined => {
-  const folder = settingOf(environment, 'JOURNAL')
-  return folder === 'off' || settingOf(environment, 'DATABASE_URL').startsWith('sqlite:') ? undefined : folder
-}
-
-/** Off without the secret of the webhook: what was paid could not be heard of. */
-const stripeOf = (environment: Environment): StripeSettings | undefined => {
-  const key = settingOf(environment, 'STRIPE_SECRET_KEY')
-  const secrets = settingOf(environment, 'STRIPE_WEBHOOK_SECRET')
-  if (secrets === '') return undefined
-  if (key === '') bad('STRIPE_WEBHOOK_SECRET is of no use without STRIPE_SECRET_KEY')
-  return {
-    key: new Secret(key),
-    webhookSecrets: secrets.split(',').map((secret) => new Secret(secret)),
-    baseUrl: settingOf(environment, 'STRIPE_BASE_URL'),
-    returnUrl: settingOf(environment, 'STRIPE_RETURN_URL') || undefined,
-    topUpDailyMax: amountOf(environment, 'TOP_UP_DAILY_USD'),
-  }
-}
-
-const levelOf = (text: string): LogLevel =>
-  (['call', 'info', 'warn', 'error', 'off'] as const).find((level) => level === text) ?? 'call'
-
-const receiptsOf = (environment: Environment): Config['receipts'] => {
-  const text = settingOf(environment, 'RECEIPTS')
-  const mode = (['header', 'on-demand', 'off'] as const).find((one) => one === text) ?? 'header'
-  return { mode, issuers: issuersOf(settingOf(environment, 'RECEIPT_ISSUER')) }
-}
-
-const trialOf = (environment: Environment): GatewayOptions['trial'] => {
-  const lifeMs = numberOf(environment, 'TRIAL_DAYS') * DAY_MS
-  return {
-    amount: amountOf(environment, 'TRIAL_USD'),
-    dailyAmount: amountOf(environment, 'TRIAL_DAILY_USD'),
-    lifeMs,
-    // What is left of a trial goes back to the house when it ends, so the next one cannot begin before.
-    againMs: Math.max(lifeMs, numberOf(environment, 'TRIAL_AGAIN_DAYS') * DAY_MS),
-  }
-}
-
-const referralOf = (environment: Environment): GatewayOptions['referral'] => ({
-  referrerAmount: amountOf(environment, 'REFERRER_USD'),
-  claimantAmount: amountOf(environment, 'REFERRED_USD'),
+/** What is left of a trial goes back to the house when it ends, so the next one cannot begin before. */
+const trialOf = (trial: GatewayOptions['trial']): GatewayOptions['trial'] => ({
+  ...trial,
+  againMs: Math.max(trial.lifeMs, trial.againMs),
 })
-
-const blocksOf = (list: string): readonly Block[] =>
-  list
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '')
-    .map(
-      (text) =>
-        readBlock(text) ??
-        bad(
-          `TRUSTED_PROXIES must hold addresses or blocks such as 10.0.0.0/8, no IPv4-mapped ones and not the whole Internet; '${text}' is none`,
-        ),
-    )
-
-const amountOf = (
-  environment: Environment,
-  name:
-    | 'CREDIT_USD'
-    | 'FIRST_FUND_USD'
-    | 'TRIAL_USD'
-    | 'TRIAL_DAILY_USD'
-    | 'REFERRER_USD'
-    | 'REFERRED_USD'
-    | 'TOP_UP_DAILY_USD',
-): Nano => nanoFromDecimal(settingOf(environment, name)) ?? bad(`${name} must be a decimal amount`)

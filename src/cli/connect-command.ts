@@ -1,16 +1,16 @@
 /** `turnpike connect <client>`: how a client is pointed at this server, with its address and a key filled in. */
 import type { Command } from 'commander'
-import { recipes } from './recipes/index.ts'
-import { pageOf } from './recipes/recipe.ts'
+import { recipes } from '../products/recipes/index.ts'
+import { pageOf } from '../products/recipes/recipe.ts'
+import { ownAddress } from './own-address.ts'
 import { Failed, say, tableOf } from './run-command.ts'
-import { settingOf } from './settings.ts'
 
 type ConnectOptions = { address?: string; key?: string; model?: string; json?: boolean }
 
 export const connectCommand = (program: Command): void => {
   program
     .command('connect [client]')
-    .description('how a client is set up for this server; without a client, which ones there are')
+    .description('show how a client is set up for this server; without a client, list those there are')
     .option('--address <url>', 'of the server (default: that of HOST and PORT)')
     .option('--key <token>', 'the caller’s key (default: TURNPIKE_KEY)')
     .option('--model <id>', 'a model to begin with')
@@ -38,12 +38,6 @@ const show = (client: string, { address, key, model, json }: ConnectOptions): vo
     model: model ?? recipe.model,
   })
   say(json, { client, page }, page)
-}
-
-/** Where a server with the present settings is reached from this machine. */
-const ownAddress = (): string => {
-  const host = settingOf(process.env, 'HOST')
-  return `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${settingOf(process.env, 'PORT')}`
 }
 
 const addressOf = (text: string): string => {

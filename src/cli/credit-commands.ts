@@ -6,7 +6,7 @@ import { Refusal } from '../core/refusal.ts'
 import { monthOf, systemClock } from '../core/time.ts'
 import { payFromWallet } from '../payment/pay-invoice.ts'
 import { shownInvoice, shownLine, shownLines, shownStatement } from '../payment/show-credit.ts'
-import type { CreditLine, Statement } from '../store/funding-port.ts'
+import type { CreditLine, CreditStatement } from '../store/funding/funding-port.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { stripeFor } from './parts.ts'
 import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
@@ -24,14 +24,14 @@ export const creditCommands = (program: Command): void => {
     .command('grant')
     .description('let a wallet’s keys use up to an amount and pay later; 0 withdraws it')
     .requiredOption('--usd <amount>', 'the most that may be owed')
-    .option('--wallet <id>', 'which wallet', OPERATOR_WALLET)
+    .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
     .option('--net-days <n>', 'days from an invoice until it is past due', '14')
     .option('--json', 'for programs')
     .action((options: GrantOptions) => withDatabase((database) => grant(database, options)))
   credit
     .command('show')
     .description('all credit lines, or one with its invoices')
-    .argument('[wallet]', 'which')
+    .argument('[wallet]', 'which: id or name')
     .option('--json', 'for programs')
     .action((wallet: string | undefined, options: { json?: boolean }) =>
       withDatabase((database) =>
@@ -41,7 +41,7 @@ export const creditCommands = (program: Command): void => {
   credit
     .command('statement')
     .description('what was used and paid in a month (UTC)')
-    .option('--wallet <id>', 'which wallet', OPERATOR_WALLET)
+    .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
     .option('--month <month>', 'such as 2026-11 (default: this month)')
     .option('--json', 'for programs')
     .action((options: StatementOptions) => withDatabase((database) => state(database, options)))
@@ -66,41 +66,41 @@ const grant = async (database: Database, options: GrantOptions): Promise<void> =
   if (!/^\d{1,3}$/.test(options.netDays) || netDays > DAYS_MAX)
     throw new Failed(`--net-days must be a number from 0 to ${DAYS_MAX}, not '${options.netDays}'`)
   const { id } = await walletOf(database, options.wallet)
-  const line = shownLine(await database.store.grantCredit({ walletId: id, limit, netDays }))
+  const line = shownLine(await database.store.credit.grantCredit({ walletId: id, limit, netDays }))
   say(options.json, line, tableOf([line]))
 }
 
 const showAll = async ({ store }: Database, json: boolean | undefined): Promise<void> => {
-  await store.closeMonths()
-  const lines = (await store.creditLines()).map(shownLine)
+  await store.credit.closeMonths()
+  const lines = (await store.credit.creditLines()).map(shownLine)
   say(json, lines, tableOf(lines))
 }
 
 const lineOf = async ({ store }: Database, wallet: string): Promise<CreditLine> => {
-  const line = await store.creditLine(wallet)
+  const line = await store.credit.creditLine(wallet)
   if (line === undefined)
     throw new Failed(`'${wallet}' has no credit line; 'turnpike credit grant --wallet ${wallet}' opens one`)
   return line
 }
 
 const showOne = async (database: Database, wallet: string, json: boolean | undefined): Promise<void> => {
-  await database.store.closeMonths()
+  await database.store.credit.closeMonths()
   const line = shownLine(await lineOf(database, wallet))
-  const invoices = (await database.store.invoices(wallet)).map(shownInvoice)
+  const invoices = (await database.store.credit.invoices(wallet)).map(shownInvoice)
   say(json, { ...line, invoices }, `${tableOf([line])}\n${tableOf(invoices)}`)
 }
 
 const state = async (database: Database, options: StatementOptions): Promise<void> => {
-  await database.store.closeMonths()
+  await database.store.credit.closeMonths()
   const line = await lineOf(database, options.wallet)
   const month = options.month ?? monthOf(Date.now())
-  const statement = await database.store.statement(options.wallet, month)
+  const statement = await database.store.credit.statement(options.wallet, month)
   if (statement === undefined)
     throw new Failed(`--month must be a month from ${line.opened} on, such as 2026-11, not '${month}'`)
   say(options.json, shownStatement(statement), textOf(statement))
 }
 
-const textOf = (statement: Statement): string => {
+const textOf = (statement: CreditStatement): string => {
   const { wallet, month, opening_usd, used_usd, paid_usd, closing_usd, invoice } = shownStatement(statement)
   const sums = { wallet, month, opening_usd, used_usd, paid_usd, closing_usd, invoice: invoice?.id ?? '' }
   return `${tableOf(shownLines(statement))}\n${tableOf([sums])}`
@@ -110,7 +110,7 @@ const textOf = (statement: Statement): string => {
 const link = async ({ store, config }: Database, id: string, json: boolean | undefined): Promise<void> => {
   const stripe = await stripeFor(config, store, silentLog)
   if (stripe === undefined) throw new Failed('Stripe is off: set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET')
-  const invoice = await store.invoice(id)
+  const invoice = await store.credit.invoice(id)
   if (invoice?.status !== 'open' && invoice?.status !== 'past_due')
     throw new Failed(`there is no unpaid invoice '${id}'; 'turnpike credit show <wallet>' lists them`)
   const { walletId, total } = invoice
@@ -134,9 +134,9 @@ const pay = async (database: Database, id: string, options: PayOptions): Promise
   const { store } = database
   const outcome =
     from === 'wallet'
-      ? await payFromWallet(store, systemClock, id)
-      : await store.payInvoice({ id, from, ...(ref === undefined ? {} : { note: ref }) })
-  const invoice = await store.invoice(id)
+      ? await payFromWallet(store.credit, systemClock, id)
+      : await store.credit.payInvoice({ id, from, ...(ref === undefined ? {} : { note: ref }) })
+  const invoice = await store.credit.invoice(id)
   if (outcome === 'unknown' || invoice === undefined)
     throw new Failed(`there is no invoice '${id}'; 'turnpike credit show <wallet>' lists them`)
   if (outcome === 'short') throw new Failed(`the wallet ${invoice.walletId} has less than the invoice`)

@@ -1,19 +1,25 @@
 /** The first start on an empty database: the operator's wallet with test credit, and one key, shown once. */
-import { ReplayConflict, type Store } from '../store/port.ts'
+
+import { newToken, prefixOf } from '../gateway/new-token.ts'
+import { ReplayConflict } from '../store/faults.ts'
+import type { Store } from '../store/port.ts'
 import type { Config } from './config.ts'
-import { type Hash, newToken, prefixOf } from './parts.ts'
+import type { KeyHash } from './parts.ts'
 
 const OPERATOR_ORG = 'operator'
 export const OPERATOR_WALLET = 'wal_operator'
 const FIRST_KEY = 'key_first'
 
 /** Makes the operator's account unless it is there. Several processes may do so at once. */
-export const openAccount = async (store: Store, config: Config): Promise<void> => {
-  if ((await store.key(FIRST_KEY)) !== undefined) return
-  await store.createWallet({ id: OPERATOR_WALLET, orgId: OPERATOR_ORG, name: 'operator' })
+export const openAccount = async (
+  store: Pick<Store, 'keys' | 'ledger' | 'wallets'>,
+  config: Config,
+): Promise<void> => {
+  if ((await store.keys.key(FIRST_KEY)) !== undefined) return
+  await store.wallets.createWallet({ id: OPERATOR_WALLET, orgId: OPERATOR_ORG, name: 'operator' })
   if (config.firstFund === 0n) return
   try {
-    await store.post({
+    await store.ledger.post({
       kind: 'grant',
       ref: 'first-start',
       debit: 'promo',
@@ -22,7 +28,7 @@ export const openAccount = async (store: Store, config: Config): Promise<void> =
       note: 'test credit of the first start',
     })
   } catch (error) {
-    // A start before this one had other settings: its credit stays.
+    // An earlier start had other settings: its credit stays.
     if (!(error instanceof ReplayConflict)) throw error
   }
 }
@@ -31,11 +37,11 @@ export const openAccount = async (store: Store, config: Config): Promise<void> =
  * Makes the first key of an account that has none, for a server that listens and can show it. The token, or undefined when
  * the key that is stored is another's: only what is stored may be shown.
  */
-export const firstKey = async (store: Store, hash: Hash): Promise<string | undefined> => {
-  if ((await store.key(FIRST_KEY)) !== undefined) return undefined
+export const firstKey = async (store: Pick<Store, 'keys'>, hash: KeyHash): Promise<string | undefined> => {
+  if ((await store.keys.key(FIRST_KEY)) !== undefined) return undefined
   const token = newToken()
   try {
-    await store.createKey({
+    await store.keys.createKey({
       id: FIRST_KEY,
       hash: hash(token),
       orgId: OPERATOR_ORG,
@@ -45,8 +51,8 @@ export const firstKey = async (store: Store, hash: Hash): Promise<string | undef
       limits: {},
     })
   } catch (error) {
-    // Another process was first in the same moment.
-    if ((await store.key(FIRST_KEY)) === undefined) throw error
+    // Another process was faster at the same moment.
+    if ((await store.keys.key(FIRST_KEY)) === undefined) throw error
   }
-  return (await store.keyByHash(hash(token)))?.id === FIRST_KEY ? token : undefined
+  return (await store.keys.keyByHash(hash(token)))?.id === FIRST_KEY ? token : undefined
 }

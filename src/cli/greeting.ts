@@ -1,11 +1,24 @@
 /** What the operator reads first when a server starts. */
 import { decimalFromNano } from '../core/money.ts'
 import type { GatewayOptions } from '../gateway/gateway.ts'
+import { mediaAbsent } from '../transport/local-media/serve.ts'
 import type { Config } from './config.ts'
-import type { Sold } from './sold.ts'
+import type { OpenCatalogue } from './open-catalogue.ts'
+
+type Greeted = {
+  readonly address: string
+  /** The first key, where this start makes it. */
+  readonly token: string | undefined
+  /** The link that signs the operator in, where there is nobody yet. */
+  readonly link: string | undefined
+}
 
 /** The address, the key if it is new, a call to try, and what is on. */
-export const greeting = (config: Config, sold: Sold, address: string, token: string | undefined): string => {
+export const greeting = (
+  config: Config,
+  opened: OpenCatalogue,
+  { address, token, link }: Greeted,
+): string => {
   const shown = token ?? 'sk-…'
   const lines = [
     `Turnpike listens on ${address}  (ledger: ${config.databaseUrl.startsWith('sqlite:') ? config.databaseUrl : 'PostgreSQL'})`,
@@ -14,16 +27,20 @@ export const greeting = (config: Config, sold: Sold, address: string, token: str
       ? 'The first key was shown when it was made, and only then; `bin/turnpike key create --label NAME` makes another.'
       : `Your key, shown only now:  ${token}`,
     '',
+    ...(config.console.on ? consoleLines(config.console.origin ?? address, link) : []),
     'Try it:',
     `  curl ${address}/v1/chat/completions -H 'Authorization: Bearer ${shown}' -H 'Content-Type: application/json' \\`,
     `    -d '{"model":"local/echo-1","messages":[{"role":"user","content":"Hello"}]}'`,
     '',
-    `Vendors on: ${[...sold.vendors.keys()].join(', ')}  (${sold.catalogue.list().length} models; local/ is a deterministic built-in, not an AI)`,
+    `Vendors on: ${[...opened.vendors.keys()].join(', ')}  (${opened.catalogue.list().length} models; local/ is a deterministic built-in, not an AI)`,
     ...(config.x402 === undefined
       ? []
       : [
           `x402 payments: ${config.x402.offers.map(({ name, network }) => `${name} on ${network}`).join(', ')}`,
         ]),
+    ...(mediaAbsent.length === 0
+      ? []
+      : [`Not sold, as their optional packages are not installed: ${mediaAbsent.join(', ')}`]),
     trials(config.gateway),
     `To turn on more, set: ${config.off.map(({ variable }) => variable).join(', ') || 'all are on'}`,
     '',
@@ -31,8 +48,13 @@ export const greeting = (config: Config, sold: Sold, address: string, token: str
   return `${lines.join('\n')}\n`
 }
 
+const consoleLines = (origin: string, link: string | undefined): readonly string[] =>
+  link === undefined
+    ? [`Console: ${origin}/console`, '']
+    : ['Open the console; this link signs you in, once, within a quarter of an hour:', `  ${link}`, '']
+
 /** Said at every start, since trials spend the operator's money. */
 const trials = ({ trial: { amount, dailyAmount } }: GatewayOptions): string =>
   amount === 0n
     ? 'Anonymous trials: off (TRIAL_USD)'
-    : `Anonymous trials: ${decimalFromNano(amount)} USD a network address, at your cost, all of a day within ${decimalFromNano(dailyAmount)} USD; TRIAL_USD=0 turns them off`
+    : `Anonymous trials: ${decimalFromNano(amount)} USD for each network address, at your cost, ${decimalFromNano(dailyAmount)} USD a day at most; TRIAL_USD=0 turns them off`

@@ -2,16 +2,19 @@
 import type { Command } from 'commander'
 import { untilKnown } from '../book/heartbeat.ts'
 import { openNudge } from '../book/nudge.ts'
-import { type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
+import { type Nano, nanoFromDecimal } from '../core/money.ts'
 import { type Instant, systemClock } from '../core/time.ts'
-import type { KeyChange } from '../store/tenancy-port.ts'
-import type { Key, Limits } from '../tenancy/key.ts'
+import { newId, newToken, prefixOf } from '../gateway/new-token.ts'
+import type { KeyChange } from '../store/accounts/tenancy-port.ts'
+import type { Actor } from '../store/people/event-port.ts'
+import type { Limits } from '../tenancy/key.ts'
 import { type RateName, rateNames } from '../tenancy/rates.ts'
 import { aliasesOf, alsoOf } from './alias-option.ts'
-import { allKeys, findKey } from './find-key.ts'
+import { findKey } from './find-key.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
-import { newId, newToken, prefixOf } from './parts.ts'
-import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { listKeys, shown } from './list-keys.ts'
+import { type Database, Failed, say, withDatabase } from './run-command.ts'
+import { walletOf } from './wallet-commands.ts'
 
 type RateOptions = { [Rate in RateName]?: string }
 type LimitOptions = RateOptions & {
@@ -32,7 +35,7 @@ export const keyCommands = (program: Command): void => {
     .option('--deleted', 'also those that were deleted')
     .option('--json', 'for programs')
     .action((options: { deleted?: boolean; json?: boolean }) =>
-      withDatabase((database) => list(database, options)),
+      withDatabase((database) => listKeys(database, options)),
     )
   limitOptions(key.command('limits <key>').description('change limits; "none" removes one')).action(
     (name: string, options: LimitOptions) =>
@@ -48,7 +51,7 @@ export const keyCommands = (program: Command): void => {
 const makingCommands = (key: Command): void => {
   limitOptions(key.command('create').description('make a key for a wallet; its first one manages it'))
     .requiredOption('--label <text>', 'who uses it')
-    .option('--wallet <id>', 'the wallet that pays', OPERATOR_WALLET)
+    .option('--wallet <wallet>', 'the wallet that pays: id or name', OPERATOR_WALLET)
     .option('--sub-wallet <id>', 'bind the key to a sub-wallet of that wallet')
     .action((options: LimitOptions & { label: string; wallet: string; subWallet?: string }) =>
       withDatabase((database) => create(database, options)),
@@ -74,7 +77,7 @@ const endingCommands = (key: Command): void => {
   ] as const)
     key
       .command(`${verb} <key>`)
-      .description(`${verb} a key; holds on every process when it returns`)
+      .description(`${verb} a key; in force on every process when the command returns`)
       .option('--with-children', along)
       .option('--json', 'for programs')
       .action((name: string, { withChildren = false, json }: EndOptions) =>
@@ -104,37 +107,42 @@ const limitOptions = (command: Command): Command =>
     .option('--can-manage <on|off>', 'whether it may make keys below itself and govern its wallet over HTTP')
     .option(
       '--alias <name=model>',
-      'a name of its own for a model; repeat it for all that it shall have, or "none"',
+      'an alias of the key for a model; repeat the option for each, or give "none"',
       alsoOf,
     )
     .option('--json', 'for programs')
 
+/** Who does it, for the record. */
+const command = (name: string): Actor => ({ kind: 'command', id: name, name: `turnpike ${name}` })
+
 type NewKeyOptions = LimitOptions & { label: string; wallet: string; parentId?: string; subWallet?: string }
 
-const create = async ({ store, hash, config }: Database, options: NewKeyOptions): Promise<void> => {
-  if ((await store.wallet(options.wallet)) === undefined)
-    throw new Failed(`there is no wallet '${options.wallet}'; 'turnpike wallet list' shows them`)
-  if (options.subWallet !== undefined && !(await hasSub(store, options.wallet, options.subWallet)))
-    throw new Failed(`the wallet '${options.wallet}' has no sub-wallet '${options.subWallet}'`)
+const create = async (database: Database, options: NewKeyOptions): Promise<void> => {
+  const { store, hash, config } = database
+  const wallet = await walletOf(database, options.wallet)
+  if (options.subWallet !== undefined && !(await hasSub(store, wallet.id, options.subWallet)))
+    throw new Failed(`the wallet '${wallet.id}' has no sub-wallet '${options.subWallet}'`)
   const token = newToken()
   const limits: Limits = Object.fromEntries(
     Object.entries(changeOf(options)).filter(([, limit]) => limit !== null),
   )
   const { aliases } = await aliasesOf(config, options.alias)
-  const wallet = await store.wallet(options.wallet)
-  const made = await store.createKey({
-    id: newId('key'),
-    hash: hash(token),
-    orgId: wallet?.orgId ?? '',
-    walletId: options.wallet,
-    ...(options.parentId === undefined ? {} : { parentId: options.parentId }),
-    ...(options.subWallet === undefined ? {} : { subWallet: options.subWallet }),
-    label: options.label,
-    prefix: prefixOf(token),
-    limits,
-    ...rightOf(options),
-    ...(aliases == null ? {} : { aliases }),
-  })
+  const made = await store.keys.createKey(
+    {
+      id: newId('key'),
+      hash: hash(token),
+      orgId: wallet.orgId,
+      walletId: wallet.id,
+      ...(options.parentId === undefined ? {} : { parentId: options.parentId }),
+      ...(options.subWallet === undefined ? {} : { subWallet: options.subWallet }),
+      label: options.label,
+      prefix: prefixOf(token),
+      limits,
+      ...rightOf(options),
+      ...(aliases == null ? {} : { aliases }),
+    },
+    command('key create'),
+  )
   say(
     options.json,
     { ...shown(made), key: token },
@@ -142,33 +150,9 @@ const create = async ({ store, hash, config }: Database, options: NewKeyOptions)
   )
 }
 
-/** Seen as a key without a maker sees it: all of the wallet's. */
+/** Lists what a key without a maker would see: all keys of the wallet. */
 const hasSub = async (store: Database['store'], walletId: string, id: string): Promise<boolean> =>
-  (await store.subWallet({ id: '', walletId, ancestors: [] }, id)) !== undefined
-
-const list = async (
-  { store }: Database,
-  { deleted = false, json }: { deleted?: boolean; json?: boolean },
-): Promise<void> => {
-  const keys = await allKeys(store, { deleted })
-  say(
-    json,
-    keys.map(shown),
-    tableOf(
-      keys.map((key) => ({
-        id: key.id,
-        label: key.label,
-        key: `${key.prefix}…`,
-        wallet: key.walletId,
-        state: key.deleted ? 'deleted' : (key.disabledReason ?? 'enabled'),
-        manages: key.canManage ? 'yes' : null,
-        spend_cap: usd(key.limits.spendCap),
-        monthly_cap: usd(key.limits.monthlyCap),
-        rpm: key.limits.rpm ?? null,
-      })),
-    ),
-  )
-}
+  (await store.subWallets.subWallet({ id: '', walletId, ancestors: [] }, id)) !== undefined
 
 const change = async (
   database: Database,
@@ -177,7 +161,7 @@ const change = async (
   json: boolean | undefined,
 ): Promise<void> => {
   const key = await findKey(database, name)
-  const changed = await database.store.changeKey(key.id, asked)
+  const changed = await database.store.keys.changeKey(key.id, asked, command('key limits'))
   if (changed === undefined) throw new Failed(`the key ${key.id} was deleted meanwhile`)
   await holdsEverywhere(database, changed.at)
   const { disabledReason } = changed.key
@@ -195,7 +179,7 @@ const remove = async (
   { withChildren = false, json }: EndOptions,
 ): Promise<void> => {
   const key = await findKey(database, name)
-  const deleted = await database.store.deleteKey(key.id, withChildren)
+  const deleted = await database.store.keys.deleteKey(key.id, withChildren, command('key delete'))
   if (deleted === undefined) throw new Failed(`the key ${key.id} was deleted meanwhile`)
   await holdsEverywhere(database, deleted.at)
   const also = withChildren ? `, and ${deleted.below.length} below it` : ''
@@ -206,11 +190,11 @@ const remove = async (
   )
 }
 
-/** Returns when no serving process can admit a call on the older state; at the latest when silent ones have fenced themselves. */
+/** Returns when no serving process can admit a call on the older state; at the latest when silent processes have fenced themselves. */
 const holdsEverywhere = async ({ store }: Database, at: Instant): Promise<void> => {
   const nudge = await openNudge()
   // This process admits no calls, so it has nothing of its own to refresh.
-  await untilKnown({ store, clock: systemClock, nudge }, at, async () => undefined)
+  await untilKnown({ store: store.instances, clock: systemClock, nudge }, at, async () => undefined)
 }
 
 type Changes = { [Name in keyof Limits]?: Limits[Name] | null }
@@ -227,7 +211,7 @@ const changeOf = (options: LimitOptions): Changes => ({
   ),
 })
 
-/** Whether the key may manage, if that was said. */
+/** Whether the key may manage others, if the option says so. */
 const rightOf = ({ canManage }: LimitOptions): { canManage?: boolean } => {
   if (canManage === undefined) return {}
   if (canManage !== 'on' && canManage !== 'off')
@@ -249,27 +233,3 @@ const rate = (option: string, text: string): number | null => {
     throw new Failed(`${option} must be a whole number of at least 1, or none, not '${text}'`)
   return Number.parseInt(text, 10)
 }
-
-const usd = (value: Nano | undefined): number | null => (value === undefined ? null : usdNumber(value))
-
-const shown = (key: Key) => ({
-  id: key.id,
-  label: key.label,
-  prefix: key.prefix,
-  wallet: key.walletId,
-  parent: key.ancestors[0] ?? null,
-  sub_wallet: key.subWallet ?? null,
-  can_manage: key.canManage,
-  spend_cap_usd: usd(key.limits.spendCap),
-  monthly_cap_usd: usd(key.limits.monthlyCap),
-  rpm_limit: key.limits.rpm ?? null,
-  rph_limit: key.limits.rph ?? null,
-  rpd_limit: key.limits.rpd ?? null,
-  tpm_limit: key.limits.tpm ?? null,
-  stop_at_remaining_usd: usd(key.limits.stopAt),
-  aliases: key.aliases ?? null,
-  disabled: key.disabledReason !== undefined,
-  disabled_reason: key.disabledReason ?? null,
-  disabled_by: key.disabledBy ?? null,
-  deleted: key.deleted,
-})

@@ -7,7 +7,7 @@ import { addReceiptKey, PUBLISHED_FIRST_MS } from '../gateway/receipt-keys.ts'
 import { readJwks } from '../receipts/keys.ts'
 import { recomputes } from '../receipts/recompute.ts'
 import { verifyReceipt } from '../receipts/token.ts'
-import type { StoredReceiptKey } from '../store/port.ts'
+import type { StoredReceiptKey } from '../store/calls/receipt-port.ts'
 import { Failed, say, tableOf, withDatabase } from './run-command.ts'
 
 const FETCH_MS = 10_000
@@ -18,7 +18,7 @@ export const receiptCommands = (program: Command): void => {
     .command('verify <jwt>')
     .description('check a receipt against a key set; needs no server; fails when it is not valid')
     .requiredOption('--jwks <file or url>', 'the key set: a file, or the address of /.well-known/jwks.json')
-    .option('--issuer <name>', 'who must have issued it: the claim iss')
+    .option('--issuer <name>', 'the issuer that its claim iss must name')
     .option('--json', 'for programs')
     .action(verify)
   receipt
@@ -27,7 +27,7 @@ export const receiptCommands = (program: Command): void => {
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) =>
       withDatabase(async ({ store }) => {
-        const rows = (await store.receiptKeys()).map(shown)
+        const rows = (await store.receipts.receiptKeys()).map(shown)
         say(options.json, rows, tableOf(rows))
       }),
     )
@@ -37,17 +37,20 @@ export const receiptCommands = (program: Command): void => {
     .option('--now', 'sign with it at once')
     .option('--json', 'for programs')
     .action((options: { now?: boolean; json?: boolean }) =>
-      withDatabase(async (database) => {
-        const key = shown(await addReceiptKey(database, options.now === true ? 0 : PUBLISHED_FIRST_MS))
+      withDatabase(async ({ store, hash }) => {
+        const waitMs = options.now === true ? 0 : PUBLISHED_FIRST_MS
+        const key = shown(await addReceiptKey({ store: store.receipts, hash }, waitMs))
         say(options.json, key, `${key.kid} signs from ${key.signs_from}\n`)
       }),
     )
   receipt
     .command('revoke <kid>')
     .description('remove a key that others may have; what it signed is no longer valid')
+    // One name in 64 begins with a dash, and is not an option.
+    .allowUnknownOption()
     .action((kid: string) =>
       withDatabase(async ({ store }) => {
-        if (!(await store.removeReceiptKey(kid)))
+        if (!(await store.receipts.removeReceiptKey(kid)))
           throw new Failed(`there is no receipt key '${kid}'; 'turnpike receipt keys' shows them`)
         say(false, {}, `${kid} is removed; every process stops using it within a minute\n`)
       }),

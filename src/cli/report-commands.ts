@@ -2,13 +2,13 @@
 import type { Command } from 'commander'
 import { usdNumber } from '../core/money.ts'
 import { DAY_MS } from '../core/time.ts'
-import { modelListing } from '../pricing/model-listing.ts'
-import type { UsageOf } from '../store/tenancy-port.ts'
+import { modelListing } from '../products/model-listing.ts'
+import type { UsageOf } from '../store/accounts/tenancy-port.ts'
 import { addModelCommand } from './add-model.ts'
 import { readConfig } from './config.ts'
 import { findKey } from './find-key.ts'
+import { openCatalogue } from './open-catalogue.ts'
 import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
-import { soldBy } from './sold.ts'
 
 const groups = ['day', 'model', 'key'] as const
 
@@ -19,9 +19,9 @@ export const usageCommand = (program: Command): void => {
     .command('usage')
     .description('what was used and what it cost')
     .option('--from <date>', 'first day, such as 2026-11-01 (default: 30 days ago)')
-    .option('--to <date>', 'up to and without this day (default: now)')
+    .option('--to <date>', 'up to this day, which does not count (default: now)')
     .option('--by <groups>', 'day, model, key, or several', 'day,model')
-    .option('--key <key>', 'one key and all below it only: id, prefix or token, also of a deleted one')
+    .option('--key <key>', 'only this key and all below it: id, prefix or token; also a deleted one')
     .option('--own', 'with --key: without the keys below it')
     .option('--json', 'for programs')
     .action((options: UsageOptions) => withDatabase((database) => usage(database, options)))
@@ -32,7 +32,7 @@ const usage = async (database: Database, options: UsageOptions): Promise<void> =
   const groupBy = groups.filter((group) => names.includes(group))
   if (groupBy.length !== names.length)
     throw new Failed(`--by is a list of ${groups.join(', ')}, not '${options.by}'`)
-  const rows = await database.store.usage({
+  const rows = await database.store.keys.usage({
     of: await usersOf(database, options),
     from: dayOf('--from', options.from) ?? Date.now() - 30 * DAY_MS,
     to: dayOf('--to', options.to) ?? Date.now() + 1,
@@ -52,7 +52,7 @@ const usage = async (database: Database, options: UsageOptions): Promise<void> =
 
 const usersOf = async (database: Database, { key, own = false }: UsageOptions): Promise<UsageOf> => {
   if (key === undefined) {
-    if (own) throw new Failed('--own goes with --key')
+    if (own) throw new Failed('--own needs --key')
     return 'everybody'
   }
   const { id } = await findKey(database, key, true)
@@ -74,7 +74,7 @@ export const auditCommand = (program: Command): void => {
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) =>
       withDatabase(async ({ store }) => {
-        const rows = await store.audit()
+        const rows = await store.ledger.audit()
         say(
           options.json,
           rows,
@@ -99,15 +99,17 @@ export const modelsCommand = (program: Command): void => {
     .option('--json', 'for programs')
     .action(async (options: { json?: boolean }) => {
       const config = readConfig(process.env)
-      const { catalogue } = await soldBy(config)
+      const { catalogue } = await openCatalogue(config)
       const listed = catalogue.list().map((model) => modelListing(model, config.gateway.creditNano))
       say(
         options.json,
         listed,
         tableOf(
-          listed.map(({ id, kind, cost, context_length, max_output_tokens, ends, aliases }) => ({
+          listed.map(({ id, kind, cost, pricing, context_length, max_output_tokens, ends, aliases }) => ({
             id,
             kind,
+            usd_per_1m_input: perMillion(pricing, 'input'),
+            usd_per_1m_output: perMillion(pricing, 'output'),
             credits: cost,
             context: context_length,
             output: max_output_tokens,
@@ -119,6 +121,16 @@ export const modelsCommand = (program: Command): void => {
     })
 }
 
+/** The price of a million tokens of one side; null where the model bills something else. */
+const perMillion = (
+  pricing: ReturnType<typeof modelListing>['pricing'],
+  side: 'input' | 'output',
+): string | null => {
+  const prices: Readonly<Record<string, unknown>> = pricing
+  const price = pricing.unit === 'token' ? prices[`per_1m_${side}_usd`] : undefined
+  return typeof price === 'string' ? price : null
+}
+
 export const chargeCommand = (program: Command): void => {
   program
     .command('charge <request>')
@@ -126,13 +138,15 @@ export const chargeCommand = (program: Command): void => {
     .option('--json', 'for programs')
     .action((request: string, options: { json?: boolean }) =>
       withDatabase(async ({ store }) => {
-        const rows = (await store.transfersOf(request)).map(({ kind, debit, credit, amount, note }) => ({
-          kind,
-          from: debit,
-          to: credit,
-          usd: usdNumber(amount),
-          note: note ?? '',
-        }))
+        const rows = (await store.ledger.transfersOf(request)).map(
+          ({ kind, debit, credit, amount, note }) => ({
+            kind,
+            from: debit,
+            to: credit,
+            usd: usdNumber(amount),
+            note: note ?? '',
+          }),
+        )
         if (rows.length === 0)
           throw new Failed(`nothing was posted for '${request}'; take the id from the answer's X-Request-Id`)
         say(options.json, rows, tableOf(rows))

@@ -1,20 +1,21 @@
 /** What the commands share: a database for as long as one runs, and answers for people or, with --json, for programs. */
-import { messageOf } from '../core/message-of.ts'
+import { styleText } from 'node:util'
 import { ledgerExists } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import { type Config, readConfig } from './config.ts'
-import { type Hash, openHash, openStoreOf } from './parts.ts'
+import { whyNotOpen } from './database-place.ts'
+import { type KeyHash, openHash, openStoreOf } from './parts.ts'
 
 /** A command that cannot do what it was asked; the message says why. */
 export class Failed extends Error {}
 
-export type Database = { readonly store: Store; readonly hash: Hash; readonly config: Config }
+export type Database = { readonly store: Store; readonly hash: KeyHash; readonly config: Config }
 
 /** Opens the ledger of the settings, runs the work and closes it, whatever happens. Only a server makes a ledger. */
 export const withDatabase = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
   const config = readConfig(process.env)
   const cannotOpen = (cause: unknown) => {
-    throw new Failed(`the database of DATABASE_URL cannot be opened: ${messageOf(cause)}`)
+    throw new Failed(`the ledger cannot be opened: ${whyNotOpen(config.databaseUrl, cause)}`)
   }
   if (!(await ledgerExists({ url: config.databaseUrl }).catch(cannotOpen))) throw noLedger(config.databaseUrl)
   const store = await openStoreOf(config).catch(cannotOpen)
@@ -39,21 +40,28 @@ export const say = (json: boolean | undefined, value: unknown, text: string): vo
   process.stdout.write(json === true ? `${JSON.stringify(value)}\n` : text)
 }
 
-/** Rows as aligned columns under their names. */
+/** A cell: small amounts as people write them, never as 1.2e-7. */
+const written = (cell: string | number | boolean): string =>
+  typeof cell === 'number' && String(cell).includes('e-') ? cell.toFixed(9).replace(/0+$/, '') : String(cell)
+
+/** Bold on a terminal; plain in a file or a pipe, and where NO_COLOR is set. */
+export const bold = (text: string): string =>
+  process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '' ? styleText('bold', text) : text
+
+/** Rows as aligned columns under their names, which are bold on a terminal. */
 export const tableOf = (
   rows: readonly Readonly<Record<string, string | number | boolean | null>>[],
 ): string => {
   const [first] = rows
   if (first === undefined) return '(none)\n'
   const names = Object.keys(first)
-  const cells = [names, ...rows.map((row) => names.map((name) => String(row[name] ?? '-')))]
+  const cells = [names, ...rows.map((row) => names.map((name) => written(row[name] ?? '-')))]
   const widths = names.map((_name, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
-  return `${cells
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')}\n`
+  const [heads = '', ...lines] = cells.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  return `${[bold(heads), ...lines].join('\n')}\n`
 }

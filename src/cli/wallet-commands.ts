@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import { decimalFromNano, type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
 import { systemClock } from '../core/time.ts'
+import { newId } from '../gateway/new-token.ts'
 import { awaitLeases } from '../payment/await-leases.ts'
-import { ReplayConflict } from '../store/port.ts'
-import type { Wallet } from '../store/tenancy-port.ts'
+import type { Wallet } from '../store/accounts/tenancy-port.ts'
+import { ReplayConflict } from '../store/faults.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
-import { newId } from './parts.ts'
 import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
 
 export const walletCommands = (program: Command): void => {
@@ -19,7 +19,7 @@ export const walletCommands = (program: Command): void => {
     .action((options: { name: string; json?: boolean }) =>
       withDatabase(async ({ store }) => {
         const id = newId('wal')
-        const made = await store.createWallet({ id, orgId: `org_${id.slice(4)}`, name: options.name })
+        const made = await store.wallets.createWallet({ id, orgId: `org_${id.slice(4)}`, name: options.name })
         say(options.json, shown(made), `${made.id}\n`)
       }),
     )
@@ -27,7 +27,7 @@ export const walletCommands = (program: Command): void => {
     .command('fund')
     .description('add money to a wallet')
     .requiredOption('--usd <amount>', 'how much')
-    .option('--wallet <id>', 'which wallet', OPERATOR_WALLET)
+    .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
     .option('--ref <text>', 'your reference of the payment; the same one is never credited twice')
     .option('--json', 'for programs')
     .action((options: FundOptions) => withDatabase((database) => fund(database, options)))
@@ -35,7 +35,7 @@ export const walletCommands = (program: Command): void => {
     .command('withdraw')
     .description('take money out of a wallet, for a payment back to its owner; never what open calls hold')
     .requiredOption('--usd <amount>', 'how much')
-    .requiredOption('--wallet <id>', 'which wallet')
+    .requiredOption('--wallet <wallet>', 'which wallet: id or name')
     .option('--ref <text>', 'your reference of the payment; the same one is never taken twice')
     .option('--json', 'for programs')
     .action((options: FundOptions) => withDatabase((database) => withdraw(database, options)))
@@ -46,12 +46,12 @@ const showCommands = (wallet: Command): void => {
   wallet
     .command('show')
     .description('one wallet')
-    .argument('[id]', 'which', OPERATOR_WALLET)
+    .argument('[wallet]', 'which: id or name', OPERATOR_WALLET)
     .option('--json', 'for programs')
     .action((id: string, options: { json?: boolean }) =>
       withDatabase(async (database) => {
         const found = await walletOf(database, id)
-        const rows = { ...shown(found), ...(await topUpsOf(database, id)) }
+        const rows = { ...shown(found), ...(await topUpsOf(database, found.id)) }
         say(options.json, rows, tableOf([rows]))
       }),
     )
@@ -61,7 +61,7 @@ const showCommands = (wallet: Command): void => {
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) =>
       withDatabase(async ({ store }) => {
-        const rows = (await store.wallets()).map(shown)
+        const rows = (await store.wallets.list()).map(shown)
         say(options.json, rows, tableOf(rows))
       }),
     )
@@ -81,7 +81,7 @@ const withdraw = async (database: Database, options: FundOptions): Promise<void>
   const { id } = await walletOf(database, options.wallet)
   const ref = options.ref ?? Bun.randomUUIDv7()
   const outcome = await awaitLeases(systemClock, () =>
-    database.store.withdraw({ walletId: id, amount, ref }),
+    database.store.funding.withdraw({ walletId: id, amount, ref }),
   ).catch((error: unknown) => {
     if (error instanceof ReplayConflict)
       throw new Failed(`the reference ${ref} was used for another withdrawal; nothing changed`)
@@ -109,7 +109,13 @@ const fund = async (database: Database, options: FundOptions): Promise<void> => 
   const amount = amountOf(options)
   const before = await walletOf(database, options.wallet)
   const ref = `operator:${options.ref ?? Bun.randomUUIDv7()}`
-  const outcome = await database.store.post({ kind: 'topup', ref, debit: 'cash', credit: before.id, amount })
+  const outcome = await database.store.ledger.post({
+    kind: 'topup',
+    ref,
+    debit: 'cash',
+    credit: before.id,
+    amount,
+  })
   const after = await walletOf(database, options.wallet)
   const text =
     outcome === 'posted'
@@ -118,15 +124,19 @@ const fund = async (database: Database, options: FundOptions): Promise<void> => 
   say(
     options.json,
     { ...shown(after), outcome },
-    `${text}; ${after.id} now has ${usdNumber(after.balance)} USD\n`,
+    `${text}; ${after.id} now has ${decimalFromNano(after.balance)} USD\n`,
   )
 }
 
-/** The wallet, or the reason that there is none. */
-export const walletOf = async ({ store }: Database, id: string): Promise<Wallet> => {
-  const found = await store.wallet(id)
-  if (found === undefined) throw new Failed(`there is no wallet '${id}'; 'turnpike wallet list' shows them`)
-  return found
+/** The wallet by its id, or by its name where only one has it; else the reason that there is none. */
+export const walletOf = async ({ store }: Database, name: string): Promise<Wallet> => {
+  const found = await store.wallets.wallet(name)
+  if (found !== undefined) return found
+  const [only, ...more] = (await store.wallets.list()).filter((wallet) => wallet.name === name)
+  if (only === undefined) throw new Failed(`there is no wallet '${name}'; 'turnpike wallet list' shows them`)
+  if (more.length > 0)
+    throw new Failed(`${more.length + 1} wallets are named '${name}'; use an id from 'turnpike wallet list'`)
+  return only
 }
 
 const shown = (wallet: Wallet) => ({
@@ -138,10 +148,10 @@ const shown = (wallet: Wallet) => ({
   available_usd: usdNumber(wallet.balance - wallet.held),
 })
 
-/** How the wallet's rule of topping up stands. */
+/** The state of the wallet's top-up rule. */
 const topUpsOf = async ({ store }: Database, id: string) => {
-  const { autoTopUp } = (await store.walletRules(id)).rules
-  const { active, saved, paused, today } = await store.topUpStatus(id)
+  const { autoTopUp } = (await store.wallets.walletRules(id)).rules
+  const { active, saved, paused, today } = await store.funding.topUpStatus(id)
   return {
     auto_top_up:
       autoTopUp === undefined

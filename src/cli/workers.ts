@@ -1,5 +1,7 @@
 /** Several processes on one port: the parent starts them, restarts one that dies, passes signals on, and waits. They end when it does. */
 import type { Subprocess } from 'bun'
+import { programWith } from '../transport/own-program.ts'
+import { gatherMetrics } from './worker-metrics.ts'
 
 const RESTART_FIRST_MS = 100
 const RESTART_LONGEST_MS = 10_000
@@ -10,11 +12,12 @@ export const runWorkers = async (count: number): Promise<void> => {
   let stopping = false
   let proven = false
   const running = new Set<Subprocess>()
+  const metrics = gatherMetrics()
   const pass = (signal: 'SIGTERM' | 'SIGINT') => {
     stopping = true
     for (const worker of running) worker.kill(signal)
   }
-  /** What ends the first start by itself, a port that is taken for example, would end every other. */
+  /** A cause that ends the first start, such as a port that is taken, would end every other start too. */
   const giveUp = (code: number) => {
     process.exitCode = code
     pass('SIGTERM')
@@ -27,14 +30,17 @@ export const runWorkers = async (count: number): Promise<void> => {
       const startedMs = performance.now()
       // The first worker greets for all.
       const role = index === 0 ? 'greeter' : 'silent'
-      const worker = Bun.spawn([process.execPath, Bun.main, 'serve', '--worker', role], {
+      const worker = Bun.spawn(programWith('serve', '--worker', role), {
         env: { ...process.env, WORKERS: '1' },
         // Nothing is ever written to a worker's input: it ends when this process has.
         stdio: ['pipe', index === 0 ? 'inherit' : 'ignore', 'inherit'],
+        ipc: (message, from) => void metrics.said(from, message),
       })
       running.add(worker)
+      metrics.started(worker)
       const code = await worker.exited
       running.delete(worker)
+      metrics.ended(worker)
       if (stopping) return
       const healthy = performance.now() - startedMs > HEALTHY_MS
       proven ||= healthy

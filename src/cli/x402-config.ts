@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { nanoFromDecimal } from '../core/money.ts'
 import { knownTokens, type Offer, type X402Options } from '../payment/x402/offer.ts'
-import { BadSetting } from './settings.ts'
+import { BadSetting } from '../settings/bad-setting.ts'
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hexadecimal digits')
 const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ''))
@@ -80,7 +80,7 @@ const offerOf = (entry: z.infer<typeof token>, payTo: string, where: string): Of
     throw new BadSetting(`${where} needs network, asset, name, version and decimals, or a known token`)
   if (version === undefined || decimals === undefined)
     throw new BadSetting(
-      `${where} needs version and decimals: payers sign under the one, amounts under the other`,
+      `${where} needs version and decimals: payers sign for the version, and amounts are counted by the decimals`,
     )
   return {
     network,

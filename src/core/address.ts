@@ -5,7 +5,7 @@ import { invalid, type Refusal } from './refusal.ts'
 type Address = readonly number[]
 
 /** A block of addresses, such as 10.0.0.0/8. */
-export type Block = { readonly address: Address; readonly bits: number }
+export type AddressBlock = { readonly address: Address; readonly bits: number }
 
 const V4 = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/
 
@@ -58,7 +58,7 @@ export const readAddress = (text: string): Address | undefined => {
  * Reads `address/bits`, or an address for itself alone. Undefined also for blocks that hold every address, and for
  * IPv4-mapped ones, whose bits mean one thing to who writes them and another to who masks with them.
  */
-export const readBlock = (text: string): Block | undefined => {
+export const readBlock = (text: string): AddressBlock | undefined => {
   const [name = '', length, ...more] = text.split('/')
   const address = readAddress(name)
   if (address === undefined || more.length > 0) return undefined
@@ -76,10 +76,10 @@ const masked = (address: Address, bits: number): Address =>
     return byte & (0xff << (8 - kept)) & 0xff
   })
 
-export const isWithin = (address: Address, { address: base, bits }: Block): boolean =>
+export const isWithin = (address: Address, { address: base, bits }: AddressBlock): boolean =>
   address.length === base.length && startsWith(masked(address, bits), masked(base, bits))
 
-const blocksOf = (...texts: string[]): readonly Block[] =>
+const blocksOf = (...texts: string[]): readonly AddressBlock[] =>
   texts.flatMap((text) => {
     const block = readBlock(text)
     return block === undefined ? [] : [block]
@@ -125,7 +125,7 @@ export const isPublic = (address: Address): boolean => !notPublic.some((block) =
 export const callerAddress = (
   peer: string | undefined,
   forwardedFor: string | null,
-  trusted: readonly Block[],
+  trusted: readonly AddressBlock[],
 ): Address | undefined => {
   let nearest = readAddress(peer ?? '')
   const hops = (forwardedFor ?? '').split(',')

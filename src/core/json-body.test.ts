@@ -42,10 +42,12 @@ test('a name that stands twice, also spelled with escapes, is serialised again f
 
 test('for any object and any edits, splicing means what editing the object means', () => {
   const edit = fc.option(fc.json({ maxDepth: 2 }), { nil: undefined })
-  const names = fc.constantFrom('a', 'b', 'model', 'é"\\', '__proto__x', '')
+  const names = fc.constantFrom('a', 'b', 'model', '__proto__x', '')
+  // Edits have names of ours; those of bodies may need escapes.
+  const others = fc.constantFrom('a', 'b', 'model', 'é"\\', '__proto__x', '')
   fc.assert(
     fc.property(
-      fc.dictionary(names, fc.jsonValue({ maxDepth: 4 })),
+      fc.dictionary(others, fc.jsonValue({ maxDepth: 4 })),
       fc.dictionary(names, edit),
       fc.constantFrom(0, 1, 2),
       (object, edits, indent) => {

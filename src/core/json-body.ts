@@ -9,22 +9,29 @@ import { type Refusal, refuse } from './refusal.ts'
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [name: string]: Json | undefined }
 
-/** A top-level member: `start` is its key's quote, [valueStart, end) its value. */
-type Member = {
-  readonly name: string
-  readonly start: number
-  readonly valueStart: number
-  readonly end: number
+/** Where a top-level member stands: `start` is its key's quote, [valueStart, end) its value. */
+type ByteSpan = { readonly start: number; readonly valueStart: number; readonly end: number }
+type MemberSpan = ByteSpan & { readonly name: string }
+
+/** What a look through a body's bytes told; of bytes that are no JSON it tells nothing. */
+type Scan = {
+  readonly spans: readonly ByteSpan[]
+  /** Bytes of memory that the parsed body will take, beside the bytes that came. */
+  readonly weight: number
+  readonly valuesMax: number
+  readonly over: 'too deep' | 'too many' | undefined
 }
 
 export type JsonBody = {
   readonly bytes: Uint8Array
   readonly value: JsonObject
+  /** The same as a text in which each letter is one byte; undefined for other texts, and for long ones. */
+  readonly text?: string | undefined
   /** Top-level members in order; undefined when a name stands twice or is a number, so that splicing would be ambiguous. */
-  readonly members: readonly Member[] | undefined
+  readonly members: readonly MemberSpan[] | undefined
 }
 
-/** New values by member name, as JSON text; undefined removes the member. */
+/** New values by member name, as JSON text; undefined removes the member. The names are ours: they need no escapes. */
 export type Edits = Readonly<Record<string, string | undefined>>
 
 const DEPTH_LIMIT = 64
@@ -55,8 +62,13 @@ export const parseJson = (text: string): Json | undefined => {
   }
 }
 
-/** Reads a body: strict UTF-8, an object at the top, bounded nesting, at most `valuesMax` values. */
-export const readJsonBody = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): JsonBody | Refusal => {
+/** Reads a body: strict UTF-8, an object at the top, bounded nesting, a bounded number of values. */
+export const readJsonBody = (bytes: Uint8Array, scan = scanJson(bytes)): JsonBody | Refusal => {
+  // Nothing is made of a body whose values would take the memory that the bounds are for.
+  if (scan.over === 'too deep')
+    return refuse('invalid_json', `The body is nested deeper than ${DEPTH_LIMIT} levels.`)
+  if (scan.over === 'too many')
+    return refuse('invalid_json', `The body holds more than ${scan.valuesMax} values.`)
   let text: string
   try {
     text = strictUtf8.decode(bytes)
@@ -66,12 +78,12 @@ export const readJsonBody = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): JsonBo
   const value = parseJson(text)
   if (value === undefined) return refuse('invalid_json', 'The body is not valid JSON.')
   if (!isObject(value)) return refuse('invalid_json', 'The body must be a JSON object.')
-  const members = scanMembers(bytes, Object.keys(value), valuesMax)
-  if (members === 'too deep')
-    return refuse('invalid_json', `The body is nested deeper than ${DEPTH_LIMIT} levels.`)
-  if (members === 'too many') return refuse('invalid_json', `The body holds more than ${valuesMax} values.`)
-  return { bytes, value, members: members === 'ambiguous' ? undefined : members }
+  const plain = bytes.length <= TEXT_MAX && text.length === bytes.length ? text : undefined
+  return { bytes, value, text: plain, members: membersOf(scan.spans, Object.keys(value)) }
 }
+
+/** Up to this length a text is put together faster than bytes are copied. */
+const TEXT_MAX = 16 * 1024
 
 /** The body of an object that did not come over the wire. */
 export const bodyOf = (value: JsonObject): JsonBody => ({
@@ -82,7 +94,7 @@ export const bodyOf = (value: JsonObject): JsonBody => ({
 
 /** The body's bytes with the edits applied; members not named keep their bytes. */
 export const splice = (body: JsonBody, edits: Edits): Uint8Array => {
-  const { bytes, members } = body
+  const { bytes, members, text: plain } = body
   if (members === undefined) return encoder.encode(JSON.stringify(applied(body.value, edits)))
   const pieces: (string | Uint8Array)[] = []
   /** Text not yet among the pieces, and what stands before the next member. */
@@ -93,13 +105,16 @@ export const splice = (body: JsonBody, edits: Edits): Uint8Array => {
   let to = -1
   const keepRun = () => {
     if (from < 0) return
-    pieces.push(text + separator, bytes.subarray(from, to))
-    text = ''
+    text += separator
+    if (plain === undefined) {
+      pieces.push(text, bytes.subarray(from, to))
+      text = ''
+    } else text += plain.slice(from, to)
     separator = ','
     from = -1
   }
   const add = (name: string, edit: string) => {
-    text += `${separator}${JSON.stringify(name)}:${edit}`
+    text += `${separator}"${name}":${edit}`
     separator = ','
   }
   for (const member of members) {
@@ -117,8 +132,8 @@ export const splice = (body: JsonBody, edits: Edits): Uint8Array => {
     const edit = edits[name]
     if (edit !== undefined && !members.some((member) => member.name === name)) add(name, edit)
   }
-  pieces.push(text + (separator === '{' ? '{}' : '}'))
-  return joined(pieces)
+  text += separator === '{' ? '{}' : '}'
+  return pieces.length === 0 ? encoder.encode(text) : joined([...pieces, text])
 }
 
 /** Texts and bytes as one run of bytes, copied once. */
@@ -161,37 +176,54 @@ export const concat = (pieces: readonly Uint8Array[]): Uint8Array => {
 /** An index, such as `7`: objects list such names before all others, wherever they stood. */
 const INDEX = /^\d+$/
 
-/** Finds the top-level members of bytes that are known to be a valid JSON object with the given names, in order. */
-const scanMembers = (
-  bytes: Uint8Array,
+/** The members by their names, in the order in which both stand. */
+const membersOf = (
+  spans: readonly ByteSpan[],
   names: readonly string[],
-  valuesMax: number,
-): Member[] | 'ambiguous' | 'too deep' | 'too many' => {
-  const members: Member[] = []
-  let depth = 0
-  let values = 0
+): readonly MemberSpan[] | undefined =>
+  names.length === spans.length && !INDEX.test(names[0] ?? '')
+    ? spans.map(({ start, valueStart, end }, place) => ({ start, valueStart, end, name: names[place] ?? '' }))
+    : undefined
+
+/** Bytes of memory that parsed JSON takes for each array or object, member and value, as measured, beside its texts. */
+const CONTAINER_BYTES = 80
+const MEMBER_BYTES = 24
+const VALUE_BYTES = 24
+
+/** Looks through a body before it is parsed: where the members of its object stand, and what its values will weigh. */
+export const scanJson = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): Scan => {
+  const spans: ByteSpan[] = []
+  let [depth, values, containers, named] = [0, 0, 0, 0]
   let start = -1
   let valueStart = -1
+  const scanned = (over?: Scan['over']): Scan => ({
+    spans,
+    valuesMax,
+    over,
+    weight: bytes.length + containers * CONTAINER_BYTES + named * MEMBER_BYTES + values * VALUE_BYTES,
+  })
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
     if (byte === QUOTE) {
       if (depth === 1 && start < 0) start = at
       at = stringEnd(bytes, at)
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (++depth > DEPTH_LIMIT) return 'too deep'
+      containers++
+      if (++depth > DEPTH_LIMIT) return scanned('too deep')
     } else if (byte === COLON) {
+      named++
       if (depth === 1) valueStart = at + 1
     } else if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
       if (depth === 1 && valueStart >= 0) {
-        members.push({ name: names[members.length] ?? '', start, valueStart, end: at })
+        spans.push({ start, valueStart, end: at })
         start = -1
         valueStart = -1
       }
       if (byte !== COMMA) depth--
-      else if (++values > valuesMax) return 'too many'
+      else if (++values > valuesMax) return scanned('too many')
     }
   }
-  return names.length === members.length && !INDEX.test(names[0] ?? '') ? members : 'ambiguous'
+  return scanned()
 }
 
 /** Bytes looked at one by one before the native search takes over: most strings are short, prompts are long. */

@@ -1,12 +1,14 @@
 /**
- * The log: one JSON line an event, with known fields only. What is not on the list cannot be logged, so that neither
- * keys nor content reach a log by accident.
+ * The log: one JSON line for each event, with known fields only. What is not on the list cannot be logged, so that
+ * neither keys nor content reach a log by accident. /
  */
 import type { Nano } from './money.ts'
 
 /** Every field a line may have; amounts are written in nano-USD. */
 type Fields = {
   readonly call?: string | undefined
+  readonly method?: string | undefined
+  readonly path?: string | undefined
   readonly key?: string | undefined
   readonly model?: string | undefined
   readonly equal?: string | undefined
@@ -15,6 +17,8 @@ type Fields = {
   readonly stage?: string | undefined
   readonly ended?: string | undefined
   readonly attempts?: number | undefined
+  readonly input_tokens?: number | undefined
+  readonly output_tokens?: number | undefined
   readonly charged?: Nano | undefined
   readonly excess?: Nano | undefined
   readonly first_byte_ms?: number | undefined
@@ -26,18 +30,19 @@ type Fields = {
   readonly instance?: string | undefined
   readonly payment?: string | undefined
   readonly outcome?: string | undefined
+  readonly setting?: string | undefined
   readonly error?: string | undefined
 }
 
 export type Log = {
-  /** One line a call. */
+  /** One line for each call. */
   call(fields: Fields): void
   info(event: string, fields?: Fields): void
   warn(event: string, fields?: Fields): void
   error(event: string, fields?: Fields): void
 }
 
-export type LogLevel = 'call' | 'info' | 'warn' | 'error' | 'off'
+type LogLevel = 'call' | 'info' | 'warn' | 'error' | 'off'
 
 const order: readonly LogLevel[] = ['call', 'info', 'warn', 'error', 'off']
 

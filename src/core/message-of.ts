@@ -1,3 +1,3 @@
-/** What a thrown thing says of itself, whatever was thrown. */
+/** The message of whatever was thrown. */
 export const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown)

@@ -40,11 +40,16 @@ export const nanoFromNumber = (usd: unknown): Nano | undefined => {
 }
 
 /** Writes nano-USD as an exact decimal string without trailing zeros: `1500000000n` is `"1.5"`. */
-export const decimalFromNano = (amount: Nano): string => {
-  const digits = (amount < 0n ? -amount : amount).toString().padStart(10, '0')
-  const fraction = digits.slice(-9).replace(/0+$/, '')
-  const text = digits.slice(0, -9) + (fraction === '' ? '' : `.${fraction}`)
-  return amount < 0n ? `-${text}` : text
+export const decimalFromNano = (amount: Nano): string =>
+  amount < 0n ? `-${decimalOf((-amount).toString(), 9)}` : decimalOf(amount.toString(), 9)
+
+/** The decimal whose digits these are, so many of them behind the point, without trailing zeros: (`1500`, 3) is `1.5`. */
+export const decimalOf = (digits: string, places: number): string => {
+  const all = digits.padStart(places + 1, '0')
+  const point = all.length - places
+  let end = all.length
+  while (end > point && all[end - 1] === '0') end--
+  return end === point ? all.slice(0, point) : `${all.slice(0, point)}.${all.slice(point, end)}`
 }
 
 /** Nano-USD as a JSON number of USD, for display members such as `spent_usd`; never read back as money. */
@@ -59,14 +64,16 @@ export const picoFromPerMillion = (usdPerMillion: string): Pico | undefined => {
 }
 
 /** Writes a unit price as an exact decimal of USD per million units: pico-USD a unit is micro-USD a million units. */
-export const perMillionFromPico = (price: Pico): string => {
-  const digits = String(price).padStart(7, '0')
-  const fraction = digits.slice(-6).replace(/0+$/, '')
-  return digits.slice(0, -6) + (fraction === '' ? '' : `.${fraction}`)
-}
+export const perMillionFromPico = (price: Pico): string => decimalOf(String(price), 6)
 
 /** Rounds a sum of pico-USD up to nano-USD: the one rounding of a call. */
 export const nanoFromPicoUp = (pico: bigint): Nano => (pico + PICO_PER_NANO - 1n) / PICO_PER_NANO
+
+/** The same for a sum that is a safe integer, as nearly all are. */
+export const nanoFromSafePicoUp = (pico: number): Nano => {
+  const over = pico % 1_000
+  return BigInt((pico - over) / 1_000 + (over > 0 ? 1 : 0))
+}
 
 export const least = (a: Nano, b: Nano): Nano => (a < b ? a : b)
 export const greatest = (a: Nano, b: Nano): Nano => (a > b ? a : b)

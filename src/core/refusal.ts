@@ -1,6 +1,6 @@
 /** Refusals: everything a caller can be told "no" for, in one table. The reference in docs/errors.md is generated from it. */
 
-type Row = {
+type RefusalRow = {
   readonly status: number
   readonly type: string
   readonly meaning: string
@@ -47,9 +47,17 @@ export const refusalTable = {
     status: 401,
     type: 'invalid_request_error',
     meaning:
-      'The key is unknown, deleted or of the wrong format, or of a trial that has ended (`reason` is trial_ended).',
+      'The key is unknown, deleted or of the wrong format, or its trial has ended (`reason` is trial_ended).',
     members: 'reason, sign_up_url',
   },
+  sign_in_required: { status: 401, type: 'invalid_request_error', meaning: 'The console: not signed in.' },
+  sign_in_failed: {
+    status: 401,
+    type: 'invalid_request_error',
+    meaning: 'The console: address, password, code or link is wrong, or was used before.',
+  },
+  code_required: { status: 401, type: 'invalid_request_error', meaning: 'The console: a code is needed.' },
+  foreign_origin: { status: 403, type: 'invalid_request_error', meaning: 'Another site asks the console.' },
   insufficient_balance: {
     status: 402,
     type: 'insufficient_balance',
@@ -62,8 +70,8 @@ export const refusalTable = {
     status: 429,
     type: 'rate_limit_error',
     meaning:
-      'The call would fit, but open calls hold the money: it was waited for a little, and may be back after `Retry-After`. ' +
-      '`limit` names what they hold of, as for insufficient_balance.',
+      'The call would fit, but open calls hold the money. The server waited for it a little; it may be back after `Retry-After`. ' +
+      '`limit` names the limit that they hold money of, as for insufficient_balance.',
     members: 'retry_after, required_credits, available_credits, held_credits, limit, limit_owner',
   },
   max_cost_exceeded: {
@@ -77,7 +85,7 @@ export const refusalTable = {
   payment_mode_unavailable: {
     status: 402,
     type: 'insufficient_balance',
-    meaning: 'The server does not take x402 payments; `payment_modes` names what it takes.',
+    meaning: 'The server does not take x402 payments; `payment_modes` lists what it takes.',
     members: 'payment_modes',
   },
   payment_failed: {
@@ -92,6 +100,11 @@ export const refusalTable = {
     type: 'invalid_request_error',
     meaning: 'The key is disabled; `reason` says by whom or by which cap.',
     members: 'reason',
+  },
+  account_suspended: {
+    status: 403,
+    type: 'invalid_request_error',
+    meaning: 'The operator has suspended the account of the key; `message` says why.',
   },
   forbidden: {
     status: 403,
@@ -134,6 +147,17 @@ export const refusalTable = {
       'A call with this `Idempotency-Key` is still running on another process; retry after `Retry-After`.',
     members: 'retry_after',
   },
+  asset_expired: {
+    status: 410,
+    type: 'invalid_request_error',
+    meaning:
+      'The address of the asset has run out, or the asset was deleted. While it is kept, its key reads it without a signature.',
+  },
+  asset_too_large: {
+    status: 413,
+    type: 'invalid_request_error',
+    meaning: 'The result of the call is larger than the server stores; ask for a smaller or shorter one.',
+  },
   request_too_large: {
     status: 413,
     type: 'invalid_request_error',
@@ -148,6 +172,12 @@ export const refusalTable = {
     status: 426,
     type: 'invalid_request_error',
     meaning: 'The address is a WebSocket; `Upgrade` says what to upgrade to.',
+  },
+  too_many_runs: {
+    status: 429,
+    type: 'rate_limit_error',
+    meaning: 'The key has as many jobs open as it may (`RUNS_OPEN_MAX`); wait for one to end, or cancel one.',
+    members: 'retry_after',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -189,7 +219,7 @@ export const refusalTable = {
       'The server cannot take the call now (ledger unreachable, overload or shutdown); retry after `Retry-After`.',
     members: 'retry_after',
   },
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, RefusalRow>
 
 export type RefusalCode = keyof typeof refusalTable
 

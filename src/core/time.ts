@@ -21,13 +21,24 @@ export type Clock = {
 }
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  now: Date.now,
+  monotonicMs: performance.now.bind(performance),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   turn: () => new Promise((resolve) => setImmediate(resolve)),
 }
 
+/** The month of the day that was asked for last: calls ask for that of now. */
+let last = { from: 0, to: 0, month: '' }
+
 export const monthOf = (instant: Instant): Month => {
+  if (!(instant >= last.from && instant < last.to)) {
+    const from = Math.floor(instant / DAY_MS) * DAY_MS
+    last = { from, to: from + DAY_MS, month: monthIn(instant) }
+  }
+  return last.month
+}
+
+const monthIn = (instant: Instant): Month => {
   const date = new Date(instant)
   return `${date.getUTCFullYear()}-${String(date.getUTCMonth() + 1).padStart(2, '0')}`
 }

@@ -5,7 +5,8 @@
  * list times a usage is a sum without corrections. Inclusive totals exist only where a dialect writes them.
  */
 
-export const usageClasses = [
+/** What is counted in tokens. */
+export const tokenClasses = [
   'input',
   'cache_read',
   'cache_write',
@@ -17,7 +18,22 @@ export const usageClasses = [
   'reasoning',
   'output_audio',
   'output_image',
+] as const
+
+export const usageClasses = [
+  ...tokenClasses,
   'call',
+  // What is not counted in tokens; `cost` counts nano-USD of a vendor's own bill.
+  'image',
+  'pixel',
+  'video_ms',
+  'audio_ms',
+  'character',
+  'page',
+  'search',
+  'song',
+  'credit',
+  'cost',
 ] as const
 
 export type UsageClass = (typeof usageClasses)[number]

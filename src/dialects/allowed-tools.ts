@@ -1,7 +1,7 @@
 /** A choice among some of the tools: the others are not sent, so that no vendor can call what the caller does not allow. */
 import type { Refusal } from '../core/refusal.ts'
 import type { Conversation } from './neutral.ts'
-import { meaningLost } from './vendor-call.ts'
+import { refuseUnsupported } from './vendor-call.ts'
 
 /** The conversation with the allowed tools alone; a Refusal when none of those named is there. */
 export const withAllowedTools = (it: Conversation): Conversation | Refusal => {
@@ -11,6 +11,6 @@ export const withAllowedTools = (it: Conversation): Conversation | Refusal => {
   const allowed = new Set(only)
   const tools = it.tools.filter(({ name }) => allowed.has(name))
   return tools.length === 0
-    ? meaningLost('tool_choice', 'a choice among tools of which none is sent')
+    ? refuseUnsupported('tool_choice', 'a choice among tools of which none is sent')
     : { ...it, tools, toolChoice: { type } }
 }

@@ -1,13 +1,13 @@
 /** What stands beside the text of an answer, its sources and its sound: told to every caller that has a place for it, else named. */
 import { expect, test } from 'bun:test'
 import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../../test/dialects/clients.ts'
-import { closing, context, told, type WrittenId } from '../../test/dialects/steps.ts'
+import { billed, closing, context, type WrittenId } from '../../test/dialects/steps.ts'
 import { testModel } from '../../test/server/harness.ts'
 import type { Call } from '../core/call.ts'
 import { bodyOf } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
+import { codecFor } from './call-codec.ts'
 import type { Speaker } from './dialect.ts'
-import { formFor } from './form.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 
 const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = false) => {
@@ -29,20 +29,20 @@ const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = f
     takesStreamOptions: true,
     ...(vendor === 'chat' ? {} : { speaks: vendor }),
   }
-  const target = { model: testModel('m'), taste: speaker, outputBound: undefined, stream }
-  const form = formFor({ call, target, speaker, context: context() })
-  if (form instanceof Refusal) throw new Error(form.message)
-  return form
+  const target = { model: testModel('m'), quirks: speaker, outputBound: undefined, stream }
+  const codec = codecFor({ call, target, speaker, context: context() })
+  if (codec instanceof Refusal) throw new Error(codec.message)
+  return codec
 }
 
-type Answered = { readonly caller: CallerId; readonly seen: Seen; readonly lost: readonly string[] }
+type CallerAnswer = { readonly caller: CallerId; readonly seen: Seen; readonly notCarried: readonly string[] }
 
-const whole = (vendor: WrittenId, answer: object): readonly Answered[] =>
+const whole = (vendor: WrittenId, answer: object): readonly CallerAnswer[] =>
   callerIds.map((caller) => {
     const reply = formOf(caller, vendor, false).readWhole(bodyOf(JSON.parse(JSON.stringify(answer))).bytes)
     if (reply === undefined) throw new Error('not read')
-    const written = JSON.parse(new TextDecoder().decode(reply.tell(told)))
-    return { caller, seen: clients[caller].whole(written), lost: reply.lost }
+    const written = JSON.parse(new TextDecoder().decode(reply.addBill(billed)))
+    return { caller, seen: clients[caller].whole(written), notCarried: reply.notCarried }
   })
 
 const streamText = (
@@ -56,15 +56,15 @@ const streamText = (
     const data = JSON.stringify(event)
     return relay.follow({ data, bytes: new TextEncoder().encode(data) }) ?? new Uint8Array()
   })
-  return Buffer.concat([...out, closing(relay.end(told))])
+  return Buffer.concat([...out, closing(relay.end(billed))])
 }
 
-const streamed = (vendor: WrittenId, events: readonly object[]): readonly Answered[] =>
+const streamed = (vendor: WrittenId, events: readonly object[]): readonly CallerAnswer[] =>
   callerIds.map((caller) => {
     const bytes = streamText(caller, vendor, events)
     const told = caller === 'gemini' ? /"_not_carried":"(.*?)"/ : /^: x-not-carried: (.*)$/m
     const names = told.exec(new TextDecoder().decode(bytes))?.[1]
-    return { caller, seen: clients[caller].stream(bytes), lost: names?.split(', ') ?? [] }
+    return { caller, seen: clients[caller].stream(bytes), notCarried: names?.split(', ') ?? [] }
   })
 
 const text = 'Zürich liegt am 湖. Rome does not.'
@@ -128,7 +128,7 @@ const geminiEvents = (more: object) => [
   candidate([{ text: text.slice(9) }], { finishReason: 'STOP', ...more }),
 ]
 
-const cases: readonly (readonly [string, () => readonly Answered[], string])[] = [
+const cases: readonly (readonly [string, () => readonly CallerAnswer[], string])[] = [
   [
     'messages, whole',
     () => whole('messages', { id: 'm', model: 'm', content: inMessages, stop_reason: 'end_turn' }),
@@ -156,8 +156,8 @@ const cases: readonly (readonly [string, () => readonly Answered[], string])[] =
 ]
 
 test.each(cases)('%s: every caller is told where it is from', (_what, ask, title) => {
-  for (const { caller, seen, lost } of ask()) {
-    expect([caller, seen.text, lost]).toEqual([caller, text, []])
+  for (const { caller, seen, notCarried } of ask()) {
+    expect([caller, seen.text, notCarried]).toEqual([caller, text, []])
     expect(seen.cited.map((one) => [one.url, one.title ?? url])).toEqual([[url, title]])
     // Messages cite for whole blocks of text.
     if (caller !== 'messages') expect([caller, seen.cited[0]?.said]).toEqual([caller, cited])
@@ -195,8 +195,8 @@ test('a source without an address is named as not carried', () => {
     whole('gemini', candidate([{ text }], { finishReason: 'STOP', ...chunks })),
     streamed('gemini', geminiEvents(chunks)),
   ]
-  for (const { caller, seen, lost } of answers.flat())
-    expect([caller, seen.text, lost]).toEqual([caller, text, ['citations']])
+  for (const { caller, seen, notCarried } of answers.flat())
+    expect([caller, seen.text, notCarried]).toEqual([caller, text, ['citations']])
   const location = { documentChar: { documentIndex: 0, start: 0, end: 1 } }
   const content = [{ citationsContent: { content: [{ text }], citations: [{ location }] } }]
   const delta = (contentBlockIndex: number, said: object) => ({
@@ -212,8 +212,8 @@ test('a source without an address is named as not carried', () => {
       { metadata: { usage: { inputTokens: 1, outputTokens: 1 } } },
     ]),
   ]
-  for (const { caller, seen, lost } of converse.flat())
-    expect([caller, seen.text, lost]).toEqual([caller, text, ['citations']])
+  for (const { caller, seen, notCarried } of converse.flat())
+    expect([caller, seen.text, notCarried]).toEqual([caller, text, ['citations']])
 })
 
 test('sound reaches the callers that know sound, and is named to the others', () => {
@@ -222,10 +222,10 @@ test('sound reaches the callers that know sound, and is named to the others', ()
     ...whole('gemini', candidate([sound('AAAA'), sound('BBBB')], { finishReason: 'STOP' })),
     ...streamed('gemini', [candidate([sound('AAAA')]), candidate([sound('BBBB')], { finishReason: 'STOP' })]),
   ]
-  for (const { caller, seen, lost } of answers) {
+  for (const { caller, seen, notCarried } of answers) {
     const knows = caller === 'chat' || caller === 'gemini'
     expect([caller, seen.sound, seen.images]).toEqual([caller, knows ? 'AAAABBBB' : '', []])
-    expect(lost).toEqual(knows ? [] : ['audio'])
+    expect(notCarried).toEqual(knows ? [] : ['audio'])
   }
 })
 
@@ -235,8 +235,8 @@ test('media of other kinds is named, and not told as a picture', () => {
     ...whole('gemini', candidate([{ text }, film], { finishReason: 'STOP' })),
     ...streamed('gemini', [candidate([{ text }]), candidate([film], { finishReason: 'STOP' })]),
   ]
-  for (const { caller, seen, lost } of answers)
-    expect([caller, seen.text, seen.images, lost]).toEqual([caller, text, [], ['media']])
+  for (const { caller, seen, notCarried } of answers)
+    expect([caller, seen.text, seen.images, notCarried]).toEqual([caller, text, [], ['media']])
 })
 
 test('a stream as one JSON list has no comments, and stays one', () => {

@@ -29,18 +29,18 @@ const price: Price = {
   version: 'test',
 }
 
-type Row = readonly [
+type BillCase = readonly [
   dialect: SpokenId,
   what: string,
   raw: Readonly<Record<string, unknown>>,
   usage: Usage,
   nano: bigint,
-  taste?: Partial<Speaker>,
+  quirks?: Partial<Speaker>,
 ]
 
 const modality = (name: string, tokenCount: number) => ({ modality: name, tokenCount })
 
-const rows: readonly Row[] = [
+const rows: readonly BillCase[] = [
   // Chat completions: both totals include everything.
   // 100 × 1 000 + 20 × 10 000
   [
@@ -278,7 +278,7 @@ const events = (dialect: SpokenId, raw: Readonly<Record<string, unknown>>): read
   }[dialect]
 }
 
-const taste: Speaker = { outputBound: 'max_tokens', takesStreamOptions: true }
+const quirks: Speaker = { outputBound: 'max_tokens', takesStreamOptions: true }
 
 test.each(rows.map((row) => [row[0], row[1], row] as const))(
   '%s, %s: the bill is the one computed by hand',
@@ -286,7 +286,7 @@ test.each(rows.map((row) => [row[0], row[1], row] as const))(
     const [, , raw, usage, nano, own] = row
 
     const vendor = vendorDialects[dialect]
-    const speaker = { ...taste, ...own }
+    const speaker = { ...quirks, ...own }
     const whole = vendor.usageOf(JSON.parse(JSON.stringify(answer(dialect, raw))), speaker)
     expect(whole).toEqual(usage)
     expect(chargeFor(price, usage)).toBe(nano)
@@ -321,6 +321,6 @@ const absurd: readonly (readonly [SpokenId, object])[] = [
 
 test.each(absurd)('%s: %o is no usage', (dialect, raw) => {
   expect(
-    vendorDialects[dialect].usageOf(JSON.parse(JSON.stringify(answer(dialect, raw))), taste),
+    vendorDialects[dialect].usageOf(JSON.parse(JSON.stringify(answer(dialect, raw))), quirks),
   ).toBeUndefined()
 })

@@ -1,8 +1,8 @@
-/** Where an answer says it has something from: addresses, each for a stretch of the text. What has no address is named as lost. */
+/** The sources that an answer cites: addresses, each for a stretch of the text. A source without an address is not carried. */
 import type { Citation, Part } from './neutral.ts'
 
-/** What a reader makes of a vendor's references: those it can tell on, and whether there were others. */
-export type Cited = { readonly citations: readonly Citation[]; readonly lost: boolean }
+/** What a reader makes of a vendor's references: those it can pass on, and whether there were others. */
+export type Cited = { readonly citations: readonly Citation[]; readonly notCarried: boolean }
 
 /** The text of an answer. */
 export const textIn = (parts: readonly Part[]): string =>

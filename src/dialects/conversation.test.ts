@@ -8,15 +8,15 @@ import {
   response,
   responseEvents,
 } from '../../test/dialects/responses-vendor.ts'
-import { closing, context, type SpokenId, told } from '../../test/dialects/steps.ts'
+import { billed, closing, context, type SpokenId } from '../../test/dialects/steps.ts'
 import { testModel } from '../../test/server/harness.ts'
 import type { Call } from '../core/call.ts'
 import { bodyOf, type JsonObject } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
+import { type CallCodec, codecFor } from './call-codec.ts'
 import { decodeChatCall } from './chat/call.ts'
 import type { Speaker } from './dialect.ts'
-import { type Form, formFor } from './form.ts'
 import { decodeGeminiCall } from './gemini/call.ts'
 import { objectsOf } from './json-members.ts'
 import { decodeMessagesCall } from './messages/call.ts'
@@ -47,26 +47,26 @@ const decode = (caller: CallerId, request: JsonObject, stream: boolean): Call =>
   return call
 }
 
-const formOf = (
+const codecOf = (
   caller: CallerId,
   vendor: SpokenId,
   request: JsonObject,
   turn: number,
   stream: boolean,
-): Form => {
-  const form = formFor({
+): CallCodec => {
+  const codec = codecFor({
     call: decode(caller, request, stream),
     target: {
       model: testModel('m', { upstreamName: upstreamNames[vendor] }),
-      taste: speakers[vendor],
+      quirks: speakers[vendor],
       outputBound: undefined,
       stream,
     },
     speaker: speakers[vendor],
     context: context(request, `019aaaaa-0000-7000-8000-00000000000${turn}`),
   })
-  if (form instanceof Refusal) throw new Error(form.message)
-  return form
+  if (codec instanceof Refusal) throw new Error(codec.message)
+  return codec
 }
 
 /** What the vendor answers in each turn, in its own words: a thought, a text, two calls of one tool. */
@@ -200,19 +200,25 @@ const answers: Readonly<
   },
 }
 
-const answeredBy = (caller: CallerId, vendor: SpokenId, form: Form, turn: number, stream: boolean): Seen => {
+const answeredBy = (
+  caller: CallerId,
+  vendor: SpokenId,
+  codec: CallCodec,
+  turn: number,
+  stream: boolean,
+): Seen => {
   const { whole, events } = answers[vendor](turn)
   const usage = { input: 5, output: 7 }
   if (!stream) {
-    const reply = form.readWhole(bodyOf(whole).bytes)
+    const reply = codec.readWhole(bodyOf(whole).bytes)
     if (reply === undefined) throw new Error('not read')
-    return clients[caller].whole(JSON.parse(new TextDecoder().decode(reply.tell({ ...told, usage }))))
+    return clients[caller].whole(JSON.parse(new TextDecoder().decode(reply.addBill({ ...billed, usage }))))
   }
-  const relay = form.relay()
+  const relay = codec.relay()
   const out = eventSplitter()
     .feed(new TextEncoder().encode(events.join('')))
     .flatMap((event) => relay.follow(event) ?? [])
-  return clients[caller].stream(Buffer.concat([...out, closing(relay.end({ ...told, usage }))]))
+  return clients[caller].stream(Buffer.concat([...out, closing(relay.end({ ...billed, usage }))]))
 }
 
 /** What the vendor must find in its request of earlier turns: its own thoughts, and results under the right calls. */
@@ -286,13 +292,13 @@ test.each(ways)(
   ({ caller, vendor, stream }) => {
     let request = firstRequest(caller, 'hi')
     for (let turn = 0; turn < 3; turn++) {
-      const form = formOf(caller, vendor, request, turn, stream)
-      const sent = new TextDecoder().decode(form.body)
+      const codec = codecOf(caller, vendor, request, turn, stream)
+      const sent = new TextDecoder().decode(codec.body)
       expect(sent).not.toContain('turnpike.')
       expect(sent).not.toContain('__sig')
       // A chat client of a chat vendor does not send reasoning_content back to others than this one.
       checks[vendor](JSON.parse(sent), turn, stream)
-      const seen = answeredBy(caller, vendor, form, turn, stream)
+      const seen = answeredBy(caller, vendor, codec, turn, stream)
       expect([seen.text, seen.thinking]).toEqual([`say ${turn}`, `think ${turn}`])
       expect(seen.tools.map(({ args }) => args)).toEqual([{ city: 'x' }, { city: 'y' }])
       // Every dialect allows these letters in an id; generate-content to the same passes calls without one.
@@ -307,8 +313,8 @@ test.each(callerIds)(
   (caller) => {
     let request = firstRequest(caller, 'hi')
     for (const [turn, vendor] of (['gemini', 'messages', 'chat', 'gemini', 'messages'] as const).entries()) {
-      const form = formOf(caller, vendor, request, turn, turn % 2 === 0)
-      const sent = new TextDecoder().decode(form.body)
+      const codec = codecOf(caller, vendor, request, turn, turn % 2 === 0)
+      const sent = new TextDecoder().decode(codec.body)
       expect(sent).not.toContain('turnpike.')
       expect(sent).not.toContain('__sig')
       const own = {
@@ -317,7 +323,7 @@ test.each(callerIds)(
         chat: [],
       }[vendor]
       if (turn > 0) for (const signature of own) expect(sent).toContain(signature)
-      const seen = answeredBy(caller, vendor, form, turn, turn % 2 === 0)
+      const seen = answeredBy(caller, vendor, codec, turn, turn % 2 === 0)
       request = clients[caller].next(request, seen, [`result ${turn} 0`, `result ${turn} 1`])
     }
   },

@@ -9,15 +9,16 @@ import { bodyOf, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { inputTokens, type Usage } from '../core/usage.ts'
-import { tellChatReply } from './chat/pass-reply.ts'
+import type { Billed } from './bill-members.ts'
+import { addChatBill } from './chat/pass-reply.ts'
 import type { EmbeddingsStyle } from './dialect.ts'
+import { embeddingsRequest } from './embeddings.ts'
 import { listOf, numberOf, objectOf, objectsOf, present, textOf } from './json-members.ts'
-import type { Told } from './told.ts'
-import { known, unreadIn } from './unread.ts'
-import { type Encoded, meaningLost } from './vendor-call.ts'
+import { ignoredIn } from './request.ts'
+import { type Encoded, refuseUnsupported } from './vendor-call.ts'
 
-/** What a caller asks for, as far as other vendors can be told. */
-type Asked = {
+/** What a caller asks for, as far as other vendors take it. */
+type TextsToEmbed = {
   readonly texts: readonly string[]
   readonly dimensions: number | undefined
   /** What the vectors are for, in the words of the vendor that asks for it. */
@@ -28,13 +29,13 @@ type Vectors = { readonly vectors: readonly Json[]; readonly tokens: number | un
 
 type Style = {
   path(model: Model): string
-  write(asked: Asked, model: Model): JsonObject | Refusal
+  write(asked: TextsToEmbed, model: Model): JsonObject | Refusal
   /** `header` reads a header of the answer. */
   read(value: JsonObject, header: (name: string) => string | null): Vectors
 }
 
-/** For vendors that embed one text a request: several would be several bills. */
-const single = (asked: Asked): string | Refusal => {
+/** For vendors that embed one text for each request: several texts would be several bills. */
+const single = (asked: TextsToEmbed): string | Refusal => {
   const [text, ...more] = asked.texts
   return text === undefined || more.length > 0
     ? invalid(
@@ -96,14 +97,14 @@ const vertex: Style = {
 
 const isCohere = ({ upstreamName }: Model): boolean => upstreamName.includes('cohere.')
 
-/** Bedrock passes each maker's own body through: Titan's for one text, Cohere's for several. */
+/** Bedrock takes the body of each model's maker: Titan's for one text, Cohere's for several. */
 const invoke: Style = {
   path: ({ upstreamName }) => `/model/${encodeURIComponent(upstreamName)}/invoke`,
   write: (asked, model) => {
     const { texts, dimensions, inputType } = asked
     if (isCohere(model)) {
       if (dimensions !== undefined && /embed-\w+-v3/.test(model.upstreamName))
-        return meaningLost('dimensions', 'a number of dimensions')
+        return refuseUnsupported('dimensions', 'a number of dimensions')
       return present({
         texts,
         input_type: inputType ?? 'search_document',
@@ -112,7 +113,7 @@ const invoke: Style = {
       })
     }
     if (dimensions !== undefined && model.upstreamName.includes('titan-embed-text-v1'))
-      return meaningLost('dimensions', 'a number of dimensions')
+      return refuseUnsupported('dimensions', 'a number of dimensions')
     const text = single(asked)
     return text instanceof Refusal ? text : present({ inputText: text, dimensions })
   },
@@ -128,13 +129,11 @@ const invoke: Style = {
 
 const styles: Readonly<Record<EmbeddingsStyle, Style>> = { gemini, vertex, invoke }
 
-const read = known('model input dimensions encoding_format input_type')
-
-const askedOf = ({ input, dimensions, input_type }: JsonObject): Asked | Refusal => {
+const askedOf = ({ input, dimensions, input_type }: JsonObject): TextsToEmbed | Refusal => {
   const texts = (typeof input === 'string' ? [input] : listOf(input)).map(textOf)
   return texts.every((text) => text !== undefined)
     ? { texts, dimensions: numberOf(dimensions), inputType: textOf(input_type) }
-    : meaningLost('input', 'lists of tokens')
+    : refuseUnsupported('input', 'lists of tokens')
 }
 
 /** The request for a vendor of this style. */
@@ -143,8 +142,10 @@ const encode = (style: Style, call: Call, model: Model): Encoded | Refusal => {
   if (asked instanceof Refusal) return asked
   const body = style.write(asked, model)
   if (body instanceof Refusal) return body
-  const unread = isCohere(model) ? [] : ['input_type'].filter((name) => call.body.value[name] !== undefined)
-  return { body, dropped: [...unreadIn([call.body.value], read), ...unread] }
+  const inputType = isCohere(model)
+    ? []
+    : ['input_type'].filter((name) => call.body.value[name] !== undefined)
+  return { body, notCarried: [...ignoredIn(embeddingsRequest, call.body.value), ...inputType] }
 }
 
 const COUNT_MAX = 1_000_000_000
@@ -165,14 +166,14 @@ const written = (vector: readonly number[], base64: boolean): Json => {
   return Buffer.from(bytes.buffer).toString('base64')
 }
 
-type Answered = { readonly usage: Usage | undefined; tell(told: Told): Uint8Array }
+type EmbeddingsReply = { readonly usage: Usage | undefined; addBill(billed: Billed): Uint8Array }
 
 type Elsewhere = {
   readonly path: string
   readonly body: Uint8Array
-  readonly dropped: readonly string[]
+  readonly notCarried: readonly string[]
   /** Reads the vendor's answer; undefined when it is none. */
-  read(value: JsonObject, header: (name: string) => string | null): Answered | undefined
+  read(value: JsonObject, header: (name: string) => string | null): EmbeddingsReply | undefined
 }
 
 /** A call for embeddings as a vendor of another style takes and answers it. */
@@ -189,7 +190,7 @@ export const embeddingsElsewhere = (
   return {
     path: path(model),
     body: bodyOf(encoded.body).bytes,
-    dropped: encoded.dropped,
+    notCarried: encoded.notCarried,
     read: (value, header) => {
       const { vectors, tokens } = read(value, header)
       if (vectors.length !== count || !vectors.every(isVector)) return undefined
@@ -200,10 +201,10 @@ export const embeddingsElsewhere = (
       }))
       return {
         usage: usageOf(tokens),
-        tell: (told) => {
-          const used = inputTokens(told.usage)
+        addBill: (billed) => {
+          const used = inputTokens(billed.usage)
           const usage = { prompt_tokens: used, total_tokens: used }
-          return tellChatReply(bodyOf({ object: 'list', data, model: call.modelName, usage }), told)
+          return addChatBill(bodyOf({ object: 'list', data, model: call.modelName, usage }), billed)
         },
       }
     },

@@ -30,6 +30,7 @@ test.each(codes)('%s in every dialect', (code) => {
     413: 'request_too_large',
     415: 'invalid_request_error',
     426: 'invalid_request_error',
+    410: 'invalid_request_error',
     429: 'rate_limit_error',
     431: 'invalid_request_error',
     500: 'api_error',

@@ -5,8 +5,8 @@ import { readUsage } from '../metering/read-usage.ts'
 import { readChat } from './chat/decode-call.ts'
 import { writeChatCall } from './chat/encode-call.ts'
 import { asksOlder } from './chat/older-calls.ts'
-import { notPassed, passChatCall } from './chat/pass-call.ts'
-import { chatLetters, tellChatReply } from './chat/pass-reply.ts'
+import { chatNotCarried, passChatCall } from './chat/pass-call.ts'
+import { addChatBill, chatLetters } from './chat/pass-reply.ts'
 import { chatRelay } from './chat/pass-stream.ts'
 import { chatStreamReader } from './chat/read-stream.ts'
 import { readChatReply, writeChatReply } from './chat/reply.ts'
@@ -20,30 +20,30 @@ import {
 } from './converse/reply.ts'
 import type { CallerDialect, Speaker, VendorDialect, VendorDialectId } from './dialect.ts'
 import { readGemini } from './gemini/decode-call.ts'
-import { lacksSchemaBesideTools, writeGeminiCall } from './gemini/encode-call.ts'
+import { noSchemaBesideTools, writeGeminiCall } from './gemini/encode-call.ts'
 import { geminiRefusal } from './gemini/error.ts'
-import { geminiLetters, geminiRelay, passGeminiCall, tellGeminiReply } from './gemini/pass.ts'
+import { addGeminiBill, geminiLetters, geminiRelay, passGeminiCall } from './gemini/pass.ts'
 import { geminiStreamReader } from './gemini/read-stream.ts'
 import { isBlocked, readGeminiReply, readGeminiUsage, writeGeminiReply } from './gemini/reply.ts'
 import { eventFraming, geminiStreamWriter, listFraming } from './gemini/write-stream.ts'
 import { objectOf, textOf } from './json-members.ts'
 import { readMessages } from './messages/decode-call.ts'
-import { lacksSchemas, writeMessagesCall } from './messages/encode-call.ts'
+import { noSchemas, writeMessagesCall } from './messages/encode-call.ts'
 import { messagesError } from './messages/error.ts'
 import {
+  addMessagesBill,
   messagesLetters,
-  messagesNotPassed,
+  messagesNotCarried,
   messagesRelay,
   passMessagesCall,
-  tellMessagesReply,
 } from './messages/pass.ts'
 import { messagesStreamReader } from './messages/read-stream.ts'
 import { readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages/reply.ts'
 import { messagesStreamWriter } from './messages/write-stream.ts'
 import { readResponses } from './responses/decode-call.ts'
 import { writeResponsesCall } from './responses/encode-call.ts'
-import { notPassed as notPassedResponses, passResponsesCall } from './responses/pass-call.ts'
-import { isResponse, responsesLetters, tellResponsesReply } from './responses/pass-reply.ts'
+import { passResponsesCall, responsesNotCarried } from './responses/pass-call.ts'
+import { addResponsesBill, isResponse, responsesLetters } from './responses/pass-reply.ts'
 import { responsesRelay } from './responses/pass-stream.ts'
 import { readResponsesReply } from './responses/read-reply.ts'
 import { responsesStreamReader } from './responses/read-stream.ts'
@@ -56,23 +56,23 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
     readConversation: readChat,
     writeReply: writeChatReply,
     oneCall: asksOlder,
-    tell: tellChatReply,
+    addBill: addChatBill,
     streamWriter: chatStreamWriter,
     refusal: refusalBody,
   },
   messages: {
     readConversation: readMessages,
     writeReply: writeMessagesReply,
-    tell: tellMessagesReply,
+    addBill: addMessagesBill,
     streamWriter: messagesStreamWriter,
     refusal: messagesError,
     goesOn: true,
-    lacks: ['audio'],
+    unsupported: ['audio'],
   },
   gemini: {
     readConversation: readGemini,
     writeReply: writeGeminiReply,
-    tell: tellGeminiReply,
+    addBill: addGeminiBill,
     streamWriter: (context, listed) => geminiStreamWriter(context, listed ? listFraming() : eventFraming()),
     refusal: geminiRefusal,
     comments: false,
@@ -81,10 +81,10 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
   responses: {
     readConversation: readResponses,
     writeReply: writeResponsesReply,
-    tell: tellResponsesReply,
+    addBill: addResponsesBill,
     streamWriter: responsesStreamWriter,
     refusal: refusalBody,
-    lacks: ['audio'],
+    unsupported: ['audio'],
   },
 }
 
@@ -94,17 +94,20 @@ const chatUsageOf = (speaker: Speaker) => {
   return { find, read: (raw: Parameters<typeof readUsage>[0]) => readUsage(raw, speaker) }
 }
 
+const PENALTIES = ['presence_penalty', 'frequency_penalty'] as const
+
 /**
- * What vendors take for names of tools and ids of calls. Sources: OpenAI API reference, "Create chat completion"; Anthropic
- * API reference, "Create a Message"; Gemini API reference, "FunctionDeclaration"; Amazon Bedrock API reference,
- * "ToolSpecification" and "ToolUseBlock".
+ * What vendors do not support, and what they take for names of tools and ids of calls. Sources: OpenAI API reference, "Create chat
+ * completion"; Anthropic API reference, "Create a Message"; Gemini API reference, "FunctionDeclaration"; Amazon Bedrock API
+ * reference, "ToolSpecification" and "ToolUseBlock".
  */
 export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = {
   chat: {
     path: () => '/chat/completions',
     writeCall: writeChatCall,
+    unsupported: ['top_k', 'cache_control', 'is_error', 'images of an answer'],
     names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 40 },
-    lacksSchemas: () => false,
+    needsSchemaTool: () => false,
     readReply: readChatReply,
     usageOf: (value, speaker) => {
       const { find, read } = chatUsageOf(speaker)
@@ -121,8 +124,8 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
       })
     },
     pass: {
-      call: (call, { model, taste, outputBound }) => passChatCall(call, model, taste, outputBound),
-      dropped: (call, { taste }) => notPassed(call, taste),
+      call: (call, { model, quirks, outputBound }) => passChatCall(call, model, quirks, outputBound),
+      notCarried: (call, { quirks }) => chatNotCarried(call, quirks),
       isReply: (value) => Array.isArray(value.choices),
       relay: (speaker) => chatRelay(chatUsageOf(speaker)),
     },
@@ -130,17 +133,18 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
   messages: {
     path: () => '/messages',
     writeCall: writeMessagesCall,
+    unsupported: ['seed', ...PENALTIES, 'logprobs', 'strict', 'name', 'detail', 'images of an answer'],
     names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 128, idMax: Number.POSITIVE_INFINITY },
     betas: () => 'header',
     goesOn: () => true,
-    lacksSchemas: ({ upstreamName }) => lacksSchemas(upstreamName),
+    needsSchemaTool: ({ upstreamName }) => noSchemas(upstreamName),
     readReply: readMessagesReply,
     usageOf: (value) => readMessagesUsage(objectOf(value.usage)),
     letters: messagesLetters,
     streamReader: messagesStreamReader,
     pass: {
       call: passMessagesCall,
-      dropped: messagesNotPassed,
+      notCarried: messagesNotCarried,
       isReply: (value) => Array.isArray(value.content),
       relay: (_speaker, _listed, modelName) => messagesRelay(modelName),
     },
@@ -149,8 +153,9 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     path: ({ upstreamName }, stream) =>
       `/models/${upstreamName}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     writeCall: writeGeminiCall,
+    unsupported: ['strict', 'parallel_tool_calls', 'user', 'name', 'cache_control', 'detail', 'filename'],
     names: { tool: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/, toolMax: 64, idMax: Number.POSITIVE_INFINITY },
-    lacksSchemas: lacksSchemaBesideTools,
+    needsSchemaTool: noSchemaBesideTools,
     readReply: readGeminiReply,
     usageOf: (value) => readGeminiUsage(objectOf(value.usageMetadata)),
     tierOf: (value) => textOf(objectOf(value.usageMetadata).serviceTier),
@@ -166,10 +171,23 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     path: ({ upstreamName }, stream) =>
       `/model/${encodeURIComponent(upstreamName)}/${stream ? 'converse-stream' : 'converse'}`,
     writeCall: writeConverseCall,
+    unsupported: [
+      'top_k',
+      'seed',
+      ...PENALTIES,
+      'logprobs',
+      'user',
+      'parallel_tool_calls',
+      'temperature above 1',
+      'strict',
+      'name',
+      'detail',
+      'images of an answer',
+    ],
     names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 64 },
     betas: ({ upstreamName }) => (upstreamName.includes('claude') ? 'fields' : undefined),
     goesOn: ({ upstreamName }) => upstreamName.includes('claude'),
-    lacksSchemas: () => true,
+    needsSchemaTool: () => true,
     readReply: readConverseReply,
     usageOf: (value) => readConverseUsage(objectOf(value.usage)),
     letters: converseLetters,
@@ -178,8 +196,19 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
   responses: {
     path: () => '/responses',
     writeCall: writeResponsesCall,
+    unsupported: [
+      'top_k',
+      'seed',
+      ...PENALTIES,
+      'logprobs',
+      'stop',
+      'name',
+      'cache_control',
+      'is_error',
+      'images of an answer',
+    ],
     names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 64 },
-    lacksSchemas: () => false,
+    needsSchemaTool: () => false,
     readReply: readResponsesReply,
     usageOf: (value, speaker) => readResponsesUsage(objectOf(value.usage), speaker),
     tierOf: (value) => textOf(value.service_tier) ?? textOf(objectOf(value.response).service_tier),
@@ -187,7 +216,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     streamReader: responsesStreamReader,
     pass: {
       call: passResponsesCall,
-      dropped: notPassedResponses,
+      notCarried: responsesNotCarried,
       isReply: isResponse,
       relay: responsesRelay,
     },

@@ -11,6 +11,10 @@ import { invalid, type Refusal } from '../core/refusal.ts'
 const ADDRESSES =
   /^(?:(?:image|video|audio|file|document|media)_?)?ur[il]s?$|^(?:image|video|audio|file)s?$|^file_?data$/i
 
+/** The same in inputs of products, by what their vendors call them: `start_image_url`, `src`, `mask`. */
+const OF_PRODUCTS =
+  /(?:^|_)(?:ur[il]|src|href|link|image|video|audio|film|file|media|mask|frame|picture|photo)s?$/i
+
 /** Members whose content is the caller's own business: nobody fetches what it names. */
 const OPAQUE: ReadonlySet<string> = new Set(['args', 'arguments', 'response', 'citations', 'annotations'])
 
@@ -24,29 +28,33 @@ const UNSURE = /[\\\s\p{Cc}]/u
 const PATH_MAX = 512
 
 /** The first address in a call's conversation that vendors must not be asked to fetch. Calls without media cost nothing. */
-export const checkReach = ({ body, size }: Call): Refusal | undefined => {
+export const checkReach = ({ body, priced, size }: Call): Refusal | undefined => {
+  if (priced !== undefined) return checkMembers(priced.inputs, 'inputs', OF_PRODUCTS)
   if (size.images === 0 && size.audioBytes === 0 && size.unbounded !== true) return undefined
   const { messages, contents, input, system, systemInstruction, system_instruction } = body.value
   const parts = { messages, contents, input, system, systemInstruction, system_instruction }
-  return checkMembers(parts, '')
+  return checkMembers(parts, '', ADDRESSES)
 }
 
-const checkMembers = (object: JsonObject, at: string): Refusal | undefined => {
+const checkMembers = (object: JsonObject, at: string, addresses: RegExp): Refusal | undefined => {
   const ofTool = object.type === 'tool_use' || object.type === 'server_tool_use'
   for (const [name, value] of Object.entries(object)) {
     if (value === undefined || OPAQUE.has(name) || (ofTool && name === 'input')) continue
-    const refusal = checkValue(value, at === '' ? name : `${at}.${name}`, ADDRESSES.test(name))
+    const isAddress = ADDRESSES.test(name) || addresses.test(name)
+    const refusal = checkValue(value, at === '' ? name : `${at}.${name}`, { isAddress, addresses })
     if (refusal) return refusal
   }
   return undefined
 }
 
-const checkValue = (value: Json, at: string, isAddress: boolean): Refusal | undefined => {
-  if (typeof value === 'string') return isAddress && !mayBeFetched(value) ? outOfReach(at) : undefined
-  if (isObject(value)) return checkMembers(value, at)
+type Where = { readonly isAddress: boolean; readonly addresses: RegExp }
+
+const checkValue = (value: Json, at: string, where: Where): Refusal | undefined => {
+  if (typeof value === 'string') return where.isAddress && !mayBeFetched(value) ? outOfReach(at) : undefined
+  if (isObject(value)) return checkMembers(value, at, where.addresses)
   if (!Array.isArray(value)) return undefined
   for (const [index, one] of value.entries()) {
-    const refusal = checkValue(one, `${at}[${index}]`, isAddress)
+    const refusal = checkValue(one, `${at}[${index}]`, where)
     if (refusal) return refusal
   }
   return undefined
@@ -56,7 +64,7 @@ const mayBeFetched = (text: string): boolean => {
   const url = text.slice(0, 4_096).trimStart()
   if (/^data:/i.test(url) || STORED.test(url)) return true
   if (!SCHEME.test(url) || /^[a-z]:[/\\]/i.test(url)) return url.length > PATH_MAX || !PATH.test(url)
-  // What two readers of an address take for two hosts is for neither.
+  // An address in which two readers may see two hosts is refused.
   if (!/^https?:\/\//i.test(url) || UNSURE.test(url) || !URL.canParse(url)) return false
   const { hostname, username, password } = new URL(url)
   return username === '' && password === '' && isPublicHost(hostname)

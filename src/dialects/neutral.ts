@@ -90,7 +90,7 @@ export type Reasoning = {
   readonly show?: boolean
 }
 
-type Made = 'image' | 'audio'
+type OutputKind = 'image' | 'audio'
 
 type Sampling = {
   readonly temperature?: number
@@ -111,18 +111,18 @@ export type Conversation = Sampling & {
   readonly format?: Format
   readonly reasoning?: Reasoning
   /** What the answer may hold beside text. */
-  readonly makes?: readonly Made[]
+  readonly makes?: readonly OutputKind[]
   readonly stop: readonly string[]
   readonly choices: number
   readonly maxOutput?: number
   readonly user?: string
-  /** Members of the request that have no place here, by name: the caller is told. */
-  readonly unread: readonly string[]
+  /** Members of the request that have no place here, by name. The caller is told that they are not carried. */
+  readonly ignored: readonly string[]
   /** Content that has no place here: without it another question would be answered, so the call is refused. */
-  readonly strange: readonly Strange[]
+  readonly unknownContent: readonly UnknownContent[]
 }
 /** Where it stands in the request, and what it is. */
-export type Strange = { readonly param: string; readonly what: string }
+export type UnknownContent = { readonly param: string; readonly what: string }
 
 export type Finish = 'stop' | 'stop_sequence' | 'length' | 'tool_calls' | 'content_filter'
 
@@ -130,7 +130,7 @@ export type Finish = 'stop' | 'stop_sequence' | 'length' | 'tool_calls' | 'conte
 export type Citation = {
   readonly url: string
   readonly title?: string
-  /** What stands there. */
+  /** The text that stands at the address. */
   readonly quote?: string
   readonly from: number
   readonly to: number
@@ -141,7 +141,7 @@ export type Choice = {
   readonly finish: Finish
   readonly stopSequence?: string
   readonly logprobs?: Json
-  /** In the order in which they were told. */
+  /** In the order in which the vendor named them. */
   readonly citations?: readonly Citation[]
 }
 export type Reply = {
@@ -151,8 +151,8 @@ export type Reply = {
   readonly usage: Usage | undefined
   /** The prompt itself was blocked, and there is no answer. */
   readonly blocked?: boolean
-  /** What the vendor said beside and no caller can be told, by name. */
-  readonly lost?: readonly string[]
+  /** What else the vendor said that is not carried to any caller, by name. */
+  readonly notCarried?: readonly string[]
 }
 
 /** One step of a stream. Tools are numbered from 0 in each choice; a tool's arguments follow its start. */
@@ -177,8 +177,8 @@ export type Piece =
   | { readonly type: 'image'; readonly choice: number; readonly image: Image }
   | { readonly type: 'audio'; readonly choice: number; readonly audio: Audio }
   | { readonly type: 'citation'; readonly choice: number; readonly citation: Citation }
-  /** Something was said that no caller can be told. */
-  | { readonly type: 'lost'; readonly name: string }
+  /** Something was said that is not carried to any caller. */
+  | { readonly type: 'not_carried'; readonly name: string }
   | { readonly type: 'logprobs'; readonly choice: number; readonly logprobs: Json }
   | {
       readonly type: 'finish'

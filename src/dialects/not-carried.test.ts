@@ -1,8 +1,8 @@
 /** What a request asks for and a vendor's dialect cannot say: it is named to the caller, or the call is refused; never left out in silence. */
 import { expect, test } from 'bun:test'
 import { type CallerId, clients } from '../../test/dialects/clients.ts'
-import { bodyFor, formOf } from '../../test/dialects/forms.ts'
-import { closing, told, type WrittenId } from '../../test/dialects/steps.ts'
+import { bodyFor, codecOf } from '../../test/dialects/codecs.ts'
+import { billed, closing, type WrittenId } from '../../test/dialects/steps.ts'
 import { bodyOf } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
 
@@ -18,9 +18,9 @@ const gemini = (parts: object[], more: object = {}) => ({ contents: [{ role: 'us
 const responses = (input: object[], more: object = {}) => ({ model: 'a/b', input, ...more })
 const said = { role: 'user', content: 'hi' }
 
-type Row = readonly [caller: CallerId, vendors: readonly WrittenId[], what: string, request: object]
+type RequestCase = readonly [caller: CallerId, vendors: readonly WrittenId[], what: string, request: object]
 
-const refused: readonly Row[] = [
+const refused: readonly RequestCase[] = [
   ['chat', ['messages', 'gemini'], 'a stored file', chat([{ type: 'file', file: { file_id: 'f' } }])],
   [
     'chat',
@@ -90,12 +90,16 @@ const refused: readonly Row[] = [
 
 for (const [caller, vendors, what, request] of refused)
   test.each(vendors)(`${caller} to %s: ${what} is refused by name`, (vendor) => {
-    const form = formOf(caller, vendor, request)
-    if (!(form instanceof Refusal)) throw new Error('accepted')
-    expect([form.status, form.code, typeof form.members.param]).toEqual([400, 'invalid_parameter', 'string'])
+    const codec = codecOf(caller, vendor, request)
+    if (!(codec instanceof Refusal)) throw new Error('accepted')
+    expect([codec.status, codec.code, typeof codec.members.param]).toEqual([
+      400,
+      'invalid_parameter',
+      'string',
+    ])
   })
 
-const namedWhenLost: readonly (readonly [...Row, readonly string[]])[] = [
+const namedWhenLost: readonly (readonly [...RequestCase, readonly string[]])[] = [
   [
     'chat',
     ['messages'],
@@ -247,6 +251,13 @@ const namedWhenLost: readonly (readonly [...Row, readonly string[]])[] = [
   ],
   [
     'chat',
+    ['messages', 'converse', 'responses'],
+    'a seed of 0, but no penalty of 0,',
+    chat([hi], { seed: 0, presence_penalty: 0, frequency_penalty: 0 }),
+    ['seed'],
+  ],
+  [
+    'chat',
     ['converse'],
     'sampling beside reasoning',
     chat([hi], { reasoning_effort: 'low', temperature: 0.5, top_p: 0.5, max_tokens: 9_000 }),
@@ -256,10 +267,10 @@ const namedWhenLost: readonly (readonly [...Row, readonly string[]])[] = [
 
 for (const [caller, vendors, what, request, names] of namedWhenLost)
   test.each(vendors)(`${caller} to %s: ${what} left out, and told`, (vendor) => {
-    const form = formOf(caller, vendor, request)
-    if (form instanceof Refusal) throw new Error(form.message)
-    for (const name of names) expect(form.dropped).toContain(name)
-    expect(form.dropped.length).toBe(names.length)
+    const codec = codecOf(caller, vendor, request)
+    if (codec instanceof Refusal) throw new Error(codec.message)
+    for (const name of names) expect(codec.notCarried).toContain(name)
+    expect(codec.notCarried.length).toBe(names.length)
   })
 
 test('results of tools keep the order of their calls, and stand together', () => {
@@ -326,8 +337,8 @@ test('responses: what the agents of that style add later, and in namespaces, is 
   const body = bodyFor('responses', 'chat', request)
   expect(body.tools.map((tool: any) => tool.function.name)).toEqual(['patch', 'search', 'mcp__docs__search'])
   expect(body.messages.at(-2).tool_calls[0].function.name).toBe('mcp__docs__search')
-  const form = formOf('responses', 'chat', request)
-  if (form instanceof Refusal) throw new Error(form.message)
+  const codec = codecOf('responses', 'chat', request)
+  if (codec instanceof Refusal) throw new Error(codec.message)
   const calls = ['mcp__docs__search', 'search', 'patch'].map((name, index) => ({
     index,
     id: `c${index}`,
@@ -341,15 +352,15 @@ test('responses: what the agents of that style add later, and in namespaces, is 
   ]
   const namesOf = (output: any) => output.map(({ type, namespace, name }: any) => [type, namespace, name])
   const answer = { id: 'a', model: 'm', choices: [{ index: 0, message: { tool_calls: calls } }] }
-  const whole = form.readWhole(bodyOf(JSON.parse(JSON.stringify(answer))).bytes)
-  expect(namesOf(JSON.parse(new TextDecoder().decode(whole?.tell(told))).output)).toEqual(named)
-  const relay = form.relay()
+  const whole = codec.readWhole(bodyOf(JSON.parse(JSON.stringify(answer))).bytes)
+  expect(namesOf(JSON.parse(new TextDecoder().decode(whole?.addBill(billed))).output)).toEqual(named)
+  const relay = codec.relay()
   const event = {
     id: 'a',
     model: 'm',
     choices: [{ index: 0, delta: { tool_calls: calls }, finish_reason: 'stop' }],
   }
   const bytes = relay.follow({ data: JSON.stringify(event), bytes: new Uint8Array() }) ?? new Uint8Array()
-  const seen = clients.responses.stream(Buffer.concat([bytes, closing(relay.end(told))]))
+  const seen = clients.responses.stream(Buffer.concat([bytes, closing(relay.end(billed))]))
   expect(namesOf(seen.turn)).toEqual(named)
 })

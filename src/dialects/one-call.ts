@@ -1,7 +1,7 @@
-/** Answers for callers who can be told one call of a tool at most: the first; what others there are is named as lost. */
+/** Answers for callers whose dialect has room for one call of a tool: they get the first; that others were not carried is named. */
 import type { Choice, Piece, Reply } from './neutral.ts'
 
-const LOST = 'tool_calls'
+const OTHER_CALLS = 'tool_calls'
 
 /** The answer with the first call of each choice. */
 export const withOneCall = (reply: Omit<Reply, 'usage'>): Omit<Reply, 'usage'> => {
@@ -10,7 +10,9 @@ export const withOneCall = (reply: Omit<Reply, 'usage'>): Omit<Reply, 'usage'> =
     return { ...choice, parts: choice.parts.filter(({ type }, at) => type !== 'tool_call' || at === first) }
   })
   const fewer = choices.some(({ parts }, at) => parts.length < (reply.choices[at]?.parts.length ?? 0))
-  return fewer ? { ...reply, choices, lost: [...(reply.lost ?? []), LOST] } : { ...reply, choices }
+  return fewer
+    ? { ...reply, choices, notCarried: [...(reply.notCarried ?? []), OTHER_CALLS] }
+    : { ...reply, choices }
 }
 
 /** The same for the steps of a stream. */
@@ -19,5 +21,5 @@ export const oneCallSteps =
   (data) =>
     read(data).flatMap((piece): Piece[] => {
       if ((piece.type !== 'tool' && piece.type !== 'arguments') || piece.index === 0) return [piece]
-      return piece.type === 'tool' ? [{ type: 'lost', name: LOST }] : []
+      return piece.type === 'tool' ? [{ type: 'not_carried', name: OTHER_CALLS }] : []
     })

@@ -1,6 +1,6 @@
 /**
  * An answer that its caller has begun: in messages and generate content the last turn may be the model's, and the answer
- * goes on from there. Vendors of other dialects say the beginning again, or go on: said again, it is left out.
+ * goes on from there. Vendors of other dialects say the beginning again, or go on. A beginning that is said again is left out.
  */
 import type { Choice, Conversation, Part, Piece, Reply } from './neutral.ts'
 

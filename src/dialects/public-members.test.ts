@@ -5,7 +5,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { type CallerId, callerIds } from '../../test/dialects/clients.ts'
-import { formOf } from '../../test/dialects/forms.ts'
+import { codecOf } from '../../test/dialects/codecs.ts'
 import { type PublicSchema, publicDialects } from '../../test/dialects/public-members.ts'
 import { bodyOf, isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -73,12 +73,12 @@ const fateOf = (
   request: JsonObject,
 ): string | undefined => {
   const refusal = decoders[caller](bodyOf(request))
-  const form = refusal instanceof Refusal ? refusal : formOf(caller, vendor, request)
-  if (form instanceof Refusal) return typeof form.members.param === 'string' ? 'refused' : undefined
-  const without = formOf(caller, vendor, publicDialects[caller].request)
+  const codec = refusal instanceof Refusal ? refusal : codecOf(caller, vendor, request)
+  if (codec instanceof Refusal) return typeof codec.members.param === 'string' ? 'refused' : undefined
+  const without = codecOf(caller, vendor, publicDialects[caller].request)
   if (without instanceof Refusal) throw new Error(without.message)
-  if (form.dropped.some((one) => !without.dropped.includes(one))) return 'named'
-  return new TextDecoder().decode(form.body) === new TextDecoder().decode(without.body) ? undefined : 'sent'
+  if (codec.notCarried.some((one) => !without.notCarried.includes(one))) return 'named'
+  return new TextDecoder().decode(codec.body) === new TextDecoder().decode(without.body) ? undefined : 'sent'
 }
 
 const vendors = ['chat', 'messages', 'gemini', 'converse', 'responses'] as const
@@ -88,12 +88,12 @@ const pairs = callerIds.flatMap((caller) =>
 
 test.each(pairs)('%s to %s: no public member is left out unnamed', (caller, vendor) => {
   const { request, schemas } = publicDialects[caller]
-  const lost = schemas.flatMap((schema) =>
+  const missed = schemas.flatMap((schema) =>
     Object.entries(schema.samples).flatMap(([name, value]) => {
       const path = [...pathOf(schema), name]
       const asked = withMember(request as Json, path, value as Json)
       return fateOf(caller, vendor, asked as JsonObject) === undefined ? [path.join('.')] : []
     }),
   )
-  expect(lost).toEqual([])
+  expect(missed).toEqual([])
 })

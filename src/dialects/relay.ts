@@ -7,14 +7,14 @@ import type { Ending } from './stream-writer.ts'
 export type VendorEvent = { readonly bytes: Uint8Array; readonly data: string }
 
 export type Progress = {
-  /** Something was said: from here on the vendor is the one that answers. */
+  /** Something was said: from here on no other vendor can be asked. */
   begun: boolean
   /** Events with content, at least one token each, and letters of it, as `lettersIn` counts them. */
   contentEvents: number
   letters: number
-  /** What of both was read but waits in a writer, such as a call that is told whole: the caller has not got it. */
+  /** The part of both that was read but waits in a writer, such as a call that is written whole: the caller has not got it. */
   unsaid: { readonly events: number; readonly letters: number }
-  /** It thinks, and what it thinks may be billed without being told. */
+  /** The model thinks; its thoughts may be billed without being shown. */
   thought: boolean
   /** The vendor said how its answer ends, and that the stream is over. */
   finished: boolean

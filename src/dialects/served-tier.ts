@@ -1,12 +1,8 @@
-/** In which tier a vendor served a discounted model: it bills the usual one in full, whatever was asked for. */
-import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
+/** The tier in which a vendor served a discounted model: the usual tier is billed in full, whatever was asked for. */
+import { isObject, parseJson } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import type { VendorDialect } from './dialect.ts'
 import type { StreamRelay } from './relay.ts'
-
-/** The tier of a whole answer; undefined where no cheaper one was asked for, or the vendor does not say. */
-export const servedTier = (vendor: VendorDialect, model: Model, value: JsonObject): string | undefined =>
-  model.cheaper === undefined ? undefined : vendor.tierOf?.(value)
 
 /** The relay of a stream that also notes the tier; the relay itself where no cheaper one was asked for. */
 export const watchingTier = (vendor: VendorDialect, model: Model, relay: StreamRelay): StreamRelay => {

@@ -6,9 +6,9 @@
  * call it belongs to: every client sends that id back, whether or not it knows of signatures.
  */
 const origins = ['messages', 'gemini', 'chat', 'responses'] as const
-export type Origin = (typeof origins)[number]
+export type SignatureOrigin = (typeof origins)[number]
 
-export type Signature = { readonly origin: Origin; readonly value: string }
+export type Signature = { readonly origin: SignatureOrigin; readonly value: string }
 
 const MARK = 'turnpike.'
 
@@ -16,7 +16,7 @@ const MARK = 'turnpike.'
 const MARK_BASE64 = Buffer.from(MARK).toString('base64')
 
 /** The signature as text for a dialect whose own signatures are of origin `home`. */
-export const writeSignature = (signature: Signature, home: Origin): string => {
+export const writeSignature = (signature: Signature, home: SignatureOrigin): string => {
   if (signature.origin === home) return signature.value
   const marked = `${MARK}${signature.origin}.${signature.value}`
   // Clients of this dialect read signatures as bytes: anything but base64 would break them.
@@ -27,7 +27,7 @@ export const writeSignature = (signature: Signature, home: Origin): string => {
 export const unsigned: Signature = { origin: 'chat', value: '' }
 
 /** The reverse: a text without a mark is of the dialect's own origin. */
-export const readSignature = (written: string, home: Origin): Signature => {
+export const readSignature = (written: string, home: SignatureOrigin): Signature => {
   const text = written.startsWith(MARK_BASE64) ? Buffer.from(written, 'base64').toString('utf8') : written
   for (const origin of origins) {
     const mark = `${MARK}${origin}.`
@@ -39,7 +39,7 @@ export const readSignature = (written: string, home: Origin): Signature => {
 const HIDDEN = 'hidden.'
 
 /** For dialects with one place for all signatures: says also that the thought has no text of its own. */
-export const writeHidden = (signature: Signature, home: Origin): string =>
+export const writeHidden = (signature: Signature, home: SignatureOrigin): string =>
   signature.origin === home
     ? signature.value
     : writeSignature({ ...signature, value: HIDDEN + signature.value }, home)
@@ -47,7 +47,7 @@ export const writeHidden = (signature: Signature, home: Origin): string =>
 /** A signature read as a part of a thought: nothing where there is none, or only the mark for none. */
 export const signed = (
   written: string | undefined,
-  home: Origin,
+  home: SignatureOrigin,
 ): { readonly signature?: Signature; readonly redacted?: true } => {
   if (!written) return {}
   const signature = readSignature(written, home)

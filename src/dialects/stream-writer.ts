@@ -1,15 +1,15 @@
 /** How a dialect writes a stream to its caller, step by step. */
 import type { JsonObject } from '../core/json-body.ts'
+import type { Billed } from './bill-members.ts'
 import type { Piece } from './neutral.ts'
-import type { Told } from './told.ts'
 
-export type Ending = Told & {
+export type Ending = Billed & {
   /** The stream ends at a bound of money: the caller sees a stop for length. */
   readonly cut: boolean
   /** The caller asked for the usage of the stream. */
   readonly showUsage: boolean
-  /** What of the answer could not be told, for dialects whose streams have no comments. */
-  readonly lost?: readonly string[]
+  /** What of the answer was not carried, for dialects whose streams have no comments. */
+  readonly notCarried?: readonly string[]
 }
 
 export type StreamWriter = {
@@ -21,7 +21,7 @@ export type StreamWriter = {
   fail(error: JsonObject): string
 }
 
-/** What a writer of any dialect is told at the start. */
+/** What a writer of any dialect gets at the start. */
 export type WriterContext = {
   /** The name of the answer when the vendor gave none. */
   readonly requestId: string
@@ -29,7 +29,7 @@ export type WriterContext = {
   readonly created: number
   /** The model as the caller named it. */
   readonly modelName: string
-  /** Tokens of the input as far as they can be told before the vendor has counted them. */
+  /** An estimate of the input's tokens, before the vendor has counted them. */
   readonly estimatedInput: () => number
   /** The caller's request, for answers that repeat parts of it. */
   readonly request: JsonObject

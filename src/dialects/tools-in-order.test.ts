@@ -1,4 +1,4 @@
-/** Calls whose arguments come in turns are told one after the other, whole, and nothing is lost. */
+/** Calls whose arguments come in turns are written one after the other, whole and complete. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Piece } from './neutral.ts'

@@ -1,12 +1,12 @@
 /**
  * Steps of a stream in an order every dialect can write: one tool call after another, each with its arguments whole
- * before anything else is said. Vendors may tell the arguments of several calls by turns; most dialects cannot.
+ * before anything else is said. Vendors may send the arguments of several calls by turns; most dialects cannot.
  */
 import { isObject, parseJson } from '../core/json-body.ts'
 import type { Piece } from './neutral.ts'
 
-type Spoken = Extract<Piece, { readonly choice: number }>
-type Choice = { current: { readonly index: number; text: string } | undefined; waiting: Spoken[] }
+type ChoicePiece = Extract<Piece, { readonly choice: number }>
+type OpenChoice = { current: { readonly index: number; text: string } | undefined; waiting: ChoicePiece[] }
 
 const isWhole = (text: string): boolean => isObject(parseJson(text))
 
@@ -14,7 +14,7 @@ const isWhole = (text: string): boolean => isObject(parseJson(text))
 export const toolsInOrder = (
   read: (data: string) => readonly Piece[],
 ): ((data: string) => readonly Piece[]) => {
-  const choices = new Map<number, Choice>()
+  const choices = new Map<number, OpenChoice>()
   const ordered = (piece: Piece): readonly Piece[] => {
     if (!('choice' in piece)) return [piece]
     const choice = choices.get(piece.choice) ?? { current: undefined, waiting: [] }
@@ -24,7 +24,7 @@ export const toolsInOrder = (
   return (data) => read(data).flatMap(ordered)
 }
 
-const taken = (choice: Choice, piece: Spoken): readonly Piece[] => {
+const taken = (choice: OpenChoice, piece: ChoicePiece): readonly Piece[] => {
   const { current } = choice
   if (current !== undefined && piece.type === 'arguments' && piece.index === current.index) {
     current.text += piece.text
@@ -38,14 +38,14 @@ const taken = (choice: Choice, piece: Spoken): readonly Piece[] => {
   return piece.type === 'arguments' ? [] : [piece]
 }
 
-const woken = (choice: Choice): readonly Piece[] => {
+const woken = (choice: OpenChoice): readonly Piece[] => {
   const { waiting } = choice
   choice.waiting = []
   return waiting.flatMap((piece) => taken(choice, piece))
 }
 
 /** Everything that waits; a call without arguments has an empty object of them. */
-const settled = (choice: Choice, number: number): readonly Piece[] => {
+const settled = (choice: OpenChoice, number: number): readonly Piece[] => {
   const pieces: Piece[] = []
   do {
     const { current } = choice

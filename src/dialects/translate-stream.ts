@@ -7,23 +7,23 @@ import type { StreamWriter } from './stream-writer.ts'
 
 const encoder = new TextEncoder()
 
-/** What the caller's dialect cannot tell, and whether its streams may have comments. */
-type Caller = { readonly lacks?: readonly string[]; readonly comments?: boolean }
+/** What the caller's dialect does not support, and whether its streams may have comments. */
+type CallerSide = { readonly unsupported?: readonly string[]; readonly comments?: boolean }
 
 export const translatedRelay = (
   read: (data: string) => readonly Piece[],
   writer: StreamWriter,
-  { lacks = [], comments = true }: Caller = {},
+  { unsupported = [], comments = true }: CallerSide = {},
 ): StreamRelay => {
   const progress = newProgress()
   let usage: Usage | undefined
-  const lost = new Set<string>()
+  const notCarried = new Set<string>()
   const take = (piece: Piece): string => {
     const { contentEvents, letters, unsaid } = progress
     note(progress, piece)
     if (piece.type === 'usage') usage = piece.usage
-    if (piece.type === 'lost') lost.add(piece.name)
-    if (lacks.includes(piece.type)) lost.add(piece.type)
+    if (piece.type === 'not_carried') notCarried.add(piece.name)
+    if (unsupported.includes(piece.type)) notCarried.add(piece.type)
     const text = writer.write(piece)
     progress.unsaid =
       text !== '' || piece.type === 'finish'
@@ -44,15 +44,17 @@ export const translatedRelay = (
     },
     usage: () => usage,
     end: (ending) => {
-      if (lost.size === 0) return writer.end(ending)
-      return comments ? lostComment(lost) + writer.end(ending) : writer.end({ ...ending, lost: [...lost] })
+      if (notCarried.size === 0) return writer.end(ending)
+      return comments
+        ? notCarriedComment(notCarried) + writer.end(ending)
+        : writer.end({ ...ending, notCarried: [...notCarried] })
     },
-    fail: writer.fail,
+    fail: (error) => writer.fail(error),
   }
 }
 
 /** What was not carried, as a comment that clients skip: headers have gone out long before. */
-const lostComment = (names: Iterable<string>): string => `: x-not-carried: ${[...names].join(', ')}\n\n`
+const notCarriedComment = (names: Iterable<string>): string => `: x-not-carried: ${[...names].join(', ')}\n\n`
 
 /** Notes what a step brings. The vendor has begun when it says more than its name. */
 const note = (progress: Progress, piece: Piece): void => {
@@ -60,7 +62,7 @@ const note = (progress: Progress, piece: Piece): void => {
     case 'start':
     case 'usage':
     case 'ping':
-    case 'lost':
+    case 'not_carried':
       return
     case 'text':
     case 'thinking':

@@ -1,9 +1,9 @@
 /** Requests of agents and libraries as they are, and what vendors of another dialect are sent for them. */
 import { expect, test } from 'bun:test'
 import type { CallerId } from '../../test/dialects/clients.ts'
-import { bodyFor, formOf } from '../../test/dialects/forms.ts'
+import { bodyFor, codecOf } from '../../test/dialects/codecs.ts'
 import type { WrittenId } from '../../test/dialects/steps.ts'
-import { told } from '../../test/dialects/steps.ts'
+import { billed } from '../../test/dialects/steps.ts'
 import { Refusal } from '../core/refusal.ts'
 
 const hi = [{ role: 'user', content: 'hi' }]
@@ -101,8 +101,8 @@ test('a choice among tools of which none is sent is refused', () => {
     tools: [{ functionDeclarations: declared }],
     ...among('ANY', ['x', 'y']),
   }
-  const form = formOf('gemini', 'chat', request)
-  expect(form instanceof Refusal ? [form.status, form.members.param] : form).toEqual([400, 'tool_choice'])
+  const codec = codecOf('gemini', 'chat', request)
+  expect(codec instanceof Refusal ? [codec.status, codec.members.param] : codec).toEqual([400, 'tool_choice'])
 })
 
 test('gemini: an object where a list of them stands means a list of one', () => {
@@ -128,10 +128,10 @@ test('gemini: an object where a list of them stands means a list of one', () => 
   }
 })
 
-const droppedOf = (...asked: Parameters<typeof formOf>): readonly string[] => {
-  const form = formOf(...asked)
-  if (form instanceof Refusal) throw new Error(form.message)
-  return form.dropped
+const notCarriedOf = (...asked: Parameters<typeof codecOf>): readonly string[] => {
+  const codec = codecOf(...asked)
+  if (codec instanceof Refusal) throw new Error(codec.message)
+  return codec.notCarried
 }
 const messages = (more: object) => ({ max_tokens: 9_000, messages: hi, ...more })
 
@@ -162,9 +162,9 @@ const withLongNames = messages({
 })
 
 test('names and ids that are longer than a vendor takes are mapped, and the names back', () => {
-  const form = formOf('messages', 'chat', withLongNames)
-  if (form instanceof Refusal) throw new Error(form.message)
-  const body = JSON.parse(new TextDecoder().decode(form.body))
+  const codec = codecOf('messages', 'chat', withLongNames)
+  if (codec instanceof Refusal) throw new Error(codec.message)
+  const body = JSON.parse(new TextDecoder().decode(codec.body))
   const [short, other] = body.tools.map((one: any) => one.function.name)
   expect(short).toMatch(/^mcp__[a-zA-Z0-9_-]{1,59}$/)
   expect(other).not.toBe(short)
@@ -179,11 +179,11 @@ test('names and ids that are longer than a vendor takes are mapped, and the name
     message: { role: 'assistant', content: null, tool_calls: [called] },
     finish_reason: 'tool_calls',
   }
-  const reply = form.readWhole(new TextEncoder().encode(JSON.stringify({ id: 'r', choices: [choice] })))
-  const answer = JSON.parse(new TextDecoder().decode(reply?.tell(told)))
+  const reply = codec.readWhole(new TextEncoder().encode(JSON.stringify({ id: 'r', choices: [choice] })))
+  const answer = JSON.parse(new TextDecoder().decode(reply?.addBill(billed)))
   expect(answer.content[0].name).toBe(longName)
   const delta = { id: 'r', choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...called }] } }] }
-  const bytes = form.relay().follow({ data: JSON.stringify(delta), bytes: new Uint8Array() })
+  const bytes = codec.relay().follow({ data: JSON.stringify(delta), bytes: new Uint8Array() })
   expect(new TextDecoder().decode(bytes)).toContain(`"name":"${longName}"`)
 })
 
@@ -215,10 +215,10 @@ test('sampling that a reasoning model refuses is left out and named', () => {
   for (const name of ['gpt-5', 'gpt-5-mini-2025-08-07', 'o3', 'o4-mini', 'gpt-5.2', 'gpt-5.6']) {
     const body = bodyFor('messages', 'chat', sampled(), openai(name))
     expect([name, body.temperature, body.top_p]).toEqual([name, undefined, undefined])
-    expect(droppedOf('messages', 'chat', sampled(), openai(name))).toEqual(['temperature', 'top_p'])
+    expect(notCarriedOf('messages', 'chat', sampled(), openai(name))).toEqual(['temperature', 'top_p'])
   }
-  // What the vendor does by itself need not be named, and models that do not think take all.
-  expect(droppedOf('messages', 'chat', sampled({ temperature: 1, top_p: 1 }), openai('o3'))).toEqual([])
+  // What the vendor does by default need not be named, and models that do not think take all of it.
+  expect(notCarriedOf('messages', 'chat', sampled({ temperature: 1, top_p: 1 }), openai('o3'))).toEqual([])
   for (const [name, more] of [
     ['gpt-5.2', { output_config: undefined, thinking: { type: 'disabled' } }],
     ['gpt-5.1', { output_config: undefined }],
@@ -289,7 +289,7 @@ test.each(offFor)('reasoning is turned off: %s at %s', (upstreamName, vendor, sp
   for (const [caller, request] of requests) {
     if (caller === vendor) continue
     expect(bodyFor(caller, vendor, request, change)).toMatchObject(sent)
-    expect([caller, droppedOf(caller, vendor, request, change)]).toEqual([caller, named])
+    expect([caller, notCarriedOf(caller, vendor, request, change)]).toEqual([caller, named])
   }
 })
 
@@ -305,7 +305,7 @@ test('models of Bedrock that choose their own budget get the effort', () => {
     thinking: { type: 'adaptive', display: 'summarized' },
     output_config: { effort: 'high' },
   })
-  expect(droppedOf('messages', 'converse', asked, change)).toEqual(['temperature'])
+  expect(notCarriedOf('messages', 'converse', asked, change)).toEqual(['temperature'])
 })
 
 test('a schema beside tools is a tool for models that take one or the other', () => {
@@ -400,5 +400,5 @@ test('tools that are told of mid-way are there from the start', () => {
     ['f'],
     'The tool f can be called now.',
   ])
-  expect(droppedOf('messages', 'chat', told)).toEqual(['tools.defer_loading', 'tool_addition'])
+  expect(notCarriedOf('messages', 'chat', told)).toEqual(['tools.defer_loading', 'tool_addition'])
 })

@@ -1,4 +1,4 @@
-/** Arranging turns for dialects that want the system's words apart and the speakers in alternation. */
+/** Arranges turns for dialects that want the system's words apart and the speakers in alternation. */
 import type { Conversation, Part, Turn } from './neutral.ts'
 
 type Arranged = {

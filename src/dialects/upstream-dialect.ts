@@ -1,6 +1,6 @@
 /** The dialect in which a vendor is asked, where its models are asked in more than one. */
 import type { Call } from '../core/call.ts'
-import type { Asked, Model } from '../core/model.ts'
+import type { AskStyle, Model } from '../core/model.ts'
 import type { Speaker, VendorDialectId } from './dialect.ts'
 import { objectsOf } from './json-members.ts'
 
@@ -19,7 +19,7 @@ export const upstreamDialect = (
 }
 
 /** Whether chat completions take the call. Of another dialect's effort nothing is known yet: its tools decide. */
-const chatCarries = ({ dialect, body }: Call, { chatTools }: Asked): boolean => {
+const chatCarries = ({ dialect, body }: Call, { chatTools }: AskStyle): boolean => {
   if (chatTools === undefined) return true
   const { tools, functions, reasoning_effort: effort } = body.value
   if (objectsOf(tools).length + objectsOf(functions).length === 0) return true

@@ -1,4 +1,4 @@
-/** What vendors send that the references do not lead one to expect, told to callers of every dialect. */
+/** What vendors send and their references do not describe, as callers of every dialect get it. */
 import { expect, test } from 'bun:test'
 import { callerIds, clients, type Seen } from '../../test/dialects/clients.ts'
 import {
@@ -8,7 +8,7 @@ import {
   response,
   responseEvents,
 } from '../../test/dialects/responses-vendor.ts'
-import { closing, context, type SpokenId, told } from '../../test/dialects/steps.ts'
+import { billed, closing, context, type SpokenId } from '../../test/dialects/steps.ts'
 import type { JsonObject } from '../core/json-body.ts'
 import type { Speaker } from './dialect.ts'
 import { callerDialects, vendorDialects } from './index.ts'
@@ -25,7 +25,7 @@ const wholeSeen = (vendor: SpokenId, answer: object): readonly (readonly [string
     const read = vendorDialects[vendor].readReply(value, () => `new_${++ids}`)
     if (read === undefined) throw new Error('not read')
     const written = callerDialects[caller].writeReply(
-      { ...read, id: 'id', model: 'm', usage: told.usage },
+      { ...read, id: 'id', model: 'm', usage: billed.usage },
       context(),
     )
     return [caller, clients[caller].whole(JSON.parse(JSON.stringify(written)))]
@@ -41,7 +41,7 @@ const streamSeen = (vendor: SpokenId, events: readonly object[]): readonly (read
     })
     const end =
       relay.progress.error === undefined
-        ? relay.end(told)
+        ? relay.end(billed)
         : relay.fail({ code: 'upstream_error', message: '' })
     return [caller, clients[caller].stream(Buffer.concat([...out, closing(end)]))]
   })
@@ -227,7 +227,7 @@ test('two answers to one call, in the dialects that can say so', () => {
   const out = events.map((event) => relay.follow({ data: JSON.stringify(event), bytes: new Uint8Array() }))
   const text = Buffer.concat([
     ...out.map((one) => one ?? new Uint8Array()),
-    closing(relay.end(told)),
+    closing(relay.end(billed)),
   ]).toString()
   const candidates = JSON.parse(text).flatMap((one: any) => one.candidates)
   const said = (index: number) =>
@@ -250,7 +250,7 @@ test('probabilities of tokens go both ways', () => {
     id: 'i',
     model: 'm',
     choices: [{ parts: [{ type: 'text' as const, text: 'a' }], finish: 'stop' as const, logprobs }],
-    usage: told.usage,
+    usage: billed.usage,
   }
   const value = JSON.parse(JSON.stringify(callerDialects.gemini.writeReply(reply, context())))
   expect(vendorDialects.gemini.readReply(value, () => 'new')?.choices[0]?.logprobs).toEqual(logprobs)
@@ -274,7 +274,7 @@ test('responses: thoughts without a summary, two summaries, items nobody asked f
     expect(called(seen)).toEqual([['f', {}]])
   }
   const read = vendorDialects.responses.readReply(JSON.parse(JSON.stringify(whole)), () => 'new')
-  expect(read?.lost).toEqual(['web_search_call'])
+  expect(read?.notCarried).toEqual(['web_search_call'])
 })
 
 test('responses: places of sources are counted in the whole text', () => {

@@ -4,7 +4,7 @@ import type { Model } from '../core/model.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 
 /** How one vendor wants its requests, where vendors of a dialect differ. */
-export type Taste = {
+export type Quirks = {
   /** Chat completions: the member that bounds the output. */
   readonly outputBound: 'max_tokens' | 'max_completion_tokens'
   /** Chat completions: whether `stream_options.include_usage` may be sent. */
@@ -13,7 +13,7 @@ export type Taste = {
   readonly cacheMarks?: boolean
   /**
    * Chat completions: what the vendor does with its reasoning when a caller sends it back. `needed`: without it a loop of
-   * tools is refused; `taken`: it thinks on with it; `refused`: it is no member it knows. Absent where no public source
+   * tools is refused; `taken`: it thinks on with it; `refused`: it refuses the member. Absent where no public source
    * says: what a caller of the same dialect sends passes, and no other reasoning is sent.
    */
   readonly reasoningBack?: 'needed' | 'taken' | 'refused'
@@ -28,7 +28,7 @@ export type Taste = {
 
 export type Target = {
   readonly model: Model
-  readonly taste: Taste
+  readonly quirks: Quirks
   /** The bound that was priced; undefined leaves the caller's own, or none. */
   readonly outputBound: number | undefined
   readonly stream: boolean
@@ -38,10 +38,10 @@ export type Target = {
 
 export type Encoded = {
   readonly body: JsonObject
-  /** What could not be carried and does not change the meaning; the caller is told. */
-  readonly dropped: readonly string[]
+  /** What is not carried, by name; the answer means the same without it. */
+  readonly notCarried: readonly string[]
 }
 
 /** The 400 for what the vendor's dialect cannot say: to leave it out would answer another question. */
-export const meaningLost = (param: string, what: string): Refusal =>
+export const refuseUnsupported = (param: string, what: string): Refusal =>
   invalid(param, `The model's vendor cannot take ${what}; leave it out or choose another model.`)

@@ -8,11 +8,11 @@ import { unknownModel } from './unknown-model.ts'
 
 type Catalogued = Pick<Gateway, 'catalogue'>
 
-/** Finds models as calls of the key name them; for a key without aliases that is the catalogue itself. */
+/** Finds models by the names that the key's calls use. A key without aliases gets the catalogue itself. */
 export const finderFor = ({ catalogue }: Catalogued, key: Key): ((name: string) => Model | undefined) =>
   key.aliases === undefined ? catalogue.find : (name) => catalogue.find(nameFor(key, name))
 
-/** Why these cannot be aliases: the first that stands for nothing that is sold, with what was probably meant. */
+/** Why these cannot be aliases: the first that stands for no model of the catalogue, with the one that was probably meant. */
 export const checkAliases = (
   gateway: Catalogued,
   aliases: Aliases | null | undefined,

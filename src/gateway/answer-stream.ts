@@ -3,7 +3,7 @@
  * the charge. Whatever ends it, the charge is what was delivered and never more than the hold.
  */
 import { concat, parseJson } from '../core/json-body.ts'
-import type { Form } from '../dialects/form.ts'
+import type { CallCodec } from '../dialects/call-codec.ts'
 import type { StreamRelay } from '../dialects/relay.ts'
 import { type BodyHasher, newBodyHasher } from '../receipts/body-hash.ts'
 import { awsEventSplitter } from '../transport/aws-event-stream.ts'
@@ -20,6 +20,7 @@ import { type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
 import { newPace, type Pace } from './patience.ts'
 import { headersOf, settleStream } from './settle-stream.ts'
 import type { Task } from './task.ts'
+import { noteGate } from './time-attempt.ts'
 
 /** A stream under way: the vendor's side, what the meter has read, and what is still to be sent. */
 type Relay = {
@@ -35,11 +36,16 @@ type Relay = {
 export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer> => {
   let relaying = false
   try {
-    const { opened } = await askVendor(gateway, task, (exchange, form, deployment) =>
-      openRelay(gateway, task, { exchange, form, vendor: deployment.setup.vendor }),
+    const { opened } = await askVendor(gateway, task, (exchange, codec, deployment) =>
+      openRelay(gateway, task, { exchange, codec, vendor: deployment.setup.vendor }),
     )
-    task.trace.firstByteMs = gateway.clock.monotonicMs() - task.trace.startedMs
-    if (!(await task.hold.opened)) {
+    const { trace, hold } = task
+    const readyMs = trace.begunMs ?? gateway.clock.monotonicMs()
+    trace.firstByteMs = readyMs - trace.startedMs
+    const open = await hold.opened
+    trace.firstOutMs = gateway.clock.monotonicMs()
+    noteGate(gateway, trace, 'intent', readyMs)
+    if (!open) {
       opened.relay.exchange.abort()
       throw await gateway.book.whyFenced(task.key)
     }
@@ -67,7 +73,7 @@ const relayed = async (
     void stream.return(undefined)
   }
   onCallerGone(task.signal, gone)
-  // A reader that takes nothing for too long has gone, whatever its connection says.
+  // A reader that takes nothing for too long counts as gone, whatever its connection says.
   gateway.patience.watch(pace, gone)
   return {
     status: 200,
@@ -87,10 +93,10 @@ const onCallerGone = (signal: AbortSignal, stop: () => void): void => {
 const openRelay = async (
   gateway: Gateway,
   task: Task,
-  from: { readonly exchange: Exchange; readonly form: Form; readonly vendor: Vendor },
+  from: { readonly exchange: Exchange; readonly codec: CallCodec; readonly vendor: Vendor },
 ): Promise<{ relay: Relay; first: Uint8Array }> => {
-  const { exchange, form, vendor } = from
-  const stream = form.relay()
+  const { exchange, codec, vendor } = from
+  const stream = codec.relay()
   const { progress } = stream
   const relay: Relay = {
     exchange,
@@ -124,6 +130,7 @@ async function* relayStream(
   const { progress } = relay.stream
   let ended = 'client_gone'
   let settled = false
+  gateway.doors.streams++
   try {
     if (first.length > 0) {
       relay.sent?.update(first)
@@ -150,6 +157,7 @@ async function* relayStream(
       if (piece === undefined) break
     }
     if (task.signal.aborted) return
+    task.trace.answeredMs = gateway.clock.monotonicMs()
     if (progress.done) exchange.leave()
     else exchange.abort()
     const whole = cut || (progress.error === undefined && (progress.done || progress.finished))
@@ -160,6 +168,7 @@ async function* relayStream(
     yield ending
   } finally {
     pace.over = true
+    gateway.doors.streams--
     if (!settled) {
       await drainVendor(
         gateway,
@@ -196,7 +205,7 @@ const forward = (relay: Relay, piece: Uint8Array): Uint8Array | undefined => {
     const bytes = relay.stream.follow(event)
     if (bytes === undefined) continue
     const last = out.at(-1)
-    // Neighbours in one buffer go out as one slice of it, without a copy.
+    // Pieces side by side in one buffer go out as one slice of it, without a copy.
     if (
       last !== undefined &&
       bytes === event.bytes &&
@@ -221,7 +230,7 @@ const eventsOf = (relay: Relay, piece: Uint8Array) => {
   }
 }
 
-/** A vendor that left out the last blank line still said what it said; half an event is dropped. */
+/** An event counts though the vendor left out its last blank line; half an event does not. */
 const forwardRest = (relay: Relay): Uint8Array | undefined => {
   const rest = relay.splitter.remainder()
   return rest !== undefined && (rest.data === '[DONE]' || parseJson(rest.data) !== undefined)

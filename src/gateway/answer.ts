@@ -6,6 +6,8 @@ export type ByteStream = AsyncIterableIterator<Uint8Array>
 export type Answer = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** `Set-Cookie`, each a header of its own. */
+  readonly cookies?: readonly string[]
   /** Whole, or as a stream whose end settles the call. */
   readonly body: Uint8Array | ByteStream
 }

@@ -1,37 +1,43 @@
-/** From what the vendor reported to what is charged and told. */
+/** From what the vendor reported to what is charged and shown. */
 import type { Price } from '../core/model.ts'
 import { decimalFromNano, least, type Nano } from '../core/money.ts'
 import { type MeteredUsage, outputTokens, type Usage } from '../core/usage.ts'
-import type { Balance, Bill } from '../dialects/told.ts'
-import type { ReceiptFacts, UsageDetail } from '../ledger/words.ts'
+import type { Balance, Bill } from '../dialects/bill-members.ts'
+import type { ReceiptFacts, UsageDetail } from '../ledger/types.ts'
 import { type Delivered, estimateUsage } from '../metering/estimate.ts'
 import { chargeFor, costDetails, priceOf, unitPrices, withCall } from '../pricing/charge.ts'
 import { inputBound } from '../pricing/quote.ts'
 import { creditsOf } from './credits.ts'
 import type { Gateway } from './gateway.ts'
-import type { Task } from './task.ts'
+import type { Billed, Task } from './task.ts'
 
 /** Credits below which an answer warns. */
 const WARNING_CREDITS = 10
 
 /** A usage and what it costs, by the price of the tier it was served in. */
-type Metered = MeteredUsage & { readonly cost: Nano; readonly price: Price }
+export type Metered = MeteredUsage & {
+  readonly cost: Nano
+  readonly price: Price
+  readonly vendorCost?: Nano | undefined
+}
 
 /** What is known of an answer: the vendor's usage, whether it is of the whole answer, and what was delivered. */
-type Known = {
+export type KnownUsage = {
   readonly reported: Usage | undefined
   readonly whole: boolean
   readonly delivered: Delivered
   /** The tier in which the vendor says that it served a discounted model. */
   readonly tier?: string | undefined
+  /** The vendor's own bill, where it tells one. */
+  readonly vendorCost?: Nano | undefined
 }
 
 /**
  * The vendor's usage if it is there and sane, else a bounded estimate that is marked as one. A usage from the middle of
  * a stream may count less output than was delivered by then: the caller pays for what it got.
  */
-export const meter = (task: Task, { reported, whole, delivered, tier }: Known): Metered => {
-  const price = priceOf(task.model, tier)
+export const meter = (task: Task, { reported, whole, delivered, tier, vendorCost }: KnownUsage): Metered => {
+  const price = task.call.priced?.price ?? priceOf(task.model, tier)
   const metered: MeteredUsage =
     reported === undefined
       ? { usage: estimateFor(task, delivered), estimated: true }
@@ -39,7 +45,7 @@ export const meter = (task: Task, { reported, whole, delivered, tier }: Known): 
         ? { usage: reported, estimated: false }
         : atLeast(reported, estimateFor(task, delivered).output ?? 0)
   const usage = withCall(price, metered.usage)
-  return { usage, estimated: metered.estimated, price, cost: chargeFor(price, usage) }
+  return { usage, estimated: metered.estimated, price, cost: chargeFor(price, usage), vendorCost }
 }
 
 const atLeast = (reported: Usage, output: number): MeteredUsage => {
@@ -54,16 +60,17 @@ export const estimateFor = (task: Task, delivered: Delivered): Usage =>
   estimateUsage(task.model, task.call, inputBound(task.model, task.call.size), delivered)
 
 /** What is charged: never more than was held. */
-export const chargedOf = (task: Task, metered: Metered): Nano => least(metered.cost, task.hold.amount())
+export const chargedOf = (task: Pick<Billed, 'hold'>, metered: Pick<Metered, 'cost'>): Nano =>
+  least(metered.cost, task.hold.amount())
 
-export const billOf = (task: Task, metered: Metered): Bill => ({
-  cost: decimalFromNano(chargedOf(task, metered)),
+export const billOf = (task: Pick<Billed, 'outputBound'>, metered: Metered, charged: Nano): Bill => ({
+  cost: decimalFromNano(charged),
   details: costDetails(metered.price, metered.usage),
   estimated: metered.estimated,
   ...(task.outputBound === undefined ? {} : { lowered: task.outputBound }),
 })
 
-/** What an answer tells of the money left; nothing while the ledger cannot be asked. */
+/** What an answer says of the money left; nothing while the ledger cannot be asked. */
 export const balanceOf = (gateway: Gateway, remaining: Nano | undefined): Balance | undefined => {
   if (remaining === undefined) return undefined
   const credits = creditsOf(gateway)(remaining)
@@ -73,7 +80,7 @@ export const balanceOf = (gateway: Gateway, remaining: Nano | undefined): Balanc
 /** What is kept of the call. `responseHash` is asked for only when a receipt may be. */
 export const detailOf = (
   gateway: Gateway,
-  task: Task,
+  task: Billed,
   metered: Metered,
   ended: string,
   responseHash: () => string,
@@ -90,12 +97,13 @@ export const detailOf = (
     tookMs,
     firstByteMs: Math.round(task.trace.firstByteMs ?? tookMs),
     ended,
+    ...(metered.vendorCost === undefined ? {} : { vendorCost: String(metered.vendorCost) }),
     ...(gateway.receipts === undefined ? {} : { receipt: factsOf(task, metered, responseHash()) }),
   }
 }
 
 /** What is kept with the charge for the receipt. */
-const factsOf = (task: Task, metered: Metered, responseHash: string): ReceiptFacts => ({
+const factsOf = (task: Billed, metered: Metered, responseHash: string): ReceiptFacts => ({
   prices: unitPrices(metered.price, metered.usage),
   authorized: task.hold.amount(),
   payment: task.payment,

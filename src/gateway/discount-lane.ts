@@ -1,6 +1,6 @@
 /**
  * The lane of discounted calls: they start only while fewer than a set number of calls is open, so that they use what
- * full-price calls leave free. They wait a little for that, then they are told when to come back.
+ * full-price calls leave free. They wait for that a little; then they get a refusal that says when to come back.
  */
 import type { Model } from '../core/model.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
@@ -16,7 +16,7 @@ export const waitForRoom = async (gateway: Gateway, model: Model, signal: AbortS
   const until = clock.monotonicMs() + WAIT_MS
   while (book.health().openCalls >= options.discountOpenMax) {
     if (signal.aborted || clock.monotonicMs() >= until) throw laneFull()
-    // Those that wait look at different moments, so that they do not all start at once.
+    // Waiting calls look at different moments, so that they do not all start at once.
     await clock.sleep(LOOK_MS * (0.5 + random()))
   }
 }

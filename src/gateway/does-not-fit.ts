@@ -1,9 +1,9 @@
-/** What a caller is told whose call does not fit its limits: gone money is a 402, held money a 429 that says when to come back. */
-import type { HoldRefused } from '../book/words.ts'
+/** The refusal of a call that does not fit its limits: spent money is a 402, held money a 429 that says when to come back. */
+import type { HoldRefused } from '../book/contract.ts'
 import { decimalFromNano, greatest, type Nano } from '../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
-import { WALLET_MINIMUM } from '../ledger/grant.ts'
-import type { BindingLimit } from '../ledger/words.ts'
+import { WALLET_MINIMUM } from '../ledger/lend.ts'
+import type { BindingLimit } from '../ledger/types.ts'
 import type { KeyId } from '../tenancy/key.ts'
 import { creditsNeeded, creditsOf } from './credits.ts'
 import type { Gateway } from './gateway.ts'
@@ -31,10 +31,10 @@ const barTexts: Readonly<Partial<Record<BindingLimit, string>>> = {
     "Pay it, or leave 'X-Payment-Protocol' out to pay from the wallet.",
 }
 
-/** Seconds after which held money may be back; calls of a few seconds are the usual ones. */
+/** Seconds after which held money may be free again; most calls take a few seconds. */
 const HELD_RETRY_SECONDS = 2
 
-/** What binds: a limit with what it has, and whose cap it is where it is a key's. */
+/** What binds: a limit with what is left of it, and whose cap it is where it is a key's. */
 export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'spent' | 'available' | 'held'> & {
   /** The key that calls. */
   readonly keyId: KeyId
@@ -46,7 +46,7 @@ type Need = {
   readonly leastOutput?: number | undefined
 }
 
-/** The refusal that names what binds, whose it is, what it has and how much of it open calls hold. */
+/** The refusal that names what binds, whose limit it is, what is left of it, and how much of it open calls hold. */
 export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 'options'>): Refusal => {
   const credits = creditsOf(gateway)
   const needed = creditsNeeded(gateway)

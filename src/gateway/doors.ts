@@ -4,35 +4,47 @@
  */
 import { newOverload, type Overload } from '../admission/overload.ts'
 import { newShares, type Shares } from '../admission/shares.ts'
-import { type Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
+import { type JsonBody, readJsonBody, scanJson } from '../core/json-body.ts'
+import { must, type Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
 import type { Trace } from './trace.ts'
 
 export type Doors = {
   /** The process drains: callers are told to go elsewhere. */
   leaving: boolean
-  /** Whether the process is late with its work. */
+  /** Streamed answers that are under way. */
+  streams: number
+  /** How many calls it is answering, and whether it takes more. */
   readonly overload: Overload
   /** Calls of models that are open. */
   readonly calls: Shares
-  /** Bytes of bodies, whole answers and recordings that are kept in memory. */
+  /** Bytes of bodies, what was parsed of them, whole answers and recordings that are kept in memory. */
   readonly bytes: Shares
+  /** WebSockets that are open. */
+  readonly sockets: Shares
 }
 
-type Limits = {
+type DoorLimits = {
   readonly openCallsMax: number
-  readonly overloadMs: number
   readonly bufferBytesMax: number
   readonly keySharePercent: number
+  readonly socketsMax: number
 }
 
-export const newDoors = ({ openCallsMax, overloadMs, bufferBytesMax, keySharePercent }: Limits): Doors => ({
+export const newDoors = ({
+  openCallsMax,
+  bufferBytesMax,
+  keySharePercent,
+  socketsMax,
+}: DoorLimits): Doors => ({
   leaving: false,
-  overload: newOverload(overloadMs),
+  streams: 0,
+  overload: newOverload(),
   calls: newShares(openCallsMax, keySharePercent),
   bytes: newShares(bufferBytesMax, keySharePercent),
+  sockets: newShares(socketsMax, keySharePercent),
 })
 
-/** Notes that the request is an open call. Throws the 503 of a full process, or the 429 of a key that has its share. */
+/** Notes that the request is an open call. Throws the 503 of a full process, or the 429 of a key that has used its share. */
 export const takePlace = ({ calls }: Doors, trace: Trace): void => {
   const owner = ownerOf(trace)
   const taken = calls.take(owner, 1)
@@ -41,17 +53,43 @@ export const takePlace = ({ calls }: Doors, trace: Trace): void => {
   trace.places++
 }
 
-/** Counts bytes that are about to be kept for the request. Throws the same. */
+/** Counts a socket of the key until it is closed. Throws the same refusals. */
+export const takeSocket = ({ sockets }: Doors, keyId: string): void => {
+  const taken = sockets.take(keyId, 1)
+  if (taken === 'none left') throw unavailable('The server has as many open sockets as it can take.')
+  if (taken === 'own share used') throw shareUsed('sockets open')
+}
+
+/** Counts bytes that are about to be kept for the request. Throws the same refusals. */
 export const takeBytes = ({ bytes }: Doors, trace: Trace, amount: number): void => {
   const owner = ownerOf(trace)
   const taken = bytes.take(owner, amount)
-  if (taken === 'none left') throw unavailable('The server has as many bytes in hand as it takes.')
+  if (taken === 'none left') throw unavailable('The server holds as many bytes as it can take.')
   if (taken === 'own share used') throw shareUsed('bytes in hand')
   trace.bytes += amount
 }
 
-/** Gives back all that the request took; does nothing when it has. */
-export const letGo = ({ calls, bytes }: Doors, trace: Trace): void => {
+/** Parses a body whose bytes were counted; what its values take is counted before they are made. Throws the Refusal. */
+export const readWeighed = (doors: Doors, trace: Trace, bytes: Uint8Array): JsonBody => {
+  const scan = scanJson(bytes)
+  takeBytes(doors, trace, scan.weight)
+  return must(readJsonBody(bytes, scan))
+}
+
+/** A smaller answer is not looked through: what it is parsed to is at most 36 times its bytes, and small. */
+const WEIGHED_FROM = 16 * 1024
+const JSON_BEGINS = [0x7b, 0x5b]
+
+/** Counts what a vendor's answer, whose bytes were counted, will be parsed to. Throws the same refusals. */
+export const weighAnswer = (doors: Doors, trace: Trace, answer: Uint8Array): void => {
+  if (answer.length >= WEIGHED_FROM && JSON_BEGINS.includes(answer[0] ?? 0))
+    takeBytes(doors, trace, scanJson(answer, Number.POSITIVE_INFINITY).weight)
+}
+
+/** Gives back all that the request took; does nothing the second time. */
+export const letGo = ({ calls, bytes, overload }: Doors, trace: Trace): void => {
+  if (trace.caller !== undefined) overload.leave(trace.caller)
+  trace.caller = undefined
   const owner = ownerOf(trace)
   if (trace.places > 0) calls.giveBack(owner, trace.places)
   if (trace.bytes > 0) bytes.giveBack(owner, trace.bytes)
@@ -59,26 +97,31 @@ export const letGo = ({ calls, bytes }: Doors, trace: Trace): void => {
   trace.bytes = 0
 }
 
-/** For whom it is taken: the key, if it is known by then; those who call without one share one part. */
+/** For whom it is taken: the key, if it is known by then; all callers without a key share one part. */
 const ownerOf = (trace: Trace): string => {
   trace.owner ??= trace.keyId ?? 'guests'
   return trace.owner
 }
 
-/** Turns a call away before anything is done for it, when the process is full or late. Throws the 503. */
-export const checkDoor = ({ doors, options, random }: Door): void => {
-  if (doors.calls.used() >= options.openCallsMax) throw tooBusy()
-  if (doors.overload.turnsAway(random())) throw unavailable('The server is overloaded.')
+/**
+ * Takes a call in hand, or turns it away before anything is done for it. `caller` is the credential as it was sent, good or
+ * not: here it only tells callers apart. Throws the 503 of a full or overloaded process.
+ */
+export const enter = (doors: Doors, openCallsMax: number, caller: string, trace: Trace): void => {
+  if (doors.calls.used() >= openCallsMax) throw tooBusy()
+  if (doors.overload.turnsAway(caller)) throw overloaded()
+  doors.overload.enter(caller)
+  trace.caller = caller
 }
 
-type Door = { readonly doors: Doors; readonly options: Limits; readonly random: () => number }
+export const overloaded = (): Refusal => unavailable('The server is overloaded.')
 
-/** The 503 of a server that has as many calls open as it takes. */
-const tooBusy = (): Refusal => unavailable('The server has as many calls open as it takes.')
+/** The 503 of a server that has as many open calls as it can take. */
+const tooBusy = (): Refusal => unavailable('The server has as many open calls as it can take.')
 
 const shareUsed = (what: string): Refusal =>
   refuse(
     'rate_limit_exceeded',
-    `Your key has as many ${what} at once as one key may have; try again when some calls have ended.`,
+    `Your key has as many ${what} at once as one key may have; try again when some have ended.`,
     retryIn(1),
   )

@@ -3,12 +3,12 @@
 import type { Model } from '../core/model.ts'
 import type { StreamRelay } from '../dialects/relay.ts'
 import type { Exchange } from '../transport/exchange.ts'
-import type { CancelPolicy } from '../vendors/vendor.ts'
+import type { CancelPolicy, Vendor } from '../vendors/vendor.ts'
 import type { Gateway } from './gateway.ts'
 
 /**
  * Whether the vendor is read on after its caller has gone. A model that thinks out of sight has billed what only its
- * usage tells, and one that has finished tells it next: who hangs up in between would have the rest for nothing.
+ * usage tells, and one that has finished tells it next: a caller that hangs up in between would have the rest for nothing.
  */
 export const readsOn = (model: Model, cancel: CancelPolicy, { progress, usage }: StreamRelay): boolean => {
   if (cancel === 'drain') return true
@@ -17,9 +17,17 @@ export const readsOn = (model: Model, cancel: CancelPolicy, { progress, usage }:
   return progress.thought && !progress.finished && (reported.reasoning ?? 0) === 0
 }
 
-/** The same while nothing was heard yet, and for an answer in one piece. */
-export const readsOnUnheard = (model: Model, cancel: CancelPolicy): boolean =>
-  cancel === 'drain' || model.capabilities.includes('reasoning')
+/**
+ * The same before the vendor has said anything, and for an answer in one piece. Products that are not chat are made and
+ * billed whole, whoever has gone: their answer is waited for as long as if its caller were there (`to the end`).
+ */
+export const readsOnUnheard = (
+  model: Model,
+  { cancel, media }: Pick<Vendor, 'cancel' | 'media'>,
+): 'to the end' | 'a while' | 'no' => {
+  if (model.kind === 'media') return media?.stops === true ? 'no' : 'to the end'
+  return cancel === 'drain' || model.capabilities.includes('reasoning') ? 'a while' : 'no'
+}
 
 /** Bounds of reading on: time and bytes. */
 const DRAIN_MS = 10_000

@@ -1,9 +1,9 @@
-/** Faults of this process's own, for a minute: what /api/status tells of the API itself. */
+/** This process's own faults of the last minute: what /api/status says of the API itself. */
 
 export type Faults = {
-  /** Notes one; `nowMs` is monotonic. */
+  /** Notes a fault; `nowMs` is monotonic. */
   note(nowMs: number): void
-  /** Whether there was one within the last minute. */
+  /** Whether there was a fault within the last minute. */
   recent(nowMs: number): boolean
 }
 

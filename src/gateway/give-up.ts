@@ -27,6 +27,7 @@ export const endUnheard = async (gateway: Gateway, task: Task, thrown: unknown):
   try {
     await task.hold.settle(metered.cost, detail)
     task.trace.charged = chargedOf(task, metered)
+    task.trace.usage = metered.usage
   } catch (fault) {
     // Its intent was not durable: then nothing is charged, and nobody waits for an answer.
     gateway.log.warn('a call without a caller was not charged', {

@@ -1,20 +1,25 @@
 /** One request of a caller who has not paid yet, counted by where it comes from. */
 import { guestsLimited } from '../admission/rate.ts'
 import type { Gateway } from './gateway.ts'
-import { rateHeaders, type Trace } from './trace.ts'
+import { addRateHeaders, type Trace } from './trace.ts'
 
 /** What is counted apart, so that a flood of one kind leaves the others alone. */
-type Kind = 'quote' | 'payment' | 'trial' | 'claim'
+type GuestKind = 'quote' | 'payment' | 'trial' | 'claim' | 'list'
 
 /**
  * Counts the request before anything is done for it, or throws the 429. Gives what takes it out of the count again, for
  * one that turned out to be paid.
  */
-export const takeGuestTurn = (gateway: Gateway, kind: Kind, origin: string, trace: Trace): (() => void) => {
+export const takeGuestTurn = (
+  gateway: Gateway,
+  kind: GuestKind,
+  origin: string,
+  trace: Trace,
+): (() => void) => {
   const name = `${kind} ${origin}`
   const limit = gateway.options.guestRpm
   const { admitted, remaining, leftMs } = gateway.guestRates.take(name, limit, gateway.clock.monotonicMs())
   if (admitted) return () => gateway.guestRates.giveBack(name)
-  Object.assign(trace.headers, rateHeaders({ limit, remaining, resetAt: gateway.clock.now() + leftMs }))
+  addRateHeaders(trace, { limit, remaining, resetAt: gateway.clock.now() + leftMs })
   throw guestsLimited(limit, leftMs)
 }

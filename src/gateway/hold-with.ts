@@ -1,10 +1,12 @@
-/** A hold of which one end does something more. */
-import type { Hold } from '../book/words.ts'
+/** A hold that does something more at one of its ends. */
+import type { Hold } from '../book/contract.ts'
 
-/** The same hold with other ends; a copy of its members would lose those of its class. */
+/** The same hold with other ends. A plain copy would lose the methods of its class. */
 export const holdWith = (hold: Hold, ends: Partial<Pick<Hold, 'settle' | 'void'>>): Hold => ({
   callId: hold.callId,
-  opened: hold.opened,
+  get opened() {
+    return hold.opened
+  },
   amount: () => hold.amount(),
   extend: (to, spent, waits) => hold.extend(to, spent, waits),
   checkpoint: (spent) => hold.checkpoint(spent),

@@ -4,13 +4,13 @@
  * fit, the call is held for a tighter one, which nearly every text keeps. What a text costs above it is the house's: at most
  * so much a wallet and day in each process, counted before it is risked; the log tells each case, as of any excess.
  */
-import type { Hold } from '../book/words.ts'
+import type { Hold } from '../book/contract.ts'
 import type { Call, InputSize } from '../core/call.ts'
 import type { Model } from '../core/model.ts'
 import { greatest, NANO_PER_USD, type Nano } from '../core/money.ts'
 import { type Clock, type Day, dayOf } from '../core/time.ts'
 import { inputTokens } from '../core/usage.ts'
-import type { UsageDetail } from '../ledger/words.ts'
+import type { UsageDetail } from '../ledger/types.ts'
 import { textEstimate } from '../metering/estimate.ts'
 import { ceiling } from '../pricing/quote.ts'
 import type { WalletId } from '../tenancy/key.ts'
@@ -18,7 +18,7 @@ import { holdWith } from './hold-with.ts'
 
 /** What the house may lose for one wallet in a UTC day, in each process. */
 const DAILY_MOST: Nano = NANO_PER_USD
-/** Tokens for one of the estimate; it grows for a model whose vendor counted more. */
+/** Real tokens for each estimated one; it grows for a model whose vendor counted more. */
 const FIRST_SHARE = 1.5
 const LEARNT_MARGIN = 1.1
 /** Below this a tighter bound is not worth its risk. */
@@ -30,7 +30,7 @@ type Risk = {
   readonly call: Call
   /** The hold of that call: what it costs the house is counted when it ends. */
   watch(hold: Hold): Hold
-  /** Nothing came of it. */
+  /** The call came to nothing. */
   drop(): void
 }
 
@@ -91,7 +91,7 @@ type Ends = {
   readonly dropped: () => void
 }
 
-/** A hold that tells at its end what its call cost above it. */
+/** A hold that reports at its end how much more than itself its call cost. */
 const watched = (hold: Hold, { settled, dropped }: Ends): Hold =>
   holdWith(hold, {
     void: () => {

@@ -2,9 +2,9 @@
 import { bearerToken, checkEnabled, trialEnded, unknownKey } from '../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
 import { rateLimited } from '../admission/rate.ts'
-import type { TokensAsk } from '../book/words.ts'
+import type { RateVerdict, Soon, TokensAsk } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
-import { type JsonBody, readJsonBody } from '../core/json-body.ts'
+import type { JsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import { must, type Refusal } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
@@ -14,13 +14,13 @@ import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import { nameFor } from '../tenancy/aliases.ts'
 import type { Key } from '../tenancy/key.ts'
 import { finderFor } from './aliases.ts'
-import { takePlace } from './doors.ts'
+import { readWeighed, takePlace } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 import { tellNotCarried } from './not-carried.ts'
 import { type Memory, recall } from './remember.ts'
 import type { Task } from './task.ts'
 import { type TokenTurn, tokensFor } from './token-turn.ts'
-import { rateHeaders, type Trace } from './trace.ts'
+import { addRateHeaders, type Trace } from './trace.ts'
 import { unknownModel } from './unknown-model.ts'
 
 /** What the HTTP layer knows of a call before its body is read. */
@@ -31,7 +31,7 @@ export type Incoming = {
   readonly maxCostUsd: string | undefined
   readonly subWallet: string | undefined
   readonly paymentProtocol: string | undefined
-  /** The payment it may bring, the address it came in under, and whence; undefined where none can be brought. */
+  /** The payment it may bring, the address it asked for, and where it comes from; undefined where no payment is taken. */
   readonly payment: (PaymentHeaders & { readonly url: string; readonly origin: () => string }) | undefined
   readonly idempotencyKey: string | undefined
   readonly readBody: () => Promise<Uint8Array>
@@ -43,7 +43,7 @@ export type Incoming = {
 }
 
 /** What a request asks for, read and checked. */
-export type Asked = {
+export type CheckedRequest = {
   /** As the caller sent it. */
   readonly body: JsonBody
   readonly call: Call
@@ -56,11 +56,12 @@ export type Asked = {
 type Asker = Pick<Task, 'key' | 'trace'> & { readonly keeps: boolean }
 
 /** Reads and checks what a request asks for. */
-export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker): Promise<Asked> => {
+export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker): Promise<CheckedRequest> => {
   const { key, trace, keeps } = by
   takePlace(gateway.doors, trace)
-  const ceiling = must(readCeiling(incoming.maxCostUsd))
-  const sent = must(readJsonBody(await incoming.readBody()))
+  const { maxCostUsd } = incoming
+  const ceiling = maxCostUsd === undefined ? undefined : must(readCeiling(maxCostUsd))
+  const sent = readWeighed(gateway.doors, trace, await incoming.readBody())
   if (incoming.recalls !== true) return { ceiling, body: sent, ...readCall(gateway, incoming, by, sent) }
   const { body, memory } = await recall(gateway, keeps ? key : undefined, sent)
   const read = readCall(gateway, incoming, by, body)
@@ -69,7 +70,8 @@ export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker)
 }
 
 const readCall = (gateway: Gateway, incoming: Incoming, by: Asker, body: JsonBody) => {
-  const call = must(incoming.decode(body, finderFor(gateway, by.key)))
+  const { find } = gateway.catalogue
+  const call = must(incoming.decode(body, by.key.aliases === undefined ? find : finderFor(gateway, by.key)))
   const refusal = checkReach(call)
   if (refusal) throw refusal
   const model = must(modelOf(gateway, call, by))
@@ -88,7 +90,7 @@ const withinModel = (gateway: Gateway, call: Call, model: Model): Call => {
   return { ...call, maxOutput: most, boundLowered: true }
 }
 
-/** The bound that is sent in place of the caller's own: what was affordable, or the model's maximum; told in the header. */
+/** The bound that is sent in place of the caller's own: what was affordable, or the model's maximum. A header names it. */
 export const boundSent = (call: Call, affordable: number | undefined, trace: Trace): number | undefined => {
   const bound = affordable ?? (call.boundLowered === true ? call.maxOutput : undefined)
   if (bound !== undefined) trace.headers['x-max-tokens-lowered'] = String(bound)
@@ -96,26 +98,29 @@ export const boundSent = (call: Call, affordable: number | undefined, trace: Tra
 }
 
 /** The caller behind the credential, if it may call now. */
-export const whoCalls = async (
-  gateway: Gateway,
-  authorization: string | null,
-  trace: Trace,
-): Promise<Key> => {
-  const key = await ownerOf(gateway, authorization, trace)
+export const whoCalls = (gateway: Gateway, authorization: string | null, trace: Trace): Soon<Key> => {
+  const key = ownerOf(gateway, authorization, trace)
+  return key instanceof Promise ? key.then((read) => enabled(gateway, read)) : enabled(gateway, key)
+}
+
+const enabled = (gateway: Gateway, key: Key): Key => {
   const refusal = checkEnabled(key, monthOf(gateway.clock.now()))
   if (refusal) throw refusal
   return key
 }
 
 /** The caller behind the credential, disabled or not: a disabled key may still see and change its own limits. */
-export const ownerOf = async (gateway: Gateway, authorization: string | null, trace: Trace): Promise<Key> => {
-  const token = must(bearerToken(authorization))
-  const hash = gateway.hash(token)
-  const key = must(await gateway.book.caller(hash))
-  if (key === undefined)
-    throw gateway.book.isEndedTrial(hash) ? trialEnded(gateway.options.signUpUrl) : unknownKey()
-  trace.keyId = key.id
-  return key
+export const ownerOf = (gateway: Gateway, authorization: string | null, trace: Trace): Soon<Key> => {
+  const hash = gateway.hash(must(bearerToken(authorization)))
+  const known = (found: Key | undefined | Refusal): Key => {
+    const key = must(found)
+    if (key === undefined)
+      throw gateway.book.isEndedTrial(hash) ? trialEnded(gateway.options.signUpUrl) : unknownKey()
+    trace.keyId = key.id
+    return key
+  }
+  const found = gateway.book.caller(hash)
+  return found instanceof Promise ? found.then(known) : known(found)
 }
 
 /** The model a call of the key names, of its kind. */
@@ -124,7 +129,7 @@ export const modelOf = (
   call: Call,
   { key, trace }: Pick<Task, 'key' | 'trace'>,
 ): Model | Refusal => {
-  const name = nameFor(key, call.modelName)
+  const name = key.aliases === undefined ? call.modelName : nameFor(key, call.modelName)
   const model = gateway.catalogue.find(name)
   if (model === undefined || model.kind !== call.kind) return unknownModel(gateway, name, { kind: call.kind })
   trace.model = model.id
@@ -134,23 +139,23 @@ export const modelOf = (
 
 /** One request in each of the key's windows. */
 export const takeTurn = async (gateway: Gateway, key: Key, trace: Trace): Promise<void> => {
-  await turnOf(gateway, key, trace, gateway.options.planRpm)
+  await turnOf(gateway, { key, trace, planRpm: gateway.options.planRpm })
 }
 
-/** The same for a call, with the tokens it may use where the key has a limit of them; tells what it reserved. */
-export const takeCallTurn = async (
+/** The same for a call, with the tokens it may use where the key has a limit of them. Returns what it reserved. */
+export const takeCallTurn = (
   gateway: Gateway,
   { key, call, model, trace }: Pick<Task, 'key' | 'call' | 'model' | 'trace'>,
   planRpm: number | undefined = gateway.options.planRpm,
-): Promise<TokenTurn | undefined> => {
+): Soon<TokenTurn | undefined> => {
   const { tpm } = key.limits
-  return turnOf(
-    gateway,
-    key,
-    trace,
-    planRpm,
-    tpm === undefined ? undefined : must(tokensFor(model, call, tpm)),
-  )
+  const tokens = tpm === undefined ? undefined : must(tokensFor(model, call, tpm))
+  return turnOf(gateway, { key, trace, planRpm, tokens })
+}
+
+type TurnAsk = Pick<Task, 'key' | 'trace'> & {
+  readonly planRpm: number | undefined
+  readonly tokens?: TokensAsk | undefined
 }
 
 /**
@@ -158,14 +163,20 @@ export const takeCallTurn = async (
  * key share them. The key's own come first, so that a request over its own rate takes nothing from the others. Tokens are
  * the key's own.
  */
-const turnOf = async (
-  { book }: Gateway,
+const turnOf = ({ book }: Gateway, { key, trace, planRpm, tokens }: TurnAsk): Soon<TokenTurn | undefined> => {
+  const own = book.takeRate(key.id, key.limits, planRpm, tokens)
+  return own instanceof Promise || key.ancestors.length > 0
+    ? sharedTurn(book, key, own).then(([first, tightest]) => admitted(trace, first, tightest))
+    : admitted(trace, must(own), must(own))
+}
+
+/** The key's own rate, and the tightest of that and those it shares. */
+const sharedTurn = async (
+  book: Gateway['book'],
   key: Key,
-  trace: Trace,
-  planRpm: number | undefined,
-  tokens?: TokensAsk,
-): Promise<TokenTurn | undefined> => {
-  const own = must(await book.takeRate(key.id, key.limits, planRpm, tokens))
+  taken: Soon<RateVerdict | Refusal>,
+): Promise<readonly [RateVerdict, RateVerdict]> => {
+  const own = must(await taken)
   let rate = own
   const makers = key.ancestors.length === 0 ? [] : must(await book.makersOf(key))
   for (const { id, limits } of makers) {
@@ -174,7 +185,11 @@ const turnOf = async (
     const other = must(await book.takeRate(id, shared, undefined))
     if (!other.admitted || other.remaining < rate.remaining) rate = other
   }
-  Object.assign(trace.headers, rateHeaders(rate))
+  return [own, rate]
+}
+
+const admitted = (trace: Trace, own: RateVerdict, rate: RateVerdict): TokenTurn | undefined => {
+  addRateHeaders(trace, rate)
   if (!rate.admitted) {
     own.tokens?.correct(0)
     throw rateLimited(rate, rate === own ? 'own' : 'shared')

@@ -33,7 +33,9 @@ const STEPS = [
   { factor: 2, waits: false },
   { factor: 1.125, waits: true },
 ] as const
-/** Tokens that a model may think in a millisecond before it says anything; few models are faster out of sight. */
+/** How long a stream, or its end, waits for more money. */
+const EXTEND_WAIT_MS = 2_000
+/** Tokens that a model may think in a millisecond before it says anything; few models are faster. */
 const THOUGHT_A_MS = 0.5
 
 export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
@@ -44,11 +46,13 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
   let held = task.heldOutput
   let extendAt = held * EXTEND_SHARE
   let checkpointAt = CHECKPOINT_TOKENS
+  let growing: Promise<boolean> | undefined
   let thought = model.capabilities.includes('reasoning') ? undefined : 0
   const spentBy = (delivered: Delivered) =>
     least(chargeFor(price, withCall(price, estimateFor(task, delivered))), hold.amount())
 
-  const extend = async (delivered: Delivered, tokens: number): Promise<boolean> => {
+  /** Takes more money; false when there is no more. What comes of it later than anyone waits still counts. */
+  const grow = async (delivered: Delivered): Promise<boolean> => {
     for (const { factor, waits } of STEPS) {
       const wanted = Math.min(Math.ceil(held * factor), full)
       const amount = ceiling(model, call.size, Math.ceil(wanted / call.choices), call.choices)
@@ -59,7 +63,16 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
       extendAt = held * EXTEND_SHARE
       return true
     }
-    // No more money: what is held covers the stream a little further.
+    return false
+  }
+
+  const extend = async (delivered: Delivered, tokens: number): Promise<boolean> => {
+    growing ??= grow(delivered).finally(() => {
+      growing = undefined
+    })
+    // A stream does not wait for a ledger that is away.
+    if (await Promise.race([growing, gateway.clock.sleep(EXTEND_WAIT_MS).then(() => false)])) return true
+    // No more money: the hold still covers the stream a little further.
     extendAt = held
     return tokens < held
   }
@@ -88,15 +101,13 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
   }
 }
 
-const EXTEND_WAIT_MS = 2_000
-
 /**
  * Takes what an answer turned out to cost beyond its hold, within its full bound: a stream that started small may have
  * been billed for more tokens than its letters told. Where there is no more money, the hold is what is charged.
  */
 export const coverCost = async (gateway: Gateway, task: Task, cost: Nano): Promise<void> => {
   const { call, model, hold } = task
-  // What is beyond a tighter bound at the house's risk is the caller's while there is money.
+  // What the house risked above a tighter bound is charged to the caller as long as there is money.
   const { textTokens: _, ...size } = call.size
   const most = ceiling(model, size, Math.ceil(task.fullOutput / call.choices), call.choices)
   const amount = least(cost, most)

@@ -1,7 +1,7 @@
 /** The header that names what did not reach the other side: of the call, and of an answer in one piece. */
 import type { Trace } from './trace.ts'
 
-/** Adds names to what the answer's header tells; none leaves it as it is. */
+/** Adds names to the answer's header; without names it stays as it is. */
 export const tellNotCarried = ({ headers }: Trace, names: readonly string[]): void => {
   const told = headers['x-not-carried']
   const all = [...(told === undefined ? [] : [told]), ...shortened(names.map(asToken))]

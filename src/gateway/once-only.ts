@@ -6,45 +6,55 @@
 import { canonicalJson } from '../core/canonical.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import { invalid, must, type Refusal, refuse, retryIn } from '../core/refusal.ts'
-import type { IdempotencyRef, StoredAnswer } from '../ledger/words.ts'
+import { type CallId, callOfJob, type IdempotencyRef, isJob, type StoredAnswer } from '../ledger/types.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Answer, ByteStream } from './answer.ts'
 import type { Gateway } from './gateway.ts'
 import { type Keep, keepIn, newRecording, type Recording } from './recording.ts'
-import type { Running } from './repeats.ts'
+import type { RunningCall } from './repeats.ts'
 import type { Trace } from './trace.ts'
 
-type Asked = {
+type Repeatable = {
   readonly incoming: {
     readonly endpoint: string
-    readonly idempotencyKey: string | undefined
     readonly maxCostUsd: string | undefined
-    readonly signal: AbortSignal
   }
+  readonly idempotencyKey: string
   readonly key: Key
   readonly body: JsonBody
   readonly trace: Trace
 }
 
-export type Run = (keep: Keep | undefined, signal: AbortSignal) => Promise<Answer>
+/** Runs the call; its answer is kept. */
+export type RunCall = (keep: Keep, signal: AbortSignal) => Promise<Answer>
 
 const REPLAYED = { 'idempotent-replayed': 'true' }
 const POLL_MS = 250
 const WAIT_MS = 30_000
+const LET_GO_MS = 1_000
+const LET_GO_TRIES = 30
 
-export const onceOnly = async (gateway: Gateway, asked: Asked, run: Run): Promise<Answer> => {
+export const onceOnly = async (
+  gateway: Gateway,
+  asked: Repeatable,
+  run: RunCall,
+  ofRun: OfRun,
+): Promise<Answer> => {
   const { incoming, key, body, trace } = asked
-  if (incoming.idempotencyKey === undefined) return run(undefined, incoming.signal)
   const ref = {
     keyId: key.id,
     endpoint: incoming.endpoint,
-    key: must(readIdempotencyKey(incoming.idempotencyKey)),
+    key: must(readIdempotencyKey(asked.idempotencyKey)),
   }
   const fingerprint = gateway.hash(canonicalJson([body.value, incoming.maxCostUsd ?? null]))
-  return onceUnder(gateway, { ref, fingerprint, trace }, run)
+  return onceUnder(gateway, { ref, fingerprint, trace, ofRun }, run)
 }
 
+type OfRun = (callId: CallId, ref: IdempotencyRef) => Promise<Answer>
+
 type Once = {
+  /** Answers for a call that is a job: it is its own, whichever process goes on with it. */
+  readonly ofRun?: OfRun
   readonly ref: IdempotencyRef
   readonly fingerprint: string
   readonly trace: Trace
@@ -55,7 +65,7 @@ type Once = {
 }
 
 /** Runs what is asked under a reference once; the answer is kept, joined and replayed. */
-export const onceUnder = async (gateway: Gateway, it: Once, run: Run): Promise<Answer> => {
+export const onceUnder = async (gateway: Gateway, it: Once, run: RunCall): Promise<Answer> => {
   const { ref, fingerprint, trace } = it
   const name = JSON.stringify([ref.keyId, ref.endpoint, ref.key])
   const running = gateway.repeats.get(name)
@@ -90,7 +100,7 @@ export const readIdempotencyKey = (header: string): string | Refusal =>
         "'Idempotency-Key' must be 1 to 255 printable ASCII characters, such as a UUID.",
       )
 
-const join = async (running: Running, fingerprint: string, trace: Trace): Promise<Answer> => {
+const join = async (running: RunningCall, fingerprint: string, trace: Trace): Promise<Answer> => {
   if (running.fingerprint !== fingerprint) throw keyReused()
   const answer = await running.answer
   trace.callId = running.trace.callId
@@ -102,12 +112,24 @@ const join = async (running: Running, fingerprint: string, trace: Trace): Promis
   }
 }
 
+/** Answers that are no text are stored in base64. */
+const bytesOf = ({ headers, body }: StoredAnswer): Uint8Array =>
+  /^(?:application\/json|text\/)/.test(headers['content-type'] ?? '')
+    ? new TextEncoder().encode(body)
+    : Buffer.from(body, 'base64')
+
 type First = Once & { readonly recording: Recording }
 
 /** Claims the key and runs the call to its end, whether or not its caller stays: a retry will ask for the answer. */
-const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => {
+const first = async (gateway: Gateway, it: First, run: RunCall): Promise<Answer> => {
   const proposed = it.trace.callId
   const claimed = await claim(gateway, it)
+  if (typeof claimed === 'object' && 'run' in claimed) {
+    it.trace.callId = claimed.run
+    const answer = await (it.ofRun?.(claimed.run, it.ref) ?? Promise.reject(stillRunning()))
+    it.trace.ended = 'replayed'
+    return { ...answer, headers: { ...answer.headers, ...REPLAYED } }
+  }
   if (typeof claimed !== 'string') {
     // Here and not by who asked: others may join what is repeated.
     await it.checkRepeat?.()
@@ -115,7 +137,7 @@ const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => 
     return {
       status: claimed.status,
       headers: { ...claimed.headers, ...REPLAYED },
-      body: new TextEncoder().encode(claimed.body),
+      body: bytesOf(claimed),
     }
   }
   it.trace.callId = claimed
@@ -129,27 +151,57 @@ const first = async (gateway: Gateway, it: First, run: Run): Promise<Answer> => 
     // Nothing was charged: the next attempt runs again. If the release is lost, the claim ends with this process.
     // An earlier attempt's claim is not forgotten: its id is what a payment or a charge of it is found by.
     const undone = it.idle?.(refusal) === true && claimed === proposed
-    const letGo = undone
-      ? gateway.store.forget(it.ref, claimed, gateway.instance)
-      : gateway.store.release(it.ref, gateway.instance)
-    await letGo.catch(() => undefined)
+    await letGo(gateway, () =>
+      undone
+        ? gateway.store.idempotency.forget(it.ref, claimed, gateway.instance)
+        : gateway.store.idempotency.release(it.ref, gateway.instance),
+    )
     throw refusal
   }
 }
 
+/**
+ * Lets go of a claim. It is tried again while the ledger does not answer: as long as this process lives, nobody else may
+ * have what it has claimed. That it hits another's claim cannot be, since who may call here has a process that beats.
+ */
+const letGo = async ({ clock }: Gateway, go: () => Promise<void>): Promise<void> => {
+  const gone = () =>
+    go().then(
+      () => true,
+      () => false,
+    )
+  const goOn = async () => {
+    for (let tries = 1; tries < LET_GO_TRIES; tries++) {
+      await clock.sleep(LET_GO_MS)
+      if (await gone()) return
+    }
+  }
+  if (!(await gone())) void goOn()
+}
+
 /** The id to run under, or the answer that is already there. */
-const claim = async (gateway: Gateway, it: First): Promise<string | StoredAnswer> => {
+const claim = async (
+  gateway: Gateway,
+  it: First,
+): Promise<string | StoredAnswer | { readonly run: CallId }> => {
+  const { ref, fingerprint, trace } = it
+  const { callId } = trace
   const until = gateway.clock.monotonicMs() + WAIT_MS
+  const entry = { ref, fingerprint, callId, lockMs: gateway.options.timeouts.totalMs }
   for (;;) {
-    const state = await gateway.store.begin({
-      ref: it.ref,
-      fingerprint: it.fingerprint,
-      callId: it.trace.callId,
-      instance: gateway.instance,
-      lockMs: gateway.options.timeouts.totalMs,
-    })
+    const state = await gateway.store.idempotency
+      .begin({ ...entry, instance: gateway.instance })
+      .catch((fault) => {
+        // Whether it was claimed is not known, nor whether under an earlier attempt's id; nothing runs.
+        void letGo(gateway, async () => {
+          await gateway.store.idempotency.forget(ref, callId, gateway.instance)
+          await gateway.store.idempotency.release(ref, gateway.instance)
+        })
+        throw fault
+      })
     if (state.state === 'first') return state.callId
     if (state.state === 'conflict') throw keyReused()
+    if (state.state === 'running' && isJob(state.by)) return { run: callOfJob(state.by) }
     if (state.state === 'done') {
       it.trace.callId = state.callId
       return state.answer
@@ -166,7 +218,7 @@ const checkKept = ({ kept, options, clock }: Gateway, { keyId, endpoint }: Idemp
   const seconds = Math.max(1, Math.ceil(kept.leftMs(keyId, nowMs) / 1000))
   throw refuse(
     'rate_limit_exceeded',
-    "As many bytes of your answers are kept for repeats as may be in a day; call without 'Idempotency-Key', or later.",
+    "This key has had as many bytes of answers kept for repeats today as it may. Call without 'Idempotency-Key', or try again later.",
     retryIn(seconds),
   )
 }
@@ -188,7 +240,7 @@ const pump = async (gateway: Gateway, it: First, body: ByteStream): Promise<void
     it.recording.end()
     // What was charged is kept with its charge, broken or not; after nothing the next attempt runs again.
     if (it.trace.ended === 'vendor_failed' && it.trace.charged === undefined)
-      await gateway.store.release(it.ref, gateway.instance).catch(() => undefined)
+      await letGo(gateway, () => gateway.store.idempotency.release(it.ref, gateway.instance))
   }
 }
 

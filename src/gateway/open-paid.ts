@@ -1,31 +1,33 @@
 /** A call whose payment was taken, or authorised: its money held, and the task that carries it. */
+import type { Hold } from '../book/contract.ts'
 import { decimalFromNano } from '../core/money.ts'
-import { must } from '../core/refusal.ts'
+import { must, type Refusal } from '../core/refusal.ts'
 import { nanoOfUnits } from '../payment/x402/offer.ts'
 import type { Presented } from '../payment/x402/presented.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
-import { type Asked, boundSent } from './incoming.ts'
+import { holdWith } from './hold-with.ts'
+import { boundSent, type CheckedRequest } from './incoming.ts'
 import { settleAuthorized } from './pay-after.ts'
-import { payingChange } from './paying-change.ts'
 import { PaymentDue, type Quotable } from './payment-due.ts'
 import { requestHasher } from './receipt.ts'
+import type { Keep } from './recording.ts'
 import type { Plan } from './reserve.ts'
 import { reservePaid } from './reserve-paid.ts'
 import type { PaymentFacts, Task } from './task.ts'
 import type { Trace } from './trace.ts'
 
 /** One paid request: everything about it that does not change. */
-export type Paying = Quotable & {
+export type PayingCall = Quotable & {
   readonly bearer: boolean
-  readonly asked: Asked
+  readonly asked: CheckedRequest
   readonly plan: Plan
   readonly key: Key
   /** The sub-wallet that the call names. */
   readonly sub: string | undefined
   readonly presented: Presented | undefined
   readonly trace: Trace
-  /** Takes the request out of the count of those that nobody paid for. */
+  /** Takes the request out of the count of unpaid ones. */
   readonly uncount: () => void
 }
 
@@ -36,59 +38,68 @@ export type Paid = {
   readonly transaction: string | undefined
 }
 
-type Opening = Paid & {
-  readonly keep: Task['keep']
+type PaidTaskParts = Paid & {
+  readonly keep: Keep
   readonly signal: AbortSignal
 }
 
 /** Holds the paid money and makes the task that carries it. */
 export const openPaid = async (
   gateway: Gateway,
-  paying: Paying,
-  { payment, transaction, keep, signal }: Opening,
+  paying: PayingCall,
+  { payment, transaction, keep, signal }: PaidTaskParts,
 ): Promise<Task> => {
   const { x402, key, sub, bearer, asked, plan, trace } = paying
   const { call, model, ceiling, body } = asked
   const { id, offer, units } = payment
-  const account = x402.accountOf(id)
+  const payer = x402.accountOf(id)
   const paid = nanoOfUnits(offer, units)
   const reserved = await reservePaid(
     gateway,
     { key, sub, call, model, callId: trace.callId, signal },
-    { plan, account, paid },
+    { plan, payer, paid },
   )
   if (reserved === 'spent') throw new PaymentDue('payment_already_used')
   const { hold, ...held } = must(reserved)
+  const settled = transaction !== undefined
   return {
     key,
     model,
     trace,
-    keep,
+    keep: settled ? keep : { ...keep, collect: collecting(paying, payment) },
     signal,
-    account,
+    payer,
     payment: factsOf({ payment, transaction }),
     requestHash: requestHasher(gateway, body.bytes),
     limit: ceiling,
     ...held,
     outputBound: boundSent(call, held.outputBound, trace),
-    ...(transaction === undefined
-      ? {
-          hold,
-          collect: async () => {
-            const unpaid = await settleAuthorized({
-              x402,
-              trace,
-              payment: { ...payment, version: paying.presented?.version ?? 2 },
-            })
-            if (unpaid === undefined) paying.uncount()
-            return unpaid
-          },
-        }
-      : { hold: bearer ? payingChange(hold, () => x402.payChange(id, key.walletId)) : hold }),
+    hold: settled && bearer ? payingChange(hold, () => x402.payChange(id, key.walletId)) : hold,
   }
 }
 
-/** What the receipt tells of the payment. */
+/** Once the call is charged, what is left of the payment goes back, before the answer ends. */
+const payingChange = (hold: Hold, payChange: () => Promise<unknown>): Hold =>
+  holdWith(hold, {
+    settle: async (cost, detail, answer) => {
+      const settled = await hold.settle(cost, detail, answer)
+      // A charge that is still in the outbox is not in the ledger yet: the next round over due change pays it.
+      if (settled.remaining !== undefined) await payChange()
+      return settled
+    },
+  })
+
+/** Takes the money that was only authorised; a request that is paid leaves the count of unpaid ones. */
+const collecting =
+  ({ x402, trace, presented, uncount }: PayingCall, payment: Paid['payment']) =>
+  async (): Promise<Refusal | undefined> => {
+    const version = presented?.version ?? 2
+    const unpaid = await settleAuthorized({ x402, trace, payment: { ...payment, version } })
+    if (unpaid === undefined) uncount()
+    return unpaid
+  }
+
+/** What the receipt says of the payment. */
 const factsOf = ({ payment, transaction }: Paid): PaymentFacts => {
   const { scheme, offer, id, payer, units } = payment
   const amount = decimalFromNano(nanoOfUnits(offer, units))

@@ -5,15 +5,15 @@
  */
 import { unitsFor } from '../payment/x402/offer.ts'
 import type { Gateway } from './gateway.ts'
-import type { Paid, Paying } from './open-paid.ts'
+import type { Paid, PayingCall } from './open-paid.ts'
 import { tellPaid, unconfirmed } from './take-payment.ts'
 
 /** The payment that the call of the trace was made under; undefined when it has none, or brings it. */
 export const paidBefore = async (
   gateway: Gateway,
-  { x402, fingerprint, presented, trace }: Paying,
+  { x402, fingerprint, presented, trace }: PayingCall,
 ): Promise<Paid | undefined> => {
-  const earlier = await gateway.store.paymentForCall(trace.callId)
+  const earlier = await gateway.store.payments.paymentForCall(trace.callId)
   if (earlier === undefined || earlier.id === presented?.id) return undefined
   if (earlier.scheme !== 'exact' || earlier.fingerprint !== fingerprint) return undefined
   if (earlier.state === 'settling') throw unconfirmed()

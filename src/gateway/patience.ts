@@ -18,13 +18,13 @@ export type Patience = {
   watch(pace: Pace, stop: () => void): void
 }
 
-type Watched = { readonly pace: Pace; readonly stop: () => void; seen: number; sinceMs: number }
+type WatchedReader = { readonly pace: Pace; readonly stop: () => void; seen: number; sinceMs: number }
 
 const LOOKS = 4
 
 /** Ends streams whose reader takes nothing for `longestMs`. One look at all of them costs a piece nothing. */
 export const newPatience = (clock: Clock, longestMs: number): Patience => {
-  const watched = new Set<Watched>()
+  const watched = new Set<WatchedReader>()
   let looking = false
   const look = (): void => {
     const nowMs = clock.monotonicMs()

@@ -8,12 +8,19 @@ import { unitsFor } from '../payment/x402/offer.ts'
 import type { X402 } from '../payment/x402.ts'
 import type { Gateway } from './gateway.ts'
 import { PaymentDue } from './payment-due.ts'
-import { notTaken, type Taking, type Told, tellPaid, tellUnpaid, unconfirmed } from './take-payment.ts'
+import {
+  notTaken,
+  type PaymentNotice,
+  type Taking,
+  tellPaid,
+  tellUnpaid,
+  unconfirmed,
+} from './take-payment.ts'
 import type { Trace } from './trace.ts'
 
-/** For what the last call of a server that crashed was charged to be found out and settled. */
+/** Time to find out what the last call of a crashed server was charged, and to settle it. */
 const SETTLE_MS = 600_000
-/** The least of it that must be left when a call begins. */
+/** The least of an authorisation's time that must be left when a call begins. */
 const SETTLE_LEAST_MS = 60_000
 
 /** How long an authorisation must be good: until the longest call has ended and is settled. */
@@ -33,13 +40,13 @@ export const authorizePayment = async (
   if (authorized.outcome !== 'authorized') throw notTaken(it, authorized)
 }
 
-type Authorized = Told & {
+type AuthorizedPayment = PaymentNotice & {
   readonly x402: X402
-  readonly payment: Told['payment'] & { readonly id: string }
+  readonly payment: PaymentNotice['payment'] & { readonly id: string }
 }
 
 /** Settles an authorised payment for what its call was charged, or gives why the money did not come. */
-export const settleAuthorized = async (it: Authorized): Promise<Refusal | undefined> => {
+export const settleAuthorized = async (it: AuthorizedPayment): Promise<Refusal | undefined> => {
   const { offer, id } = it.payment
   const finished = await it.x402.finish(id, offer).catch(() => ({ outcome: 'unknown' as const }))
   switch (finished.outcome) {
@@ -61,7 +68,7 @@ export const settleAuthorized = async (it: Authorized): Promise<Refusal | undefi
 
 /** An answer is stored with its charge; it is given again only if what was authorised for it has come. */
 export const checkPaidFor = async (gateway: Gateway, x402: X402, trace: Trace): Promise<void> => {
-  const payment = await gateway.store.paymentForCall(trace.callId)
+  const payment = await gateway.store.payments.paymentForCall(trace.callId)
   if (payment?.scheme !== 'upto') return
   const offer = x402.offerOf(payment)
   const { id, payer } = payment

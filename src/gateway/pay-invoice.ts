@@ -4,8 +4,8 @@ import { invalid, must, Refusal } from '../core/refusal.ts'
 import { bringsPayment, x402Unavailable } from '../payment/funding.ts'
 import { type PaymentHeaders, type Presented, readPayment } from '../payment/x402/presented.ts'
 import { GUESTS_KEY } from '../payment/x402.ts'
-import type { Invoice } from '../store/funding-port.ts'
-import type { ChangePaid } from '../store/payment-port.ts'
+import type { Invoice } from '../store/funding/funding-port.ts'
+import type { ChangePaid } from '../store/payments/payment-port.ts'
 import type { Answer } from './answer.ts'
 import type { Gateway } from './gateway.ts'
 import { onceUnder } from './once-only.ts'
@@ -20,7 +20,7 @@ import {
 import { takePayment, unconfirmed } from './take-payment.ts'
 import type { Trace } from './trace.ts'
 
-type Paying = Quotable & { readonly invoice: Invoice; readonly trace: Trace }
+type PayingInvoice = Quotable & { readonly invoice: Invoice; readonly trace: Trace }
 
 type Request = {
   readonly invoice: Invoice
@@ -36,7 +36,7 @@ export const payInvoiceByX402 = async (gateway: Gateway, request: Request): Prom
   const { invoice, payment, trace } = request
   const [offer, ...more] = x402?.offers() ?? []
   if (x402 === undefined || offer === undefined) throw x402Unavailable()
-  const paying: Paying = {
+  const paying: PayingInvoice = {
     x402,
     offers: [offer, ...more],
     bound: invoice.total,
@@ -56,7 +56,7 @@ export const payInvoiceByX402 = async (gateway: Gateway, request: Request): Prom
   } catch (thrown) {
     if (!(thrown instanceof PaymentDue)) throw thrown
     // Nobody is asked for money that is not owed.
-    checkOpen((await gateway.store.invoice(invoice.id)) ?? invoice)
+    checkOpen((await gateway.store.credit.invoice(invoice.id)) ?? invoice)
     trace.ended = thrown.reason
     return quoteAnswer(gateway, paying, thrown.reason)
   }
@@ -66,10 +66,10 @@ const checkOpen = ({ id, status }: Invoice): void => {
   if (status === 'paid' || status === 'nothing_due') throw invalid('id', `The invoice ${id} is not open.`)
 }
 
-/** Copies of a payment that arrive together are one, here and on other processes. */
+/** Copies of a payment that arrive together count as one, here and on other processes. */
 const payOnce = async (
   gateway: Gateway,
-  paying: Paying,
+  paying: PayingInvoice,
   presented: Presented,
   show: Request['show'],
 ): Promise<Answer> => {
@@ -78,8 +78,8 @@ const payOnce = async (
   const idle = (thrown: unknown) => thrown instanceof PaymentDue
   const run = async (): Promise<Answer> => {
     const answer = await show(await pay(gateway, paying, presented))
-    // How the invoice stands is told anew each time; the payment itself remembers that it was taken.
-    await gateway.store.release(ref, gateway.instance)
+    // The invoice's state is read anew each time; the payment itself remembers that it was taken.
+    await gateway.store.idempotency.release(ref, gateway.instance)
     return answer
   }
   return onceUnder(gateway, { ref, fingerprint, trace, idle }, run).catch((thrown: unknown) => {
@@ -88,10 +88,10 @@ const payOnce = async (
   })
 }
 
-const pay = async (gateway: Gateway, paying: Paying, presented: Presented) => {
+const pay = async (gateway: Gateway, paying: PayingInvoice, presented: Presented) => {
   const { x402, invoice, fingerprint, trace } = paying
   const { id, walletId } = invoice
-  const known = await gateway.store.payment(presented.id)
+  const known = await gateway.store.payments.payment(presented.id)
   if (known === undefined || known.state === 'failed') {
     checkOpen(invoice)
     checkQuoted(gateway, paying, presented)

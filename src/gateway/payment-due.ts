@@ -18,10 +18,10 @@ import type { X402 } from '../payment/x402.ts'
 import type { Answer } from './answer.ts'
 import { tooDear } from './credits.ts'
 import type { Gateway } from './gateway.ts'
-import type { Asked } from './incoming.ts'
+import type { CheckedRequest } from './incoming.ts'
 import { type Plan, planCall } from './reserve.ts'
 
-/** Leads out of a call to the 402 that quotes it; the reason is a code. */
+/** Thrown to leave a call with the 402 that quotes it; the reason is a code. */
 export class PaymentDue extends Error {
   readonly reason: string
 
@@ -39,7 +39,7 @@ const withinUnit = (ceiling: Ceiling, unit: Nano): Ceiling =>
 /** The bound of a paid call and the most it can cost: what is paid for it never exceeds the caller's ceiling. */
 export const planPaid = (
   gateway: Gateway,
-  asked: Asked,
+  asked: CheckedRequest,
   offers: Offers,
   outputTokens: number,
 ): Plan | Refusal => {
@@ -64,7 +64,7 @@ export type Quotable = {
   readonly fingerprint: string
   readonly resource: Resource
   readonly change: ChangePolicy
-  /** How long a payment must be good that is settled after what it pays for; undefined where none is taken so. */
+  /** How long a payment that is settled after its call must stay good; undefined where none is taken that way. */
   readonly uptoSeconds: number | undefined
 }
 
@@ -97,9 +97,10 @@ export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answ
   return { status: 402, headers, body: new TextEncoder().encode(JSON.stringify(body)) }
 }
 
-/** The address of what is paid for, as callers know this server. */
+/** The address of what is paid for, as callers know this server; a tool of agents has a name in place of one. */
 export const resourceAt = (x402: X402, url: string, description: string): Resource => {
-  const { origin, pathname } = new URL(url)
+  const { protocol, origin, pathname } = new URL(url)
+  if (protocol === 'mcp:') return { url, description }
   return { url: (x402.options.publicUrl ?? origin) + pathname, description }
 }
 
@@ -115,7 +116,7 @@ export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented
     throw new PaymentDue('quote_mismatch')
 }
 
-/** What the facilitator is told that this server asked for: its own words, never the payer's. */
+/** What the facilitator hears that this server asked for: the server's own words, never the payer's. */
 export const requirementsOf = (it: Quotable, presented: Presented) => {
   const { x402, resource } = it
   const { offer, units, quoteId, scheme } = presented

@@ -7,7 +7,7 @@ import type { Log } from '../core/log.ts'
 import type { Clock, Instant } from '../core/time.ts'
 import { type PublicKey, publicKeyOf, seal, unseal } from '../receipts/keys.ts'
 import { type SigningKey, signingKey } from '../receipts/token.ts'
-import type { ReceiptStore, StoredReceiptKey } from '../store/port.ts'
+import type { ReceiptStore, StoredReceiptKey } from '../store/calls/receipt-port.ts'
 
 export type ReceiptKeys = {
   /** The key that signs now; undefined when there is none, or none that this process can open. */
@@ -28,7 +28,7 @@ export const PUBLISHED_FIRST_MS = 10 * 60 * 1000
 const SIGNER_AGE_MS = 60_000
 const PUBLISHED_AGE_MS = 5_000
 
-type Known = {
+type KnownKey = {
   readonly signsFrom: Instant
   readonly public: PublicKey
   readonly signing: SigningKey | undefined
@@ -43,13 +43,13 @@ export const openReceiptKeys = async (
   const stored = await store.receiptKeys()
   let known = stored.flatMap((key) => knownOf(parts, key))
   if (!known.some(({ signing }) => signing !== undefined)) {
-    // It follows what was read, so that processes which start together make one key between them.
+    // The new key's number follows from what was read, so that processes which start together make one key between them.
     await makeKey(parts, { after: stored, waitMs: 0 })
     known = await load()
   }
   let askedMs = clock.monotonicMs()
   let asking: Promise<void> | undefined
-  /** Reads again if the last reading is older; a failure leaves what is known. */
+  /** Reads the keys again if the last reading is too old; after a failure the known ones stay. */
   const refresh = (ageMs: number): Promise<void> => {
     if (asking === undefined && clock.monotonicMs() - askedMs > ageMs) {
       askedMs = clock.monotonicMs()
@@ -69,7 +69,7 @@ export const openReceiptKeys = async (
       void refresh(SIGNER_AGE_MS)
       const now = clock.now()
       const able = known.filter(({ signing }) => signing !== undefined)
-      // The first one signs also where this clock is behind the database's, by which keys are dated.
+      // The first key signs at once, even where this clock is behind the database's, which dates the keys.
       return (able.findLast(({ signsFrom }) => signsFrom <= now) ?? able[0])?.signing
     },
     published: async () => {
@@ -82,7 +82,7 @@ export const openReceiptKeys = async (
 const sealingSecret = (hash: ReceiptKeyParts['hash']): Uint8Array =>
   Buffer.from(hash('turnpike: the secret that seals receipt keys'), 'hex')
 
-const knownOf = ({ hash }: ReceiptKeyParts, key: StoredReceiptKey): readonly Known[] => {
+const knownOf = ({ hash }: ReceiptKeyParts, key: StoredReceiptKey): readonly KnownKey[] => {
   const read = publicKeyOf(key.publicKey)
   if (read === undefined || read.kid !== key.kid) return []
   const opened = unseal(key.sealed, key.kid, sealingSecret(hash))

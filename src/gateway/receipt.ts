@@ -4,12 +4,12 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Nano } from '../core/money.ts'
-import type { ChargedCall, UsageDetail } from '../ledger/words.ts'
+import type { ChargedCall, UsageDetail } from '../ledger/types.ts'
 import { bodyHash } from '../receipts/body-hash.ts'
 import { claimsOf } from '../receipts/claims.ts'
 import { signReceipt } from '../receipts/token.ts'
 import type { Gateway, Receipts } from './gateway.ts'
-import type { Task } from './task.ts'
+import type { Billed } from './task.ts'
 
 /** Bodies from this size on take long enough to hash that it is done while the vendor works, not before its answer goes out. */
 const LARGE_BYTES = 16 * 1024
@@ -28,7 +28,7 @@ export const requestHasher = (gateway: Gateway, sent: Uint8Array): (() => string
 /** The receipt that goes out with the answer, if answers carry one. Sent only once the charge is durable. */
 export const receiptFor = (
   gateway: Gateway,
-  task: Task,
+  task: Pick<Billed, 'trace' | 'payer' | 'key'>,
   detail: UsageDetail,
   charged: Nano,
 ): string | undefined => {
@@ -38,7 +38,7 @@ export const receiptFor = (
     callId,
     keyId: detail.keyId,
     charged,
-    account: task.account ?? task.key.walletId,
+    payer: task.payer ?? task.key.walletId,
     at: detail.startedAt + detail.tookMs,
     posted: 'as settled',
     detail,

@@ -1,6 +1,6 @@
 /** A recording of a streamed answer: written once by the call, read from its beginning by everyone who sent the same call. */
 import { concat } from '../core/json-body.ts'
-import type { IdempotencyRef } from '../ledger/words.ts'
+import type { IdempotencyRef } from '../ledger/types.ts'
 import type { ByteStream } from './answer.ts'
 import { newPace, type Patience } from './patience.ts'
 
@@ -23,14 +23,14 @@ export type Recording = {
   read(): ByteStream
 }
 
-/** Where the bytes of a recording are counted as long as somebody may read it. */
-type Room = {
+/** Where the bytes of a recording count for as long as somebody may read it. */
+type RecordingSpace = {
   readonly take: (bytes: number) => boolean
   readonly giveBack: (bytes: number) => void
   readonly patience: Patience
 }
 
-export const newRecording = (room: Room): Recording => {
+export const newRecording = (room: RecordingSpace): Recording => {
   const pieces: Uint8Array[] = []
   let bytes = 0
   let readers = 0
@@ -89,7 +89,7 @@ export const newRecording = (room: Room): Recording => {
         },
         [Symbol.asyncIterator]: () => stream,
       }
-      // Its first piece is there: who never begins to read is ended too.
+      // Its first piece is there: a reader that never begins is ended too.
       pace.offered = true
       room.patience.watch(pace, close)
       return stream

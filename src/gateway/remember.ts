@@ -4,13 +4,13 @@
  */
 import { bodyOf, isObject, type Json, type JsonBody, type JsonObject, parseJson } from '../core/json-body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
-import type { Kept } from '../dialects/told.ts'
+import type { KeptAnswer } from '../dialects/bill-members.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
 
 /** What of a call is to be kept once it is answered. */
-export type Memory = Kept & {
-  /** Keeps the response, whose object or event is in the text. It is not worth an answer: a failure is logged. */
+export type Memory = KeptAnswer & {
+  /** Keeps the response, whose object or event is in the text. No answer is lost for it: a failure is only logged. */
   readonly keep: (answer: string) => Promise<void>
 }
 
@@ -18,8 +18,8 @@ type Recalled = { readonly body: JsonBody; readonly memory: Memory | undefined }
 
 /** The request with all that it names in its place, and what to keep of it. Throws what is not kept as the Refusal. */
 export const recall = async (gateway: Gateway, key: Key | undefined, sent: JsonBody): Promise<Recalled> => {
-  // Calls that bring their payment have nobody for whom to keep anything.
-  const lifeMs = gateway.options.responsesKeptMs ?? 0
+  // Calls that bring their payment have no key to keep anything for.
+  const lifeMs = gateway.options.responsesKeptMs
   if (lifeMs === 0 || key === undefined) return { body: sent, memory: undefined }
   const { store: asked, previous_response_id: named, ...rest } = sent.value
   const previous = typeof named === 'string' && named !== '' ? named : undefined
@@ -41,7 +41,7 @@ const itemsOf = (input: Json | undefined): readonly Json[] =>
       ? input
       : []
 
-/** For whom is kept, and how long. */
+/** Whose responses are kept, and for how long. */
 type For = { readonly key: Key; readonly lifeMs: number }
 
 const conversation = async (
@@ -49,12 +49,12 @@ const conversation = async (
   { key, lifeMs }: For,
   id: string,
 ): Promise<readonly Json[] | Refusal> => {
-  const parts = await store.conversation(key.id, id, { lifeMs, bytesMax: options.bodyBytesMax })
+  const parts = await store.responses.conversation(key.id, id, { lifeMs, bytesMax: options.bodyBytesMax })
   return parts === undefined
     ? invalid(
         'previous_response_id',
-        `The response '${id.slice(0, 80)}' or one before it is not kept here: it was not asked to be, was deleted, or its ` +
-          "time is over; or the conversation is larger than the server accepts. Send what is needed of it in 'input'.",
+        `The response '${id.slice(0, 80)}' or one before it is not kept here: nobody asked to keep it, it was deleted, or it ` +
+          "has expired; or the conversation is larger than the server accepts. Send what is needed of it in 'input'.",
       )
     : parts.flatMap((part) => parseJson(part) ?? [])
 }
@@ -75,7 +75,7 @@ const resolved = async (
   const all = [...before, ...own]
   const names = all.flatMap((item) => nameOf(item) ?? [])
   if (names.length === 0) return before.length === 0 ? undefined : all
-  const kept = await store.keptItems(key.id, names)
+  const kept = await store.responses.keptItems(key.id, names)
   const found = all.map((item): Json => {
     const text = kept.get(nameOf(item) ?? '')
     return text === undefined ? item : (parseJson(text) ?? item)
@@ -85,8 +85,8 @@ const resolved = async (
   const at = missing < before.length ? 'previous_response_id' : `input[${missing - before.length}]`
   return invalid(
     at,
-    `'${at}' names the item '${nameOf(found[missing] ?? null)?.slice(0, 80)}', which is not kept here: it was not asked to be, ` +
-      'was deleted, or its time is over. Send the item itself.',
+    `'${at}' names the item '${nameOf(found[missing] ?? null)?.slice(0, 80)}', which is not kept here: nobody asked to keep it, ` +
+      'it was deleted, or it has expired. Send the item itself.',
   )
 }
 
@@ -102,7 +102,7 @@ const memoryOf = (
     if (response === undefined) return
     const { output, ...body } = response
     const items = Array.isArray(output) ? output.filter(isObject) : []
-    const kept = gateway.store.keepResponse(
+    const kept = gateway.store.responses.keepResponse(
       {
         keyId: key.id,
         id: String(response.id),

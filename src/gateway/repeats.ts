@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts'
 import type { Recording } from './recording.ts'
 import type { Trace } from './trace.ts'
 
-export type Running = {
+export type RunningCall = {
   readonly fingerprint: string
   readonly recording: Recording
   /** Of the request that runs it: its call is that of all who join. */
@@ -12,6 +12,6 @@ export type Running = {
   readonly answer: Promise<Answer>
 }
 
-export type Repeats = Map<string, Running>
+export type Repeats = Map<string, RunningCall>
 
 export const newRepeats = (): Repeats => new Map()

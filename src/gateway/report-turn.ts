@@ -1,4 +1,4 @@
-/** One report of a key: it reads many rows, so that a minute has room for so many and no more. */
+/** One report of a key: it reads many rows, so only so many are made in a minute. */
 import { reportsLimited } from '../admission/rate.ts'
 import type { KeyId } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'

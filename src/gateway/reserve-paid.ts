@@ -1,18 +1,19 @@
 /** The hold of a call that was paid for: on its payment's own account, under the caps of whoever calls. */
 import { least, type Nano } from '../core/money.ts'
 import { must, Refusal, unavailable } from '../core/refusal.ts'
-import type { BindingLimit } from '../ledger/words.ts'
+import type { BindingLimit } from '../ledger/types.ts'
 import { usedUpBelow } from '../pricing/quote.ts'
 import { type Binding, doesNotFit } from './does-not-fit.ts'
 import type { Gateway } from './gateway.ts'
+import { holdFor } from './job-hold.ts'
 import type { Ask, Plan, Reserved } from './reserve.ts'
 
 const TRIES = 20
 const WAIT_MS = 50
 
-type Paid = {
+type PaidPlan = {
   readonly plan: Plan
-  readonly account: string
+  readonly payer: string
   /** What the payment brought. */
   readonly paid: Nano
 }
@@ -21,19 +22,20 @@ type Paid = {
 export const reservePaid = async (
   gateway: Gateway,
   ask: Pick<Ask, 'key' | 'sub' | 'call' | 'model' | 'callId' | 'signal'>,
-  { plan, account, paid }: Paid,
+  { plan, payer, paid }: PaidPlan,
 ): Promise<Reserved | Refusal | 'spent'> => {
   const { call, model, key, sub, callId, signal } = ask
   const amount = least(plan.amount, paid)
   const useful = least(usedUpBelow(model), amount)
-  const take = () => gateway.book.hold({ callId, key, sub, account, amount, useful, waits: true, signal })
+  const take = () =>
+    holdFor(gateway, model.id, { callId, key, sub, payer, amount, useful, waits: true, signal })
   let hold = await take()
   for (let tries = 0; !(hold instanceof Refusal) && 'outcome' in hold; tries++) {
     if (hold.limit !== 'payment') return doesNotFit({ ...hold, keyId: key.id }, { required: amount }, gateway)
-    if ((await gateway.store.transfersOf(callId)).length > 0) return 'spent'
-    // An earlier attempt still holds the money: it is about to let go, or its process has died. Never a 402: it is paid.
+    if ((await gateway.store.ledger.transfersOf(callId)).length > 0) return 'spent'
+    // An earlier attempt still holds the money: it is about to let go, or its process has died. This is never a 402, since the call is paid.
     if (tries === TRIES) return unavailable('An earlier attempt under this payment has not ended.')
-    await gateway.store.freeAccount(account)
+    await gateway.store.payments.freeAccount(payer)
     await gateway.clock.sleep(WAIT_MS)
     hold = await take()
   }
@@ -53,10 +55,10 @@ type Spender = Pick<Ask, 'key' | 'sub'>
 export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano): Promise<void> => {
   const { key } = spender
   for (const id of [key.id, ...key.ancestors]) {
-    const owner = id === key.id ? key : await gateway.store.key(id)
+    const owner = id === key.id ? key : await gateway.store.keys.key(id)
     const { spendCap, monthlyCap } = owner?.limits ?? {}
     if (spendCap === undefined && monthlyCap === undefined) continue
-    const { spent, spentThisMonth, held } = await gateway.store.spend(id)
+    const { spent, spentThisMonth, held } = await gateway.store.keys.spend(id)
     const check = (limit: BindingLimit, cap: Nano | undefined, used: Nano) => {
       if (cap !== undefined)
         checkRoom(gateway, { limit, owner: id, keyId: key.id }, { cap, used, held, amount })
@@ -67,12 +69,12 @@ export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano
   await checkWallet(gateway, spender, amount)
 }
 
-type Room = { readonly cap: Nano; readonly used: Nano; readonly held: Nano; readonly amount: Nano }
+type CapRoom = { readonly cap: Nano; readonly used: Nano; readonly held: Nano; readonly amount: Nano }
 
 const checkRoom = (
   gateway: Gateway,
   whose: Pick<Binding, 'limit' | 'owner' | 'keyId'>,
-  { cap, used, held, amount }: Room,
+  { cap, used, held, amount }: CapRoom,
 ): void => {
   const available = cap - used - held
   if (available < amount)
@@ -85,9 +87,9 @@ const checkWallet = async (gateway: Gateway, { key, sub }: Spender, amount: Nano
     checkRoom(gateway, { limit, owner: undefined, keyId: key.id }, { cap, used: spent, held, amount })
   const { dailyLimit } = must(await gateway.book.rules(key.walletId))
   if (dailyLimit !== undefined)
-    check('daily_limit_usd', dailyLimit, await gateway.store.spentToday(key.walletId))
+    check('daily_limit_usd', dailyLimit, await gateway.store.wallets.spentToday(key.walletId))
   const id = sub ?? key.subWallet
   if (id === undefined) return
-  const found = await gateway.store.subWallet(key, id)
+  const found = await gateway.store.subWallets.subWallet(key, id)
   check('sub_wallet', found?.budget ?? 0n, found ?? { spent: 0n, held: 0n })
 }

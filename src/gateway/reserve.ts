@@ -1,16 +1,18 @@
 /** The hold of a call: its ceiling on every meter at once, or the largest one that is affordable. */
 import type { Ceiling } from '../admission/ceiling.ts'
-import type { Hold } from '../book/words.ts'
+import type { Hold, HoldAsk, HoldRefused, Soon } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
-import type { Model } from '../core/model.ts'
+import type { Model, Priced } from '../core/model.ts'
 import { least, type Nano } from '../core/money.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
-import type { AccountId } from '../ledger/words.ts'
+import type { AccountId } from '../ledger/types.ts'
+import { chargeFor } from '../pricing/charge.ts'
 import { affordableOutput, ceiling as ceilingOf, smallestUseful, usedUpBelow } from '../pricing/quote.ts'
 import type { Key } from '../tenancy/key.ts'
 import { tooDear } from './credits.ts'
 import { doesNotFit } from './does-not-fit.ts'
 import type { Gateway } from './gateway.ts'
+import { holdFor } from './job-hold.ts'
 
 export type Reserved = {
   /** The call as it is held: with a tighter bound on its input, perhaps. */
@@ -27,7 +29,7 @@ export type Ask = {
   /** The sub-wallet that the call names. */
   readonly sub: string | undefined
   /** What pays when it is not the key's wallet. */
-  readonly account: AccountId | undefined
+  readonly payer: AccountId | undefined
   readonly call: Call
   readonly model: Model
   readonly ceiling: Ceiling
@@ -61,6 +63,7 @@ export const planCall = (
   { call, model, ceiling }: Pick<Ask, 'call' | 'model' | 'ceiling'>,
   most: number,
 ): Plan | Refusal => {
+  if (call.priced !== undefined) return planPriced(gateway, call.priced, ceiling)
   const explicit = call.maxOutput
   if (explicit !== undefined && explicit > model.maxOutputTokens)
     return invalid(
@@ -69,17 +72,31 @@ export const planCall = (
     )
   const price = (output: number) => ceilingOf(model, call.size, output, call.choices)
   const output = explicit ?? Math.min(most, model.maxOutputTokens)
-  if (ceiling === undefined || price(output) <= ceiling.amount) return { output, amount: price(output) }
+  const amount = price(output)
+  if (ceiling === undefined || amount <= ceiling.amount) return { output, amount }
   const affordable =
     explicit === undefined ? affordableOutput(model, call.size, call.choices, ceiling.amount) : 0
   if (affordable < 1)
-    return tooDear(
-      gateway,
-      explicit === undefined ? smallestUseful(model, call.size) : price(output),
-      ceiling,
-    )
+    return tooDear(gateway, explicit === undefined ? smallestUseful(model, call.size) : amount, ceiling)
   const lowered = Math.min(affordable, output)
   return { output: lowered, amount: price(lowered) }
+}
+
+/** A call that is priced by its inputs costs what they say: nothing of it can be lowered. */
+const planPriced = (gateway: Gateway, { price, most }: Priced, ceiling: Ceiling): Plan | Refusal => {
+  const amount = chargeFor(price, most)
+  return ceiling !== undefined && amount > ceiling.amount
+    ? tooDear(gateway, amount, ceiling)
+    : { output: 0, amount }
+}
+
+type Lowering = {
+  readonly ask: Ask
+  readonly plan: Plan
+  readonly mayLower: boolean
+  /** The least output that is of use. */
+  readonly least: number
+  readonly waits: boolean
 }
 
 /**
@@ -87,49 +104,85 @@ export const planCall = (
  * what does not fit is lowered to what is left, but not below the least that is of use; for that much the call also waits
  * a little when other open calls hold it.
  */
-const reserveWithin = async (gateway: Gateway, ask: Ask, waits: boolean): Promise<Reserved | Refusal> => {
+const reserveWithin = (gateway: Gateway, ask: Ask, waits: boolean): Soon<Reserved | Refusal> => {
   const { call, model } = ask
-  const price = (output: number) => ceilingOf(model, call.size, output, call.choices)
   const plan = planCall(gateway, ask, ask.outputMost ?? model.maxOutputTokens)
   if (plan instanceof Refusal) return plan
   const mayLower = model.kind === 'chat' && call.maxOutput === undefined
   const least = mayLower ? Math.min(plan.output, leastOutput(model)) : plan.output
-  let { output } = plan
-  for (let tries = 1; ; tries++) {
-    const first = startsSmall(call) ? Math.min(output, firstOutput(model)) : output
-    const hold = await holdFor(gateway, ask, price(first), waits && first <= least)
-    if (hold instanceof Refusal) return hold
-    if (!('outcome' in hold)) {
-      const lowered = mayLower && output < model.maxOutputTokens ? output : undefined
-      return {
-        call,
-        hold,
-        outputBound: lowered,
-        heldOutput: first * call.choices,
-        fullOutput: output * call.choices,
-      }
+  return holdOutput(gateway, { ask, plan, mayLower, least, waits }, plan.output, 1)
+}
+
+const holdOutput = (
+  gateway: Gateway,
+  lowering: Lowering,
+  output: number,
+  tries: number,
+): Soon<Reserved | Refusal> => {
+  const { ask, plan, least, waits } = lowering
+  const { call, model } = ask
+  const first = startsSmall(call) ? Math.min(output, firstOutput(model)) : output
+  const amount =
+    call.priced !== undefined || first === plan.output
+      ? plan.amount
+      : ceilingOf(model, call.size, first, call.choices)
+  const ended = (held: HoldTaken) => orLower(gateway, lowering, { output, first, amount, tries }, held)
+  const hold = holdOf(gateway, ask, amount, waits && first <= least)
+  return hold instanceof Promise ? hold.then(ended) : ended(hold)
+}
+
+type HoldTaken = Hold | HoldRefused | Refusal
+
+/** The call as it is held; or the next try, with less output. */
+const orLower = (
+  gateway: Gateway,
+  lowering: Lowering,
+  tried: { readonly output: number; readonly first: number; readonly amount: Nano; readonly tries: number },
+  hold: HoldTaken,
+): Soon<Reserved | Refusal> => {
+  const { ask, mayLower, least } = lowering
+  const { call, model } = ask
+  const { output, first, amount, tries } = tried
+  if (hold instanceof Refusal) return hold
+  if (!('outcome' in hold)) {
+    const outputBound = mayLower && output < model.maxOutputTokens ? output : undefined
+    return {
+      call,
+      hold,
+      outputBound,
+      heldOutput: first * call.choices,
+      fullOutput: output * call.choices,
     }
-    if (first <= least)
-      return doesNotFit(
-        { ...hold, keyId: ask.key.id },
-        { required: price(first), leastOutput: mayLower ? first : undefined },
-        gateway,
-      )
-    const affordable = affordableOutput(model, call.size, call.choices, hold.available)
-    output = tries < TRIES && affordable < first ? Math.max(affordable, least) : least
   }
+  if (first <= least)
+    return doesNotFit(
+      { ...hold, keyId: ask.key.id },
+      { required: amount, leastOutput: mayLower ? first : undefined },
+      gateway,
+    )
+  const affordable = affordableOutput(model, call.size, call.choices, hold.available)
+  const next = tries < TRIES && affordable < first ? Math.max(affordable, least) : least
+  return holdOutput(gateway, lowering, next, tries + 1)
 }
 
 /** Refusals that a tighter bound may spare. */
 const moneyCodes: readonly string[] = ['insufficient_balance', 'balance_held', 'max_cost_exceeded']
 
 /** Holds the money of a call: for the bound that nothing breaks or, where that does not fit, for a tighter one. */
-export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Refusal> => {
-  const { houseRisk } = gateway
-  const mayTighten = houseRisk.worthwhile(ask.call.size)
-  const first = await reserveWithin(gateway, ask, !mayTighten)
-  if (!mayTighten || !(first instanceof Refusal) || !moneyCodes.includes(first.code)) return first
-  const risk = houseRisk.take(ask.key.walletId, ask.model, ask.call)
+export const reserve = (gateway: Gateway, ask: Ask): Soon<Reserved | Refusal> => {
+  const mayTighten = gateway.houseRisk.worthwhile(ask.call.size)
+  const first = reserveWithin(gateway, ask, !mayTighten)
+  return mayTighten ? orTighter(gateway, ask, first) : first
+}
+
+const orTighter = async (
+  gateway: Gateway,
+  ask: Ask,
+  reserved: Soon<Reserved | Refusal>,
+): Promise<Reserved | Refusal> => {
+  const first = await reserved
+  if (!(first instanceof Refusal) || !moneyCodes.includes(first.code)) return first
+  const risk = gateway.houseRisk.take(ask.key.walletId, ask.model, ask.call)
   if (risk === undefined) return reserveWithin(gateway, ask, true)
   const second = await reserveWithin(gateway, { ...ask, call: risk.call }, true)
   if (!(second instanceof Refusal)) return { ...second, hold: risk.watch(second.hold) }
@@ -137,17 +190,12 @@ export const reserve = async (gateway: Gateway, ask: Ask): Promise<Reserved | Re
   return second
 }
 
-const holdFor = (gateway: Gateway, ask: Ask, amount: Nano, waits: boolean) =>
-  gateway.book.hold({
-    callId: ask.callId,
-    key: ask.key,
-    sub: ask.sub,
-    account: ask.account,
-    amount,
-    useful: least(usedUpBelow(ask.model), amount),
-    waits,
-    signal: ask.signal,
-  })
+const holdOf = (gateway: Gateway, ask: Ask, amount: Nano, waits: boolean): Soon<HoldTaken> => {
+  const { callId, key, sub, payer, model, call, signal } = ask
+  const useful = least(usedUpBelow(model), amount)
+  const held: HoldAsk = { callId, key, sub, payer, amount, useful, waits, signal }
+  return call.priced === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
+}
 
 /** What is delivered, and the time a model thinks, tell while it streams how much is used. */
 const startsSmall = (call: Call): boolean =>

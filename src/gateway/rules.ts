@@ -1,4 +1,5 @@
 /** The rules of a wallet at a call: which models it may use, and what one call may cost. */
+import type { Soon } from '../book/contract.ts'
 import type { Model } from '../core/model.ts'
 import { must, Refusal, refuse } from '../core/refusal.ts'
 import { nameFor } from '../tenancy/aliases.ts'
@@ -10,9 +11,20 @@ import type { Gateway } from './gateway.ts'
 import { unknownModel } from './unknown-model.ts'
 
 /** The rules as they stand now, or the refusal of a model that they do not allow. */
-export const rulesFor = async (gateway: Gateway, key: Key, model: Model): Promise<WalletRules | Refusal> => {
-  const rules = await gateway.book.rules(key.walletId)
-  if (rules instanceof Refusal || allowsModel(rules, model)) return rules
+export const rulesFor = (gateway: Gateway, key: Key, model: Model): Soon<WalletRules | Refusal> => {
+  const rules = gateway.book.rules(key.walletId)
+  return rules instanceof Promise ? rules.then((read) => checked(read, model)) : checked(rules, model)
+}
+
+const checked = (rules: WalletRules | Refusal, model: Model): WalletRules | Refusal => {
+  if (rules instanceof Refusal) return rules
+  if (rules.suspended !== undefined)
+    return refuse(
+      'account_suspended',
+      `The operator of this server has suspended the account: ${rules.suspended}. Ask them.`,
+    )
+  const listed = rules.allowedModels !== undefined || rules.blockedModels !== undefined
+  if (!listed || allowsModel(rules, model)) return rules
   return refuse(
     'model_not_allowed',
     `The rules of the wallet do not allow ${model.id}; GET /v1/models lists those your key can use.`,

@@ -4,20 +4,32 @@
  */
 import { trialShort } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
+import type { Soon } from '../book/contract.ts'
 import { must, Refusal } from '../core/refusal.ts'
-import { WALLET_MINIMUM } from '../ledger/grant.ts'
-import { payingAccount, paymentMode } from '../payment/funding.ts'
+import { WALLET_MINIMUM } from '../ledger/lend.ts'
+import type { IdempotencyRef } from '../ledger/types.ts'
+import { type PaymentMode, payingAccount, paymentMode } from '../payment/funding.ts'
+import type { Key } from '../tenancy/key.ts'
 import type { Answer } from './answer.ts'
+import { answerRun, orItsRun } from './answer-job.ts'
 import { answerTask } from './answer-task.ts'
 import { creditsOf } from './credits.ts'
 import { waitForRoom } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
-import { boundSent, type Incoming, readAsked, takeCallTurn, whoCalls } from './incoming.ts'
+import {
+  boundSent,
+  type CheckedRequest,
+  type Incoming,
+  readAsked,
+  takeCallTurn,
+  whoCalls,
+} from './incoming.ts'
 import { onceOnly } from './once-only.ts'
+import { withMediaRead } from './read-media.ts'
 import { requestHasher } from './receipt.ts'
 import type { Keep } from './recording.ts'
 import type { Memory } from './remember.ts'
-import { type Ask, reserve } from './reserve.ts'
+import { type Ask, type Reserved, reserve } from './reserve.ts'
 import { rulesFor } from './rules.ts'
 import { runPaidCall } from './run-paid-call.ts'
 import type { PaymentFacts, Task } from './task.ts'
@@ -26,37 +38,72 @@ import type { Trace } from './trace.ts'
 
 /** Answers one call, or throws the Refusal that says why not. */
 export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
-  const mode = paysByCall(gateway, incoming)
+  const named = paysByCall(gateway, incoming)
     ? 'x402'
     : paymentMode(incoming.paymentProtocol, incoming.payment)
-  if (mode === 'x402') return runPaidCall(gateway, incoming, trace)
-  const key = await whoCalls(gateway, incoming.authorization, trace)
-  const account = payingAccount(must(mode), key)
-  const payment = { mode: must(mode) }
+  if (named === 'x402') return runPaidCall(gateway, incoming, trace)
+  const caller = whoCalls(gateway, incoming.authorization, trace)
+  const key = caller instanceof Promise ? await caller : caller
+  const mode = must(named)
   const asked = await readAsked(gateway, incoming, { key, trace, keeps: true })
-  const { body, call, model } = asked
-  return onceOnly(gateway, { incoming, key, body, trace }, async (keep, signal) => {
-    const { perCallMax } = must(await rulesFor(gateway, key, model))
-    await waitForRoom(gateway, model, signal)
-    const turn = await takeCallTurn(gateway, { key, call, model, trace })
-    const opening = {
-      callId: trace.callId,
-      key,
-      sub: incoming.subWallet,
-      account,
-      payment,
-      call,
-      model,
-      ceiling: lowerOf(asked.ceiling, perCallMax),
-      outputMost: turn && outputWithin(model, call, turn),
-      sent: body.bytes,
-      memory: asked.memory,
-      trace,
-      keep,
-      signal,
-    }
-    return answerTask(gateway, await correctingAtEnd(turn, () => openTask(gateway, opening)))
-  })
+  const it = { key, sub: incoming.subWallet, mode, asked, trace }
+  const { idempotencyKey, signal } = incoming
+  const { call } = asked
+  const ofRun = (id: string, ref?: IdempotencyRef) => answerRun(gateway, { id, call, trace, ref })
+  const mayBeJob = call.priced !== undefined || call.unread !== undefined
+  const run = (keep: Keep | undefined, itsOwn: AbortSignal): Promise<Answer> => {
+    const answer = () => runAsked(gateway, it, keep, itsOwn)
+    return mayBeJob ? orItsRun(gateway, { keep, trace, ofRun }, answer) : answer()
+  }
+  return idempotencyKey === undefined
+    ? run(undefined, signal)
+    : onceOnly(gateway, { incoming, idempotencyKey, key, body: asked.body, trace }, run, ofRun)
+}
+
+type Asked = {
+  readonly key: Key
+  /** The sub-wallet that the call names. */
+  readonly sub: string | undefined
+  readonly mode: PaymentMode
+  readonly asked: CheckedRequest
+  readonly trace: Trace
+}
+
+/** Runs a call that was read: may they, hold, ask, meter, settle. What is known in memory is not waited for. */
+const runAsked = async (
+  gateway: Gateway,
+  { key, sub, mode, asked, trace }: Asked,
+  keep: Keep | undefined,
+  signal: AbortSignal,
+): Promise<Answer> => {
+  const { model, memory } = asked
+  const rules = rulesFor(gateway, key, model)
+  const { perCallMax } = must(rules instanceof Promise ? await rules : rules)
+  if (model.cheaper !== undefined) await waitForRoom(gateway, model, signal)
+  const taken = takeCallTurn(gateway, { key, call: asked.call, model, trace })
+  const turn = taken instanceof Promise ? await taken : taken
+  const { unread } = asked.call
+  const call =
+    unread === undefined ? asked.call : await withMediaRead(gateway, asked.call, { key, trace, signal })
+  const opening: TaskParts = {
+    callId: trace.callId,
+    key,
+    sub,
+    payer: payingAccount(mode, key),
+    payment: { mode },
+    call,
+    model,
+    ceiling: perCallMax === undefined ? asked.ceiling : lowerOf(asked.ceiling, perCallMax),
+    outputMost: turn && outputWithin(model, call, turn),
+    sent: asked.body.bytes,
+    memory,
+    trace,
+    keep,
+    signal,
+  }
+  const opened =
+    turn === undefined ? openTask(gateway, opening) : correctingAtEnd(turn, () => openTask(gateway, opening))
+  return answerTask(gateway, opened instanceof Promise ? await opened : opened)
 }
 
 /**
@@ -69,7 +116,7 @@ const paysByCall = ({ x402 }: Gateway, { authorization, paymentProtocol, payment
   payment !== undefined &&
   (x402?.offers().length ?? 0) > 0
 
-type Opening = Ask & {
+type TaskParts = Ask & {
   readonly sent: Uint8Array
   readonly payment: PaymentFacts
   readonly memory: Memory | undefined
@@ -79,20 +126,26 @@ type Opening = Ask & {
 }
 
 /** Holds the money and makes the task that carries it. */
-const openTask = async (gateway: Gateway, opening: Opening): Promise<Task> => {
-  const { key, account, payment, model, memory, trace, keep, signal } = opening
-  const reserved = await reserve(gateway, opening)
+const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
+  const reserved = reserve(gateway, opening)
+  return reserved instanceof Promise
+    ? reserved.then((held) => taskOf(gateway, opening, held))
+    : taskOf(gateway, opening, reserved)
+}
+
+const taskOf = (gateway: Gateway, opening: TaskParts, reserved: Reserved | Refusal): Task => {
+  const { key, payer, payment, model, memory, trace, keep, signal } = opening
   if (reserved instanceof Refusal && key.trialUntil !== undefined) throw shortTrial(gateway, reserved)
   const { call, hold, outputBound, heldOutput, fullOutput } = must(reserved)
   return {
     key,
-    account,
+    payer,
     payment,
     call,
     model,
     trace,
     keep,
-    ...(memory === undefined ? {} : { memory }),
+    memory,
     signal,
     hold,
     outputBound: boundSent(call, outputBound, trace),

@@ -7,24 +7,27 @@
  */
 import { unknownSubWallet } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
+import type { Call } from '../core/call.ts'
 import { canonicalJson } from '../core/canonical.ts'
 import { invalid, must, Refusal } from '../core/refusal.ts'
-import { monthOf } from '../core/time.ts'
-import type { IdempotencyRef } from '../ledger/words.ts'
+import type { IdempotencyRef } from '../ledger/types.ts'
 import { bringsPayment, x402Unavailable } from '../payment/funding.ts'
 import { unitsFor } from '../payment/x402/offer.ts'
 import { type Presented, readPayment, type Scheme } from '../payment/x402/presented.ts'
 import { GUESTS_KEY, type X402 } from '../payment/x402.ts'
-import { isEnabled, type Key } from '../tenancy/key.ts'
+import type { Key } from '../tenancy/key.ts'
 import { rateNames } from '../tenancy/rates.ts'
 import type { Answer } from './answer.ts'
+import { answerRun, orItsRun } from './answer-job.ts'
 import { answerTask } from './answer-task.ts'
 import { waitForRoom } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
+import { guestKey } from './guest-key.ts'
 import { takeGuestTurn } from './guest-turn.ts'
-import { type Asked, type Incoming, readAsked, takeCallTurn, whoCalls } from './incoming.ts'
-import { onceUnder, type Run, readIdempotencyKey } from './once-only.ts'
-import { openPaid, type Paying } from './open-paid.ts'
+import { type CheckedRequest, type Incoming, readAsked, takeCallTurn, whoCalls } from './incoming.ts'
+import { jobShapeOf } from './job-hold.ts'
+import { onceUnder, type RunCall, readIdempotencyKey } from './once-only.ts'
+import { openPaid, type PayingCall } from './open-paid.ts'
 import { paidBefore } from './paid-before.ts'
 import { authorizePayment, checkPaidFor, uptoSecondsOf } from './pay-after.ts'
 import { checkQuoted, PaymentDue, planPaid, quoteAnswer, requirementsOf, resourceAt } from './payment-due.ts'
@@ -47,15 +50,16 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const pays = bringsPayment(payment)
   const kind = pays ? 'payment' : 'quote'
   const uncount = bearer ? nothing : takeGuestTurn(gateway, kind, payment.origin(), trace)
-  const key = own ?? (await guests(gateway, x402, trace))
+  const key = own ?? (await guestKey(gateway, x402, trace))
   const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readAsked(gateway, incoming, { key, trace, keeps: false })
+  checkAllRead(read.call)
   const { perCallMax } = must(await rulesFor(gateway, key, read.model))
   const asked = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
   const plan = must(planPaid(gateway, asked, offers, x402.options.outputTokens))
   const { call, model } = asked
-  const paying: Paying = {
+  const paying: PayingCall = {
     x402,
     offers,
     key,
@@ -68,14 +72,15 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     fingerprint: fingerprintOf(gateway, incoming, asked, own),
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
-    uptoSeconds: uptoSecondsOf(gateway, x402),
+    // What was authorised for an hour can be emptied while a job runs.
+    uptoSeconds: jobShapeOf(gateway, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
     presented: pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined,
     trace,
     uncount,
   }
   try {
     const answer = await payOnce(gateway, incoming, paying)
-    // An answer that is only repeated is not paid again, and one that is paid after the call is not paid yet.
+    // An answer that is only repeated is not paid for again, and one that is paid for after the call is not paid for yet.
     const repeated = trace.ended === 'replayed' || trace.ended === 'joined'
     if (!repeated && paying.presented?.scheme === 'exact') uncount()
     return answer
@@ -89,6 +94,13 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   }
 }
 
+/** A quote is for what the request itself holds: nothing is fetched for who has not paid. */
+const checkAllRead = ({ unread }: Call): void => {
+  const [first] = unread?.media ?? []
+  if (first !== undefined)
+    throw invalid(first.param, `'${first.param}' must be a data: address in a call that is paid by x402.`)
+}
+
 /** The sub-wallet a call names, which must be the key's before anything is paid: a ceiling is never left out in silence. */
 const subWalletOf = async (
   gateway: Gateway,
@@ -98,21 +110,20 @@ const subWalletOf = async (
   if (subWallet === undefined) return undefined
   if (own === undefined)
     return invalid('X-Sub-Wallet', "'X-Sub-Wallet' names a part of a key's wallet; send the key with it.")
-  return (await gateway.store.subWallet(own, subWallet)) === undefined ? unknownSubWallet() : subWallet
-}
-
-/** The key of callers without one; the operator may limit or disable it like any other. */
-const guests = async (gateway: Gateway, x402: X402, trace: Trace): Promise<Key> => {
-  const key = must(await gateway.book.caller(x402.guestsHash))
-  if (key === undefined || !isEnabled(key, monthOf(gateway.clock.now()))) throw x402Unavailable()
-  trace.keyId = key.id
-  return key
+  return (await gateway.store.subWallets.subWallet(own, subWallet)) === undefined
+    ? unknownSubWallet()
+    : subWallet
 }
 
 const schemesOf = ({ options }: X402): readonly Scheme[] =>
   options.upto === undefined ? ['exact'] : ['exact', 'upto']
 
-const fingerprintOf = (gateway: Gateway, incoming: Incoming, asked: Asked, own: Key | undefined): string =>
+const fingerprintOf = (
+  gateway: Gateway,
+  incoming: Incoming,
+  asked: CheckedRequest,
+  own: Key | undefined,
+): string =>
   gateway.hash(
     canonicalJson([
       'x402',
@@ -124,8 +135,8 @@ const fingerprintOf = (gateway: Gateway, incoming: Incoming, asked: Asked, own: 
     ]),
   )
 
-/** Under what the answer is kept: the caller's own Idempotency-Key, else the payment. Neither means a quote. */
-const refOf = (incoming: Incoming, { bearer, key, presented }: Paying): IdempotencyRef | undefined => {
+/** The name under which the answer is kept: the caller's own Idempotency-Key, else the payment. Neither means a quote. */
+const refOf = (incoming: Incoming, { bearer, key, presented }: PayingCall): IdempotencyRef | undefined => {
   if (bearer && incoming.idempotencyKey !== undefined)
     return {
       keyId: key.id,
@@ -138,15 +149,15 @@ const refOf = (incoming: Incoming, { bearer, key, presented }: Paying): Idempote
 /** A call that ends in a quote has done nothing: whoever sends junk leaves nothing behind. */
 const isDue = (thrown: unknown): boolean => thrown instanceof PaymentDue
 
-const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Promise<Answer> => {
+const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall): Promise<Answer> => {
   const { x402, presented, fingerprint, trace } = paying
   const ref = refOf(incoming, paying)
   if (ref === undefined) throw new PaymentDue('payment_required')
-  const known = presented && (await gateway.store.payment(presented.id))
+  const known = presented && (await gateway.store.payments.payment(presented.id))
   const bound = known !== undefined && known.state !== 'failed'
   // Before the claim: a request that is not the one it pays for must not touch what the right one left.
   if (bound && known.fingerprint !== fingerprint) throw new PaymentDue('payment_already_used')
-  const run: Run = async (keep, signal) => {
+  const run: RunCall = async (keep, signal) => {
     const room = () => waitForRoom(gateway, paying.asked.model, signal)
     const before = await paidBefore(gateway, paying)
     if (before !== undefined) {
@@ -155,17 +166,21 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Pr
     }
     if (presented === undefined) throw new PaymentDue('payment_required')
     const turn = bound ? undefined : await checkFirst(gateway, paying, presented)
-    const task = await correctingAtEnd(turn, async () => {
+    const open = async () => {
       if (!bound) await checkCaps(gateway, paying, paying.plan.amount)
       await room()
       const paid = { payment: presented, transaction: await takeMoney(gateway, paying, presented) }
       return openPaid(gateway, paying, { ...paid, keep, signal })
-    })
-    return answerTask(gateway, task)
+    }
+    return answerTask(gateway, turn === undefined ? await open() : await correctingAtEnd(turn, open))
   }
   const checkRepeat = () => checkPaidFor(gateway, x402, trace)
-  const once = { ref, fingerprint, trace, idle: isDue, checkRepeat }
-  const answer = await onceUnder(gateway, once, run).catch((thrown: unknown) => {
+  const ofRun = (id: string, kept?: IdempotencyRef) =>
+    answerRun(gateway, { id, call: paying.asked.call, trace, ref: kept })
+  const once = { ref, fingerprint, trace, idle: isDue, checkRepeat, ofRun }
+  const runOrIts: RunCall = (keep, signal) =>
+    orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
+  const answer = await onceUnder(gateway, once, runOrIts).catch((thrown: unknown) => {
     const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
     throw conflict && ref.keyId === GUESTS_KEY ? new PaymentDue('payment_already_used') : thrown
   })
@@ -176,7 +191,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: Paying): Pr
 /** Takes the payment, or what was authorised instead; gives the transaction, if there is one by then. */
 const takeMoney = async (
   gateway: Gateway,
-  paying: Paying,
+  paying: PayingCall,
   presented: Presented,
 ): Promise<string | undefined> => {
   const { x402, key, bearer, fingerprint, trace } = paying
@@ -191,28 +206,28 @@ const takeMoney = async (
   return transaction
 }
 
-/** Whoever has no key is told how to claim what is left over; nothing is where it was paid after the call. */
-const tellClaim = ({ x402, bearer, trace }: Paying, { scheme, id }: Presented): void => {
+/** A caller without a key reads how to claim what is left over; a payment after the call leaves nothing over. */
+const tellClaim = ({ x402, bearer, trace }: PayingCall, { scheme, id }: Presented): void => {
   if (scheme === 'exact' && !bearer) trace.headers['x-change-claim'] = x402.claimFor(id)
 }
 
-/** Copies that joined and later ones are told of the payment as well. */
-const tellAgain = async (gateway: Gateway, paying: Paying, presented: Presented): Promise<void> => {
+/** Copies that joined, and later ones, get the headers of the payment as well. */
+const tellAgain = async (gateway: Gateway, paying: PayingCall, presented: Presented): Promise<void> => {
   const { trace } = paying
   const { id, offer } = presented
   tellClaim(paying, presented)
   if (trace.headers['payment-response'] === undefined) {
-    const settled = await gateway.store.payment(id)
+    const settled = await gateway.store.payments.payment(id)
     const units = settled?.scheme === 'upto' ? unitsFor(offer, settled.amount) : undefined
     if (settled?.transaction !== undefined)
       tellPaid({ trace, payment: presented }, settled.transaction, units)
   }
 }
 
-/** What can be told before any money moves: that the quote holds, and that the caller may call. */
+/** What can be checked before any money moves: that the quote holds, and that the caller may call. */
 const checkFirst = async (
   gateway: Gateway,
-  paying: Paying,
+  paying: PayingCall,
   presented: Presented,
 ): Promise<TokenTurn | undefined> => {
   const { key, bearer, plan, trace, asked } = paying

@@ -17,7 +17,7 @@ export type Taking = {
   readonly paidFor: string
   readonly fingerprint: string
   readonly invoiceId?: string
-  /** The bearer's wallet, which gets what is left over; without one its holder gets a claim. */
+  /** The wallet of the key that came with it, which gets what is left over; without a key the payer gets a claim. */
   readonly creditTo: WalletId | undefined
 }
 
@@ -55,7 +55,7 @@ export const notTaken = (
     case 'used':
       return new PaymentDue('payment_already_used')
     case 'unreachable':
-      return unavailable('The facilitator of x402 payments cannot be asked now.')
+      return unavailable('The facilitator of x402 payments cannot be reached now.')
     default:
       return unconfirmed()
   }
@@ -69,13 +69,13 @@ export const unconfirmed = (): Refusal =>
     retryIn(5),
   )
 
-export type Told = {
+export type PaymentNotice = {
   readonly trace: Trace
   readonly payment: Pick<Presented, 'version' | 'offer' | 'payer'>
 }
 
 /** Puts the headers of a settled payment on the answer; `units` where they are not what was signed. */
-export const tellPaid = ({ trace, payment }: Told, transaction: string, units?: string): void => {
+export const tellPaid = ({ trace, payment }: PaymentNotice, transaction: string, units?: string): void => {
   const { version, offer, payer } = payment
   const told = { version, offer, payer, success: true, transaction } as const
   Object.assign(trace.headers, {
@@ -85,8 +85,8 @@ export const tellPaid = ({ trace, payment }: Told, transaction: string, units?: 
   })
 }
 
-/** Tells of a payment that did not come. */
-export const tellUnpaid = ({ trace, payment }: Told, errorReason: string): void => {
+/** Puts the headers of a payment that did not come on the answer. */
+export const tellUnpaid = ({ trace, payment }: PaymentNotice, errorReason: string): void => {
   const { version, offer, payer } = payment
   Object.assign(trace.headers, outcomeHeaders({ version, offer, payer, success: false, errorReason }))
 }

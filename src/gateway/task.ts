@@ -1,10 +1,10 @@
 /** A call that was admitted: money is held, and what follows is to ask, meter and settle. */
 import type { Ceiling } from '../admission/ceiling.ts'
-import type { Hold } from '../book/words.ts'
+import type { Hold } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import type { Model } from '../core/model.ts'
 import type { Refusal } from '../core/refusal.ts'
-import type { AccountId } from '../ledger/words.ts'
+import type { AccountId } from '../ledger/types.ts'
 import type { PaymentMode } from '../payment/funding.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Keep } from './recording.ts'
@@ -14,19 +14,29 @@ import type { Trace } from './trace.ts'
 /** How a call is paid for, as its receipt tells it. */
 export type PaymentFacts = { readonly mode: PaymentMode } & Readonly<Record<string, string>>
 
+/**
+ * An answer that is kept may be one whose payer authorised the money before: `collect` takes it once the call is charged,
+ * before the end of the answer goes out, and gives why it did not come. What is not kept never has to be collected: a
+ * process that dies between charge and collection leaves the answer to the payer's next attempt.
+ */
+type CollectingKeep = Keep & { readonly collect?: () => Promise<Refusal | undefined> }
+
+/** What charging a call needs of it. */
+export type Billed = Pick<Task, 'payer' | 'payment' | 'outputBound' | 'requestHash'> & {
+  readonly key: Pick<Key, 'id' | 'walletId'>
+  readonly model: Pick<Model, 'id' | 'vendor'>
+  readonly hold: Pick<Hold, 'amount'>
+  readonly trace: Pick<Trace, 'callId' | 'startedMs' | 'vendor' | 'firstByteMs'>
+}
+
 export type Task = {
   readonly key: Key
   readonly call: Call
   /** Fingerprint of the body as the caller sent it. */
   readonly requestHash: () => string
   readonly payment: PaymentFacts
-  /**
-   * Takes the money of a call whose payer authorised it before: once it is charged, and before the end of its answer goes
-   * out. Gives why it did not come.
-   */
-  readonly collect?: () => Promise<Refusal | undefined>
   /** What pays when it is not the key's wallet. */
-  readonly account: AccountId | undefined
+  readonly payer: AccountId | undefined
   readonly model: Model
   readonly trace: Trace
   readonly hold: Hold
@@ -38,8 +48,8 @@ export type Task = {
   readonly heldOutput: number
   readonly fullOutput: number
   /** Keeps the answer for later requests that name it, where its caller asked for that. */
-  readonly memory?: Memory
-  /** Where the answer is kept for repeats. */
-  readonly keep: Keep | undefined
+  readonly memory?: Memory | undefined
+  /** Where the answer is kept for repeats, and what it must still bring in; see Keep. */
+  readonly keep: CollectingKeep | undefined
   readonly signal: AbortSignal
 }

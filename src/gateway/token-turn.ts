@@ -1,5 +1,5 @@
 /** Tokens per minute: a call reserves the most it may use before it runs, and puts back what it did not use at its end. */
-import type { Hold, RateVerdict, TokensAsk } from '../book/words.ts'
+import type { Hold, RateVerdict, Soon, TokensAsk } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import type { Model } from '../core/model.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
@@ -11,7 +11,7 @@ import type { Task } from './task.ts'
 /** A call without a bound of its own leaves room for others: it reserves at most this share of the limit, or this much. */
 const SHARE = 4
 const FIRST_OUTPUT = 4_096
-/** With less output than this it is of little use, and waits for the next minute instead. */
+/** With less output than this the call is of little use, and waits for the next minute instead. */
 const LEAST_OUTPUT = 256
 
 /** A turn of a key with tokens per minute. */
@@ -38,11 +38,7 @@ export const outputWithin = (model: Model, call: Call, { reserved }: TokenTurn):
   Math.max(0, Math.floor((reserved - inputBound(model, call.size)) / call.choices))
 
 /** Opens a task whose end, whatever it is, corrects the reservation by the call's usage. */
-export const correctingAtEnd = async (
-  turn: TokenTurn | undefined,
-  open: () => Promise<Task>,
-): Promise<Task> => {
-  if (turn === undefined) return open()
+export const correctingAtEnd = async (turn: TokenTurn, open: () => Soon<Task>): Promise<Task> => {
   try {
     const task = await open()
     return { ...task, hold: correcting(task.hold, turn) }

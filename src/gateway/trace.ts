@@ -1,22 +1,44 @@
 /** The trace of one call: its identity and what the log line and the answer's headers tell of it. */
-import type { RateVerdict } from '../book/words.ts'
+import type { RateVerdict } from '../book/contract.ts'
 import type { Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
-import type { CallId } from '../ledger/words.ts'
+import type { Usage } from '../core/usage.ts'
+import type { CallId } from '../ledger/types.ts'
 import { rateWindows } from '../tenancy/rates.ts'
+import type { SpanNote, SpanParent } from './spans.ts'
 
 export type Trace = {
   callId: CallId
   readonly startedMs: number
+  /** How it was asked: the method, and the address as the route table has it, which names nobody. */
+  method?: string
+  path?: string
+  /** The address in the route table, of those that run calls. */
+  endpoint?: string
   keyId?: string
   model?: string
   vendor?: string
   attempts: number
   firstByteMs?: number
+  /** When the first piece of a stream was ready for its caller. */
+  firstOutMs?: number
+  /** Time that attempts took which came to nothing. */
+  lostMs: number
+  /** Of the attempt that was answered: when it was sent, when its answer began and when it ended. Absent for a job. */
+  askedMs?: number | undefined
+  begunMs?: number
+  answeredMs?: number
+  /** Of a traced call: the caller's span, and the steps so far; see spans.ts. */
+  parent?: SpanParent | undefined
+  steps?: SpanNote[]
+  /** What was charged, once the charge is durable. */
+  usage?: Usage
   charged?: Nano
   ended?: string
-  /** For whom places and bytes are taken; see doors.ts. */
+  /** The caller for whom places and bytes are taken; see doors.ts. */
   owner?: string
+  /** The caller as whose the call counts; see doors.ts. */
+  caller?: string | undefined
   places: number
   bytes: number
   /** Called when a stream has ended and its charge is known. */
@@ -29,30 +51,29 @@ export const newTrace = (callId: CallId, startedMs: number): Trace => ({
   callId,
   startedMs,
   attempts: 0,
+  lostMs: 0,
   places: 0,
   bytes: 0,
   headers: {},
 })
 
-type Told = Pick<RateVerdict, 'limit' | 'remaining' | 'resetAt'> &
+type RateState = Pick<RateVerdict, 'limit' | 'remaining' | 'resetAt'> &
   Partial<Pick<RateVerdict, 'rate' | 'tokens'>>
 
 /**
  * Headers that every answer of a rate-limited key carries: of the window that binds most tightly, which is named unless it
  * is the one of requests per minute, and of its tokens.
  */
-export const rateHeaders = ({ rate, limit, remaining, resetAt, tokens }: Told): Record<string, string> => {
-  const headers: Record<string, string> = {
-    'x-ratelimit-limit': String(limit),
-    'x-ratelimit-remaining': String(remaining),
-    'x-ratelimit-reset': secondsOf(resetAt),
-  }
+export const addRateHeaders = ({ headers }: Trace, state: RateState): void => {
+  const { rate, limit, remaining, resetAt, tokens } = state
+  headers['x-ratelimit-limit'] = String(limit)
+  headers['x-ratelimit-remaining'] = String(remaining)
+  headers['x-ratelimit-reset'] = secondsOf(resetAt)
   if (rate !== undefined && rate !== 'rpm') headers['x-ratelimit-window'] = rateWindows[rate].member
-  if (tokens === undefined) return headers
+  if (tokens === undefined) return
   headers['x-ratelimit-limit-tokens'] = String(tokens.limit)
   headers['x-ratelimit-remaining-tokens'] = String(tokens.remaining)
   headers['x-ratelimit-reset-tokens'] = secondsOf(tokens.resetAt)
-  return headers
 }
 
 const secondsOf = (at: Instant): string => String(Math.ceil(at / 1000))

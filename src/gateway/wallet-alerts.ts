@@ -1,9 +1,10 @@
-/** Alerts of wallets that run low or wait for their owner: due ones are taken from the store and sent as signed webhooks (standardwebhooks.com). */
+/** Alerts of wallets that run low or wait for their owner: due ones are read from the store and sent as signed webhooks (standardwebhooks.com). */
 import type { Log } from '../core/log.ts'
 import { usdNumber } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
-import type { AlertStore, WalletAlert } from '../store/wallet-rules-port.ts'
-import { sendWebhook, type WebhookParts } from '../transport/webhook.ts'
+import type { AlertStore, WalletAlert } from '../store/accounts/wallet-rules-port.ts'
+import type { PublicParts } from '../transport/public-address.ts'
+import { sendWebhook } from '../transport/webhook.ts'
 import type { Gateway } from './gateway.ts'
 
 type AlertParts = {
@@ -11,7 +12,7 @@ type AlertParts = {
   readonly clock: Clock
   readonly log: Log
   readonly hash: Gateway['hash']
-  readonly webhooks: WebhookParts
+  readonly webhooks: PublicParts
 }
 
 const EVERY_MS = 5_000
@@ -20,7 +21,7 @@ const EVERY_MS = 5_000
 export const webhookSecret = ({ hash }: Pick<Gateway, 'hash'>, walletId: string): string =>
   `whsec_${Buffer.from(hash(`webhook ${walletId}`), 'hex').toString('base64')}`
 
-/** Sends what is due; what fails is tried again later. Tells how many were taken by their receivers. */
+/** Sends what is due; what fails is tried again later. Returns how many the receivers accepted. */
 export const sendAlerts = async (parts: AlertParts): Promise<number> => {
   const { store, log } = parts
   let sent = 0
@@ -30,7 +31,7 @@ export const sendAlerts = async (parts: AlertParts): Promise<number> => {
       await store.alertSent(alert)
       sent++
     } catch (error) {
-      log.warn('an alert was not taken', { kind: alert.event, error: String(error) })
+      log.warn('an alert was not accepted', { kind: alert.event, error: String(error) })
     }
   return sent
 }
@@ -48,19 +49,29 @@ const send = ({ clock, hash, webhooks }: AlertParts, alert: WalletAlert): Promis
         : { reason: alert.reason }),
     },
   })
-  const key = Buffer.from(webhookSecret({ hash }, alert.walletId).slice('whsec_'.length), 'base64')
-  const signature = new Bun.CryptoHasher('sha256', key)
-    .update(`${alert.id}.${timestamp}.${body}`)
-    .digest('base64')
   return sendWebhook(webhooks, {
     url: alert.url,
-    headers: {
-      'webhook-id': alert.id,
-      'webhook-timestamp': timestamp,
-      'webhook-signature': `v1,${signature}`,
-    },
+    headers: signedHeaders({ hash }, { walletId: alert.walletId, id: alert.id, timestamp, body }),
     body,
   })
+}
+
+type SignedBody = {
+  readonly walletId: string
+  readonly id: string
+  /** Seconds since 1970. */
+  readonly timestamp: string
+  readonly body: string
+}
+
+/** The headers that prove a webhook of a wallet. Source: standardwebhooks.com. */
+export const signedHeaders = (
+  { hash }: Pick<Gateway, 'hash'>,
+  { walletId, id, timestamp, body }: SignedBody,
+): Record<string, string> => {
+  const key = Buffer.from(webhookSecret({ hash }, walletId).slice('whsec_'.length), 'base64')
+  const signature = new Bun.CryptoHasher('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
 }
 
 /** Looks for due alerts until it is stopped. */
@@ -71,7 +82,7 @@ export const keepAlerting = (parts: AlertParts, random: () => number): (() => vo
       await parts.clock.sleep(EVERY_MS * (0.5 + random()))
       if (stopped) return
       await sendAlerts(parts).catch((error: unknown) =>
-        parts.log.warn('alerts could not be looked for', { error: String(error) }),
+        parts.log.warn('due alerts could not be read', { error: String(error) }),
       )
     }
   }

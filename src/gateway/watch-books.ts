@@ -1,34 +1,42 @@
 /** The running check of the books: the laws of their sums, looked at while the server runs, on the reports' connection. */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
-import type { Clock } from '../core/time.ts'
+import type { Clock, Instant } from '../core/time.ts'
 import type { Store } from '../store/port.ts'
 
-type Parts = { readonly store: Store; readonly clock: Clock; readonly log: Log }
+type BooksParts = {
+  readonly store: Pick<Store, 'engine' | 'ledger'>
+  readonly clock: Clock
+  readonly log: Log
+}
 
 export type BooksWatch = {
   /** What /api/status tells; undefined while all laws hold. */
   readonly trouble: () => string | undefined
+  /** When the last look ended; undefined before the first. */
+  readonly lookedAt: () => Instant | undefined
   readonly stop: () => void
 }
 
 const EVERY_MS = 20_000
-/** How often the time of a look is paused after it, so that a large ledger is not read all the time. An embedded one
- *  stands still meanwhile. */
+/** How often the time of a look is paused after it, so that a large ledger is not read all the time. An embedded one is
+ *  read on the reports' thread, but its log cannot be checkpointed meanwhile, and it shares the cores with the calls. */
 const REST = { postgres: 20, sqlite: 200 } as const
 
-/** Looks at the books until it is stopped. What is broken stays told until a later look finds it mended. */
-export const watchBooks = ({ store, clock, log }: Parts): BooksWatch => {
+/** Looks at the books until it is stopped. A broken law stays in the status until a later look finds it mended. */
+export const watchBooks = ({ store, clock, log }: BooksParts): BooksWatch => {
   let broken: string | undefined
+  let lookedAt: Instant | undefined
   let stopped = false
   const look = async (): Promise<void> => {
     try {
-      const found = (await store.audit('sums')).find(({ ok }) => !ok)
+      const found = (await store.ledger.audit('sums')).find(({ ok }) => !ok)
       if (found !== undefined && found.check !== broken)
-        log.error('the books do not hold', { kind: found.check, error: found.detail })
+        log.error('the books do not balance', { kind: found.check, error: found.detail })
       broken = found?.check
+      lookedAt = clock.now()
     } catch (error) {
-      log.warn('the books could not be looked at', { error: messageOf(error) })
+      log.warn('the books could not be checked', { error: messageOf(error) })
     }
   }
   const watch = async (): Promise<void> => {
@@ -41,6 +49,7 @@ export const watchBooks = ({ store, clock, log }: Parts): BooksWatch => {
   void watch()
   return {
     trouble: () => (broken === undefined ? undefined : 'the books do not balance; run `turnpike audit`'),
+    lookedAt: () => lookedAt,
     stop: () => {
       stopped = true
     },

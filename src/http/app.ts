@@ -2,27 +2,32 @@
  * The server as a function: a Request in, a Response out. No port is needed to test it.
  * Everything an answer carries beside its body is added here: request id, rate-limit headers, the error body, the log line.
  */
-import { Refusal, refuse, unavailable } from '../core/refusal.ts'
+import { Refusal } from '../core/refusal.ts'
+import { inputTokens, outputTokens } from '../core/usage.ts'
 import { callerDialects } from '../dialects/index.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
 import { letGo } from '../gateway/doors.ts'
+import { endSpan } from '../gateway/end-span.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { beginSpan } from '../gateway/spans.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
-import { StoreFault } from '../store/port.ts'
 import { checkHeaders } from './headers.ts'
 import { HelperRefusal, helperBody } from './helper-refusal.ts'
-import { checkPath, splitUrl } from './path.ts'
+import { helpFor, refusalFor } from './refusal-for.ts'
 import type { Route } from './route.ts'
-import { createRouter } from './router.ts'
+import { createRouter, splitUrl } from './router.ts'
 import { routes } from './routes.ts'
+import { turnsAway } from './turn-away.ts'
 
 type App = {
-  /** `peer` tells the address at the other end of the connection, for those who need it. */
+  /** The answer to a call that an overloaded process turns away at once; undefined for requests that are to be fetched. */
+  readonly turnAway: (request: Request) => Response | undefined
+  /** `peer` gives the address at the other end of the connection. */
   readonly fetch: (
     request: Request,
     peer?: () => string | undefined,
-    /** Called when nothing but the rest of the answer is left to send. */
+    /** Called when only the rest of the answer is left to send. */
     ended?: () => void,
   ) => Promise<Response>
 }
@@ -32,30 +37,44 @@ const nobody = (): undefined => undefined
 export const createApp = (gateway: Gateway): App => {
   const match = createRouter(routes)
   return {
+    turnAway: turnsAway(gateway, match),
     fetch: async (request, peer = nobody, ended = nobody) => {
       const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
       const { path, query } = splitUrl(request.url)
       let route: Route | undefined
+      trace.method = request.method
       try {
-        const refusal = checkPath(path) ?? checkHeaders(request.headers)
-        if (refusal) throw refusal
         const matched = match(request.method, path)
         if (matched instanceof Refusal) throw matched
+        trace.path = matched.route.path
+        const refusal = checkHeaders(request.headers)
+        if (refusal) throw refusal
         route = matched.route
+        if (route.runs === true) begin(gateway, trace, route.path, request.headers)
         const call = { request, params: matched.params, query, peer, trace }
         const answer = await route.handler(gateway, call)
         return respond(gateway, answer, { trace, dialect: route.dialect, ended })
       } catch (thrown) {
         letGo(gateway.doors, trace)
         ended()
+        trace.path ??= unknownPath(path)
         const response = respondRefusal(gateway, trace, thrown, route)
-        // Who asked for leave to send its body need not send it any more (RFC 9110, 10.1.1).
+        // A client that asked whether to send its body need not send it any more (RFC 9110, 10.1.1).
         if (request.headers.has('expect')) response.headers.set('connection', 'close')
         return response
       }
     },
   }
 }
+
+/** A call of a model begins: what is told of it in the end is told by its address. */
+const begin = ({ traces }: Gateway, trace: Trace, path: string, headers: Headers): void => {
+  trace.endpoint = path
+  if (traces !== undefined) beginSpan(traces, trace, headers.get('traceparent'))
+}
+
+/** An address that nobody serves, as far as it may be logged: people paste keys everywhere. */
+const unknownPath = (path: string): string => path.slice(0, 100).replaceAll(/sk-[\w-]+/g, 'sk-…')
 
 /** The call's id, also by the name under which clients of messages look for it. */
 const idHeaders = ({ callId }: Trace, dialect: Route['dialect']): Record<string, string> =>
@@ -77,13 +96,15 @@ const respond = (gateway: Gateway, answer: Answer, { trace, dialect, ended }: Re
   }
   const end = () => {
     letGo(gateway.doors, trace)
-    logCall(gateway, trace, status)
+    endCall(gateway, trace, status)
     ended()
   }
   // A stream's line is written when it has ended, with what it cost.
   if (body instanceof Uint8Array || trace.ended !== undefined) end()
   else trace.onEnded = end
-  return new Response(body, { status, headers })
+  const response = new Response(body, { status, headers })
+  for (const cookie of answer.cookies ?? []) response.headers.append('set-cookie', cookie)
+  return response
 }
 
 const LAST_ONE = { connection: 'close' }
@@ -99,13 +120,13 @@ const respondRefusal = (
 ): Response => {
   if (thrown instanceof CallerGone) {
     trace.ended = 'client_gone'
-    logCall(gateway, trace, 499)
+    endCall(gateway, trace, 499)
     return new Response(null, { status: 499 })
   }
   if (thrown instanceof HelperRefusal) return respondHelperRefusal(gateway, trace, thrown)
   const refusal = refusalFor(gateway, trace, thrown)
   trace.ended = refusal.code
-  logCall(gateway, trace, refusal.status)
+  endCall(gateway, trace, refusal.status)
   const body =
     route?.helper === true
       ? helperBody(refusal, trace.callId)
@@ -114,6 +135,7 @@ const respondRefusal = (
     status: refusal.status,
     headers: {
       'content-type': 'application/json',
+      ...helpFor(refusal.code),
       ...refusal.headers,
       ...trace.headers,
       ...idHeaders(trace, route?.dialect),
@@ -125,49 +147,36 @@ const respondRefusal = (
 const respondHelperRefusal = (gateway: Gateway, trace: Trace, refusal: HelperRefusal): Response => {
   const { error, retryAfter, status } = refusal
   trace.ended = error
-  logCall(gateway, trace, status)
+  endCall(gateway, trace, status)
   const headers = {
     'x-request-id': trace.callId,
+    ...helpFor('helpers'),
     ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
     ...lastOne(gateway),
   }
   return Response.json(refusal.body(trace.callId), { status, headers })
 }
 
-/** The refusal that stands for whatever was thrown; a fault of our own is logged. */
-export const refusalFor = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
-  if (thrown instanceof Refusal) return thrown
-  if (thrown instanceof StoreFault) {
-    gateway.log.warn('the store failed', { call: trace.callId, error: thrown.message })
-    return unavailable('The ledger cannot be reached.')
-  }
-  return internalError(gateway, trace, thrown)
-}
-
-const internalError = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
-  gateway.faults.note(gateway.clock.monotonicMs())
-  gateway.log.error('internal error', {
-    call: trace.callId,
-    error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
-  })
-  return refuse(
-    'internal_error',
-    'The server failed at this call; it was not charged. The request id helps the operator find out why.',
-  )
-}
-
-/** The one line of log a call gets. */
-export const logCall = (gateway: Gateway, trace: Trace, status: number): void => {
+/** A request has ended: it is counted, and gets its line of log. */
+export const endCall = (gateway: Gateway, trace: Trace, status: number): void => {
+  const nowMs = gateway.clock.monotonicMs()
+  gateway.meters?.called(trace, status, nowMs)
+  if (gateway.traces !== undefined) endSpan(gateway, gateway.traces, trace, { status, nowMs })
+  const { usage } = trace
   gateway.log.call({
     call: trace.callId,
+    method: trace.method,
+    path: trace.path,
     key: trace.keyId,
     model: trace.model,
     vendor: trace.vendor,
     status,
     ended: trace.ended,
     attempts: trace.attempts,
+    input_tokens: usage === undefined ? undefined : inputTokens(usage),
+    output_tokens: usage === undefined ? undefined : outputTokens(usage),
     charged: trace.charged,
     first_byte_ms: trace.firstByteMs,
-    took_ms: gateway.clock.monotonicMs() - trace.startedMs,
+    took_ms: nowMs - trace.startedMs,
   })
 }

@@ -9,17 +9,18 @@ import { payInvoiceByX402 } from '../gateway/pay-invoice.ts'
 import { paymentMode } from '../payment/funding.ts'
 import { payFromWallet } from '../payment/pay-invoice.ts'
 import { shownInvoice, shownLine, shownStatement } from '../payment/show-credit.ts'
-import type { Invoice } from '../store/funding-port.ts'
+import type { Invoice } from '../store/funding/funding-port.ts'
 import type { Key } from '../tenancy/key.ts'
 import { callerOf } from './caller.ts'
 import { payByStripe } from './funding.ts'
 import { paymentHeaders } from './headers.ts'
-import { addressOf } from './path.ts'
-import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
+import { addressOf } from './router.ts'
+import type { PaymentRequest } from './schema/funding-bodies.ts'
+import type { BodyHandler } from './with-body.ts'
 
-/** The bill is the organisation's: keys that another key made, or that are bound to a part of the wallet, do not see it. */
+/** The bill is the organisation's: a key that another key made, or that is bound to a sub-wallet, does not see it. */
 const billedKey = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
   const key = await callerOf(gateway, call)
   if (key.ancestors.length > 0 || key.subWallet !== undefined)
@@ -32,8 +33,8 @@ const billedKey = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
 
 export const getBilling = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const { walletId } = await billedKey(gateway, call)
-  const line = await gateway.store.creditLine(walletId)
-  const invoices = line === undefined ? [] : await gateway.store.invoices(walletId)
+  const line = await gateway.store.credit.creditLine(walletId)
+  const invoices = line === undefined ? [] : await gateway.store.credit.invoices(walletId)
   return json({
     data: {
       ...(line === undefined ? { wallet: walletId, status: 'none' } : shownLine(line)),
@@ -44,7 +45,7 @@ export const getBilling = async (gateway: Gateway, call: HttpCall): Promise<Answ
 
 export const getStatement = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const { walletId } = await billedKey(gateway, call)
-  const statement = await gateway.store.statement(walletId, call.params.month ?? '')
+  const statement = await gateway.store.credit.statement(walletId, call.params.month ?? '')
   if (statement === undefined)
     throw refuse(
       'not_found',
@@ -53,14 +54,14 @@ export const getStatement = async (gateway: Gateway, call: HttpCall): Promise<An
   return json({ data: shownStatement(statement) })
 }
 
-export const payInvoice = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  const { method, invoice, key } = await readPayment(gateway, call)
+export const payInvoice: BodyHandler<PaymentRequest> = async (gateway, call, body) => {
+  const { method, invoice, key } = await readPayment(gateway, call, body)
   await takeTurn(gateway, key, call.trace)
   if (method === 'x402') return payByX402(gateway, call, invoice)
   if (method === 'stripe') return payByStripe(gateway, call, invoice)
-  const outcome = await payFromWallet(gateway.store, gateway.clock, invoice.id)
+  const outcome = await payFromWallet(gateway.store.credit, gateway.clock, invoice.id)
   if (outcome === 'short' || outcome === 'leased') throw await tooLittle(gateway, invoice)
-  const paid = await gateway.store.invoice(invoice.id)
+  const paid = await gateway.store.credit.invoice(invoice.id)
   return json({ data: shownInvoice(paid ?? invoice) })
 }
 
@@ -70,31 +71,32 @@ const payByX402 = (gateway: Gateway, call: HttpCall, invoice: Invoice): Promise<
     payment: { url: addressOf(call.request), ...paymentHeaders(call.request.headers) },
     trace: call.trace,
     show: async ({ amount }) => {
-      const now = await gateway.store.invoice(invoice.id)
+      const now = await gateway.store.credit.invoice(invoice.id)
       return json({ data: shownInvoice(now ?? invoice), credited_usd: usdNumber(amount) })
     },
   })
 
+type ReadPayment = () => Promise<PaymentRequest>
+
 /** How the invoice is to be paid: by the body, or by x402 as for calls, with no need of a body. */
-const methodOf = async (gateway: Gateway, call: HttpCall): Promise<'wallet' | 'stripe' | 'x402'> => {
-  const { request } = call
+const methodOf = async ({ request }: HttpCall, body: ReadPayment): Promise<'wallet' | 'stripe' | 'x402'> => {
   const mode = paymentMode(
     request.headers.get('x-payment-protocol') ?? undefined,
     paymentHeaders(request.headers),
   )
   const byX402 = must(mode) === 'x402'
   if (byX402 && request.body === null) return 'x402'
-  const { method } = await readSmallBody(gateway, call)
+  const { method } = await body()
   if (method === 'x402' || (byX402 && method === undefined)) return 'x402'
   if (byX402) throw invalid('method', "'method' must be x402, or left out, with X-Payment-Protocol: x402.")
-  if (method === 'wallet' || method === 'stripe') return method
+  if (method !== undefined) return method
   throw invalid('method', "'method' must be wallet, stripe or x402.")
 }
 
-const readPayment = async (gateway: Gateway, call: HttpCall) => {
+const readPayment = async (gateway: Gateway, call: HttpCall, body: ReadPayment) => {
   const key = await billedKey(gateway, call)
-  const method = await methodOf(gateway, call)
-  const invoice = await gateway.store.invoice(call.params.id ?? '')
+  const method = await methodOf(call, body)
+  const invoice = await gateway.store.credit.invoice(call.params.id ?? '')
   if (invoice === undefined || invoice.walletId !== key.walletId)
     throw refuse('not_found', 'There is no such invoice, or it is not yours; GET /api/billing lists them.')
   return { method, invoice, key } as const
@@ -102,7 +104,7 @@ const readPayment = async (gateway: Gateway, call: HttpCall) => {
 
 const tooLittle = async (gateway: Gateway, { total, walletId }: Invoice) => {
   const credits = creditsOf(gateway)
-  const wallet = await gateway.store.wallet(walletId)
+  const wallet = await gateway.store.wallets.wallet(walletId)
   const available = wallet === undefined ? 0n : wallet.balance - wallet.held
   return refuse(
     'insufficient_balance',

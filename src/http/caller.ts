@@ -4,7 +4,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { ownerOf, whoCalls } from '../gateway/incoming.ts'
 import type { Key } from '../tenancy/key.ts'
 import { checkManages } from '../tenancy/rights.ts'
-import { type CredentialStyle, credentialOf } from './credential.ts'
+import { type CredentialStyle, credentialOf } from './headers.ts'
 import type { HttpCall } from './route.ts'
 
 /** The caller, if it may call now. */
@@ -15,7 +15,7 @@ export const callerOf = async (
 ): Promise<Key> => whoCalls(gateway, must(credentialOf(request.headers, query, style)), trace)
 
 /** The caller, disabled or not. */
-export const anyCallerOf = (gateway: Gateway, { request, trace }: HttpCall): Promise<Key> =>
+export const anyCallerOf = async (gateway: Gateway, { request, trace }: HttpCall): Promise<Key> =>
   ownerOf(gateway, request.headers.get('authorization'), trace)
 
 /** PostgreSQL can keep neither U+0000 nor half a surrogate pair. */

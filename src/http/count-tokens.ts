@@ -1,8 +1,8 @@
 /** POST /v1/messages/count_tokens: how long an input is, without asking for an answer. Free. */
-import { readJsonBody } from '../core/json-body.ts'
 import { must } from '../core/refusal.ts'
 import { decodeMessagesCall } from '../dialects/messages/call.ts'
 import { countTokens } from '../gateway/count-tokens.ts'
+import { readWeighed } from '../gateway/doors.ts'
 import { callerOf } from './caller.ts'
 import { readBody } from './read-body.ts'
 import { json } from './reply.ts'
@@ -10,7 +10,11 @@ import type { Handler } from './route.ts'
 
 export const countMessagesTokens: Handler = async (gateway, call) => {
   const key = await callerOf(gateway, call, 'messages')
-  const body = must(readJsonBody(await readBody(gateway, call, gateway.options.bodyBytesMax)))
+  const body = readWeighed(
+    gateway.doors,
+    call.trace,
+    await readBody(gateway, call, gateway.options.bodyBytesMax),
+  )
   const read = must(
     decodeMessagesCall(body, { counting: true, beta: call.request.headers.get('anthropic-beta') }),
   )

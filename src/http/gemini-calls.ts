@@ -1,12 +1,13 @@
 /** The generate-content endpoints: model and method stand in the path, `…/<vendor>/<model>:<method>`. */
-import { bodyOf, isObject, readJsonBody } from '../core/json-body.ts'
+import { bodyOf, isObject } from '../core/json-body.ts'
 import { must, refuse } from '../core/refusal.ts'
 import { decodeGeminiCall } from '../dialects/gemini/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { countTokens } from '../gateway/count-tokens.ts'
+import { readWeighed } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { modelFor, modelsFor } from '../gateway/rules.ts'
-import { geminiListing } from '../pricing/model-listing.ts'
+import { geminiListing } from '../products/model-listing.ts'
 import { callerOf } from './caller.ts'
 import { answerCall } from './model-calls.ts'
 import { readBody } from './read-body.ts'
@@ -40,7 +41,11 @@ export const geminiCall: Handler = (gateway, call) => {
 
 const countGeminiTokens = async (gateway: Gateway, call: HttpCall, modelName: string): Promise<Answer> => {
   const key = await callerOf(gateway, call, 'gemini')
-  const body = must(readJsonBody(await readBody(gateway, call, gateway.options.bodyBytesMax)))
+  const body = readWeighed(
+    gateway.doors,
+    call.trace,
+    await readBody(gateway, call, gateway.options.bodyBytesMax),
+  )
   const inner = body.value.generateContentRequest
   const read = decodeGeminiCall(isObject(inner) ? bodyOf(inner) : body, {
     modelName,

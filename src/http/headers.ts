@@ -1,4 +1,4 @@
-/** Header rules: a header that decides about money or identity may be there once. */
+/** Headers of requests: one that decides about money or identity may be there once; the caller's key, in the header or the query its client library sends it in. */
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 
@@ -19,15 +19,20 @@ const single = [
 
 const HEADERS_MAX = 100
 
-/** What may not stand in a host, whatever a parser makes of it: what begins another part of an address. */
+/** What may not stand in a host: letters that begin another part of an address for some parser. */
 const NOT_IN_HOST = /[\s/?#@\\,]/
+
+/** Callers name few hosts: the last good one is not looked at again. */
+let lastGoodHost: string | null = ''
 
 /** Refuses a `Host` that no address can be made of (RFC 9112, 3.2); HTTP/1.0 may leave it out. */
 export const checkHost = (headers: Headers): Refusal | undefined => {
   const host = headers.get('host')
-  return host === null || host === '' || (!NOT_IN_HOST.test(host) && URL.canParse(`http://${host}/`))
-    ? undefined
-    : invalid('host', "The header 'Host' is not a host name or address with an optional port.")
+  if (host === lastGoodHost || host === null || host === '') return undefined
+  if (NOT_IN_HOST.test(host) || !URL.canParse(`http://${host}/`))
+    return invalid('host', "The header 'Host' is not a host name or address with an optional port.")
+  lastGoodHost = host
+  return undefined
 }
 
 export const checkHeaders = (headers: Headers): Refusal | undefined => {
@@ -45,3 +50,36 @@ export const paymentHeaders = (headers: Headers): PaymentHeaders => ({
   v2: headers.get('payment-signature') ?? undefined,
   v1: headers.get('x-payment') ?? undefined,
 })
+
+export type CredentialStyle = 'bearer' | 'messages' | 'gemini'
+
+/**
+ * The `Authorization` value that stands for the request's credential; null when there is none. Two different keys in
+ * one request are refused: which of them pays must not depend on the reader.
+ */
+export const credentialOf = (
+  headers: Headers,
+  query: string,
+  style: CredentialStyle,
+): string | null | Refusal => {
+  const given = headers.get('authorization')
+  if (style === 'bearer') return given
+  const keys =
+    style === 'messages' ? [headers.get('x-api-key')] : [headers.get('x-goog-api-key'), queryKey(query)]
+  let credential = given
+  for (const key of keys) {
+    if (key === null || key === undefined || key === '') continue
+    const bearer = `Bearer ${key}`
+    if (credential !== null && credential !== bearer)
+      return invalid('authorization', 'The request carries two different keys; send one of them.')
+    credential = bearer
+  }
+  return credential
+}
+
+const queryKey = (query: string): string | undefined =>
+  query === '' ? undefined : (new URLSearchParams(query).get('key') ?? undefined)
+
+/** Whose request it seems to be, whatever its address: to tell callers apart before it is known who they are. */
+export const callerOf = (headers: Headers): string =>
+  headers.get('authorization') ?? headers.get('x-api-key') ?? headers.get('x-goog-api-key') ?? ''

@@ -4,10 +4,10 @@
  */
 import type { Refusal } from '../core/refusal.ts'
 
-type Row = {
+type HelperRow = {
   readonly at: string
   readonly status: number
-  /** The stable string; the name of the row where it is not said. */
+  /** The stable string; the name of the row when absent. */
   readonly error?: string
   /** The code of the same refusal elsewhere; the name of the row where there is none. */
   readonly code?: string
@@ -34,13 +34,13 @@ export const helperTable = {
   trial_already_claimed: {
     at: trial,
     status: 429,
-    meaning: 'From this network address a trial was claimed before; wait, or sign up.',
+    meaning: 'A trial was claimed from this network address before; wait, or sign up.',
     members: 'retry_after_seconds, sign_up_url',
   },
   trial_budget_exhausted: {
     at: trial,
     status: 429,
-    meaning: 'All trials of today are given away; wait, or sign up.',
+    meaning: "All of today's trials are given away; wait, or sign up.",
     members: 'retry_after_seconds, sign_up_url',
   },
   wallet_grant_failed: {
@@ -73,7 +73,7 @@ export const helperTable = {
     status: 400,
     error: 'budget_usd must be > 0 and <= 10000',
     code: 'invalid_parameter',
-    meaning: 'The budget is missing, no number, or out of range.',
+    meaning: 'The budget is missing, is not a number, or is out of range.',
     members: 'param',
   },
   unknown_sub_wallet: {
@@ -89,7 +89,7 @@ export const helperTable = {
     status: 404,
     error: 'not_found',
     code: 'not_found',
-    meaning: 'It is not the claim or the receipt of a payment without a key.',
+    meaning: 'The value is not the claim or the receipt of a payment without a key.',
   },
   change_already_claimed: {
     at: claim,
@@ -99,8 +99,8 @@ export const helperTable = {
     meaning: 'The change of that payment was claimed before.',
   },
   not_served_yet: { at: claim, status: 409, meaning: 'The payment still buys its answer.' },
-  invalid_code: { at: referrals, status: 400, meaning: 'It is not the code of another account.' },
-  self_referral_forbidden: { at: referrals, status: 400, meaning: 'It is the code of your own account.' },
+  invalid_code: { at: referrals, status: 400, meaning: "The code is not another account's." },
+  self_referral_forbidden: { at: referrals, status: 400, meaning: "The code is your own account's." },
   already_claimed: { at: referrals, status: 409, meaning: 'The account has claimed a code before.' },
   skill_required: {
     at: reviews,
@@ -128,17 +128,17 @@ export const helperTable = {
     status: 400,
     meaning: 'The header is absent. Every other error there is that of /v1/run, with its object.',
   },
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, HelperRow>
 
-type Members = Readonly<Record<string, string | number>>
+type RefusalMembers = Readonly<Record<string, string | number>>
 
 export class HelperRefusal {
-  readonly #row: Row
+  readonly #row: HelperRow
   readonly #name: string
   readonly #message: string
-  readonly #members: Members
+  readonly #members: RefusalMembers
 
-  constructor(name: keyof typeof helperTable, message: string, members: Members = {}) {
+  constructor(name: keyof typeof helperTable, message: string, members: RefusalMembers = {}) {
     this.#row = helperTable[name]
     this.#name = name
     this.#message = message

@@ -1,4 +1,4 @@
-/** Responses that are kept: one again, and forgetting one. */
+/** Responses that are kept: showing one again, and deleting one. */
 import { isObject, parseJson } from '../core/json-body.ts'
 import { refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
@@ -7,25 +7,25 @@ import { anyCallerOf, callerOf } from './caller.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
 
-/** A response that its key asked to keep, as it was told at the end. */
+/** A response that its key asked to keep, as it was when it ended. */
 export const getKeptResponse = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const key = await callerOf(gateway, call)
-  const kept = await gateway.store.keptResponse(key.id, call.params.id ?? '')
+  const kept = await gateway.store.responses.keptResponse(key.id, call.params.id ?? '')
   const body = kept === undefined ? undefined : parseJson(kept.body)
   if (kept === undefined || !isObject(body)) throw notKept()
   return json({ ...body, output: kept.output.flatMap((item) => parseJson(item) ?? []) })
 }
 
-/** Forgets a response, also for a key that is disabled. */
+/** Deletes a response, also for a key that is disabled. */
 export const forgetKeptResponse = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const key = await anyCallerOf(gateway, call)
   const id = call.params.id ?? ''
-  if (!(await gateway.store.forgetResponse(key.id, id))) throw notKept()
+  if (!(await gateway.store.responses.forgetResponse(key.id, id))) throw notKept()
   return json({ id, object: 'response', deleted: true })
 }
 
 const notKept = () =>
   refuse(
     'not_found',
-    'There is no response of this id: it was not asked to be kept, is not yours, was deleted, or its time is over (RESPONSES_STORE).',
+    'There is no response of this id: nobody asked to keep it, it is not yours, it was deleted, or it has expired (RESPONSES_STORE).',
   )

@@ -1,25 +1,26 @@
 /** A key's own limits and usage, and those of the keys below it. */
 import { greatest, usdNumber } from '../core/money.ts'
-import { must, type Refusal } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { KeyChange, Left } from '../store/tenancy-port.ts'
-import { checkSelfChange, type LimitsBody, readLimitsBody } from '../tenancy/change-limits.ts'
+import type { KeyChange, LeftToSpend } from '../store/accounts/tenancy-port.ts'
+import { checkSelfChange } from '../tenancy/change-limits.ts'
 import type { Key } from '../tenancy/key.ts'
+import type { LimitsBody } from '../tenancy/limits-body.ts'
 import { checkManages, checkWithin } from '../tenancy/rights.ts'
 import { anyCallerOf } from './caller.ts'
-import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
 import { shownKey } from './shown-key.ts'
 import { anyTargetOf, checkGoverns, notYours, targetOf } from './target-key.ts'
+import type { BodyHandler } from './with-body.ts'
 
 /** Resolves when no process can admit a call on the older limits any more. */
-export const putKeyLimits = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+export const putKeyLimits: BodyHandler<LimitsBody> = async (gateway, call, read) => {
   const caller = await anyCallerOf(gateway, call)
   const target = await targetOf(gateway, caller, call)
-  const body = must(readLimitsBody(await readSmallBody(gateway, call)))
+  const body = await read()
   const byCreator = target.id !== caller.id
   const { planRpm } = gateway.options
   const refusal = byCreator
@@ -42,8 +43,8 @@ const checkOwnChildren = (gateway: Gateway, key: Key, { withChildren }: LimitsBo
 export const getKeyUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const caller = await anyCallerOf(gateway, call)
   const target = await anyTargetOf(gateway, caller, call)
-  const spend = await gateway.store.spend(target.id)
-  const left = target.deleted ? undefined : await gateway.store.left(target.id)
+  const spend = await gateway.store.keys.spend(target.id)
+  const left = target.deleted ? undefined : await gateway.store.keys.left(target.id)
   return json({
     data: {
       spent_usd: usdNumber(spend.spent),
@@ -63,11 +64,11 @@ const changeOf = (body: LimitsBody, byCreator: boolean): KeyChange => {
 }
 
 /** The least that any limit leaves; a deleted key has nothing left. */
-const leftOf = (target: Key, left: Left | undefined) => ({
+const leftOf = (target: Key, left: LeftToSpend | undefined) => ({
   remaining_usd: usdNumber(greatest(left?.amount ?? 0n, 0n)),
   limited_by: left === undefined ? null : { limit: left.limit, of: ownerOf(target, left) },
 })
 
 /** Whose limit it is, for a reader who may not know other keys' names. */
-const ownerOf = (target: Key, { owner }: Left): 'key' | 'parent' | 'account' =>
+const ownerOf = (target: Key, { owner }: LeftToSpend): 'key' | 'parent' | 'account' =>
   owner === undefined ? 'account' : owner === target.id ? 'key' : 'parent'

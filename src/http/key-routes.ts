@@ -1,30 +1,34 @@
 /** The part of the route table about keys: those below the calling one, their limits and their use. */
+
+import { limitsBody, newKeyBody } from '../tenancy/limits-body.ts'
 import { getKeyUsage, putKeyLimits } from './key-limits.ts'
-import { createChild, deleteChild, getChild, listChildren } from './keys.ts'
+import { createChild, deleteChild, deleteQuery, getChild, listChildren, listQuery } from './keys.ts'
 import type { Route } from './route.ts'
+import { keyAnswer, keyDeleted, keyList, keyUsage, newKeyAnswer } from './schema/keys.ts'
+import { withBody } from './with-body.ts'
 
 const keys = '/v1/key/wholesale'
 
 export const keyRoutes: readonly Route[] = [
-  {
+  withBody({
     method: 'POST',
     path: keys,
     summary:
       'Makes a key below the calling one, which must be allowed to (`can_manage`); its value is shown once.',
     auth: 'bearer',
-    body: 'NewKey',
-    answer: 'NewKeyAnswer',
-    status: 201,
+    body: newKeyBody,
+    answer: newKeyAnswer,
+    statuses: [201],
     headers: ['Idempotency-Key'],
     handler: createChild,
-  },
+  }),
   {
     method: 'GET',
     path: keys,
     summary: 'The keys below the calling one, newest first.',
     auth: 'bearer',
-    answer: 'KeyList',
-    query: ['limit', 'after', 'deleted'],
+    answer: keyList,
+    query: listQuery,
     handler: listChildren,
   },
   {
@@ -32,7 +36,7 @@ export const keyRoutes: readonly Route[] = [
     path: `${keys}/:token`,
     summary: 'One key: `me`, or one below by its id or its token; also one that was deleted.',
     auth: 'bearer',
-    answer: 'KeyAnswer',
+    answer: keyAnswer,
     handler: getChild,
   },
   {
@@ -41,26 +45,26 @@ export const keyRoutes: readonly Route[] = [
     summary:
       'Deletes a key below the calling one, and with `with_children=true` all below that; what they used stays in the reports.',
     auth: 'bearer',
-    answer: 'KeyDeleted',
-    query: ['with_children'],
+    answer: keyDeleted,
+    query: deleteQuery,
     handler: deleteChild,
   },
-  {
+  withBody({
     method: 'PUT',
     path: `${keys}/:token/limits`,
     summary: 'Changes the limits of a key: `me`, or one below by its id or its token.',
     auth: 'bearer',
-    body: 'Limits',
-    answer: 'KeyAnswer',
+    body: limitsBody,
+    answer: keyAnswer,
     handler: putKeyLimits,
-  },
+  }),
   {
     method: 'GET',
     path: `${keys}/:token/usage`,
     summary:
       'Limits and spending of a key: `me`, or one below by its id or its token; also one that was deleted.',
     auth: 'bearer',
-    answer: 'KeyUsage',
+    answer: keyUsage,
     handler: getKeyUsage,
   },
 ]

@@ -1,30 +1,33 @@
 /** /v1/key/wholesale: keys below the calling one, made, listed, shown and deleted by a key that may manage them. */
-import type { JsonObject } from '../core/json-body.ts'
+import type { z } from 'zod'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takeTurn } from '../gateway/incoming.ts'
 import { readIdempotencyKey } from '../gateway/once-only.ts'
-import type { NewKey } from '../store/tenancy-port.ts'
-import { type LimitsBody, readLimitsBody } from '../tenancy/change-limits.ts'
+import type { NewKey } from '../store/accounts/tenancy-port.ts'
 import type { Key } from '../tenancy/key.ts'
+import type { LimitsBody, newKeyBody } from '../tenancy/limits-body.ts'
 import { checkWithin } from '../tenancy/rights.ts'
 import { anyCallerOf, managerOf, storable } from './caller.ts'
 import { readQuery, readTruth } from './query.ts'
-import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { Handler, HttpCall } from './route.ts'
 import { shownKey, shownKeys } from './shown-key.ts'
 import { anyTargetOf, notYours, targetOf } from './target-key.ts'
+import type { BodyHandler } from './with-body.ts'
 
-const LABEL_MAX = 200
 const LIST_MAX = 1_000
 const LIST_USUAL = 100
 
+export const listQuery = ['limit', 'after', 'deleted'] as const
+export const deleteQuery = ['with_children'] as const
+
 /** A repeat with the same Idempotency-Key is answered with the same key. */
-export const createChild: Handler = async (gateway, call) => {
+export const createChild: BodyHandler<z.output<typeof newKeyBody>> = async (gateway, call, body) => {
   const maker = await managerOf(gateway, call)
-  const asked = must(readNewKey(await readSmallBody(gateway, call)))
+  const asked = await body()
+  const label = storable(asked.label)
   const beyond = checkWithin(maker, asked.limits, gateway.options.planRpm)
   if (beyond) throw beyond
   const unsold = checkAliases(gateway, asked.limits.aliases)
@@ -32,22 +35,22 @@ export const createChild: Handler = async (gateway, call) => {
   await takeTurn(gateway, maker, call.trace)
   const { sub } = asked
   const { aliases } = asked.limits
-  if (sub !== undefined && (await gateway.store.subWallet(maker, sub)) === undefined)
+  if (sub !== undefined && (await gateway.store.subWallets.subWallet(maker, sub)) === undefined)
     throw refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
   const { token, ...identity } = identityOf(gateway, maker, call)
-  const made = await gateway.store.createChild({
+  const made = await gateway.store.keys.createChild({
     ...identity,
     orgId: maker.orgId,
     walletId: maker.walletId,
     parentId: maker.id,
-    label: asked.label,
+    label,
     limits: limitsOf(asked.limits),
     canManage: asked.limits.canManage ?? false,
     ...(sub === undefined ? {} : { subWallet: sub }),
     ...(aliases == null ? {} : { aliases }),
   })
   if (made === undefined) throw refuse('forbidden', 'The key may not make keys any more, or was disabled.')
-  if (made.label !== asked.label)
+  if (made.label !== label)
     throw refuse('idempotency_key_reused', 'The Idempotency-Key made a key with another label before.')
   return json({ data: { ...(await shownKey(gateway, made)), key: token } }, 201)
 }
@@ -55,12 +58,12 @@ export const createChild: Handler = async (gateway, call) => {
 /** Below the calling key at any depth, newest first. */
 export const listChildren: Handler = async (gateway, call) => {
   const caller = await anyCallerOf(gateway, call)
-  const query = must(readQuery(call.query, ['limit', 'after', 'deleted']))
+  const query = must(readQuery(call.query, listQuery))
   const most = must(readCount(query.get('limit')))
   const after = query.get('after')
-  if (after !== undefined && !(await gateway.store.key(after))?.ancestors.includes(caller.id))
+  if (after !== undefined && !(await gateway.store.keys.key(after))?.ancestors.includes(caller.id))
     throw invalid('after', "'after' must be the id of a key of this list: the last one of the page before.")
-  const found = await gateway.store.keys({
+  const found = await gateway.store.keys.list({
     below: caller.id,
     deleted: must(readTruth('deleted', query.get('deleted'))),
     most: most + 1,
@@ -73,7 +76,7 @@ export const listChildren: Handler = async (gateway, call) => {
   })
 }
 
-/** Also one that was deleted, for its history stays. */
+/** Shows a deleted key too, for its history stays. */
 export const getChild: Handler = async (gateway, call) => {
   const caller = await anyCallerOf(gateway, call)
   return json({ data: await shownKey(gateway, await anyTargetOf(gateway, caller, call)) })
@@ -83,25 +86,12 @@ export const getChild: Handler = async (gateway, call) => {
 export const deleteChild: Handler = async (gateway, call) => {
   const caller = await managerOf(gateway, call)
   const target = await targetOf(gateway, caller, call)
-  const query = must(readQuery(call.query, ['with_children']))
+  const query = must(readQuery(call.query, deleteQuery))
   const withChildren = must(readTruth('with_children', query.get('with_children')))
   if (target.id === caller.id)
     throw refuse('forbidden', 'A key cannot delete itself; it can disable itself, or be deleted from above.')
   if (!(await gateway.book.deleteKey(target.id, withChildren))) throw notYours()
   return json({ id: target.id, deleted: true, with_children: withChildren })
-}
-
-type Asked = { readonly label: string; readonly sub: string | undefined; readonly limits: LimitsBody }
-
-const readNewKey = ({ label, sub_wallet: sub, ...rest }: JsonObject): Asked | Refusal => {
-  if (typeof label !== 'string' || label.trim() === '' || label.length > LABEL_MAX)
-    return invalid('label', `'label' is required: who uses the key, in at most ${LABEL_MAX} characters.`)
-  if (sub !== undefined && typeof sub !== 'string')
-    return invalid('sub_wallet', "'sub_wallet' must be the id of a sub-wallet, or absent.")
-  const limits = must(readLimitsBody(rest))
-  return limits.disabled === undefined
-    ? { label: storable(label), sub, limits }
-    : invalid('disabled', "'disabled' is for keys that there are; leave it out.")
 }
 
 const limitsOf = (body: LimitsBody): NewKey['limits'] => {

@@ -2,17 +2,11 @@
 import { refuse } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { createApp } from './app.ts'
-import {
-  admitSocket,
-  asksForSocket,
-  goAway,
-  refusedSocket,
-  type Socket,
-  type SocketData,
-  socketHandlers,
-} from './socket.ts'
+import { admitSocket, asksForSocket, goAway, refusedSocket, socketHandlers } from './socket.ts'
+import type { Socket, SocketData } from './socket-frames.ts'
+import { watchTurns } from './watch-turns.ts'
 
-type Place = {
+type ListenAddress = {
   readonly hostname: string
   /** 0 takes a free one. */
   readonly port: number
@@ -22,22 +16,26 @@ type Place = {
 
 type Listening = {
   readonly port: number
-  /** Tells callers to go elsewhere: answers close their connections, sockets end when their requests have. */
+  /** Sends callers elsewhere: answers close their connections, and sockets end when their requests have ended. */
   goAway(): void
   /** Ends every connection at once. */
   stop(): void
 }
 
-/** A socket whose client answers no ping for so long is closed. */
-const SOCKET_IDLE_SECONDS = 120
 const NEVER = 0
 const RESTARTING = 1012
 
 /** Listens until it is stopped. */
-export const listen = (gateway: Gateway, place: Place): Listening => {
+export const listen = (gateway: Gateway, place: ListenAddress): Listening => {
   const app = createApp(gateway)
-  const { bodyBytesMax, connectionSeconds } = gateway.options
+  const { socketBytesMax, socketIdleSeconds, connectionSeconds } = gateway.options
   const sockets = new Set<Socket>()
+  const watch = watchTurns({
+    clock: gateway.clock,
+    overloadMs: gateway.options.overloadMs,
+    queuedMs: () => gateway.book.health().oldestQueuedMs,
+    overload: gateway.doors.overload,
+  })
   const server = Bun.serve<SocketData>({
     hostname: place.hostname,
     port: place.port,
@@ -46,9 +44,16 @@ export const listen = (gateway: Gateway, place: Place): Listening => {
     // The runtime's own refusal has no body, id or line of log; what is read is bounded where it is read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request, server) => {
+      watch()
+      const away = app.turnAway(request)
+      if (away !== undefined) return away
       if (asksForSocket(request))
         return admitSocket(gateway, request).then(
-          (data) => (server.upgrade(request, { data }) ? undefined : refusedSocket(gateway, notASocket())),
+          (data) => {
+            if (server.upgrade(request, { data })) return undefined
+            gateway.doors.sockets.giveBack(data.keyId, 1)
+            return refusedSocket(gateway, notASocket())
+          },
           (thrown: unknown) => refusedSocket(gateway, thrown),
         )
       // While a call runs its own deadlines hold: its vendor may be silent for longer than connections may.
@@ -61,8 +66,8 @@ export const listen = (gateway: Gateway, place: Place): Listening => {
     },
     websocket: {
       ...socketHandlers(gateway, sockets),
-      maxPayloadLength: bodyBytesMax,
-      idleTimeout: SOCKET_IDLE_SECONDS,
+      maxPayloadLength: socketBytesMax,
+      idleTimeout: socketIdleSeconds,
       sendPings: true,
     },
     error: () =>
@@ -71,7 +76,6 @@ export const listen = (gateway: Gateway, place: Place): Listening => {
         { status: 500 },
       ),
   })
-  const stopWatching = watchTurns(gateway)
   return {
     port: server.port ?? place.port,
     goAway: () => {
@@ -79,25 +83,10 @@ export const listen = (gateway: Gateway, place: Place): Listening => {
       for (const socket of sockets) goAway(socket)
     },
     stop: () => {
-      stopWatching()
       for (const socket of sockets) socket.close(RESTARTING, 'The server is shutting down.')
       void server.stop(true)
     },
   }
-}
-
-const TURN_MS = 50
-
-/** Notes how late the process is: by how much a timer is, which waits behind all other work. */
-const watchTurns = ({ doors, clock, book }: Gateway): (() => void) => {
-  let beforeMs = clock.monotonicMs()
-  const timer = setInterval(() => {
-    const nowMs = clock.monotonicMs()
-    const elapsedMs = nowMs - beforeMs
-    beforeMs = nowMs
-    doors.overload.note(elapsedMs, Math.max(elapsedMs - TURN_MS, book.health().oldestQueuedMs / 2))
-  }, TURN_MS)
-  return () => clearInterval(timer)
 }
 
 /** The 400 of an upgrade that the runtime could not make into a socket. */

@@ -1,24 +1,27 @@
 /** The endpoints that call models: each says how its body is read; the rest is the life of a call. */
 import type { Call } from '../core/call.ts'
-import { bodyOf, isObject, type JsonBody } from '../core/json-body.ts'
+import type { JsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
-import { invalid, must, Refusal, refuse } from '../core/refusal.ts'
+import { must, type Refusal } from '../core/refusal.ts'
 import { decodeChatCall } from '../dialects/chat/call.ts'
 import { decodeEmbeddingsCall } from '../dialects/embeddings.ts'
-import { modelNameOf } from '../dialects/field-checks.ts'
 import { decodeMessagesCall } from '../dialects/messages/call.ts'
 import { decodeResponsesCall } from '../dialects/responses/call.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { checkDoor } from '../gateway/doors.ts'
+import { enter } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { runCall } from '../gateway/run-call.ts'
-import { type CredentialStyle, credentialOf } from './credential.ts'
-import { paymentHeaders } from './headers.ts'
+import { type CredentialStyle, callerOf, credentialOf, paymentHeaders } from './headers.ts'
 import { HelperRefusal } from './helper-refusal.ts'
+import { decodeEditsCall, decodeImageCall, decodeImagesCall } from './image-calls.ts'
+import { decodeRun, decodeSpeechCall } from './media-calls.ts'
 import { originOfCall } from './origin.ts'
-import { addressOf } from './path.ts'
 import { readBody } from './read-body.ts'
+import { readFormOrJson } from './read-form.ts'
 import type { Handler, HttpCall } from './route.ts'
+import { addressOf } from './router.ts'
+import { decodeTranscriptionCall, decodeTranslationCall } from './transcription-calls.ts'
+import { decodeModerationCall, decodeRerankCall } from './utility-calls.ts'
 
 type ModelNamed = (name: string) => Model | undefined
 
@@ -28,12 +31,14 @@ type Endpoint = {
   readonly decode: (body: JsonBody, modelNamed: ModelNamed, headers: Headers) => Call | Refusal
   readonly credential?: CredentialStyle
   readonly recalls?: boolean
+  /** Its body may also be a form with a file. */
+  readonly form?: true
 }
 
 /** Runs one call to a model. */
-export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
+export const answerCall = (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
   const { headers } = call.request
-  checkDoor(gateway)
+  enter(gateway.doors, gateway.options.openCallsMax, callerOf(headers), call.trace)
   return runCall(
     gateway,
     {
@@ -50,7 +55,8 @@ export const answerCall = async (gateway: Gateway, call: HttpCall, endpoint: End
         ...paymentHeaders(headers),
       },
       idempotencyKey: headers.get('idempotency-key') ?? undefined,
-      readBody: () => readBody(gateway, call, gateway.options.bodyBytesMax),
+      readBody: () =>
+        (endpoint.form === true ? readFormOrJson : readBody)(gateway, call, gateway.options.bodyBytesMax),
       signal: call.request.signal,
     },
     call.trace,
@@ -74,28 +80,27 @@ export const responses = endpoint({ name: 'responses', decode: decodeResponsesCa
 
 export const embeddings = endpoint({ name: 'embeddings', decode: decodeEmbeddingsCall })
 
-/** `{model, inputs}`: the inputs are the body of the model's own kind. */
-const decodeRun = (body: JsonBody, modelNamed: ModelNamed): Call | Refusal => {
-  const name = modelNameOf(body.value)
-  if (name instanceof Refusal) return name
-  const { inputs } = body.value
-  if (!isObject(inputs))
-    return invalid(
-      'inputs',
-      '\'inputs\' is required: an object with what the model takes, such as {"messages": […]}.',
-    )
-  const model = modelNamed(name)
-  if (model === undefined)
-    return refuse(
-      'model_not_found',
-      `There is no model '${name}'; GET /v1/models lists those your key can use.`,
-      { members: { param: 'model' } },
-    )
-  const inner = bodyOf({ ...inputs, model: name })
-  return model.kind === 'chat' ? decodeChatCall(inner) : decodeEmbeddingsCall(inner)
-}
-
 export const run = endpoint({ name: 'run', decode: decodeRun })
+
+export const generateImage = endpoint({ name: 'image', decode: decodeImageCall })
+
+export const generateImages = endpoint({ name: 'images', decode: decodeImagesCall })
+
+export const editImages = endpoint({ name: 'edits', decode: decodeEditsCall, form: true })
+
+export const speech = endpoint({ name: 'speech', decode: decodeSpeechCall })
+
+export const transcription = endpoint({
+  name: 'transcription',
+  decode: decodeTranscriptionCall,
+  form: true,
+})
+
+export const translation = endpoint({ name: 'translation', decode: decodeTranslationCall, form: true })
+
+export const rerank = endpoint({ name: 'rerank', decode: decodeRerankCall })
+
+export const moderation = endpoint({ name: 'moderation', decode: decodeModerationCall })
 
 export const idempotentRun: Handler = async (gateway, call) => {
   const key = call.request.headers.get('idempotency-key')

@@ -1,4 +1,4 @@
-/** Where a request comes from, as far as it can be known: what a caller says of itself counts for nothing. */
+/** Where a request comes from, as far as it can be known. What a caller says of itself counts for nothing. */
 import { callerAddress, originOf } from '../core/address.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { HttpCall } from './route.ts'

@@ -1,4 +1,4 @@
-/** The query of an address that knows what it takes: a parameter of another name, or given twice, is no silent default. */
+/** The query of an address. A parameter that is not known, or is given twice, is refused: it must not turn into a silent default. */
 import { invalid, type Refusal } from '../core/refusal.ts'
 
 /** Reads a query of known parameters, each at most once. */

@@ -1,48 +1,42 @@
 /** Request bodies: uncompressed JSON, bounded in bytes and time, read only once the caller is known. */
-import { type JsonObject, readJsonBody } from '../core/json-body.ts'
-import { invalid, must, refuse } from '../core/refusal.ts'
-import { takeBytes } from '../gateway/doors.ts'
+import type { JsonObject } from '../core/json-body.ts'
+import { invalid, refuse } from '../core/refusal.ts'
+import { readWeighed, takeBytes } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { withinTime } from '../transport/watch.ts'
 import type { HttpCall } from './route.ts'
 
 const SMALL_BYTES_MAX = 64 * 1024
+const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 
 /** Reads the small JSON object that endpoints take which call no model. */
 export const readSmallBody = async (gateway: Gateway, call: HttpCall): Promise<JsonObject> =>
-  must(readJsonBody(await readBody(gateway, call, SMALL_BYTES_MAX))).value
+  readWeighed(gateway.doors, call.trace, await readBody(gateway, call, SMALL_BYTES_MAX)).value
 
 /** Reads the body's bytes, which count until the request is answered. Throws the Refusal that names what is wrong. */
 export const readBody = async (
   gateway: Gateway,
   { request, trace }: HttpCall,
   bytesMax: number,
+  wanted: RegExp = JSON_TYPE,
 ): Promise<Uint8Array> => {
   const { headers } = request
   const encoding = headers.get('content-encoding')
   if (encoding !== null && encoding !== 'identity')
     throw refuse('unsupported_media_type', "Send the body uncompressed, without 'Content-Encoding'.")
   const type = headers.get('content-type')
-  if (type === null || !JSON_TYPE.test(type))
+  if (type === null || !wanted.test(type))
     throw refuse('unsupported_media_type', "Send the body as JSON with 'Content-Type: application/json'.")
   const declared = headers.get('content-length')
   const length = declared === null ? undefined : Number.parseInt(declared, 10)
   if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
-  // Taken before it is read: until then the runtime lets the sender wait.
+  // The bytes are counted before the body is read: until then the runtime lets the sender wait.
   const take = (bytes: number) => takeBytes(gateway.doors, trace, bytes)
   if (length !== undefined) take(length)
   // What is past the limit is not read: the runtime takes it from the wire and drops it.
   const reading = length === undefined ? readUpTo(request, bytesMax, take) : request.bytes().catch(brokeOff)
-  return withinTime(reading, gateway.options.bodyMs)
-}
-
-const withinTime = async (reading: Promise<Uint8Array>, ms: number): Promise<Uint8Array> => {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(tooSlow(ms)), ms)
-  try {
-    return await Promise.race([reading, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+  const { bodyMs } = gateway.options
+  return withinTime(reading, bodyMs, () => tooSlow(bodyMs))
 }
 
 /** A body of unknown length, piece by piece. */
@@ -70,17 +64,15 @@ const readUpTo = async (
   }
 }
 
-const brokeOff = (): never => {
+export const brokeOff = (): never => {
   throw invalid('body', 'The body broke off before its end.')
 }
 
-const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i
-
-const tooLarge = (bytesMax: number) =>
+export const tooLarge = (bytesMax: number) =>
   refuse('request_too_large', `The body may be at most ${bytesMax} bytes.`)
 
-/** The rest of the body would be in the way of another request, so the connection ends. */
-const tooSlow = (ms: number) =>
+/** The rest of the body would stand in the way of the next request, so the connection ends. */
+export const tooSlow = (ms: number) =>
   refuse('request_timeout', `The body did not come within ${ms / 1000} s.`, {
     headers: { connection: 'close' },
   })

@@ -3,9 +3,10 @@ import { creditsOf } from '../gateway/credits.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { accountOf } from './caller.ts'
 import { HelperRefusal } from './helper-refusal.ts'
-import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { Handler } from './route.ts'
+import { invalidCode, type ReferralCode } from './schema/account-bodies.ts'
+import type { BodyHandler } from './with-body.ts'
 
 /** Letters that people do not take for one another. */
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
@@ -16,9 +17,9 @@ export const getReferral: Handler = async (gateway, call) => {
   const key = await accountOf(gateway, call)
   const { referrerAmount, claimantAmount } = gateway.options.referral
   const credits = creditsOf(gateway)
-  const { claims, earned } = await gateway.store.referralsOf(key.walletId)
+  const { claims, earned } = await gateway.store.community.referralsOf(key.walletId)
   return json({
-    code: await gateway.store.referralCode(key.walletId, codeOf(gateway, key.walletId)),
+    code: await gateway.store.community.referralCode(key.walletId, codeOf(gateway, key.walletId)),
     claims,
     earned_credits: credits(earned),
     credits_for_you: credits(referrerAmount),
@@ -26,13 +27,12 @@ export const getReferral: Handler = async (gateway, call) => {
   })
 }
 
-export const claimReferral: Handler = async (gateway, call) => {
+export const claimReferral: BodyHandler<ReferralCode> = async (gateway, call, body) => {
   const key = await accountOf(gateway, call)
-  const body = await readSmallBody(gateway, call)
-  const code = typeof body.code === 'string' ? body.code.trim().toUpperCase() : ''
+  const code = (await body()).code.trim().toUpperCase()
   const { referrerAmount, claimantAmount } = gateway.options.referral
   const outcome = CODE.test(code)
-    ? await gateway.store.claimReferral({
+    ? await gateway.store.community.claimReferral({
         code,
         orgId: key.orgId,
         walletId: key.walletId,
@@ -40,12 +40,14 @@ export const claimReferral: Handler = async (gateway, call) => {
         claimantAmount,
       })
     : 'invalid_code'
-  if (outcome === 'invalid_code')
-    throw new HelperRefusal('invalid_code', "'code' must be the referral code of another account.")
+  if (outcome === 'invalid_code') throw invalidCode()
   if (outcome === 'own_code')
     throw new HelperRefusal('self_referral_forbidden', 'This is the code of your own account.')
   if (outcome === 'claimed_before')
-    throw new HelperRefusal('already_claimed', 'The account has claimed a code before; one is all it may.')
+    throw new HelperRefusal(
+      'already_claimed',
+      'The account has claimed a code before; it may claim only one.',
+    )
   return json({ code, claimed: true, credits: creditsOf(gateway)(claimantAmount) })
 }
 

@@ -1,4 +1,4 @@
-/** From method and path to a route of the table. */
+/** From the address of a request to a route of the table, and whether its path is one that could mean two things to two readers. */
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Route } from './route.ts'
 
@@ -19,17 +19,42 @@ export const createRouter = (routes: readonly Route[]) => {
     if (same) same.routes.push(route)
     else patterns.push({ segments: route.path.split('/'), routes: [route] })
   }
-  return (method: string, path: string): Matched | Refusal => {
-    const found = fixed.get(path)
-    if (found) return chosen(found, method, NO_PARAMS)
+  const byPattern = (path: string) => {
     const segments = path.split('/')
     for (const pattern of patterns) {
       const params = matchSegments(pattern.segments, segments)
-      if (params) return chosen(pattern.routes, method, params)
+      if (params) return { routes: pattern.routes, params }
     }
-    return refuse('not_found', 'There is nothing at this address; the API reference lists what there is.')
+    return undefined
+  }
+  const isThere = (path: string): boolean => fixed.has(path) || byPattern(path) !== undefined
+  return (method: string, path: string): Matched | Refusal => {
+    const found = fixed.get(path)
+    if (found) return chosen(found, method, NO_PARAMS)
+    // A path that could mean two things is none of the fixed ones.
+    const ambiguous = checkPath(path)
+    if (ambiguous) return ambiguous
+    const matched = byPattern(path)
+    return matched === undefined
+      ? nothingAt(meantBy(path).find(isThere))
+      : chosen(matched.routes, method, matched.params)
   }
 }
+
+/** What a path can have meant whose client was given an address with `/v1` too much or too little. */
+const meantBy = (path: string): readonly string[] => [
+  path.replace(/^(\/v1)+\//, '/v1/'),
+  path.replace(/^(\/v1)+\//, '/'),
+  `/v1${path}`,
+]
+
+const nothingAt = (meant: string | undefined): Refusal =>
+  refuse(
+    'not_found',
+    meant === undefined
+      ? 'There is nothing at this address; GET /reference lists what there is.'
+      : `There is nothing at this address. ${meant} is probably meant: check whether the base address of your client should end in /v1.`,
+  )
 
 const chosen = (
   routes: readonly Route[],
@@ -74,3 +99,27 @@ const decoded = (text: string): string | undefined => {
     return undefined
   }
 }
+
+/** Path and query of a request's URL, without parsing the rest of it. */
+export const splitUrl = (url: string): { path: string; query: string } => {
+  // Without a host, as HTTP/1.0 may be, it begins with the path.
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+  if (start < 0) return { path: '/', query: '' }
+  const mark = url.indexOf('?', start)
+  return mark < 0
+    ? { path: url.slice(start), query: '' }
+    : { path: url.slice(start, mark), query: url.slice(mark + 1) }
+}
+
+/** The whole address a request came in under, also where it named no host. */
+export const addressOf = ({ url }: Request): string => (url.startsWith('/') ? `http://localhost${url}` : url)
+
+const AMBIGUOUS = /\/\/|\/\.{1,2}(?:\/|$)|;|\\|%(?:2e|5c|00|3b)/i
+
+/** Refuses dot segments, empty segments, parameters and encoded separators: they are how a check and a route come apart. */
+export const checkPath = (path: string): Refusal | undefined =>
+  AMBIGUOUS.test(path)
+    ? refuse('invalid_parameter', 'The path has empty or dot segments, or encoded separators.', {
+        members: { param: 'path' },
+      })
+    : undefined

@@ -1,26 +1,52 @@
 /** The route table: every address this server answers, on one page. The API reference is generated from it. */
 import { accountRoutes } from './account-routes.ts'
+import { assetRoutes } from './asset-routes.ts'
+import { callHeaders } from './call-headers.ts'
+import { consoleRoutes } from './console-routes.ts'
 import { countMessagesTokens } from './count-tokens.ts'
+import { fileRoutes } from './file-routes.ts'
 import { fundingRoutes } from './funding-routes.ts'
 import { geminiCall, getGeminiModel, listGeminiModels } from './gemini-calls.ts'
 import { forgetKeptResponse, getKeptResponse } from './kept-responses.ts'
 import { keyRoutes } from './key-routes.ts'
+import { mcpRoutes } from './mcp-routes.ts'
+import { mediaRoutes } from './media-routes.ts'
 import { chatCompletions, embeddings, idempotentRun, messages, responses, run } from './model-calls.ts'
 import { getModel, listModels } from './models.ts'
 import { needsUpgrade } from './needs-upgrade.ts'
+import { productRoutes } from './product-routes.ts'
 import { getJwks, getReceipt, verifyReceipt } from './receipts.ts'
+import { referenceRoutes } from './reference-routes.ts'
 import type { Route } from './route.ts'
-import { getLive, getReady, getStatus } from './status.ts'
-import { getUsage } from './usage.ts'
-
-const callHeaders = [
-  'X-Max-Cost-Usd',
-  'Idempotency-Key',
-  'X-Sub-Wallet',
-  'X-Payment-Protocol',
-  'PAYMENT-SIGNATURE',
-  'X-PAYMENT',
-] as const
+import { runRoutes } from './run-routes.ts'
+import {
+  chatChunk,
+  chatCompletion,
+  chatRequest,
+  deletedResponse,
+  embeddingsAnswer,
+  embeddingsRequest,
+  generateContentAnswer,
+  generateContentRequest,
+  generateContentResponse,
+  message,
+  messageEvent,
+  messagesRequest,
+  response,
+  responseEvent,
+  responsesRequest,
+  runAnswer,
+  runRequest,
+  streamFrame,
+  tokenCount,
+} from './schema/calls.ts'
+import { noKeyOrPayment, paymentRequired } from './schema/errors.ts'
+import { usageReport } from './schema/keys.ts'
+import { anyModel, anyModelList, generateContentModel, generateContentModels } from './schema/models.ts'
+import { keySet, receipt, receiptToVerify, receiptVerdict, wrongReceipt } from './schema/receipts.ts'
+import { statusRoutes } from './status-routes.ts'
+import { getUsage, usageQuery } from './usage.ts'
+import { withBody } from './with-body.ts'
 
 export const routes: readonly Route[] = [
   {
@@ -28,9 +54,12 @@ export const routes: readonly Route[] = [
     path: '/v1/chat/completions',
     summary: 'A chat completion, whole or as a stream.',
     auth: 'bearer',
-    body: 'ChatRequest',
-    answer: 'ChatCompletion',
+    body: chatRequest,
+    answer: chatCompletion,
+    event: chatChunk,
+    instead: paymentRequired,
     headers: callHeaders,
+    runs: true,
     handler: chatCompletions,
   },
   {
@@ -39,9 +68,12 @@ export const routes: readonly Route[] = [
     summary: 'A message in the messages style, whole or as a stream.',
     auth: 'bearer',
     dialect: 'messages',
-    body: 'MessagesRequest',
-    answer: 'Message',
+    body: messagesRequest,
+    answer: message,
+    event: messageEvent,
+    instead: paymentRequired,
     headers: [...callHeaders, 'x-api-key', 'anthropic-beta'],
+    runs: true,
     handler: messages,
   },
   {
@@ -50,8 +82,8 @@ export const routes: readonly Route[] = [
     summary: 'How many tokens an input has; free.',
     auth: 'bearer',
     dialect: 'messages',
-    body: 'MessagesRequest',
-    answer: 'TokenCount',
+    body: messagesRequest,
+    answer: tokenCount,
     headers: ['x-api-key'],
     handler: countMessagesTokens,
   },
@@ -61,9 +93,12 @@ export const routes: readonly Route[] = [
     summary:
       'A response in the responses style, whole or as a stream; kept only where RESPONSES_STORE says so.',
     auth: 'bearer',
-    body: 'ResponsesRequest',
-    answer: 'Response',
+    body: responsesRequest,
+    answer: response,
+    event: responseEvent,
+    instead: paymentRequired,
     headers: callHeaders,
+    runs: true,
     handler: responses,
   },
   {
@@ -71,7 +106,7 @@ export const routes: readonly Route[] = [
     path: '/v1/responses/:id',
     summary: 'A response that this key asked to keep.',
     auth: 'bearer',
-    answer: 'Response',
+    answer: response,
     handler: getKeptResponse,
   },
   {
@@ -79,7 +114,7 @@ export const routes: readonly Route[] = [
     path: '/v1/responses/:id',
     summary: 'Forgets a response that this key asked to keep.',
     auth: 'bearer',
-    answer: 'DeletedResponse',
+    answer: deletedResponse,
     handler: forgetKeptResponse,
   },
   ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
@@ -90,8 +125,10 @@ export const routes: readonly Route[] = [
         'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`.',
       auth: 'bearer',
       dialect: 'gemini',
-      body: 'GenerateContentRequest',
-      answer: 'GenerateContentResponse',
+      body: generateContentRequest,
+      answer: generateContentAnswer,
+      event: generateContentResponse,
+      instead: paymentRequired,
       headers: [...callHeaders, 'x-goog-api-key'],
       query: ['alt', 'key'],
       handler: geminiCall,
@@ -103,7 +140,7 @@ export const routes: readonly Route[] = [
     summary: 'The chat models this key can use, in the generate-content style.',
     auth: 'bearer',
     dialect: 'gemini',
-    answer: 'GenerateContentModels',
+    answer: generateContentModels,
     headers: ['x-goog-api-key'],
     query: ['key'],
     handler: listGeminiModels,
@@ -114,7 +151,7 @@ export const routes: readonly Route[] = [
     summary: 'One model, in the generate-content style.',
     auth: 'bearer',
     dialect: 'gemini',
-    answer: 'GenerateContentModel',
+    answer: generateContentModel,
     headers: ['x-goog-api-key'],
     query: ['key'],
     handler: getGeminiModel,
@@ -124,9 +161,11 @@ export const routes: readonly Route[] = [
     path: '/v1/embeddings',
     summary: 'Embeddings of one or more inputs.',
     auth: 'bearer',
-    body: 'EmbeddingsRequest',
-    answer: 'Embeddings',
+    body: embeddingsRequest,
+    answer: embeddingsAnswer,
+    instead: paymentRequired,
     headers: callHeaders,
+    runs: true,
     handler: embeddings,
   },
   {
@@ -134,19 +173,32 @@ export const routes: readonly Route[] = [
     path: '/v1/run',
     summary: 'Runs any model: its name and its inputs.',
     auth: 'bearer',
-    body: 'RunRequest',
-    answer: 'RunAnswer',
-    headers: callHeaders,
+    body: runRequest,
+    answer: runAnswer,
+    event: chatChunk,
+    instead: paymentRequired,
+    statuses: [200, 202],
+    headers: [...callHeaders, 'Prefer'],
+    runs: true,
     handler: run,
   },
+  ...runRoutes,
+  ...mediaRoutes,
+  ...assetRoutes,
+  ...fileRoutes,
+  ...productRoutes,
   {
     method: 'POST',
     path: '/api/idempotent-run',
     summary: 'The same as /v1/run, with an Idempotency-Key that must be there.',
     auth: 'bearer',
-    body: 'RunRequest',
-    answer: 'RunAnswer',
-    headers: callHeaders,
+    body: runRequest,
+    answer: runAnswer,
+    event: chatChunk,
+    instead: noKeyOrPayment,
+    statuses: [200, 202],
+    headers: [...callHeaders, 'Prefer'],
+    runs: true,
     handler: idempotentRun,
   },
   {
@@ -154,17 +206,17 @@ export const routes: readonly Route[] = [
     path: '/v1/stream',
     summary: 'A WebSocket: chat requests as messages, answers as frames; 426 without an upgrade.',
     auth: 'bearer',
-    answer: 'StreamFrame',
-    status: 101,
+    answer: streamFrame,
+    statuses: [101],
     headers: ['X-Max-Cost-Usd', 'Idempotency-Key', 'X-Sub-Wallet', 'X-Payment-Protocol'],
     handler: needsUpgrade,
   },
   {
     method: 'GET',
     path: '/v1/models',
-    summary: 'The models this key can use, with their prices.',
+    summary: 'The models this key can use, with their prices; without a key where x402 is taken.',
     auth: 'bearer',
-    answer: 'ModelList',
+    answer: anyModelList,
     handler: listModels,
   },
   {
@@ -172,7 +224,7 @@ export const routes: readonly Route[] = [
     path: '/v1/models/*rest',
     summary: 'One model.',
     auth: 'bearer',
-    answer: 'Model',
+    answer: anyModel,
     handler: getModel,
   },
   {
@@ -180,8 +232,8 @@ export const routes: readonly Route[] = [
     path: '/v1/usage',
     summary: 'What this key and all below it used: totals and rows; with `own=true` its own calls only.',
     auth: 'bearer',
-    answer: 'Usage',
-    query: ['from', 'to', 'group_by', 'own'],
+    answer: usageReport,
+    query: usageQuery,
     handler: getUsage,
   },
   ...keyRoutes,
@@ -191,51 +243,31 @@ export const routes: readonly Route[] = [
     path: '/v1/receipts/:id',
     summary: 'The receipt of a call by its request id, for its key or one above it; kept 90 days.',
     auth: 'bearer',
-    answer: 'Receipt',
+    answer: receipt,
     handler: getReceipt,
   },
-  {
+  withBody({
     method: 'POST',
     path: '/api/receipts/verify',
     summary: 'Whether a receipt is good; 200 whatever is wrong with it.',
     auth: 'bearer',
     helper: true,
-    body: 'ReceiptToVerify',
-    answer: 'ReceiptVerdict',
+    body: receiptToVerify,
+    otherwise: wrongReceipt,
+    answer: receiptVerdict,
     handler: verifyReceipt,
-  },
+  }),
   {
     method: 'GET',
     path: '/.well-known/jwks.json',
     summary: 'The public keys of receipts.',
     auth: 'none',
-    answer: 'KeySet',
+    answer: keySet,
     handler: getJwks,
   },
-  {
-    method: 'GET',
-    path: '/api/status',
-    summary: 'Health of the service and its parts; always 200.',
-    auth: 'none',
-    answer: 'Status',
-    handler: getStatus,
-  },
-  {
-    method: 'GET',
-    path: '/readyz',
-    summary:
-      'Whether new calls are to be sent here: 503 while the process shuts down or is out of touch with the ledger.',
-    auth: 'none',
-    answer: 'Health',
-    handler: getReady,
-  },
-  {
-    method: 'GET',
-    path: '/livez',
-    summary: 'That the process answers.',
-    auth: 'none',
-    answer: 'Health',
-    handler: getLive,
-  },
+  ...statusRoutes,
   ...accountRoutes,
+  ...mcpRoutes(() => routes),
+  ...consoleRoutes,
+  ...referenceRoutes(() => routes),
 ]

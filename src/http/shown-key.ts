@@ -39,9 +39,9 @@ const shown = (gateway: Gateway, key: Key, leastRpm: number | undefined) => {
 /** The keys with the rates that bind them, which may be those of the keys above them. */
 export const shownKeys = async (gateway: Gateway, keys: readonly Key[]) => {
   const rates: ReadonlyMap<KeyId, number> =
-    keys.length === 0 ? new Map() : await gateway.store.leastRpm(keys.map(({ id }) => id))
+    keys.length === 0 ? new Map() : await gateway.store.keys.leastRpm(keys.map(({ id }) => id))
   return keys.map((key) => shown(gateway, key, rates.get(key.id)))
 }
 
 export const shownKey = async (gateway: Gateway, key: Key) =>
-  shown(gateway, key, (await gateway.store.leastRpm([key.id])).get(key.id))
+  shown(gateway, key, (await gateway.store.keys.leastRpm([key.id])).get(key.id))

@@ -34,7 +34,7 @@ const notPaidHere = (): Refusal =>
     { members: { payment_modes: 'wallet, mpp' } },
   )
 
-/** What is wrong with terms, whoever's they are; a sub-wallet that does not exist shows when it is used. */
+/** What is wrong with the terms of an upgrade or a message; a sub-wallet that does not exist shows when it is used. */
 const checkTerms = ({
   maxCostUsd,
   subWallet,

@@ -4,7 +4,11 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { restingOf } from '../routing/deployments.ts'
 import { json } from './reply.ts'
 
-type Check = { readonly status: 'ok' | 'degraded'; readonly latency_ms?: number; readonly error?: string }
+type ServiceCheck = {
+  readonly status: 'ok' | 'degraded'
+  readonly latency_ms?: number
+  readonly error?: string
+}
 
 const PING_MS = 2_000
 const NOT_IN_TOUCH = 'not in touch with the ledger; new calls are refused'
@@ -22,7 +26,7 @@ export const getReady = async (gateway: Gateway): Promise<Answer> => {
 
 export const getStatus = async (gateway: Gateway): Promise<Answer> => {
   const health = gateway.book.health()
-  const services: Record<string, Check> = {
+  const services: Record<string, ServiceCheck> = {
     api: health.draining ? { status: 'degraded', error: LEAVING } : checkApi(gateway),
     database: await checkDatabase(gateway),
     ledger: health.fresh ? { status: 'ok' } : { status: 'degraded', error: NOT_IN_TOUCH },
@@ -45,7 +49,7 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
       resting > 0
         ? {
             status: 'degraded',
-            error: `recent calls failed on ${resting} of ${of} keys, with some model or all; those rest and are tried again`,
+            error: `recent calls failed on ${resting} of ${of} keys, for some or all models; they rest and are tried again later`,
           }
         : { status: 'ok' }
   }
@@ -57,15 +61,18 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
   return json({ status: degraded ? 'degraded' : 'ok', services })
 }
 
-const checkApi = (gateway: Gateway): Check => {
+const checkApi = (gateway: Gateway): ServiceCheck => {
   if (gateway.faults.recent(gateway.clock.monotonicMs()))
-    return { status: 'degraded', error: 'a request failed by a fault of this server within the last minute' }
+    return {
+      status: 'degraded',
+      error: 'a request failed through a fault of this server within the last minute',
+    }
   return gateway.book.health().openCalls >= gateway.options.openCallsMax
-    ? { status: 'degraded', error: 'as many calls are open as the server takes; new ones are refused' }
+    ? { status: 'degraded', error: 'the server has as many open calls as it can take; new ones are refused' }
     : { status: 'ok' }
 }
 
-const checkDatabase = async (gateway: Gateway): Promise<Check> => {
+const checkDatabase = async (gateway: Gateway): Promise<ServiceCheck> => {
   const started = gateway.clock.monotonicMs()
   const late = gateway.clock.sleep(PING_MS).then(() => 'late' as const)
   const ping = gateway.store.ping().then(

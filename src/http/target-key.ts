@@ -12,10 +12,10 @@ export const anyTargetOf = async (gateway: Gateway, caller: Key, call: HttpCall)
   const token = call.params.token ?? 'me'
   const found =
     token === 'me'
-      ? await gateway.store.key(caller.id)
+      ? await gateway.store.keys.key(caller.id)
       : token.startsWith('sk-')
-        ? await gateway.store.keyByHash(gateway.hash(token))
-        : await gateway.store.key(token)
+        ? await gateway.store.keys.keyByHash(gateway.hash(token))
+        : await gateway.store.keys.key(token)
   if (found === undefined || (found.id !== caller.id && !found.ancestors.includes(caller.id)))
     throw notYours()
   return found

@@ -5,8 +5,8 @@ import { creditsOf } from '../gateway/credits.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takeGuestTurn } from '../gateway/guest-turn.ts'
 import { readIdempotencyKey } from '../gateway/once-only.ts'
-import type { TrialOutcome } from '../store/community-port.ts'
-import { Violation } from '../store/engine.ts'
+import type { TrialOutcome } from '../store/accounts/community-port.ts'
+import { Violation } from '../store/engine/engine.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { originOfCall } from './origin.ts'
 import { json } from './reply.ts'
@@ -55,7 +55,7 @@ const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<T
   const attempt = call.request.headers.get('idempotency-key')
   const { amount, dailyAmount, lifeMs, againMs } = gateway.options.trial
   try {
-    return await gateway.store.claimTrial({
+    return await gateway.store.community.claimTrial({
       origin: claimantOf(gateway, call),
       ...(attempt === null ? {} : { attempt: gateway.hash(`trial attempt ${attempt}`) }),
       key: {
@@ -97,12 +97,12 @@ const tooSoon = (
   return outcome === 'claimed'
     ? new HelperRefusal(
         'trial_already_claimed',
-        `From this network address a trial was claimed before. ${or}`,
+        `A trial was claimed from this network address before. ${or}`,
         members,
       )
     : new HelperRefusal(
         'trial_budget_exhausted',
-        `All trials of today are given away; try again tomorrow (UTC). ${or}`,
+        `All of today's trials are given away; try again tomorrow (UTC). ${or}`,
         members,
       )
 }

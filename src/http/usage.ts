@@ -5,20 +5,22 @@ import { DAY_MS, type Instant } from '../core/time.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takeReportTurn } from '../gateway/report-turn.ts'
-import type { UsageRow } from '../store/tenancy-port.ts'
+import type { UsageRow } from '../store/accounts/tenancy-port.ts'
 import { anyCallerOf } from './caller.ts'
 import { readQuery, readTruth } from './query.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
 
 const groups = ['day', 'model', 'key'] as const
-type Group = (typeof groups)[number]
+type UsageGroup = (typeof groups)[number]
 
 const ROWS_MAX = 10_000
 
+export const usageQuery = ['from', 'to', 'group_by', 'own'] as const
+
 export const getUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const caller = await anyCallerOf(gateway, call)
-  const query = must(readQuery(call.query, ['from', 'to', 'group_by', 'own']))
+  const query = must(readQuery(call.query, usageQuery))
   const now = gateway.clock.now()
   const groupBy = must(readGroups(query.get('group_by')))
   const from = must(readInstant('from', query.get('from'), now - 30 * DAY_MS))
@@ -26,8 +28,8 @@ export const getUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer
   const own = must(readTruth('own', query.get('own')))
   const range = { of: own ? { only: caller.id } : { from: caller.id }, from, to }
   takeReportTurn(gateway, caller.id)
-  const [total] = await gateway.store.usage({ ...range, groupBy: [] })
-  const rows = await gateway.store.usage({ ...range, groupBy, most: ROWS_MAX + 1 })
+  const [total] = await gateway.store.keys.usage({ ...range, groupBy: [] })
+  const rows = await gateway.store.keys.usage({ ...range, groupBy, most: ROWS_MAX + 1 })
   return json({
     data: {
       from: new Date(from).toISOString(),
@@ -57,7 +59,7 @@ const shown = (row: UsageRow) => ({
   cost_usd: usdNumber(row.cost),
 })
 
-const readGroups = (text: string | undefined): readonly Group[] | Refusal => {
+const readGroups = (text: string | undefined): readonly UsageGroup[] | Refusal => {
   if (text === undefined) return ['day', 'model']
   const names = text === '' ? [] : text.split(',')
   const read = groups.filter((group) => names.includes(group))

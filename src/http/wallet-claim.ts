@@ -1,8 +1,7 @@
 /** POST /api/wallet/claim: the change of an x402 payment that was made without a key, to the wallet of the calling key, once. */
-import { isObject, type JsonObject } from '../core/json-body.ts'
+import { isObject } from '../core/json-body.ts'
 import { usdNumber } from '../core/money.ts'
 import { unavailable } from '../core/refusal.ts'
-import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takeGuestTurn } from '../gateway/guest-turn.ts'
 import { receiptKeysOf } from '../gateway/receipt.ts'
@@ -10,24 +9,24 @@ import { verifyReceipt } from '../receipts/token.ts'
 import { callerOf } from './caller.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { originOfCall } from './origin.ts'
-import { readSmallBody } from './read-body.ts'
 import { json } from './reply.ts'
-import type { HttpCall } from './route.ts'
+import type { ClaimOfChange } from './schema/funding-bodies.ts'
+import type { BodyHandler } from './with-body.ts'
 
-export const claimChange = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+export const claimChange: BodyHandler<ClaimOfChange> = async (gateway, call, read) => {
   takeGuestTurn(gateway, 'claim', originOfCall(gateway, call), call.trace)
   const caller = await callerOf(gateway, call)
-  const body = await readSmallBody(gateway, call)
+  const body = await read()
   const payment = await paymentOf(gateway, body)
-  const known = payment === undefined ? undefined : await gateway.store.payment(payment)
+  const known = payment === undefined ? undefined : await gateway.store.payments.payment(payment)
   // The change of a bearer's payment is that bearer's.
   if (payment === undefined || known === undefined || known.creditTo !== undefined)
     throw new HelperRefusal(
       'unknown_claim',
-      'That is not the claim or the receipt of a payment without a key.',
+      'This is not the claim or the receipt of a payment without a key.',
     )
   const change = await gateway.x402?.payChange(payment, caller.walletId)
-  if (change === undefined) throw unavailable('The change cannot be paid now.')
+  if (change === undefined) throw unavailable('The change cannot be paid out now.')
   if (change.outcome === 'paid') return json({ data: { credited_usd: usdNumber(change.amount) } })
   if (change.outcome === 'paid_before')
     throw new HelperRefusal('change_already_claimed', 'The change of that payment was claimed before.')
@@ -35,13 +34,8 @@ export const claimChange = async (gateway: Gateway, call: HttpCall): Promise<Ans
 }
 
 /** The payment whose claim, or whose good receipt, this is. */
-const paymentOf = async (gateway: Gateway, body: JsonObject): Promise<string | undefined> => {
-  if (typeof body.claim === 'string') return gateway.x402?.paymentOfClaim(body.claim)
-  if (typeof body.receipt !== 'string')
-    throw new HelperRefusal(
-      'claim_required',
-      'Send {"claim": …} with the X-Change-Claim of the answer, or {"receipt": …} with its receipt.',
-    )
+const paymentOf = async (gateway: Gateway, body: ClaimOfChange): Promise<string | undefined> => {
+  if ('claim' in body) return gateway.x402?.paymentOfClaim(body.claim)
   const verdict = verifyReceipt(
     body.receipt,
     { keys: await receiptKeysOf(gateway), issuers: gateway.receipts?.issuers },

@@ -1,7 +1,7 @@
 /** Reads a call's kept detail back: what was written by this program, perhaps by an older one that kept less. */
 import { isObject, type Json } from '../core/json-body.ts'
 import { type UsageClass, usageClasses } from '../core/usage.ts'
-import type { ReceiptFacts, UsageDetail } from './words.ts'
+import type { ReceiptFacts, UsageDetail } from './types.ts'
 
 /** The detail, or undefined when it is not one. */
 export const readDetail = (value: Json): UsageDetail | undefined => {

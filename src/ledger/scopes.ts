@@ -10,7 +10,7 @@ export const subScope = (sub: string): string => `sub:${sub}`
 export const subOf = (scope: string): string => scope.slice('sub:'.length)
 
 /** A spending path: whose caps it counts against, on which wallet and day, and under which sub-wallet. */
-type Path = {
+type ScopePath = {
   readonly line: readonly KeyId[]
   readonly walletId: WalletId
   readonly day: Day
@@ -24,7 +24,7 @@ export const monthOfDay = (day: Day): Month => day.slice(0, 7)
  * The scopes of a lease: both caps of the key and of each of its makers, its wallet's day, and its sub-wallet; sorted, as
  * locks need it.
  */
-export const scopesOf = ({ line, walletId, day, sub }: Path): readonly string[] =>
+export const scopesOf = ({ line, walletId, day, sub }: ScopePath): readonly string[] =>
   [
     ...line.flatMap((key) => [lifetimeScope(key), monthScope(key, monthOfDay(day))]),
     dayScope(walletId, day),

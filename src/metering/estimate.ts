@@ -25,7 +25,7 @@ const surplusOf = ({ body }: Call): number => {
   return known
 }
 
-/** Tokens that the text of a call has, about. */
+/** About how many tokens the text of a call has. */
 export const textEstimate = (call: Call): number =>
   Math.ceil((call.size.textBytes + surplusOf(call)) / BYTES_A_TOKEN)
 

@@ -1,6 +1,6 @@
 /** Where a vendor puts the usage in an answer or in the events of a stream. */
 import { isObject, type JsonObject } from '../core/json-body.ts'
-import type { UsageTaste } from './usage-taste.ts'
+import type { UsageQuirks } from './usage-quirks.ts'
 
 type UsageFinder = (event: JsonObject) => JsonObject | undefined
 
@@ -20,4 +20,4 @@ const onChoice: UsageFinder = (event) => {
 
 const finders = { top: onTop, x_groq: underGroq, choice: onChoice } as const
 
-export const usageFinder = (taste: UsageTaste | undefined): UsageFinder => finders[taste?.usageAt ?? 'top']
+export const usageFinder = (quirks: UsageQuirks | undefined): UsageFinder => finders[quirks?.usageAt ?? 'top']

@@ -4,9 +4,9 @@ import type { JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import { usageFinder } from './find-usage.ts'
 import { readUsage } from './read-usage.ts'
-import type { UsageTaste } from './usage-taste.ts'
+import type { UsageQuirks } from './usage-quirks.ts'
 
-const shapes: readonly (readonly [string, JsonObject, UsageTaste, Usage | undefined])[] = [
+const shapes: readonly (readonly [string, JsonObject, UsageQuirks, Usage | undefined])[] = [
   ['plain totals', { prompt_tokens: 10, completion_tokens: 5 }, {}, { input: 10, output: 5 }],
   [
     'input includes cache reads',
@@ -75,8 +75,8 @@ const shapes: readonly (readonly [string, JsonObject, UsageTaste, Usage | undefi
   ],
 ]
 
-test.each(shapes)('usage: %s', (_what, raw, taste, usage) => {
-  expect(readUsage(raw, taste)).toEqual(usage as never)
+test.each(shapes)('usage: %s', (_what, raw, quirks, usage) => {
+  expect(readUsage(raw, quirks)).toEqual(usage as never)
 })
 
 test('usage is found where the vendor puts it', () => {

@@ -5,12 +5,12 @@
  */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
-import type { UsageTaste } from './usage-taste.ts'
+import type { UsageQuirks } from './usage-quirks.ts'
 
 /** More tokens than any call has: a count beyond it is a fault, not a bill. */
 const COUNT_MAX = 1_000_000_000
 
-/** A count that is there and sane, undefined when it is absent. */
+/** A count that is there and plausible; undefined when it is absent. */
 const count = (value: Json | undefined): number | undefined | 'absurd' => {
   if (value === undefined || value === null) return undefined
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX
@@ -19,7 +19,7 @@ const count = (value: Json | undefined): number | undefined | 'absurd' => {
 }
 
 /** Reads a usage object of this vendor. */
-export const readUsage = (raw: JsonObject, taste: UsageTaste): Usage | undefined => {
+export const readUsage = (raw: JsonObject, quirks: UsageQuirks): Usage | undefined => {
   const prompt = isObject(raw.prompt_tokens_details) ? raw.prompt_tokens_details : {}
   const completion = isObject(raw.completion_tokens_details) ? raw.completion_tokens_details : {}
   const counts = {
@@ -43,7 +43,7 @@ export const readUsage = (raw: JsonObject, taste: UsageTaste): Usage | undefined
     return undefined
   if (inputAudio === 'absurd' || reasoning === 'absurd' || outputAudio === 'absurd') return undefined
   const plainInput = input - cacheRead - cacheWrite - inputAudio
-  const plainOutput = output - outputAudio - (taste.reasoningApart === true ? 0 : reasoning)
+  const plainOutput = output - outputAudio - (quirks.reasoningApart === true ? 0 : reasoning)
   if (plainInput < 0 || plainOutput < 0) return undefined
   return present({
     input: plainInput,

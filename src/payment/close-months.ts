@@ -3,14 +3,14 @@
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Clock } from '../core/time.ts'
-import type { CreditStore } from '../store/funding-port.ts'
+import type { CreditStore } from '../store/funding/funding-port.ts'
 
 const EVERY_MS = 60_000
 
-type Parts = { readonly store: CreditStore; readonly clock: Clock; readonly log: Log }
+type MonthParts = { readonly store: CreditStore; readonly clock: Clock; readonly log: Log }
 
 /** Runs until the returned function is called. Several servers may do it at the same time. */
-export const keepMonthsClosed = ({ store, clock, log }: Parts): (() => void) => {
+export const keepMonthsClosed = ({ store, clock, log }: MonthParts): (() => void) => {
   let stopped = false
   const run = async (): Promise<void> => {
     while (!stopped) {

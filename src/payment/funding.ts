@@ -3,7 +3,7 @@
  * or a payment made for this one call.
  */
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
-import { type AccountId, creditAccountOf } from '../ledger/words.ts'
+import { type AccountId, creditAccountOf } from '../ledger/types.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { PaymentHeaders } from './x402/presented.ts'
 

@@ -1,6 +1,6 @@
 /** Credit lines, invoices and statements as the API and the commands show them. */
 import { greatest, usdNumber } from '../core/money.ts'
-import type { CreditLine, Invoice, Statement } from '../store/funding-port.ts'
+import type { CreditLine, CreditStatement, Invoice } from '../store/funding/funding-port.ts'
 
 /** What may still be used: nothing while the line is suspended. */
 const availableOf = ({ limit, owed, held, status }: CreditLine): bigint =>
@@ -29,7 +29,7 @@ export const shownInvoice = (invoice: Invoice) => ({
   paid_at: invoice.paidAt === undefined ? null : new Date(invoice.paidAt).toISOString(),
 })
 
-export const shownLines = ({ lines }: Statement) =>
+export const shownLines = ({ lines }: CreditStatement) =>
   lines.map((line) => ({
     key: line.keyId,
     label: line.label,
@@ -40,7 +40,7 @@ export const shownLines = ({ lines }: Statement) =>
     amount_usd: usdNumber(line.amount),
   }))
 
-export const shownStatement = (statement: Statement) => ({
+export const shownStatement = (statement: CreditStatement) => ({
   wallet: statement.walletId,
   month: statement.month,
   opening_usd: usdNumber(statement.opening),

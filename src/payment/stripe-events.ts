@@ -1,9 +1,9 @@
-/** What an event of Stripe means for the ledger. The money an event tells of is whole cents of USD, or not ours. */
+/** What an event of Stripe means for the ledger. Its money is whole cents of USD; anything else is not ours. */
 import type Stripe from 'stripe'
 import type { Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
 import { CENT } from '../ledger/invoice.ts'
-import type { TopUpPause } from '../store/top-up-port.ts'
+import type { TopUpPause } from '../store/funding/top-up-port.ts'
 
 /** A payment method of a customer of Stripe, saved for payments without its owner at this instant. */
 type SavedMethod = { readonly customer: string; readonly method: string; readonly at: Instant }
@@ -27,11 +27,18 @@ export const CHECKOUT = 'turnpike_checkout'
 
 const nothing = (why: string): Meaning => ({ does: 'nothing', why })
 
-const idOf = (reference: string | { readonly id: string } | null | undefined): string | undefined =>
-  typeof reference === 'string' ? reference : reference?.id
+/** A name of Stripe's or ours; undefined for what is none, as in an event that was signed and has another form. */
+const nameOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^[\w-]{1,255}$/.test(value) ? value : undefined
 
-const amountOf = (cents: number | null, currency: string | null): Nano | undefined =>
-  currency === 'usd' && cents !== null && Number.isSafeInteger(cents) && cents > 0
+const idOf = (reference: string | { readonly id: string } | null | undefined): string | undefined =>
+  nameOf(typeof reference === 'object' ? reference?.id : reference)
+
+const checkoutOf = ({ metadata }: { readonly metadata: Stripe.Metadata | null }): string | undefined =>
+  nameOf(metadata?.[CHECKOUT])
+
+const amountOf = (cents: number | null | undefined, currency: string | null | undefined): Nano | undefined =>
+  currency === 'usd' && typeof cents === 'number' && Number.isSafeInteger(cents) && cents > 0
     ? BigInt(cents) * CENT
     : undefined
 
@@ -60,7 +67,7 @@ export const meaningOf = (event: Stripe.Event): Meaning => {
 }
 
 const ofSession = (session: Stripe.Checkout.Session): Meaning => {
-  const checkoutId = session.metadata?.[CHECKOUT]
+  const checkoutId = checkoutOf(session)
   if (checkoutId === undefined) return nothing('the session is not ours')
   // A bank debit completes before it is paid; its money comes with another event.
   if (session.payment_status !== 'paid') return nothing('the session is not paid yet')
@@ -72,20 +79,23 @@ const ofSession = (session: Stripe.Checkout.Session): Meaning => {
 
 /** The same payment as its session tells of, which is credited once; and the only word of a payment without a session. */
 const ofPayment = (intent: Stripe.PaymentIntent): Meaning => {
-  const checkoutId = intent.metadata[CHECKOUT]
+  const checkoutId = checkoutOf(intent)
   if (checkoutId === undefined) return nothing('the payment is not ours')
-  const amount = amountOf(intent.amount_received, intent.currency)
-  if (amount === undefined) return nothing('the payment is not in USD')
+  const [payment, amount] = [idOf(intent), amountOf(intent.amount_received, intent.currency)]
+  if (payment === undefined || amount === undefined) return nothing('the payment is not in USD')
   const [customer, method] = [idOf(intent.customer), idOf(intent.payment_method)]
   const saved =
-    intent.setup_future_usage === 'off_session' && customer !== undefined && method !== undefined
+    intent.setup_future_usage === 'off_session' &&
+    customer !== undefined &&
+    method !== undefined &&
+    Number.isSafeInteger(intent.created)
       ? { saved: { customer, method, at: intent.created * 1000 } }
       : {}
-  return { does: 'credit', checkoutId, payment: intent.id, amount, ...saved }
+  return { does: 'credit', checkoutId, payment, amount, ...saved }
 }
 
 const ofFailure = (intent: Stripe.PaymentIntent): Meaning => {
-  const checkoutId = intent.metadata[CHECKOUT]
+  const checkoutId = checkoutOf(intent)
   return checkoutId === undefined
     ? nothing('the payment is not ours')
     : { does: 'fail', checkoutId, why: declineOf(intent.last_payment_error?.code) }
@@ -96,28 +106,29 @@ export const declineOf = (code: string | undefined): TopUpPause =>
   code === 'authentication_required' || code === 'expired_card' ? code : 'card_declined'
 
 const ofRefund = (refund: Stripe.Refund): Meaning => {
-  const payment = idOf(refund.payment_intent)
+  const [id, payment] = [idOf(refund), idOf(refund.payment_intent)]
   const amount = amountOf(refund.amount, refund.currency)
-  if (payment === undefined || amount === undefined) return nothing('the refund is of no payment in USD')
+  if (id === undefined || payment === undefined || amount === undefined)
+    return nothing('the refund is of no payment in USD')
   const ended = refund.status === 'failed' || refund.status === 'canceled'
-  return { does: 'take', id: refund.id, payment, outstanding: ended ? 0n : amount }
+  return { does: 'take', id, payment, outstanding: ended ? 0n : amount }
 }
 
 const ofDispute = (dispute: Stripe.Dispute, reinstated: boolean): Meaning => {
-  const payment = idOf(dispute.payment_intent)
+  const [id, payment, status] = [idOf(dispute), idOf(dispute.payment_intent), nameOf(dispute.status)]
   const amount = amountOf(dispute.amount, dispute.currency)
-  if (payment === undefined || amount === undefined) return nothing('the dispute is of no payment in USD')
+  if (id === undefined || payment === undefined || status === undefined || amount === undefined)
+    return nothing('the dispute is of no payment in USD')
   // An inquiry withdraws nothing.
-  if (dispute.status.startsWith('warning_')) return nothing('an inquiry moves no money')
+  if (status.startsWith('warning_')) return nothing('an inquiry moves no money')
   const given = givenBack(dispute)
-  const ended =
-    dispute.status === 'won' || given > amount || (reinstated && dispute.status !== 'lost' && given === 0n)
-  return { does: 'take', id: dispute.id, payment, outstanding: ended ? 0n : amount - given }
+  const ended = status === 'won' || given > amount || (reinstated && status !== 'lost' && given === 0n)
+  return { does: 'take', id, payment, outstanding: ended ? 0n : amount - given }
 }
 
 /** What the balance got back. A dispute of a partly refunded payment can be lost and still return the refunded part. */
 const givenBack = (dispute: Stripe.Dispute): Nano =>
-  (dispute.balance_transactions ?? []).reduce(
-    (sum, { amount, currency }) => sum + (amountOf(amount, currency) ?? 0n),
+  (Array.isArray(dispute.balance_transactions) ? dispute.balance_transactions : []).reduce(
+    (sum, one) => sum + (amountOf(one?.amount, one?.currency) ?? 0n),
     0n,
   )

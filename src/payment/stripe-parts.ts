@@ -2,8 +2,8 @@
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Secret } from '../core/secret.ts'
-import type { CheckoutStore } from '../store/funding-port.ts'
-import type { TopUpStore } from '../store/top-up-port.ts'
+import type { CheckoutStore } from '../store/funding/funding-port.ts'
+import type { TopUpStore } from '../store/funding/top-up-port.ts'
 
 export type StripeSettings = {
   readonly key: Secret
@@ -12,7 +12,7 @@ export type StripeSettings = {
   readonly baseUrl: string
   /** Where payers come back to; without it they see the state of their checkout. */
   readonly returnUrl: string | undefined
-  /** The most that one wallet is topped up by itself in a UTC day. */
+  /** The most that one wallet is topped up automatically in a UTC day. */
   readonly topUpDailyMax: Nano
 }
 

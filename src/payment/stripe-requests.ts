@@ -4,7 +4,8 @@ import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import { CENT } from '../ledger/invoice.ts'
-import type { DueTopUp, TopUpPause } from '../store/top-up-port.ts'
+import type { DueTopUp, TopUpPause } from '../store/funding/top-up-port.ts'
+import type { Actor } from '../store/people/event-port.ts'
 import { CHECKOUT, declineOf } from './stripe-events.ts'
 import type { StripeParts, StripeSettings } from './stripe-parts.ts'
 
@@ -12,12 +13,16 @@ export type CheckoutAsk = {
   readonly walletId: string
   readonly invoiceId?: string
   readonly amount: Nano
-  /** What the payer reads. */
+  /** The text that the payer reads. */
   readonly label: string
   /** The address of this server as the caller used it. */
   readonly origin: string
   /** Saves the card for later payments, with the words by which the payer agrees to it. */
   readonly saves?: { readonly consent: string; readonly customer?: string }
+  /** Where the payer comes back to, instead of the operator's STRIPE_RETURN_URL or the state of the checkout. */
+  readonly back?: string
+  /** Recorded with the checkout. */
+  readonly by?: Actor
 }
 
 /** Opens a session of Checkout; its row is there first, so that no payment can come in unknown. */
@@ -28,7 +33,10 @@ export const openSession = async (
 ): Promise<{ id: string; url: string } | Refusal> => {
   const id = `chk_${newId().replaceAll('-', '')}`
   const { walletId, invoiceId, amount } = ask
-  await store.openCheckout({ id, walletId, amount, ...(invoiceId === undefined ? {} : { invoiceId }) })
+  await store.openCheckout(
+    { id, walletId, amount, ...(invoiceId === undefined ? {} : { invoiceId }) },
+    ask.by,
+  )
   try {
     const { url } = await stripe.checkout.sessions.create(sessionOf(settings, id, ask), {
       idempotencyKey: id,
@@ -46,12 +54,13 @@ export const openSession = async (
 const sessionOf = (
   { returnUrl }: StripeSettings,
   id: string,
-  { amount, label, origin, saves }: CheckoutAsk,
+  { amount, label, origin, saves, back: asked }: CheckoutAsk,
 ): Stripe.Checkout.SessionCreateParams => {
+  const page = asked ?? returnUrl
   const back =
-    returnUrl === undefined
+    page === undefined
       ? `${origin}/api/wallet/checkout/${id}`
-      : `${returnUrl}${returnUrl.includes('?') ? '&' : '?'}checkout=${id}`
+      : `${page}${page.includes('?') ? '&' : '?'}checkout=${id}`
   const product = { currency: 'usd', unit_amount: Number(amount / CENT), product_data: { name: label } }
   const metadata = { [CHECKOUT]: id }
   return {
@@ -112,7 +121,7 @@ export const chargeSaved = async (
   }
 }
 
-/** Only what Stripe says of the request itself is a no; all else, also that it is too busy, leaves the outcome open. */
+/** Only an error about the request itself is a no. Any other error, such as being too busy, leaves the outcome open. */
 const refusalOf = (error: unknown): TopUpPause | 'unknown' => {
   const { type, code, statusCode } =
     error instanceof Error ? (error as Partial<Stripe.errors.StripeError>) : {}

@@ -3,8 +3,8 @@ import type Stripe from 'stripe'
 import { isObject } from '../core/json-body.ts'
 import type { Nano } from '../core/money.ts'
 import { invalid, Refusal, unavailable } from '../core/refusal.ts'
-import type { CheckoutStore } from '../store/funding-port.ts'
-import type { DueTopUp, TopUpPause } from '../store/top-up-port.ts'
+import type { CheckoutStore } from '../store/funding/funding-port.ts'
+import type { DueTopUp, TopUpPause } from '../store/funding/top-up-port.ts'
 import { CHECKOUT, type Meaning, meaningOf } from './stripe-events.ts'
 import type { StripeParts, StripeSettings } from './stripe-parts.ts'
 import { type CheckoutAsk, chargeSaved, openSession } from './stripe-requests.ts'
@@ -88,7 +88,7 @@ const verified = async (
 }
 
 const wrongSignature = (): Refusal =>
-  invalid('Stripe-Signature', 'The signature of the event is missing, wrong, too old or of a time to come.')
+  invalid('Stripe-Signature', 'The signature of the event is missing, wrong, too old or dated in the future.')
 
 const isAhead = (signature: string | null): boolean => {
   const latest = Date.now() / 1000 + TOLERANCE_SECONDS

@@ -1,13 +1,13 @@
-/** Tops wallets up by themselves, for as long as a server runs: asks Stripe for what is due, and notes what it says. */
+/** Tops wallets up automatically for as long as a server runs: asks Stripe for what is due, and notes what it says. */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Clock } from '../core/time.ts'
-import type { DueTopUp, TopUpStore } from '../store/top-up-port.ts'
+import type { DueTopUp, TopUpStore } from '../store/funding/top-up-port.ts'
 import type { StripePayments } from './stripe.ts'
 
 const EVERY_MS = 5_000
 
-type Parts = {
+type TopUpParts = {
   readonly store: TopUpStore
   readonly stripe: StripePayments
   readonly log: Log
@@ -15,7 +15,7 @@ type Parts = {
 }
 
 /** One round. Several servers may do it at the same time: each payment is one row, asked for under its own id. */
-export const topUpOnce = async ({ store, stripe, log, newId }: Parts): Promise<void> => {
+export const topUpOnce = async ({ store, stripe, log, newId }: TopUpParts): Promise<void> => {
   const due = await store.dueTopUps({
     newId: () => `atu_${newId().replaceAll('-', '')}`,
     dailyMax: stripe.topUpDailyMax,
@@ -39,7 +39,7 @@ export const topUpOnce = async ({ store, stripe, log, newId }: Parts): Promise<v
 }
 
 /** Runs until the returned function is called. */
-export const keepToppingUp = (parts: Parts & { clock: Clock; random: () => number }): (() => void) => {
+export const keepToppingUp = (parts: TopUpParts & { clock: Clock; random: () => number }): (() => void) => {
   let stopped = false
   const run = async (): Promise<void> => {
     while (!stopped) {

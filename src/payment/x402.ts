@@ -7,8 +7,8 @@ import type { JsonObject } from '../core/json-body.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
-import { PAYMENTS_ORG, paymentAccountOf } from '../ledger/words.ts'
-import type { ChangePaid, Payment } from '../store/payment-port.ts'
+import { PAYMENTS_ORG, paymentAccountOf } from '../ledger/types.ts'
+import type { ChangePaid, Payment } from '../store/payments/payment-port.ts'
 import type { Store } from '../store/port.ts'
 import { type Chain, chain } from './x402/chain.ts'
 import { type Facilitator, type Kinds, openFacilitator } from './x402/facilitator.ts'
@@ -35,7 +35,7 @@ type Authorization = Omit<Collection, 'invoiceId' | 'creditTo'>
 
 export type X402 = {
   readonly options: X402Options
-  /** Under which the key of guests is looked up. */
+  /** The hash under which the key of guests is found. */
   readonly guestsHash: string
   /** What can be paid with now. */
   offers(): readonly Offer[]
@@ -64,8 +64,8 @@ export type X402 = {
   stop(): void
 }
 
-export type X402Parts = {
-  readonly store: Store
+type X402Parts = {
+  readonly store: Pick<Store, 'keys' | 'payments' | 'wallets'>
   readonly clock: Clock
   readonly log: Log
   readonly hash: Hash
@@ -95,11 +95,11 @@ export const startX402 = async (parts: X402Parts, rail: Rail): Promise<X402> => 
   return x402.mode
 }
 
-const makeGuests = async (store: Store, guestsHash: string): Promise<void> => {
-  if ((await store.key(GUESTS_KEY)) !== undefined) return
-  await store.createWallet({ id: GUESTS_WALLET, orgId: PAYMENTS_ORG, name: 'callers without a key' })
+const makeGuests = async (store: X402Parts['store'], guestsHash: string): Promise<void> => {
+  if ((await store.keys.key(GUESTS_KEY)) !== undefined) return
+  await store.wallets.createWallet({ id: GUESTS_WALLET, orgId: PAYMENTS_ORG, name: 'callers without a key' })
   try {
-    await store.createKey({
+    await store.keys.createKey({
       id: GUESTS_KEY,
       hash: guestsHash,
       orgId: PAYMENTS_ORG,
@@ -111,23 +111,23 @@ const makeGuests = async (store: Store, guestsHash: string): Promise<void> => {
     })
   } catch (error) {
     // Another process was first.
-    if ((await store.key(GUESTS_KEY)) === undefined) throw error
+    if ((await store.keys.key(GUESTS_KEY)) === undefined) throw error
   }
 }
 
-type Running = { readonly mode: X402; readonly stopped: () => boolean }
+type X402Running = { readonly mode: X402; readonly stopped: () => boolean }
 
-const roundsOf = async (clock: Clock, { mode, stopped }: Running): Promise<void> => {
+const roundsOf = async (clock: Clock, { mode, stopped }: X402Running): Promise<void> => {
   while (!stopped()) {
     await mode.round()
     await clock.sleep(ROUND_MS)
   }
 }
 
-const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: string): Running => {
+const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: string): X402Running => {
   const { store, log, hash, options } = parts
   const settlement: SettlementParts = {
-    store,
+    store: store.payments,
     facilitator,
     chain,
     log,
@@ -153,7 +153,7 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
   }
 
   const payChange = (paymentId: string, to: string): Promise<ChangePaid | undefined> =>
-    store.payChange(paymentId, to).catch((error: unknown) => {
+    store.payments.payChange(paymentId, to).catch((error: unknown) => {
       log.warn('change waits', { payment: paymentId, error: String(error) })
       return undefined
     })
@@ -161,13 +161,13 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
   const round = async (): Promise<void> => {
     // Asked again now and then: the address that payers of `upto` name may change.
     if (kinds === undefined || ++rounds % KINDS_ROUNDS === 0) kinds = (await facilitator.supported()) ?? kinds
-    for (const payment of await store.unsettledPayments(ROUND_SIZE)) {
+    for (const payment of await store.payments.unsettledPayments(ROUND_SIZE)) {
       const offer = mode.offerOf(payment)
       if (offer === undefined) continue
       if (payment.scheme === 'upto') await mode.finish(payment.id, offer)
       else await resolve(settlement, payment, offer)
     }
-    for (const { id, creditTo } of await store.dueChange(ROUND_SIZE))
+    for (const { id, creditTo } of await store.payments.dueChange(ROUND_SIZE))
       if (creditTo !== undefined) await payChange(id, creditTo)
   }
 

@@ -1,6 +1,7 @@
 /** The catalogue: which models this server sells, under which names, at which prices. Made once at the start. */
-import type { Asked, Capability, Model, Price, Rates, Tier } from '../core/model.ts'
+import type { AskStyle, Capability, Model, Price, Tier, UnitPrices } from '../core/model.ts'
 import { nanoFromDecimal, type Pico } from '../core/money.ts'
+import { Refusal } from '../core/refusal.ts'
 import { type UsageClass, usageClasses } from '../core/usage.ts'
 import table from './catalogue.json' with { type: 'json' }
 
@@ -20,11 +21,11 @@ type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
   /** How its models are asked, by the vendor's own name of each. */
-  readonly asked?: (upstreamName: string) => Asked | undefined
+  readonly asked?: (upstreamName: string) => AskStyle | undefined
 }
 
 /** What the operator says of a model's price: the rates and tiers that are given. */
-export type Override = { readonly rates: Rates; readonly tiers?: readonly Tier[] }
+export type Override = { readonly rates: UnitPrices; readonly tiers?: readonly Tier[] }
 
 type CatalogueParts = {
   readonly vendors: readonly SoldVendor[]
@@ -41,7 +42,7 @@ type CatalogueParts = {
   readonly now: () => number
 }
 
-type Entry = {
+type CatalogueEntry = {
   readonly rates: Readonly<Record<string, number>>
   readonly tiers?: readonly { readonly above: number; readonly rates: Readonly<Record<string, number>> }[]
   readonly context: number
@@ -96,7 +97,7 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
     const asked = found.asked ?? vendors.get(found.vendor)?.asked?.(found.upstreamName)
     const model = asked === undefined ? found : { ...found, asked }
     const price = scaled(model.price, markup)
-    sold.set(model.id, { ...model, price })
+    sold.set(model.id, { ...model, price, ...productAsSold(model, parts.overrides[model.id], markup) })
     const twin = `${model.id}l`
     if (lower !== undefined && !byId.has(twin))
       sold.set(twin, {
@@ -107,6 +108,27 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
       })
   }
   return sold
+}
+
+/** Products price each call by its inputs: those prices, too, are the operator's where he gives one, times the markup. */
+const productAsSold = (
+  { product }: Model,
+  override: Override | undefined,
+  markup: bigint,
+): Pick<Model, 'product'> => {
+  if (product === undefined) return {}
+  const asSold = (price: Price): Price =>
+    scaled(override === undefined ? price : overridden(price, override), markup)
+  return {
+    product: {
+      ...product,
+      rows: product.rows.map(({ when, price }) => ({ when, price: asSold(price) })),
+      price: (inputs) => {
+        const priced = product.price(inputs)
+        return priced instanceof Refusal ? priced : { ...priced, price: asSold(priced.price) }
+      },
+    },
+  }
 }
 
 /** A class that the operator prices costs that at every length of the input; tiers of the operator's replace the table's. */
@@ -163,11 +185,11 @@ export type TableModel = Model & {
 }
 
 const tableModels = (vendor: string): readonly TableModel[] => {
-  const models: Readonly<Record<string, Readonly<Record<string, Entry>>>> = table.models
+  const models: Readonly<Record<string, Readonly<Record<string, CatalogueEntry>>>> = table.models
   return Object.entries(models[vendor] ?? {}).map(([name, entry]) => modelOf(vendor, name, entry))
 }
 
-const modelOf = (vendor: string, name: string, entry: Entry): TableModel => ({
+const modelOf = (vendor: string, name: string, entry: CatalogueEntry): TableModel => ({
   id: `${vendor}/${name}`,
   vendor,
   upstreamName: name,
@@ -187,7 +209,7 @@ const modelOf = (vendor: string, name: string, entry: Entry): TableModel => ({
   ...(entry.cheaper === undefined ? {} : { lower: entry.cheaper }),
 })
 
-const capabilitiesOf = (entry: Entry): readonly Capability[] => {
+const capabilitiesOf = (entry: CatalogueEntry): readonly Capability[] => {
   if (entry.kind === 'embeddings') return ['embeddings']
   const capabilities: Capability[] = ['streaming']
   if (entry.has.includes('t')) capabilities.push('function_calling')
@@ -197,7 +219,7 @@ const capabilitiesOf = (entry: Entry): readonly Capability[] => {
   return capabilities
 }
 
-const ratesOf = (rates: Readonly<Record<string, number>>): Rates => {
+const ratesOf = (rates: Readonly<Record<string, number>>): UnitPrices => {
   const read: { [Class in UsageClass]?: Pico } = {}
   for (const usageClass of usageClasses) {
     const rate = rates[usageClass]
@@ -218,7 +240,7 @@ const BILLION = 1_000_000_000n
 /** Prices times a factor, each rounded up to a pico-dollar, but for the classes that stay as they are. */
 const scaled = (price: Price, factor: bigint, but: readonly string[] = []): Price => {
   if (factor === BILLION) return price
-  const scale = (rates: Rates): Rates =>
+  const scale = (rates: UnitPrices): UnitPrices =>
     ratesOf(
       Object.fromEntries(
         Object.entries(rates).map(([name, rate]) => [

@@ -1,6 +1,6 @@
 /** The charge of a call: units times prices, one rounding, upwards, on the total. */
-import type { Model, Price, Rates } from '../core/model.ts'
-import { type Nano, nanoFromPicoUp, type Pico } from '../core/money.ts'
+import type { Model, Price, UnitPrices } from '../core/model.ts'
+import { decimalOf, type Nano, nanoFromPicoUp, nanoFromSafePicoUp, type Pico } from '../core/money.ts'
 import { inputTokens, type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
 
 /** What a class without a rate of its own is priced as. */
@@ -30,7 +30,7 @@ export const withCall = (price: Price, usage: Usage): Usage =>
   price.rates.call === undefined ? usage : { ...usage, call: 1 }
 
 /** The rate of a class in a set of rates; 0 only where neither it nor its base class is priced. */
-export const rateOf = (rates: Rates, usageClass: UsageClass): Pico => {
+export const rateOf = (rates: UnitPrices, usageClass: UsageClass): Pico => {
   let at: UsageClass | undefined = usageClass
   while (at !== undefined) {
     const rate = rates[at]
@@ -41,7 +41,7 @@ export const rateOf = (rates: Rates, usageClass: UsageClass): Pico => {
 }
 
 /** The rates in force for an input of that many tokens: the tier it reaches prices the whole call. */
-export const ratesFor = (price: Price, input: number): Rates => {
+export const ratesFor = (price: Price, input: number): UnitPrices => {
   let rates = price.rates
   for (const tier of price.tiers) if (input > tier.aboveInputTokens) rates = { ...price.rates, ...tier.rates }
   return rates
@@ -66,14 +66,14 @@ export const chargeFor = (price: Price, usage: Usage): Nano => {
     if (units !== undefined && units > 0) small += units * rateOf(rates, usageClass)
   }
   // Numbers are exact below 2^53 pico-dollars, some nine thousand dollars; beyond it the sum is taken again in bigints.
-  return Number.isSafeInteger(small) ? nanoFromPicoUp(BigInt(small)) : nanoFromPicoUp(largeSum(rates, usage))
+  return Number.isSafeInteger(small) ? nanoFromSafePicoUp(small) : nanoFromPicoUp(largeSum(rates, usage))
 }
 
-const largeSum = (rates: Rates, usage: Usage): bigint =>
+const largeSum = (rates: UnitPrices, usage: Usage): bigint =>
   usageClasses.reduce((sum, one) => sum + BigInt(usage[one] ?? 0) * BigInt(rateOf(rates, one)), 0n)
 
 /** The unit prices behind a charge, of the classes that were used: units times these is what `chargeFor` rounds. */
-export const unitPrices = (price: Price, usage: Usage): Rates => {
+export const unitPrices = (price: Price, usage: Usage): UnitPrices => {
   const rates = ratesFor(price, inputTokens(usage))
   const used: { [Class in UsageClass]?: Pico } = {}
   for (const usageClass of usageClasses)
@@ -87,14 +87,13 @@ export const costDetails = (price: Price, usage: Usage): Record<string, string> 
   const details: Record<string, string> = {}
   for (const usageClass of usageClasses) {
     const units = usage[usageClass]
-    if (units !== undefined && units > 0)
-      details[usageClass] = decimalFromPico(BigInt(units) * BigInt(rateOf(rates, usageClass)))
+    if (units === undefined || units <= 0) continue
+    const rate = rateOf(rates, usageClass)
+    const pico = units * rate
+    details[usageClass] = usdOfPico(Number.isSafeInteger(pico) ? pico : BigInt(units) * BigInt(rate))
   }
   return details
 }
 
-const decimalFromPico = (pico: bigint): string => {
-  const digits = pico.toString().padStart(13, '0')
-  const fraction = digits.slice(-12).replace(/0+$/, '')
-  return digits.slice(0, -12) + (fraction === '' ? '' : `.${fraction}`)
-}
+/** Pico-USD, a safe integer where it is a number, as an exact decimal text of USD. */
+export const usdOfPico = (pico: bigint | number): string => decimalOf(String(pico), 12)

@@ -3,8 +3,8 @@
  * that the model's and the caller's bounds allow.
  */
 import type { InputSize } from '../core/call.ts'
-import type { Model, Rates } from '../core/model.ts'
-import { type Nano, nanoFromPicoUp, type Pico } from '../core/money.ts'
+import type { Model, UnitPrices } from '../core/model.ts'
+import { type Nano, nanoFromPicoUp, nanoFromSafePicoUp, type Pico } from '../core/money.ts'
 import type { UsageClass } from '../core/usage.ts'
 import { rateOf, ratesFor } from './charge.ts'
 
@@ -47,7 +47,7 @@ const audioTokens = (size: InputSize): number =>
     ? 0
     : (Math.ceil(size.audioBytes / AUDIO_CHARACTERS_A_SECOND) + 1) * AUDIO_TOKENS_A_SECOND
 
-const dearest = (rates: Rates, classes: readonly UsageClass[]): Pico => {
+const dearest = (rates: UnitPrices, classes: readonly UsageClass[]): Pico => {
   let highest = 0
   for (const usageClass of classes) highest = Math.max(highest, rateOf(rates, usageClass))
   return highest
@@ -59,7 +59,7 @@ type Dearest = { readonly input: Pico; readonly output: Pico; readonly call: Pic
 const dearestRates = (model: Model, size: InputSize, tokens: number): Dearest => {
   const input = size.audioBytes > 0 || size.unbounded === true ? audioClasses : textClasses
   const output = model.capabilities.includes('audio') ? spokenClasses : outputClasses
-  const of = (rates: Rates): Dearest => ({
+  const of = (rates: UnitPrices): Dearest => ({
     input: dearest(rates, input),
     output: dearest(rates, output),
     call: rateOf(rates, 'call'),
@@ -82,7 +82,7 @@ export const ceiling = (model: Model, size: InputSize, maxOutput: number, choice
   const tokens = inputBound(model, size)
   const rates = dearestRates(model, size, tokens)
   const small = tokens * rates.input + maxOutput * choices * rates.output + rates.call
-  if (Number.isSafeInteger(small)) return nanoFromPicoUp(BigInt(small))
+  if (Number.isSafeInteger(small)) return nanoFromSafePicoUp(small)
   return nanoFromPicoUp(
     BigInt(tokens) * BigInt(rates.input) +
       BigInt(maxOutput) * BigInt(choices) * BigInt(rates.output) +
@@ -108,5 +108,18 @@ export const smallestUseful = (model: Model, size: InputSize): Nano =>
 
 const NO_INPUT: InputSize = { textBytes: 0, images: 0, audioBytes: 0 }
 
-/** The charge below which a cap is used up, so that its key is disabled: a shorter prompt would not fit either. */
-export const usedUpBelow = (model: Model): Nano => smallestUseful(model, NO_INPUT)
+/**
+ * When a cap leaves less than this charge it is used up, and its key is disabled: a shorter prompt would not fit
+ * either.
+ */
+export const usedUpBelow = (model: Model): Nano => {
+  let least = leastOfModels.get(model)
+  if (least === undefined) {
+    least = smallestUseful(model, NO_INPUT)
+    leastOfModels.set(model, least)
+  }
+  return least
+}
+
+/** Each call asks for it. */
+const leastOfModels = new WeakMap<Model, Nano>()

@@ -5,7 +5,7 @@ import type { Catalogue } from './catalogue.ts'
 /** Longer names are no typing errors, and looking for what is near them would cost too much. */
 const NAME_MAX = 100
 
-/** What vendors, people and other gateways write differently. */
+/** Differences in how vendors, people and other gateways write names. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[._:\s@]+/g, '-')
 
 type Candidate = {
@@ -74,6 +74,20 @@ const nearest = (candidates: readonly Candidate[], asked: string, last: string):
   let least = Math.min(2, Math.floor(asked.length / 6)) + 1
   for (const one of candidates) {
     const distance = Math.min(distanceWithin(one.full, asked, least), distanceWithin(one.short, last, least))
+    if (distance >= least) continue
+    best = one
+    least = distance
+  }
+  return best
+}
+
+/** The nearest of some names, such as those of members; undefined when none is near. */
+export const nearestName = (name: string, names: readonly string[]): string | undefined => {
+  if (name.length > NAME_MAX) return undefined
+  let best: string | undefined
+  let least = Math.min(3, Math.ceil(name.length / 3)) + 1
+  for (const one of names) {
+    const distance = distanceWithin(one, name, least)
     if (distance >= least) continue
     best = one
     least = distance

@@ -4,7 +4,7 @@
  */
 import { decimalFromNano, least, type Nano, nanoFromPicoUp, perMillionFromPico } from '../core/money.ts'
 import { type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
-import { type AccountId, type ChargedCall, isCreditAccount, isPaymentAccount } from '../ledger/words.ts'
+import { type AccountId, type ChargedCall, isCreditAccount, isPaymentAccount } from '../ledger/types.ts'
 
 export type Claims = {
   readonly aud: 'receipt'
@@ -60,7 +60,7 @@ export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
     iss: issuer,
     jti: `rcp_${call.callId}`,
     ...(detail === undefined ? {} : { model: detail.model }),
-    payment: sorted(facts?.payment ?? { mode: modeOf(call.account) }),
+    payment: sorted(facts?.payment ?? { mode: modeOf(call.payer) }),
     request_id: call.callId,
     sub: call.keyId,
     usage: usedOf(facts === undefined ? {} : (detail?.usage ?? {})),

@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { createLocalJWKSet, jwtVerify, SignJWT } from 'jose'
 import { canonicalJson } from '../core/canonical.ts'
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
-import type { Price, Rates } from '../core/model.ts'
+import type { Price, UnitPrices } from '../core/model.ts'
 import { decimalFromNano, least } from '../core/money.ts'
 import { type Usage, usageClasses } from '../core/usage.ts'
-import type { ChargedCall } from '../ledger/words.ts'
+import type { ChargedCall } from '../ledger/types.ts'
 import { chargeFor, unitPrices } from '../pricing/charge.ts'
 import { base64url } from './base64url.ts'
 import { claimsOf, RECEIPT_LIFE_SECONDS } from './claims.ts'
@@ -35,7 +35,7 @@ const call = ({ price, usage, authorized = 10n ** 15n, charged, more = {} }: Mad
   callId: '019a0000-0000-7000-8000-000000000001',
   keyId: 'key_1',
   charged: charged ?? least(chargeFor(price, usage), authorized),
-  account: 'wal_1',
+  payer: 'wal_1',
   at: NOW,
   posted: 'as settled',
   detail: {
@@ -83,7 +83,7 @@ describe('claims', () => {
   const byClass = <T>(each: fc.Arbitrary<T>) =>
     fc.record(Object.fromEntries(usageClasses.map((name) => [name, each])), { requiredKeys: [] })
   const prices: fc.Arbitrary<Price> = fc.record({
-    rates: byClass(pico) as fc.Arbitrary<Rates>,
+    rates: byClass(pico) as fc.Arbitrary<UnitPrices>,
     tiers: fc.array(
       fc.record({ aboveInputTokens: fc.integer({ min: 0, max: 9_000_000 }), rates: byClass(pico) }),
       { maxLength: 2 },
@@ -137,7 +137,7 @@ describe('claims', () => {
     })
     expect(recomputes(claims)).toBe(true)
     expect(claims.payment).toEqual({ mode: 'wallet' })
-    expect(claimsOf('i', { ...without, account: 'credit:wal_1' }).payment).toEqual({ mode: 'mpp' })
+    expect(claimsOf('i', { ...without, payer: 'credit:wal_1' }).payment).toEqual({ mode: 'mpp' })
   })
 
   test('a changed number no longer recomputes', () => {
@@ -219,7 +219,7 @@ describe('tokens', () => {
           )
         }
     }
-  }, 30_000)
+  })
 
   test('a text that is no token is malformed', () => {
     for (const text of [

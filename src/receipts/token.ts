@@ -13,7 +13,7 @@ import { type Claims, RECEIPT_LIFE_SECONDS } from './claims.ts'
 /** A key that signs, with its header written once. */
 export type SigningKey = { readonly kid: string; readonly key: KeyObject; readonly header: string }
 
-type Verdict =
+type TokenVerdict =
   | { readonly valid: true; readonly kid: string; readonly claims: JsonObject }
   | { readonly valid: false; readonly error: 'malformed_jwt' | 'signature_mismatch' }
   | { readonly valid: false; readonly error: 'expired'; readonly claims: JsonObject }
@@ -28,8 +28,8 @@ const ISSUED_TOLERANCE_MS = 60_000
 
 const isSecond = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-const malformed: Verdict = { valid: false, error: 'malformed_jwt' }
-const mismatch: Verdict = { valid: false, error: 'signature_mismatch' }
+const malformed: TokenVerdict = { valid: false, error: 'malformed_jwt' }
+const mismatch: TokenVerdict = { valid: false, error: 'signature_mismatch' }
 
 export const signingKey = (kid: string, key: KeyObject): SigningKey => ({
   kid,
@@ -43,14 +43,18 @@ export const signReceipt = (claims: Claims, { key, header }: SigningKey): string
   return `${signed}.${base64url(sign(null, Buffer.from(signed), key))}`
 }
 
-type Known = {
+type TrustedSigners = {
   readonly keys: ReadonlyMap<string, KeyObject>
   /** Who may have issued it; undefined takes whatever name one of the keys has signed. */
   readonly issuers: readonly string[] | undefined
 }
 
 /** Judges a token at `now`. The order is: form, header, signature, claims, age. */
-export const verifyReceipt = (token: string, { keys, issuers }: Known, now: Instant): Verdict => {
+export const verifyReceipt = (
+  token: string,
+  { keys, issuers }: TrustedSigners,
+  now: Instant,
+): TokenVerdict => {
   const parts = token.length > LENGTH_MAX ? [] : token.split('.')
   const [header, payload, signature] = parts.map(bytesOf)
   if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined)

@@ -30,9 +30,9 @@ type Health = { failures: number; restingUntilMs: number; probing: boolean }
 /** What traffic has shown of the deployments of this process. */
 export type Traffic = {
   readonly health: Map<string, Health>
-  /** What is left to retry with: calls pay in, retries take out, so that a broken vendor is not asked twice by everyone. */
+  /** The budget of retries: calls pay in, retries take out, so that a broken vendor is not asked twice by everyone. */
   retries: number
-  /** Calls that an equal answered which costs more than what was asked for. */
+  /** How many calls an equal answered that costs more than the model asked for. */
   dearer: number
 }
 
@@ -46,7 +46,7 @@ export const newTraffic = (): Traffic => ({ health: new Map(), retries: RETRIES_
 export const ATTEMPTS_MAX = 3
 const REST_FIRST_MS = 1_000
 const REST_LONGEST_MS = 60_000
-/** However long a vendor asks for, after this it is probed. */
+/** After this long a vendor is probed, however long a rest it asked for. */
 const REST_ASKED_MAX_MS = 600_000
 
 /** The deployments of one vendor: one for each of its keys. `rank` puts them behind those of other vendors. */
@@ -105,7 +105,7 @@ export const noteAttempt = (traffic: Traffic, deployment: Deployment, first: boo
 const healthOf = ({ health }: Traffic, { key, id }: Deployment): readonly Health[] =>
   health.size === 0 ? [] : [health.get(key), health.get(id)].filter((one) => one !== undefined)
 
-/** What a failure lets rest: the one model at the key, or the key with all its models. */
+/** What rests after a failure: the one model at the key, or the key with all its models. */
 export type Scope = 'model' | 'key'
 
 /** Notes a failure: what failed rests, longer each time, or as long as the vendor asked. */
@@ -132,7 +132,7 @@ export const noteSuccess = ({ health }: Traffic, { key, id }: Deployment): void 
   health.delete(id)
 }
 
-/** Notes an attempt that told nothing of the deployment: the caller went, or the request was at fault. */
+/** Notes an attempt that shows nothing about the deployment: the caller went, or the request was at fault. */
 export const noteNothing = (traffic: Traffic, deployment: Deployment): void => {
   for (const health of healthOf(traffic, deployment)) health.probing = false
 }
@@ -140,16 +140,22 @@ export const noteNothing = (traffic: Traffic, deployment: Deployment): void => {
 export const isResting = (traffic: Traffic, deployment: Deployment, nowMs: number): boolean =>
   healthOf(traffic, deployment).some(({ restingUntilMs, probing }) => restingUntilMs > nowMs || probing)
 
+/** How long each of a vendor's keys goes on to rest, with one model or all, in their order; 0 for one that does not. */
+export const restsOf = (setup: VendorSetup, { health }: Traffic, nowMs: number): readonly number[] => {
+  const rests = Array.from({ length: Math.max(1, setup.secrets.length) }, () => 0)
+  for (const [name, { restingUntilMs }] of health) {
+    const index = rests.findIndex((_rest, at) => name.split(' ', 1)[0] === keyName(setup, at))
+    if (index >= 0) rests[index] = Math.max(rests[index] ?? 0, restingUntilMs - nowMs)
+  }
+  return rests
+}
+
 /** How many of a vendor's keys are at rest, of how many, with one model or all; for /api/status. */
 export const restingOf = (
   setup: VendorSetup,
   traffic: Traffic,
   nowMs: number,
 ): { readonly resting: number; readonly of: number } => {
-  const of = Math.max(1, setup.secrets.length)
-  const keys = new Set(Array.from({ length: of }, (_, index) => keyName(setup, index)))
-  const resting = new Set<string>()
-  for (const [name, { restingUntilMs }] of traffic.health)
-    if (restingUntilMs > nowMs) resting.add(name.split(' ', 1)[0] ?? '')
-  return { resting: [...keys].filter((key) => resting.has(key)).length, of }
+  const rests = restsOf(setup, traffic, nowMs)
+  return { resting: rests.filter((restMs) => restMs > 0).length, of: rests.length }
 }

@@ -21,83 +21,87 @@ const table: readonly (readonly [number, unknown, string, number, string])[] = [
     { error: { message: 'Your credit balance is too low to use the API.' } },
     'upstream_error',
     503,
-    'others by key',
+    'key_refused',
   ],
   [
     400,
     { error: { code: 400, message: 'API key not valid.', details: [{ reason: 'API_KEY_INVALID' }] } },
     'upstream_error',
     503,
-    'others by key',
+    'key_refused',
   ],
   [
     400,
     { error: { message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).' } },
     'context_length_exceeded',
     400,
-    'nobody',
+    'refused',
   ],
   [
     400,
     { error: { message: 'prompt too long; exceeded max context length' } },
     'context_length_exceeded',
     400,
-    'nobody',
+    'refused',
   ],
-  [429, [{ error: { message: 'slow down' } }], 'upstream_error', 503, 'anyone by model'],
-  [429, { error: { message: 'slow down' } }, 'upstream_error', 503, 'anyone by model'],
-  [500, 'oops', 'upstream_error', 503, 'anyone by model'],
-  [529, { error: { message: 'overloaded' } }, 'upstream_error', 503, 'anyone by model'],
+  [429, [{ error: { message: 'slow down' } }], 'upstream_error', 503, 'failed'],
+  [429, { error: { message: 'slow down' } }, 'upstream_error', 503, 'failed'],
+  [500, 'oops', 'upstream_error', 503, 'failed'],
+  [529, { error: { message: 'overloaded' } }, 'upstream_error', 503, 'failed'],
   [
     401,
     { error: { message: `Incorrect API key provided: ${secret}` } },
     'upstream_error',
     503,
-    'others by key',
+    'key_refused',
   ],
-  [402, { error: { message: 'pay first' } }, 'upstream_error', 503, 'others by key'],
-  [429, { error: { code: 'insufficient_quota', message: 'x' } }, 'upstream_error', 503, 'others by key'],
-  [403, { error: { message: 'no access' } }, 'upstream_error', 503, 'anyone by model'],
-  [404, { error: { message: 'no such model' } }, 'model_not_found', 400, 'equals'],
-  // Whoever stood before the vendor stopped waiting: it may go on, and bill.
-  [504, 'gateway time-out', 'upstream_error', 503, 'nobody by model'],
-  [524, 'a timeout occurred', 'upstream_error', 503, 'nobody by model'],
+  [400, { code: 'not_enough_credits', message: 'Top up.' }, 'upstream_error', 503, 'key_refused'],
+  [402, { error: { message: 'pay first' } }, 'upstream_error', 503, 'key_refused'],
+  [429, { error: { code: 'insufficient_quota', message: 'x' } }, 'upstream_error', 503, 'key_refused'],
+  [403, { error: { message: 'no access' } }, 'upstream_error', 503, 'failed'],
+  [404, { error: { message: 'no such model' } }, 'model_not_found', 400, 'unfit'],
+  // A proxy before the vendor stopped waiting: the vendor may go on, and bill.
+  [504, 'gateway time-out', 'upstream_error', 503, 'may_bill'],
+  [524, 'a timeout occurred', 'upstream_error', 503, 'may_bill'],
   [
     400,
     { error: { code: 'context_length_exceeded', message: 'too long' } },
     'context_length_exceeded',
     400,
-    'nobody',
+    'refused',
   ],
   [
     400,
     { error: { message: "This model's maximum context length is 8192 tokens" } },
     'context_length_exceeded',
     400,
-    'nobody',
+    'refused',
   ],
   [
     400,
     { error: { code: 'content_policy_violation', message: 'no' } },
     'content_policy_violation',
     400,
-    'nobody',
+    'refused',
   ],
-  [400, { error: { code: 'content_filter', message: 'no' } }, 'content_policy_violation', 400, 'nobody'],
-  [400, { error: { message: 'bad tool schema' } }, 'invalid_parameter', 400, 'nobody'],
-  [422, { detail: 'bad tool schema' }, 'invalid_parameter', 400, 'nobody'],
-  [413, '', 'request_too_large', 413, 'nobody'],
+  [400, { error: { code: 'content_filter', message: 'no' } }, 'content_policy_violation', 400, 'refused'],
+  [400, { error: { message: 'bad tool schema' } }, 'invalid_parameter', 400, 'refused'],
+  [422, { detail: 'bad tool schema' }, 'invalid_parameter', 400, 'refused'],
+  [413, '', 'request_too_large', 413, 'refused'],
 ]
 
-test.each(table)('status %i with %j becomes %s', (status, body, code, answered, then) => {
+test.each(table)('status %i with %j becomes %s', (status, body, code, answered, outcome) => {
   const verdict = judge(status, body)
-  const next = verdict.rests === undefined ? verdict.next : `${verdict.next} by ${verdict.rests}`
-  expect([verdict.refusal.code, verdict.refusal.status, next]).toEqual([code, answered, then] as never)
+  expect([verdict.refusal.code, verdict.refusal.status, verdict.outcome]).toEqual([
+    code,
+    answered,
+    outcome,
+  ] as never)
 })
 
 test('a vendor that names its waiting time is left alone that long', () => {
-  expect(judge(429, {}, '7')).toMatchObject({ next: 'others', restMs: 7000 })
-  expect(judge(429, {}, 'Wed, 21 Oct 2026 07:28:00 GMT')).toMatchObject({ restMs: undefined })
+  expect(judge(429, {}, '7')).toMatchObject({ outcome: 'busy', restMs: 7000 })
+  expect(judge(429, {}, 'Wed, 21 Oct 2026 07:28:00 GMT')).toMatchObject({ outcome: 'failed' })
 })
 
 test('keys, bearer values and links in a vendor text do not reach the caller', () => {
@@ -111,7 +115,7 @@ test('keys, bearer values and links in a vendor text do not reach the caller', (
 test('a vendor that says in its body how long to wait is left alone that long', () => {
   const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.07s' }]
   const verdict = judge(429, { error: { code: 429, message: 'quota', details } })
-  expect(verdict).toMatchObject({ next: 'others', rests: 'model', restMs: 35_000 })
+  expect(verdict).toMatchObject({ outcome: 'busy', restMs: 35_000 })
 })
 
 test('a model that the vendor does not have is told with its reason', () => {
@@ -128,4 +132,15 @@ test('when to come back is told where the vendor is what failed', () => {
   })
   expect(comeBackIn(vendorDown('acme', 429), undefined).headers).toEqual({})
   expect(comeBackIn(judge(404, {}).refusal, 6_000).headers).toEqual({})
+})
+
+test('a list of errors is told as one text', () => {
+  const { refusal } = judge(400, {
+    id: 'x',
+    name: 'bad_request',
+    errors: ['prompt: cannot be blank', 'seed: must be whole'],
+  })
+  expect(refusal.message).toBe(
+    'The vendor acme refused the request: prompt: cannot be blank; seed: must be whole',
+  )
 })

@@ -1,24 +1,11 @@
 /**
- * What a vendor's error status means for the call: who may be asked next, what the caller is told, and what rests.
+ * What a vendor's error status means for the call: how the attempt failed, and what the caller is told.
  * The vendor's own text reaches a caller only where it speaks of the caller's request, shortened and without secrets.
  */
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
 import { decimalFromNano, type Nano, usdNumber } from '../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
-import type { Scope } from './deployments.ts'
-
-type VendorVerdict = {
-  readonly refusal: Refusal
-  /**
-   * Who may be asked next: nobody, since all would say the same or the call may be billed; only an equal model, which
-   * this one's vendor does not answer for; another deployment; or this one again too.
-   */
-  readonly next: 'nobody' | 'equals' | 'others' | 'anyone'
-  /** What rests: this model at the key, or the key with all its models. */
-  readonly rests?: Scope
-  /** How long the vendor asked to be left alone. */
-  readonly restMs?: number | undefined
-}
+import type { FailedAttempt } from './failed-attempt.ts'
 
 type VendorError = {
   readonly status: number
@@ -35,32 +22,33 @@ export const judgeVendorError = (
   answer: { status: number; retryAfter: string | null; body: Uint8Array },
   vendor: string,
   secret: string | undefined,
-): VendorVerdict => {
+): FailedAttempt => {
   const error = readVendorError(answer.status, answer.body)
   if (isContentFilter(error))
-    return final(
+    return refused(
       refuse('content_policy_violation', "The request was blocked by the vendor's safety filters."),
     )
   if (isContextLength(error))
-    return final(
+    return refused(
       refuse(
         'context_length_exceeded',
         withoutSecrets(error.message, secret) || "The request does not fit the model's context.",
       ),
     )
   if (answer.status === 413)
-    return final(refuse('request_too_large', `The vendor ${vendor} refuses a request of this size.`))
+    return refused(refuse('request_too_large', `The vendor ${vendor} refuses a request of this size.`))
   // Some vendors answer 400 when it is this server's own account that is at fault.
-  if (isAccountFault(error)) return { refusal: vendorDown(vendor, 401), next: 'others', rests: 'key' }
+  if (isAccountFault(error))
+    return { outcome: 'key_refused', refusal: vendorDown(vendor, 401), restMs: undefined }
   const text = withoutSecrets(error.message, secret)
-  if (answer.status === 400 || answer.status === 422) return final(refusedRequest(vendor, text))
-  if (answer.status === 404) return { refusal: unknownThere(vendor, text), next: 'equals' }
+  if (answer.status === 400 || answer.status === 422) return refused(refusedRequest(vendor, text))
+  if (answer.status === 404) return { outcome: 'unfit', refusal: unknownThere(vendor, text) }
   const refusal = vendorDown(vendor, answer.status)
   // A proxy that stopped waiting: the vendor behind it may go on, and bill.
-  if (answer.status === 504 || answer.status === 524) return { refusal, next: 'nobody', rests: 'model' }
+  if (answer.status === 504 || answer.status === 524) return { outcome: 'may_bill', refusal }
   const restMs = restOf(answer.retryAfter) ?? error.restMs
-  if (isKeyRefused(error)) return { refusal, next: 'others', rests: 'key', restMs }
-  return { refusal, next: restMs === undefined ? 'anyone' : 'others', rests: 'model', restMs }
+  if (isKeyRefused(error)) return { outcome: 'key_refused', refusal, restMs }
+  return restMs === undefined ? { outcome: 'failed', refusal } : { outcome: 'busy', refusal, restMs }
 }
 
 const refusedRequest = (vendor: string, text: string): Refusal =>
@@ -71,7 +59,7 @@ const refusedRequest = (vendor: string, text: string): Refusal =>
       : `The vendor ${vendor} refused the request: ${text}`,
   )
 
-/** The 400 of a model that its vendor does not have, or not for this server: asking again brings nothing. */
+/** The 400 of a model that its vendor does not have, or does not offer to this server: asking again is of no use. */
 const unknownThere = (vendor: string, text: string): Refusal =>
   refuse(
     'model_not_found',
@@ -86,7 +74,7 @@ export const comeBackIn = (refusal: Refusal, restMs: number | undefined): Refusa
   return refuse(refusal.code, refusal.message, { members: { ...refusal.members, ...members }, headers })
 }
 
-/** The 503 for a vendor that failed, with what the status tells without its text. */
+/** The 503 for a vendor that failed, with what its status says but without its text. */
 export const vendorDown = (vendor: string, status: number | undefined): Refusal => {
   const reason =
     status === undefined
@@ -118,14 +106,27 @@ export const brokeOff = (vendor: string, charged: Nano, kept: boolean): Refusal 
     { members: { provider: vendor, cost_usd: usdNumber(charged) } },
   )
 
-/** Reads the error objects vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`, or a list of one. */
+/** What a log may hold of a vendor's error: its text without secrets, and without long quotations, which may be a caller's. */
+export const vendorText = (
+  answer: { status: number; body: Uint8Array },
+  secret: string | undefined,
+): string | undefined => {
+  const { code, message } = readVendorError(answer.status, answer.body)
+  const text = withoutSecrets(message, secret).replaceAll(/(["'`])[^"'`]{40,}(?:\1|$)/g, '$1…$1')
+  return [code, text].filter((part) => part !== '').join(': ') || undefined
+}
+
+/** Reads the error objects vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`, `{errors}`, or a list of one. */
 const readVendorError = (status: number, body: Uint8Array): VendorError => {
   const parsed = parseJson(decoder.decode(body.subarray(0, 65_536)))
   const value = Array.isArray(parsed) ? parsed[0] : parsed
   const nothing = { status, code: '', message: '' }
   if (!isObject(value)) return nothing
   const inner: JsonObject = isObject(value.error) ? value.error : value
-  const message = [inner.message, value.error, value.detail].find((part) => typeof part === 'string')
+  const listed = Array.isArray(value.errors) ? value.errors.filter((part) => typeof part === 'string') : []
+  const message = [inner.message, value.error, value.detail, listed.join('; ')].find(
+    (part) => typeof part === 'string',
+  )
   const details = Array.isArray(inner.details) ? inner.details.filter(isObject) : []
   const codes = [inner.code, inner.type, ...details.map(({ reason }) => reason)].filter(
     (part) => typeof part === 'string',
@@ -144,7 +145,7 @@ const delayOf = (delay: unknown): number | undefined => {
   return seconds === undefined ? undefined : (Number.parseInt(seconds, 10) + 1) * 1000
 }
 
-const final = (refusal: Refusal): VendorVerdict => ({ refusal, next: 'nobody' })
+const refused = (refusal: Refusal): FailedAttempt => ({ outcome: 'refused', refusal })
 
 const isContentFilter = (error: VendorError): boolean =>
   error.status < 500 &&
@@ -153,7 +154,7 @@ const isContentFilter = (error: VendorError): boolean =>
 /** The vendor does not take this server's key, or its bill is not paid. */
 const isAccountFault = (error: VendorError): boolean =>
   error.status === 400 &&
-  (/API_KEY_INVALID|billing/i.test(error.code) ||
+  (/API_KEY_INVALID|billing|not_enough_credits/i.test(error.code) ||
     /credit balance is too low|API key not valid/i.test(error.message))
 
 /** The key itself is refused, or what pays for it is used up: no model of it answers. */
@@ -170,7 +171,7 @@ const isContextLength = (error: VendorError): boolean =>
     ))
 
 /** Removes the vendor key and anything that looks like one, links and account ids; shortens the rest. */
-const withoutSecrets = (text: string, secret: string | undefined): string => {
+export const withoutSecrets = (text: string, secret: string | undefined): string => {
   const known = secret === undefined || secret === '' ? text : text.replaceAll(secret, '[hidden]')
   return known
     .replace(/\b(?:sk|gsk|xai|pk|org|proj|key|csk|nvapi|fw|r8|pplx)[-_][\w*.-]{4,}/gi, '[hidden]')

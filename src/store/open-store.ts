@@ -1,50 +1,43 @@
 /** Opens the store named by an address: connects, brings the schema up to date, makes the house accounts. */
 import { existsSync } from 'node:fs'
 import { messageOf } from '../core/message-of.ts'
-import type { Instant } from '../core/time.ts'
-import { houseAccounts, type Transfer, transferKinds } from '../ledger/words.ts'
-import { alertStore } from './alert-store.ts'
-import { checkoutStore } from './checkout-store.ts'
-import { creditStore } from './credit-store.ts'
-import { type Engine, once, type Row, statement, Violation } from './engine.ts'
-import { idempotencyStore } from './idempotency-store.ts'
-import { instanceStore } from './instance-store.ts'
-import { ledgerStore } from './ledger-store.ts'
-import { hasLedger, migrate } from './migrate.ts'
-import { paymentStore } from './payment-store.ts'
-import { Overdrawn, ReplayConflict, type Store, StoreFault, TooLarge } from './port.ts'
-import { openPostgres } from './postgres.ts'
-import { rateStore } from './rate-store.ts'
-import { receiptStore } from './receipt-store.ts'
-import { referralStore } from './referral-store.ts'
-import { responseStore } from './response-store.ts'
-import { reviewStore } from './review-store.ts'
-import { maybeText, nanoOf, onlyRow, textOf } from './row.ts'
-import { openSqlite } from './sqlite.ts'
-import { subWalletStore } from './sub-wallet-store.ts'
-import { tenancyStore } from './tenancy-store.ts'
-import { topUpStore } from './top-up-store.ts'
-import { trialStore } from './trial-store.ts'
-import { walletRulesStore } from './wallet-rules-store.ts'
-import { withdrawStore } from './withdraw.ts'
-
-export type StoreAddress = {
-  /** `sqlite:<path>`, `sqlite::memory:` or `postgres://…`. */
-  readonly url: string
-  /** Replaces the database's clock, for simulations; all stores on one database must agree on it. */
-  readonly now?: () => Instant
-  /** Leaves out what an engine does in its own way, so that simulations also run the statements that engines share. */
-  readonly shared?: boolean
-}
-
-/** Connects to the engine an address names. Throws for an address of another form. */
-export const openEngine = ({ url, now, shared }: StoreAddress): Engine => {
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, now)
-  const path = /^sqlite:(.+)$/.exec(url)?.[1]
-  if (path === undefined) throw new Error('DATABASE_URL must be sqlite:<path> or postgres://…')
-  const { inline, ...plain } = openSqlite(path, now)
-  return shared === true || inline === undefined ? plain : { ...plain, inline }
-}
+import { houseAccounts } from '../ledger/types.ts'
+import { alertStore } from './accounts/alert-store.ts'
+import { keyStore } from './accounts/key-store.ts'
+import { referralStore } from './accounts/referral-store.ts'
+import { reviewStore } from './accounts/review-store.ts'
+import { subWalletStore } from './accounts/sub-wallet-store.ts'
+import { endTrials, trialStore } from './accounts/trial-store.ts'
+import { walletRulesStore } from './accounts/wallet-rules-store.ts'
+import { walletStore } from './accounts/wallet-store.ts'
+import { assetStore } from './calls/asset-store.ts'
+import { expiredAnswers, idempotencyStore } from './calls/idempotency-store.ts'
+import { expiredInstances, instanceStore } from './calls/instance-store.ts'
+import { expiredWindows, rateStore } from './calls/rate-store.ts'
+import { receiptStore } from './calls/receipt-store.ts'
+import { expiredResponses, responseStore } from './calls/response-store.ts'
+import { expiredRuns, runStore } from './calls/run-store.ts'
+import { type Engine, once, statement, Violation } from './engine/engine.ts'
+import { deleteExpired } from './engine/expire.ts'
+import { hasLedger, migrate } from './engine/migrate.ts'
+import { openEngine, type StoreAddress } from './engine/open-engine.ts'
+import { settingIn } from './engine/setting.ts'
+import { exportStore } from './exports/export-store.ts'
+import { Overdrawn, ReplayConflict, StoreFault, TooLarge } from './faults.ts'
+import { checkoutStore } from './funding/checkout-store.ts'
+import { creditStore } from './funding/credit-store.ts'
+import { topUpStore } from './funding/top-up-store.ts'
+import { withdrawStore } from './funding/withdraw.ts'
+import { expiredBudgets, expiredLeases } from './ledger/cut-back.ts'
+import { ledgerStore } from './ledger/ledger-store.ts'
+import type { Chores } from './ledger/reap.ts'
+import { paymentStore } from './payments/payment-store.ts'
+import { eventStore } from './people/event-store.ts'
+import { memberStore } from './people/member-store.ts'
+import { peopleRows } from './people/people-rows.ts'
+import type { Ports, Store } from './port.ts'
+import { reportStore } from './reports/report-store.ts'
+import { tenantStore } from './tenants/tenant-store.ts'
 
 const makeHouseAccounts = (engine: Engine): Promise<unknown> =>
   engine.batch(
@@ -58,69 +51,67 @@ const makeHouseAccounts = (engine: Engine): Promise<unknown> =>
     ),
   )
 
-const transferOf = (row: Row): Transfer => {
-  const kind = transferKinds.find((one) => one === row.kind)
-  if (kind === undefined) throw new Error(`transfer ${row.ref} is of an unknown kind`)
-  const note = maybeText(row, 'note')
-  return {
-    kind,
-    ref: textOf(row, 'ref'),
-    debit: textOf(row, 'debit'),
-    credit: textOf(row, 'credit'),
-    amount: nanoOf(row, 'amount'),
-    ...(note === undefined ? {} : { note }),
-  }
+/** What else every round of recovery does. */
+const choresOf = (engine: Engine): Chores => {
+  const expired = [
+    expiredLeases,
+    expiredAnswers,
+    expiredResponses,
+    expiredRuns,
+    expiredInstances,
+    expiredBudgets,
+    expiredWindows,
+  ]
+  return [
+    () => endTrials(engine),
+    () =>
+      deleteExpired(
+        engine,
+        expired.map((rows) => rows(engine.words.now)),
+      ),
+  ]
 }
 
-/** With the kinds, by which the ledger is indexed first. */
-const transfersOfRef = `select * from transfer
-  where kind in (${transferKinds.map((kind) => `'${kind}'`).join(', ')}) and ref = $1 order by at`
+const portsOn = (engine: Engine): Ports => ({
+  ledger: guarded(ledgerStore(engine, choresOf(engine))),
+  instances: guarded(instanceStore(engine)),
+  rates: guarded(rateStore(engine)),
+  idempotency: guarded(idempotencyStore(engine)),
+  responses: guarded(responseStore(engine)),
+  receipts: guarded(receiptStore(engine)),
+  assets: guarded(assetStore(engine)),
+  runs: guarded(runStore(engine)),
+  keys: guarded(keyStore(engine)),
+  wallets: guarded({ ...walletStore(engine), ...walletRulesStore(engine), ...alertStore(engine) }),
+  subWallets: guarded(subWalletStore(engine)),
+  community: guarded({ ...trialStore(engine), ...referralStore(engine), ...reviewStore(engine) }),
+  credit: guarded(creditStore(engine)),
+  funding: guarded({ ...checkoutStore(engine), ...withdrawStore(engine), ...topUpStore(engine) }),
+  payments: guarded(paymentStore(engine)),
+  people: guarded(peopleRows(engine)),
+  members: guarded(memberStore(engine)),
+  events: guarded(eventStore(engine)),
+  reports: guarded(reportStore(engine)),
+  tenants: guarded(tenantStore(engine)),
+  exports: guarded(exportStore(engine)),
+})
 
 const storeOn = (engine: Engine): Store => ({
-  ...ledgerStore(engine),
-  ...tenancyStore(engine),
-  ...instanceStore(engine),
-  ...rateStore(engine),
-  ...idempotencyStore(engine),
-  ...subWalletStore(engine),
-  ...walletRulesStore(engine),
-  ...alertStore(engine),
-  ...topUpStore(engine),
-  ...trialStore(engine),
-  ...referralStore(engine),
-  ...reviewStore(engine),
-  ...creditStore(engine),
-  ...checkoutStore(engine),
-  ...withdrawStore(engine),
-  ...receiptStore(engine),
-  ...responseStore(engine),
-  ...paymentStore(engine),
+  ...portsOn(engine),
   engine: engine.name,
-  balance: async (account) =>
-    nanoOf(
-      onlyRow(
-        await once(
-          engine,
-          'control',
-          statement(
-            'select coalesce(cast(sum(amount) as bigint), 0) as balance from posting where account_id = $1',
-            account,
-          ),
-        ),
-      ),
-      'balance',
-    ),
-  transfersOf: async (ref) => (await once(engine, 'control', statement(transfersOfRef, ref))).map(transferOf),
-  ping: async () => {
-    await once(engine, 'control', statement('select 1 as one'))
-  },
-  close: () => engine.close(),
+  ...guarded({
+    setting: (name: string, make: () => string) => settingIn(engine, name, make),
+    ping: async () => {
+      await once(engine, 'control', statement('select 1 as one'))
+    },
+    close: () => engine.close(),
+  }),
 })
 
 /** Whether the address names a database that a server has made its ledger. Rejects when it cannot be asked. */
 export const ledgerExists = async (address: StoreAddress): Promise<boolean> => {
   const path = /^sqlite:(.+)$/.exec(address.url)?.[1]
-  // To open a file would make it.
+  // Opening a file would create it.
   if (path !== undefined && !existsSync(path)) return false
   const engine = openEngine(address)
   try {
@@ -131,8 +122,10 @@ export const ledgerExists = async (address: StoreAddress): Promise<boolean> => {
 }
 
 /** Opens the store, ready for use. Rejects when the database cannot be reached or does not fit this program. */
-export const openStore = async (address: StoreAddress): Promise<Store> => {
-  const engine = openEngine(address)
+export const openStore = async (address: StoreAddress): Promise<Store> => storeOver(openEngine(address))
+
+/** The same over an engine that is open; it is closed when the store cannot be used. */
+export const storeOver = async (engine: Engine): Promise<Store> => {
   try {
     await migrate(engine)
     await makeHouseAccounts(engine)
@@ -140,18 +133,19 @@ export const openStore = async (address: StoreAddress): Promise<Store> => {
     await engine.close()
     throw error
   }
-  return withFaults(storeOn(engine))
+  return storeOn(engine)
 }
 
+type Method = (...args: never[]) => Promise<unknown>
+
 /** Errors of the engine become StoreFault, so that callers need not know engines; the ledger's own stay what they are. */
-const withFaults = (store: Store): Store =>
-  new Proxy(store, {
-    get: (target, name) => {
-      const member: unknown = Reflect.get(target, name)
-      if (typeof member !== 'function') return member
-      return (...args: unknown[]) => Promise.resolve(member.apply(target, args)).catch(fault)
-    },
-  })
+const guarded = <Port extends { readonly [Name in keyof Port]: Method }>(port: Port): Port => {
+  const methods = Object.entries<Method>(port).map(([name, method]) => [
+    name,
+    (...args: never[]) => Promise.resolve(method(...args)).catch(fault),
+  ])
+  return Object.assign({ ...port }, Object.fromEntries(methods))
+}
 
 const fault = (error: unknown): never => {
   const own = [Violation, ReplayConflict, Overdrawn, TooLarge]

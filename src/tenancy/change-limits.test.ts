@@ -1,9 +1,11 @@
 /** A key narrows itself; its creator decides what it may have. */
 import { expect, test } from 'bun:test'
+import { readAs } from '../core/body.ts'
 import { Refusal } from '../core/refusal.ts'
 import { nameFor } from './aliases.ts'
-import { checkSelfChange, readLimitsBody } from './change-limits.ts'
+import { checkSelfChange } from './change-limits.ts'
 import type { Key } from './key.ts'
+import { limitsBody } from './limits-body.ts'
 
 const key: Key = {
   id: 'key_1',
@@ -22,7 +24,7 @@ const key: Key = {
 const names = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`name ${at}`, 'm']))
 const change = (body: Record<string, unknown>) => {
-  const read = readLimitsBody(JSON.parse(JSON.stringify(body)))
+  const read = readAs(limitsBody, JSON.parse(JSON.stringify(body)))
   if (read instanceof Refusal) return read.code
   return checkSelfChange(key, read, 1_000)?.code ?? 'allowed'
 }

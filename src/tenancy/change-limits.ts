@@ -1,85 +1,14 @@
 /** Who may change which limit of a key: a key narrows itself, its creator decides what it may have. */
-import type { Json, JsonObject } from '../core/json-body.ts'
-import { decimalFromNano, type Nano, nanoFromNumber } from '../core/money.ts'
-import { invalid, Refusal, refuse } from '../core/refusal.ts'
-import { readAliases } from './aliases.ts'
-import type { Aliases, Key, Limits } from './key.ts'
+import { decimalFromNano, type Nano } from '../core/money.ts'
+import { type Refusal, refuse } from '../core/refusal.ts'
+import type { Key } from './key.ts'
+import type { LimitsBody } from './limits-body.ts'
 import { rateNames, rateWindows } from './rates.ts'
 
-/** The members of a limits body as read: absent leaves a limit, null removes a cap. */
-export type LimitsBody = { readonly [Name in keyof Limits]?: Limits[Name] | null } & {
-  /** null and absent both leave it. */
-  readonly disabled?: boolean
-  readonly canManage?: boolean
-  /** All that the key shall have; it may set its own. */
-  readonly aliases?: Aliases | null
-  /** What `disabled` says is for all keys below as well. */
-  readonly withChildren?: boolean
-}
-
-const amounts = {
-  spend_cap_usd: 'spendCap',
-  monthly_cap_usd: 'monthlyCap',
-  stop_at_remaining_usd: 'stopAt',
-} as const
-const flags = { can_manage: 'canManage', with_children: 'withChildren' } as const
-const rateMembers = rateNames.map((rate) => rateWindows[rate].member)
-const known = [...Object.keys(amounts), ...rateMembers, 'disabled', 'aliases', ...Object.keys(flags)]
-const RATE_MOST = 1_000_000_000
-
-/** Reads the body of PUT …/limits; unknown members are refused, so that a typing error does not leave a key unlimited. */
-export const readLimitsBody = (body: JsonObject): LimitsBody | Refusal => {
-  const stranger = Object.keys(body).find((name) => !known.includes(name))
-  if (stranger !== undefined)
-    return invalid(stranger, `'${stranger}' is not a limit; those are ${known.join(', ')}.`)
-  const read: { -readonly [Name in keyof LimitsBody]: LimitsBody[Name] } = {}
-  for (const [name, member] of Object.entries(amounts)) {
-    const value = body[name]
-    if (value === undefined) continue
-    const amount = value === null ? null : nanoFromNumber(value)
-    if (amount === undefined)
-      return invalid(name, `'${name}' must be a number of USD from 0 to 1000000000, or null for none.`)
-    read[member] = amount
-  }
-  for (const rate of rateNames) {
-    const { member, counts } = rateWindows[rate]
-    const value = body[member]
-    if (value === undefined) continue
-    if (value !== null && !isRate(value))
-      return invalid(
-        member,
-        `'${member}' must be a whole number of ${counts} of at least 1, or null for ${rate === 'rpm' ? "the plan's default" : 'none'}.`,
-      )
-    read[rate] = value
-  }
-  const disabled = body.disabled
-  if (disabled !== undefined && disabled !== null) {
-    if (typeof disabled !== 'boolean') return invalid('disabled', "'disabled' must be true, false or absent.")
-    read.disabled = disabled
-  }
-  if (body.aliases !== undefined) {
-    const aliases = readAliases(body.aliases)
-    if (aliases instanceof Refusal) return aliases
-    read.aliases = aliases
-  }
-  for (const [name, member] of Object.entries(flags)) {
-    const value = body[name]
-    if (value === undefined) continue
-    if (typeof value !== 'boolean') return invalid(name, `'${name}' must be true, false or absent.`)
-    read[member] = value
-  }
-  if (read.withChildren === true && read.disabled === undefined)
-    return invalid(
-      'with_children',
-      "'with_children' goes with 'disabled': it disables, or enables again, all keys below.",
-    )
-  return read
-}
-
-const isRate = (value: Json): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= RATE_MOST
-
-/** Why a key may not make this change to itself; undefined when it may. `planRpm` binds who was granted no rate of its own. */
+/**
+ * Why a key may not make this change to itself; undefined when it may. `planRpm` binds a key that was granted no rate
+ * of its own.
+ */
 export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): Refusal | undefined => {
   const { spendCap, monthlyCap, rpm, stopAt } = key.granted
   if (raises(change.spendCap, spendCap)) return bound(key, 'spend_cap_usd', spendCap)

@@ -4,7 +4,7 @@ import { invalid, Refusal } from '../core/refusal.ts'
 import type { RulesChange, WalletRules } from './wallet-rules.ts'
 
 /** What is sold, under its ids and short names. */
-type Sold = {
+type SoldModel = {
   readonly find: (name: string) => Model | undefined
   readonly list: () => readonly Model[]
 }
@@ -13,7 +13,7 @@ type Sold = {
  * The change with its patterns as they are kept: a short name becomes the id it stands for. Refuses a pattern that no
  * model on sale matches, for it is a typing error that would lock everything out or block nothing.
  */
-export const withModelIds = (change: RulesChange, sold: Sold): RulesChange | Refusal => {
+export const withModelIds = (change: RulesChange, sold: SoldModel): RulesChange | Refusal => {
   const allowedModels = idsOf('allowed_models', change.allowedModels, sold)
   if (allowedModels instanceof Refusal) return allowedModels
   const blockedModels = idsOf('blocked_models', change.blockedModels, sold)
@@ -27,7 +27,7 @@ export const withModelIds = (change: RulesChange, sold: Sold): RulesChange | Ref
 
 type Patterns = readonly string[] | null | undefined
 
-const idsOf = (name: string, patterns: Patterns, sold: Sold): Patterns | Refusal => {
+const idsOf = (name: string, patterns: Patterns, sold: SoldModel): Patterns | Refusal => {
   if (patterns == null) return patterns
   const ids = patterns.map((pattern) => [pattern, keptAs(pattern, sold)] as const)
   const [unknown] = ids.find(([, kept]) => kept.length === 0) ?? []
@@ -37,7 +37,7 @@ const idsOf = (name: string, patterns: Patterns, sold: Sold): Patterns | Refusal
 }
 
 /** The patterns of ids that stand for one as it was written; none when nothing matches. */
-const keptAs = (pattern: string, { find, list }: Sold): readonly string[] => {
+const keptAs = (pattern: string, { find, list }: SoldModel): readonly string[] => {
   const named = find(pattern)
   if (named !== undefined) return [named.id]
   if (list().some(({ id }) => matches(pattern, id))) return [pattern]

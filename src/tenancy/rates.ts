@@ -13,7 +13,7 @@ export type RateLimits = {
 export type RateName = keyof RateLimits
 
 type RateWindow = {
-  /** The member that sets it, in bodies and answers. */
+  /** The name of the member that sets it, in bodies and answers. */
   readonly member: `${RateName}_limit`
   readonly lengthMs: number
   readonly window: 'minute' | 'hour' | 'day'

@@ -44,7 +44,7 @@ test('a flipped bit anywhere is never taken for an event', () => {
     try {
       events = splitter.feed(damaged).length
     } catch {
-      // Refused, as it should be.
+      // It is refused, as it should be.
     }
     expect(events).toBe(0)
   }

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { createHash, createHmac, createVerify, generateKeyPairSync } from 'node:crypto'
 import { Secret } from '../core/secret.ts'
 import { googleTokens } from './google-token.ts'
+import { klingTokens } from './kling-token.ts'
 import { awsSigner } from './sign-aws.ts'
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex')
@@ -99,4 +100,19 @@ test('a token that is refused is a fault of the vendor, and the next call asks a
   await headers().catch(() => undefined)
   status = 200
   expect(await headers()).toEqual({ authorization: 'Bearer t' })
+})
+
+test('a request to Kling carries a token of half an hour, signed with the secret key', async () => {
+  const headers = await klingTokens(
+    { access: 'access', secret: new Secret('very-secret') },
+    { now: () => 1_800_000_000_500 },
+  )()
+  const [head = '', claims = '', signature] = (headers.authorization ?? '').replace('Bearer ', '').split('.')
+  const read = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString())
+  expect([read(head), read(claims)]).toEqual([
+    { alg: 'HS256', typ: 'JWT' },
+    { iss: 'access', exp: 1_800_001_800, nbf: 1_799_999_995 },
+  ])
+  expect(signature).toBe(createHmac('sha256', 'very-secret').update(`${head}.${claims}`).digest('base64url'))
+  expect(JSON.stringify(headers)).not.toContain('very-secret')
 })

@@ -8,9 +8,9 @@ import type { Model } from '../core/model.ts'
 import { ownAddress } from '../vendors/own-address.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 
-export type Place = { readonly id: string; readonly baseUrl: string }
+export type LocalServer = { readonly id: string; readonly baseUrl: string }
 
-const usualPlaces: readonly Place[] = [
+const usualPlaces: readonly LocalServer[] = [
   { id: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
   { id: 'llama-server', baseUrl: 'http://127.0.0.1:8080/v1' },
   { id: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1' },
@@ -25,36 +25,50 @@ type Found = { readonly setup: VendorSetup; readonly models: readonly Model[] }
 /** Looks at all places at once; `known` are vendors the operator set up under the same name, which win. */
 export const discover = async (
   known: ReadonlySet<string>,
-  places: readonly Place[] = usualPlaces,
+  places: readonly LocalServer[] = usualPlaces,
 ): Promise<readonly Found[]> => {
   const found = await Promise.all(places.filter(({ id }) => !known.has(id)).map(look))
   return found.filter((one) => one !== undefined)
 }
 
-const look = async ({ id, baseUrl }: Place): Promise<Found | undefined> => {
+const look = async ({ id, baseUrl }: LocalServer): Promise<Found | undefined> => {
+  const names = await offeredAt(baseUrl, {}, LOOK_MS)
+  if (names.length === 0) return undefined
+  return {
+    setup: { vendor: ownAddress(id, baseUrl), baseUrl, secrets: [] },
+    models: names.map((name) => freeModel(id, name)),
+  }
+}
+
+/** The names of the models that an address lists; none where nothing listens, or another kind of server does. */
+export const offeredAt = async (
+  baseUrl: string,
+  headers: Readonly<Record<string, string>>,
+  waitMs: number,
+): Promise<readonly string[]> => {
   try {
     const response = await fetch(`${baseUrl}/models`, {
-      signal: AbortSignal.timeout(LOOK_MS),
+      headers,
+      signal: AbortSignal.timeout(waitMs),
       redirect: 'error',
     })
     const text = await response.text()
     const body = text.length > BYTES_MAX ? undefined : parseJson(text)
-    if (!response.ok || !isObject(body) || !Array.isArray(body.data)) return undefined
-    const names = body.data.flatMap((one) =>
-      isObject(one) && typeof one.id === 'string' && one.id !== '' ? [one.id] : [],
-    )
-    if (names.length === 0) return undefined
-    return {
-      setup: { vendor: ownAddress(id, baseUrl), baseUrl, secrets: [] },
-      models: names.map((name) => modelOf(id, name)),
-    }
+    if (!response.ok || !isObject(body)) return []
+    // Generate-content has another name for the list, and for what names a model in it.
+    const [listed, member] = Array.isArray(body.data) ? [body.data, 'id'] : [body.models, 'name']
+    if (!Array.isArray(listed)) return []
+    return listed.flatMap((one: unknown) => {
+      const name = isObject(one) ? one[member] : undefined
+      return typeof name === 'string' && name !== '' ? [name.replace(/^models\//, '')] : []
+    })
   } catch {
-    // Nothing listens there, or something else does.
-    return undefined
+    return []
   }
 }
 
-const modelOf = (vendor: string, name: string): Model => {
+/** A model of a server that bills nobody: metered like any other, at a price of zero. */
+export const freeModel = (vendor: string, name: string): Model => {
   const kind = EMBEDDING.test(name) ? 'embeddings' : 'chat'
   return {
     id: `${vendor}/${name}`,

@@ -5,6 +5,7 @@
  */
 import { concat } from '../core/json-body.ts'
 import type { VendorFetch } from '../vendors/setup.ts'
+import { unwatch, watch } from './watch.ts'
 
 /** Why an exchange ended without what was asked for; `stage` tells what the caller may still do about it. */
 export class VendorFault extends Error {
@@ -30,7 +31,7 @@ const NEVER_SENT =
 const neverSent = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && NEVER_SENT.test(String(cause.code))
 
-export type Timeouts = {
+type Timeouts = {
   /** To the vendor's status line and its first body byte. */
   readonly firstByteMs: number
   /** Between two pieces of the body. */
@@ -42,7 +43,7 @@ export type Timeouts = {
 /** Answers larger than this are a vendor's fault: they would only fill memory. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
-/** How long a body may take to end after all was said. */
+/** How long a body may take to end after its last event. */
 const LEAVE_MS = 1_000
 
 export type Exchange = {
@@ -54,32 +55,37 @@ export type Exchange = {
   all(): Promise<Uint8Array>
   /** Ends the exchange at once; harmless when it has ended. */
   abort(): void
-  /** Ends it once all was said: a body that soon ends by itself leaves its connection to the next call. */
+  /** Ends it after the last event: a body that soon ends by itself leaves its connection to the next call. */
   leave(): void
 }
 
-type Outgoing = {
+type ExchangeRequest = {
   readonly fetch: VendorFetch
   readonly url: string
-  readonly headers: Record<string, string>
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   readonly timeouts: Timeouts
-  /** Told how many bytes of a whole body are about to be kept; throws when they may not be. */
+  /** Called with the number of bytes of a whole body that are about to be kept; throws when they may not be. */
   readonly take?: (bytes: number) => void
+  /** Called with a whole body before it is handed on; throws when what it will be parsed to may not be kept. */
+  readonly weigh?: (body: Uint8Array) => void
   /** Ends the exchange from outside, also before there is an answer. */
   readonly controller?: AbortController
+  /** Who waits for the answer; that they have gone is told once, within a look of the watch. */
+  readonly caller?: { readonly signal: AbortSignal; readonly onGone: () => void }
 }
 
 /** Sends the request and resolves with the vendor's status. Throws VendorFault. */
-export const exchange = async (out: Outgoing): Promise<Exchange> => {
+export const exchange = async (out: ExchangeRequest): Promise<Exchange> => {
   const controller = out.controller ?? new AbortController()
-  const watch = watchdog(controller, out.timeouts)
+  const watchdog = startWatchdog(controller, out.timeouts, out.caller)
   let response: Response
   try {
     const init: RequestInit & { timeout: false; decompress: false } = {
-      method: 'POST',
+      method: out.method ?? 'POST',
       headers: out.headers,
-      body: out.body,
+      ...(out.body.length === 0 && out.method === 'GET' ? {} : { body: out.body }),
       signal: controller.signal,
       redirect: 'manual',
       // Bun's own time-out would cut long streams; the watchdog above knows the deadlines of this call.
@@ -89,44 +95,60 @@ export const exchange = async (out: Outgoing): Promise<Exchange> => {
     }
     response = await out.fetch(out.url, init)
   } catch (cause) {
-    watch.end()
+    watchdog.end()
     const mayBill = !neverSent(cause)
-    throw new VendorFault(watch.expired() ?? 'connect', 'the vendor could not be reached', { cause, mayBill })
+    throw new VendorFault(watchdog.expired() ?? 'connect', 'the vendor could not be reached', {
+      cause,
+      mayBill,
+    })
   }
-  return over(response, { controller, watch, take: out.take ?? nothing })
+  return over(response, { controller, watchdog, take: out.take ?? nothing, weigh: out.weigh ?? nothing })
 }
 
-type Watch = ReturnType<typeof watchdog>
+type Watchdog = ReturnType<typeof startWatchdog>
 
-/** One timer a call, moved forward lazily, so that a stream of many chunks does not arm a timer for each. */
-const watchdog = (controller: AbortController, timeouts: Timeouts) => {
+/** Ends an exchange that is late. Pieces are only counted: a look that finds more than the last one counts as a sign of life. */
+const startWatchdog = (
+  controller: AbortController,
+  timeouts: Timeouts,
+  caller: ExchangeRequest['caller'],
+) => {
   const startedAt = performance.now()
+  let pieces = 0
+  let seen = 0
   let progressAt = startedAt
-  let begun = false
   let expired: VendorFault['stage'] | undefined
+  let { idleMs } = timeouts
   let release: (() => void) | undefined
-  let timer: Timer | undefined
-  const arm = () => {
-    const now = performance.now()
-    const left =
-      Math.min(progressAt + (begun ? timeouts.idleMs : timeouts.firstByteMs), startedAt + timeouts.totalMs) -
-      now
-    if (left <= 0) {
-      expired = now - startedAt >= timeouts.totalMs ? 'deadline' : begun ? 'body' : 'first byte'
-      controller.abort()
-      release?.()
-      return
+  let gone = false
+  const watched = watch((nowMs) => {
+    if (!gone && caller?.signal.aborted === true) {
+      gone = true
+      caller.onGone()
     }
-    timer = setTimeout(arm, left)
-  }
-  arm()
+    if (pieces > seen) {
+      seen = pieces
+      progressAt = nowMs
+    }
+    const begun = pieces > 0
+    const over = nowMs - startedAt >= timeouts.totalMs
+    if (!over && nowMs - progressAt < (begun ? idleMs : timeouts.firstByteMs)) return
+    unwatch(watched)
+    expired = over ? 'deadline' : begun ? 'body' : 'first byte'
+    controller.abort()
+    release?.()
+  })
   return {
     /** A piece arrived. */
     progress: () => {
-      progressAt = performance.now()
-      begun = true
+      pieces++
     },
-    end: () => clearTimeout(timer),
+    /** From now on little more is waited for. */
+    hurry: () => {
+      idleMs = LEAVE_MS
+      pieces++
+    },
+    end: () => unwatch(watched),
     /** Frees what waits on a body that does not follow the signal. */
     onExpired: (free: () => void) => {
       release = free
@@ -146,7 +168,7 @@ const ENCODINGS: Readonly<Record<string, string>> = {
   zstd: 'zstd',
 }
 
-/** The body as it was meant. An encoding that is not known is left to fail where the body is read. */
+/** The decoded body. An encoding that is not known fails where the body is read. */
 const bodyOf = ({ body, headers }: Response) => {
   const encoding = headers.get('content-encoding')
   const format = encoding === null ? undefined : ENCODINGS[encoding.trim().toLowerCase()]
@@ -155,24 +177,25 @@ const bodyOf = ({ body, headers }: Response) => {
 
 const readerOf = (response: Response) => bodyOf(response)?.getReader()
 
-/** The length of a body that comes as it was meant, where it is declared. */
+/** The declared length of a body that comes without an encoding. */
 const lengthOf = (headers: Headers): number | undefined => {
   const declared = headers.get('content-length')
   return declared === null || headers.has('content-encoding') ? undefined : Number(declared)
 }
 
-type Under = {
+type ExchangeParts = {
   readonly controller: AbortController
-  readonly watch: Watch
+  readonly watchdog: Watchdog
   readonly take: (bytes: number) => void
+  readonly weigh: (body: Uint8Array) => void
 }
 
-const over = (response: Response, { controller, watch, take }: Under): Exchange => {
+const over = (response: Response, { controller, watchdog, take, weigh }: ExchangeParts): Exchange => {
   let reader: ReturnType<typeof readerOf>
   let ended = response.body === null
   const finish = () => {
     ended = true
-    watch.end()
+    watchdog.end()
   }
   const took = ({
     done,
@@ -181,15 +204,15 @@ const over = (response: Response, { controller, watch, take }: Under): Exchange 
     done: boolean
     value?: Uint8Array | undefined
   }): Uint8Array | undefined => {
-    if (done && watch.expired() !== undefined) return broke(undefined)
+    if (done && watchdog.expired() !== undefined) return broke(undefined)
     if (done) finish()
-    else watch.progress()
+    else watchdog.progress()
     return value
   }
-  watch.onExpired(() => void reader?.cancel().catch(() => undefined))
+  watchdog.onExpired(() => void reader?.cancel().catch(() => undefined))
   const broke = (cause: unknown): never => {
     finish()
-    throw new VendorFault(watch.expired() ?? 'body', 'the vendor broke off its answer', { cause })
+    throw new VendorFault(watchdog.expired() ?? 'body', 'the vendor broke off its answer', { cause })
   }
   // Called for every piece of a stream: one promise each, not one for every step.
   const next = (): Promise<Uint8Array | undefined> => {
@@ -204,10 +227,13 @@ const over = (response: Response, { controller, watch, take }: Under): Exchange 
       abort()
       throw refused
     }
-    watch.progress()
-    const cut = new Promise<never>((_, reject) => watch.onExpired(() => reject(new Error('too slow'))))
+    watchdog.progress()
     try {
-      return await Promise.race([response.bytes(), cut])
+      return await new Promise((resolve, reject) => {
+        // A body that does not follow the signal is given up all the same.
+        watchdog.onExpired(() => reject(new Error('too slow')))
+        response.bytes().then(resolve, reject)
+      })
     } catch (cause) {
       return broke(cause)
     } finally {
@@ -217,8 +243,12 @@ const over = (response: Response, { controller, watch, take }: Under): Exchange 
   const all = async (): Promise<Uint8Array> => {
     if (ended) return new Uint8Array()
     const declared = lengthOf(response.headers)
-    if (declared !== undefined && declared <= ANSWER_BYTES_MAX && reader === undefined)
-      return atOnce(declared)
+    const known = declared !== undefined && declared <= ANSWER_BYTES_MAX && reader === undefined
+    const body = await (known ? atOnce(declared) : inPieces())
+    weigh(body)
+    return body
+  }
+  const inPieces = async (): Promise<Uint8Array> => {
     const pieces: Uint8Array[] = []
     let length = 0
     for (let piece = await next(); piece !== undefined; piece = await next()) {
@@ -243,10 +273,9 @@ const over = (response: Response, { controller, watch, take }: Under): Exchange 
     void reader?.cancel().catch(() => undefined)
   }
   const leave = () => {
-    const late = setTimeout(abort, LEAVE_MS)
-    const left = next().then((more) => more !== undefined && abort(), nothing)
-    void left.finally(() => clearTimeout(late))
+    watchdog.hurry()
+    void next().then((more) => more !== undefined && abort(), nothing)
   }
-  if (ended) watch.end()
+  if (ended) watchdog.end()
   return { status: response.status, headers: response.headers, next, all, abort, leave }
 }

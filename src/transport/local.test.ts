@@ -1,4 +1,4 @@
-/** The built-in models keep nobody waiting: linear work, bounds that are told, and turns for others. */
+/** The built-in models keep nobody waiting: linear work, bounds with a clear refusal, and turns for others. */
 import { expect, test } from 'bun:test'
 import { mustBeLinear } from '../../test/cpu-growth.ts'
 import { localFetch } from './local.ts'

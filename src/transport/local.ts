@@ -1,4 +1,4 @@
-/** The built-in vendor as something to fetch from: answers in the chat-completions and embeddings shapes, in process. */
+/** The built-in vendor as something to fetch from: answers in the chat-completions and embeddings shapes, in process; products that are not chat are in local-media. */
 import { isObject, type Json, type JsonObject, parseJson } from '../core/json-body.ts'
 import { invalid, Refusal, refusalBody, refuse } from '../core/refusal.ts'
 import { answerLocally, type LocalAnswer, type LocalReply } from '../vendors/local/chat.ts'
@@ -6,9 +6,15 @@ import { embedLocally, LOCAL_DIMENSIONS } from '../vendors/local/embeddings.ts'
 import { CONTEXT_TOKENS } from '../vendors/local/local.ts'
 import { countTokens, tokensOf } from '../vendors/local/words.ts'
 import type { VendorFetch } from '../vendors/setup.ts'
+import { serveMedia } from './local-media/serve.ts'
 
-/** Answers like a vendor would. The same body always gets the same answer. */
+const media = serveMedia()
+
+/** Answers as a vendor would. The same body always gets the same answer. */
 export const localFetch: VendorFetch = (url, init) =>
+  url.startsWith('local:/media/') ? media(url, init) : chatAnswer(url, init)
+
+const chatAnswer: VendorFetch = (url, init) =>
   answered(url, init).catch((thrown) => {
     if (!(thrown instanceof Refusal)) throw thrown
     return Response.json(refusalBody(thrown, ''), { status: 400 })
@@ -75,7 +81,7 @@ const messageOf = (body: JsonObject, answer: LocalAnswer) => {
   return { role: 'assistant', content, tool_calls }
 }
 
-/** Events told in a row, some microseconds each. */
+/** Events in a row, some microseconds each. */
 const EVENTS_A_TURN = 32
 
 const streamed = (body: JsonObject, reply: LocalReply, signal: AbortSignal | undefined): Response => {
@@ -84,7 +90,7 @@ const streamed = (body: JsonObject, reply: LocalReply, signal: AbortSignal | und
   let told = 0
   const stream = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      // Who reads along never waits for a network, so without this nobody else would have a turn until the end.
+      // Its reader never waits for a network, so without this nobody else would have a turn until the end.
       if (++told % EVENTS_A_TURN === 0) await others()
       const next = events.next()
       if (next.done === true || signal?.aborted === true) controller.close()
@@ -128,7 +134,7 @@ function* toolDeltas(body: JsonObject, answer: LocalAnswer): Generator<object> {
   }
 }
 
-/** What the inputs of one call may hold together, and the numbers of its answer. */
+/** How much the inputs of one call may hold together, and how many numbers its answer may have. */
 const INPUT_TOKENS = 2 * CONTEXT_TOKENS
 const NUMBERS_MAX = 131_072
 

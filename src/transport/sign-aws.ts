@@ -1,7 +1,7 @@
 /** Requests signed with an access key. Source of the scheme: AWS, "Signature Version 4 signing process"; done by aws4fetch. */
 import { AwsV4Signer } from 'aws4fetch'
 import type { Secret } from '../core/secret.ts'
-import type { Outgoing } from '../vendors/setup.ts'
+import type { UnsignedRequest } from '../vendors/setup.ts'
 
 type AwsKey = {
   readonly id: string
@@ -13,7 +13,7 @@ type AwsKey = {
 /** Makes the headers that sign a request to Amazon Bedrock. */
 export const awsSigner =
   (key: AwsKey) =>
-  async ({ url, body }: Outgoing): Promise<Record<string, string>> => {
+  async ({ url, body }: UnsignedRequest): Promise<Record<string, string>> => {
     const signer = new AwsV4Signer({
       method: 'POST',
       url,

@@ -1,19 +1,17 @@
 /** Webhooks out reach public servers only, by the address that was checked, and only the server that was named. */
 import { afterAll, expect, test } from 'bun:test'
-import { sendWebhook, type WebhookParts } from './webhook.ts'
+import type { PublicParts } from './public-address.ts'
+import { sendWebhook } from './webhook.ts'
 
 const asked: string[] = []
-const parts = (
-  addresses: readonly string[],
-  answer: () => Response = () => new Response(),
-): WebhookParts => ({
+const parts = (addresses: readonly string[], answer: () => Response = () => new Response()): PublicParts => ({
   resolve: async () => addresses,
   fetch: async (url) => {
     asked.push(url)
     return answer()
   },
 })
-const send = (to: WebhookParts, url = 'https://hooks.example.com/a') =>
+const send = (to: PublicParts, url = 'https://hooks.example.com/a') =>
   sendWebhook(to, { url, headers: {}, body: '{}' })
 
 afterAll(() =>

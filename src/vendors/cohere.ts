@@ -1,4 +1,5 @@
 /** Cohere: speaks chat completions at its compatibility address. Source: Cohere docs, "Using Cohere models via the OpenAI SDK". */
+import { cohereMedia } from './cohere-media.ts'
 import type { Vendor } from './vendor.ts'
 
 export const cohere = {
@@ -12,4 +13,5 @@ export const cohere = {
   cancel: 'stop',
   catalogue: { prices: 'cohere', limits: 'cohere' },
   shortIds: true,
+  media: cohereMedia,
 } satisfies Vendor

@@ -1,4 +1,5 @@
 /** Fireworks: speaks chat completions at its own address. Source: Fireworks AI API reference, Create Chat Completion. */
+import { fireworksMedia } from './fireworks-media.ts'
 import type { Vendor } from './vendor.ts'
 
 export const fireworks = {
@@ -11,4 +12,5 @@ export const fireworks = {
   takesStreamOptions: true,
   cancel: 'stop',
   catalogue: { prices: 'fireworks', limits: 'fireworks' },
+  media: fireworksMedia,
 } satisfies Vendor

@@ -1,4 +1,6 @@
 /** Google's Gemini API: speaks generate-content; thoughts are reported and billed apart from the answer. Source: Gemini API reference. */
+import { googleInteractions } from './google-interactions.ts'
+import { googleMedia } from './google-media.ts'
 import type { Vendor } from './vendor.ts'
 
 export const google = {
@@ -15,4 +17,5 @@ export const google = {
   cancel: 'stop',
   catalogue: { prices: 'google', limits: 'google', names: '^gem' },
   shortIds: true,
+  media: { ...googleMedia, models: [...googleMedia.models, ...googleInteractions] },
 } satisfies Vendor

@@ -1,4 +1,5 @@
 /** Groq: speaks chat completions at its own address. Source: GroqCloud API reference, Create chat completion; streams report usage in x_groq; reasoning_content in a message is a 400. */
+import { groqMedia } from './groq-media.ts'
 import type { Vendor } from './vendor.ts'
 
 export const groq = {
@@ -13,4 +14,5 @@ export const groq = {
   reasoningBack: 'refused',
   catalogue: { prices: 'groq', limits: 'groq' },
   usageAt: 'x_groq',
+  media: groqMedia,
 } satisfies Vendor

@@ -1,4 +1,6 @@
 /** MiniMax: speaks chat completions at its own address. Source: MiniMax API docs, OpenAI compatible text generation. */
+import { minimaxMedia } from './minimax-media.ts'
+import { minimaxVideo } from './minimax-video.ts'
 import type { Vendor } from './vendor.ts'
 
 export const minimax = {
@@ -11,4 +13,5 @@ export const minimax = {
   takesStreamOptions: true,
   cancel: 'stop',
   catalogue: { prices: 'minimax', limits: 'minimax' },
+  media: { ...minimaxMedia, models: [...minimaxMedia.models, ...minimaxVideo] },
 } satisfies Vendor

@@ -1,4 +1,5 @@
 /** Mistral: speaks chat completions at its own address. Source: Mistral AI API docs, Chat Completion; usage comes with the last event unasked, and unknown members are refused, reasoning_content among them. */
+import { mistralMedia } from './mistral-media.ts'
 import type { Vendor } from './vendor.ts'
 
 export const mistral = {
@@ -13,4 +14,5 @@ export const mistral = {
   reasoningBack: 'refused',
   catalogue: { prices: 'mistral', limits: 'mistral' },
   shortIds: true,
+  media: mistralMedia,
 } satisfies Vendor

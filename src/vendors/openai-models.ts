@@ -2,11 +2,11 @@
  * How OpenAI's models are asked, at OpenAI and at Azure; the first pattern that fits is taken. Read on 2026-11-21 in the
  * public material named with each.
  */
-import type { Asked } from '../core/model.ts'
+import type { AskStyle } from '../core/model.ts'
 
-type Entry = { readonly names: RegExp; readonly asked: Asked }
+type ModelFamily = { readonly names: RegExp; readonly asked: AskStyle }
 
-const entries: readonly Entry[] = [
+const entries: readonly ModelFamily[] = [
   // OpenAI Cookbook, "GPT-5-Codex prompting guide", and model pages: Responses API only. So are the pro models; asked
   // elsewhere they answer 404 "This model is only supported in v1/responses and not in v1/chat/completions".
   { names: /codex|(?:^|-)pro(?:-|$)|deep-research/, asked: { in: 'responses' } },
@@ -16,12 +16,12 @@ const entries: readonly Entry[] = [
   { names: /-instruct$|^o1-(?:mini|preview)/, asked: { in: 'chat' } },
   // openai/openai-openapi, issue 541: "Function tools with reasoning_effort are not supported for gpt-5.4".
   { names: /^gpt-5\.[45](?:-|$)/, asked: { in: 'both', chatTools: 'without_effort' } },
-  // The same 400 of gpt-5.6 also where no effort is named: "or set reasoning_effort to 'none'".
+  // gpt-5.6 gives the same 400 also where no effort is named: "or set reasoning_effort to 'none'".
   { names: /^gpt-(?:5\.[6-9]|[6-9])/, asked: { in: 'both', chatTools: 'effort_none' } },
   // OpenAI guide, "Migrate to the Responses API": all other models take both.
   { names: /^(?:ft:)?(?:gpt-[345]|chatgpt|o\d)/, asked: { in: 'both' } },
 ]
 
 /** How a model is asked, by OpenAI's name of it; undefined for names that are not OpenAI's. */
-export const askedOfOpenai = (name: string): Asked | undefined =>
+export const askedOfOpenai = (name: string): AskStyle | undefined =>
   entries.find(({ names }) => names.test(name))?.asked

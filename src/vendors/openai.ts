@@ -1,5 +1,8 @@
 /** OpenAI: speaks chat completions and responses at its own address. Source: OpenAI API reference, Chat, Responses and Embeddings; messages of chat completions know no reasoning. */
+
+import { openaiMedia } from './openai-media.ts'
 import { askedOfOpenai } from './openai-models.ts'
+import { openaiSound } from './openai-sound.ts'
 import type { Vendor } from './vendor.ts'
 
 export const openai = {
@@ -16,4 +19,5 @@ export const openai = {
   asked: askedOfOpenai,
   catalogue: { prices: 'openai', limits: 'openai' },
   shortIds: true,
+  media: { ...openaiMedia, models: [...openaiMedia.models, ...openaiSound] },
 } satisfies Vendor

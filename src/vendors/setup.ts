@@ -6,7 +6,7 @@ import type { Vendor } from './vendor.ts'
 export type VendorFetch = (url: string, init: RequestInit) => Promise<Response>
 
 /** A request before it has its credential. */
-export type Outgoing = { readonly url: string; readonly body: Uint8Array }
+export type UnsignedRequest = { readonly url: string; readonly body: Uint8Array }
 
 export type VendorSetup = {
   readonly vendor: Vendor
@@ -17,7 +17,7 @@ export type VendorSetup = {
   readonly weights?: readonly number[]
   readonly priorities?: readonly number[]
   /** Makes the credential's headers, for vendors whose requests are signed or whose tokens expire. */
-  readonly authorize?: (request: Outgoing) => Promise<Record<string, string>>
-  /** Answers in place of the network: the built-in `local/` vendor. */
+  readonly authorize?: (request: UnsignedRequest) => Promise<Record<string, string>>
+  /** Answers in place of the network, for the built-in `local/` vendor. */
   readonly fetch?: VendorFetch
 }

@@ -1,4 +1,5 @@
 /** Together: speaks chat completions at its own address. Source: Together AI API reference, Create chat completion. */
+import { togetherMedia } from './together-media.ts'
 import type { Vendor } from './vendor.ts'
 
 export const together = {
@@ -11,4 +12,5 @@ export const together = {
   takesStreamOptions: true,
   cancel: 'stop',
   catalogue: { prices: 'together', limits: 'together' },
+  media: togetherMedia,
 } satisfies Vendor

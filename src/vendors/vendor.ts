@@ -1,6 +1,7 @@
 /** A vendor as data: where it is, how it is called, and what it does that others do not. */
-import type { Asked, Model } from '../core/model.ts'
+import type { AskStyle, Model } from '../core/model.ts'
 import type { Speaker } from '../dialects/dialect.ts'
+import type { VendorMedia } from '../media/product.ts'
 
 /**
  * What happens to the bill when the caller hangs up in mid-stream.
@@ -23,11 +24,22 @@ export type Vendor = Speaker & {
   readonly framing?: 'aws'
   readonly cancel: CancelPolicy
   /** The header that carries the key; `Authorization: Bearer` when absent. */
-  readonly auth?: 'bearer' | 'x-api-key' | 'x-goog-api-key' | 'api-key'
+  readonly auth?:
+    | 'bearer'
+    | 'x-api-key'
+    | 'x-goog-api-key'
+    | 'api-key'
+    | 'xi-api-key'
+    | 'x-key'
+    | 'Token'
+    | 'Key'
+    | 'DeepL-Auth-Key'
+    /** `Authorization` without a scheme. */
+    | 'plain'
   /** The path of a call where it is not the dialect's own, which is given. */
   readonly path?: (model: Model, usual: string) => string
   /** How a model is asked, by the vendor's own name of it, where they are not all asked in one dialect. */
-  readonly asked?: (upstreamName: string) => Asked | undefined
+  readonly asked?: (upstreamName: string) => AskStyle | undefined
   /** Its sections in the two catalogues the price table is made of; without them, models come from the operator's settings. */
   readonly catalogue?: {
     readonly prices: string
@@ -37,6 +49,8 @@ export type Vendor = Speaker & {
   }
   /** Whether its models may be named without `<vendor>/`. */
   readonly shortIds?: boolean
+  /** What it sells that is not chat. */
+  readonly media?: VendorMedia
   /** Headers beside the credential. */
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -1,5 +1,9 @@
 /** xAI: speaks chat completions at its own address. Source: xAI API reference, Chat completions; completion_tokens leaves out reasoning_tokens. */
+
 import type { Vendor } from './vendor.ts'
+import { xaiMedia } from './xai-media.ts'
+import { xaiSound } from './xai-sound.ts'
+import { xaiVideo } from './xai-video.ts'
 
 export const xai = {
   id: 'xai',
@@ -14,4 +18,5 @@ export const xai = {
   catalogue: { prices: 'x-ai', limits: 'xai' },
   shortIds: true,
   reasoningApart: true,
+  media: { ...xaiMedia, models: [...xaiMedia.models, ...xaiVideo, ...xaiSound] },
 } satisfies Vendor

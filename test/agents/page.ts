@@ -1,8 +1,8 @@
 /** A recipe as it stands in docs/clients, read back into what a user would do with it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { recipes } from '../../src/cli/recipes/index.ts'
-import type { Place } from '../../src/cli/recipes/recipe.ts'
+import { recipes } from '../../src/products/recipes/index.ts'
+import type { RecipeTarget } from '../../src/products/recipes/recipe.ts'
 
 export type Page = {
   /** What the page lets one install. */
@@ -15,7 +15,7 @@ export type Page = {
 const docs = join(import.meta.dir, '../../docs/clients')
 
 /** The page of a client, for this address, key and model in place of those it stands with. */
-export const readPage = (name: string, { address, key, model }: Place): Page => {
+export const readPage = (name: string, { address, key, model }: RecipeTarget): Page => {
   const recipe = recipes.find((one) => one.name === name)
   if (recipe === undefined) throw new Error(`there is no recipe '${name}'`)
   const text = readFileSync(join(docs, `${name}.md`), 'utf8')

@@ -13,7 +13,8 @@ for (const title of sample) {
   const program = programs.find((one) => titleOf(one) === title)
   if (program === undefined) throw new Error(`there is no client '${title}'`)
   const [set = ''] = program.sets
-  for (const vendor of program.vendors)
+  // Its own dialect and another; `npm run agents` has all.
+  for (const vendor of program.vendors.slice(0, 2))
     test(
       `${title} in a whole session with a vendor that speaks ${vendor}`,
       async () => {

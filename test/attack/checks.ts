@@ -1,44 +1,16 @@
 /** The attacks, each by name with what it may cost; a check throws when the answer itself is wrong. */
 import { statSync } from 'node:fs'
-import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { hostileBodies } from '../security/hostile-bodies.ts'
+import { asked, type Check, chat, echo, heard, must, statusOf, times } from './check.ts'
 import type { Target } from './target.ts'
+import { trust } from './trust.ts'
+import { waits } from './waits.ts'
 
-export type Check = {
-  readonly name: string
-  readonly run: (target: Target) => Promise<void>
-  /** Processor time of the server in all, in milliseconds. */
-  readonly cpuMs: number
-  /** Memory that the server takes beside what it had, in megabytes. */
-  readonly memoryMb: number
-}
-
-const must = (fine: boolean, what: string): void => {
-  if (!fine) throw new Error(what)
-}
-
-/** Asks, and wants one of these statuses. */
-const asked = async (target: Target, path: string, body: unknown, ...statuses: number[]): Promise<void> => {
-  const response = await target.ask(path, body)
-  const text = await response.text()
-  must(statuses.includes(response.status), `${response.status}: ${text.slice(0, 200)}`)
-}
-
-const echo = (content: unknown, more: object = {}) => ({
-  model: 'local/echo-1',
-  messages: [{ role: 'user', content }],
-  ...more,
-})
-const chat = '/v1/chat/completions'
 const nested = Array.from({ length: 14 }).reduce<object>(
   (items) => ({ type: 'array', minItems: 100, items }),
   { type: 'string' },
 )
-const statusOf = (reply: string): number => Number(/HTTP\/1\.1 (?!100)(\d+)/.exec(reply)?.[1] ?? 0)
-const times = <T>(count: number, make: (at: number) => T): T[] =>
-  Array.from({ length: count }, (_, at) => make(at))
-
 /** The built-in models, and whatever else reads a caller's bytes. */
 const work: readonly Check[] = [
   {
@@ -106,16 +78,6 @@ const work: readonly Check[] = [
     memoryMb: 200,
   },
 ]
-
-/** Waits until so many of the connections had the beginning of an answer. */
-const heard = (sockets: readonly Socket[], count: number): Promise<void> =>
-  new Promise((resolve) => {
-    let answered = 0
-    for (const socket of sockets)
-      socket.once('data', () => {
-        if (++answered === count) resolve()
-      })
-  })
 
 /** How long the server goes on with streams that nobody reads, before it is measured. */
 const STALLED_MS = 1_500
@@ -210,8 +172,8 @@ const wire: readonly Check[] = [
   ),
   {
     name: 'the ledger is for its owner only',
+    engine: 'SQLite',
     run: async (it) => {
-      if (it.name !== 'SQLite') return
       const mode = statSync(join(it.home, 'ledger', 'books.db')).mode & 0o777
       must(mode === 0o600, `its file has the mode ${mode.toString(8)}`)
       const folder = statSync(join(it.home, 'ledger')).mode & 0o777
@@ -222,4 +184,4 @@ const wire: readonly Check[] = [
   },
 ]
 
-export const checks: readonly Check[] = [...work, ...places, ...wire]
+export const checks: readonly Check[] = [...work, ...places, ...wire, ...trust, ...waits]

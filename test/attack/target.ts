@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { startProgram } from '../program.ts'
+import { silentProxy } from '../store/silent-proxy.ts'
 
 const MIB = 1_048_576
 const TICKS_A_SECOND = 100
@@ -19,6 +20,12 @@ export type Target = {
   /** Writes this and reads until the connection ends. */
   raw(text: string): Promise<string>
   readonly auth: string
+  readonly token: string
+  readonly address: string
+  /** Where the ledger is, past the network that can fall silent. */
+  readonly databaseUrl: string
+  /** Lets the network between the server and a PostgreSQL fall silent, and speak again; nothing where there is none. */
+  silence(on: boolean): void
   /** Processor time so far, in milliseconds. */
   cpuMs(): number
   memoryMb(): number
@@ -47,6 +54,15 @@ const hostileVendor = () => {
 const model =
   '{ input_usd_per_1m: "1", output_usd_per_1m: "1", context_tokens: 100000, max_output_tokens: 1000 }'
 
+/** Under what its keys and receipts are sealed, and with what Stripe signs for it. */
+export const SECRET = 'the secret of a server under attack'
+export const WEBHOOK_SECRET = 'whsec_of_a_server_under_attack'
+export const ISSUER = 'https://attacked.test'
+/** How long the server lets a body come, and a connection be idle. */
+export const DEADLINE_SECONDS = 5
+/** Bytes of answers that one key may have kept. */
+export const KEPT_BYTES = 1_000_000
+
 /** Starts the program on an engine; `databaseUrl` gets the folder in which a file would lie. */
 export const startTarget = async (name: string, databaseUrl: (home: string) => string): Promise<Target> => {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-attack-'))
@@ -55,9 +71,19 @@ export const startTarget = async (name: string, databaseUrl: (home: string) => s
     join(home, 'turnpike.yaml'),
     `vendors:\n  hostile:\n    base_url: http://127.0.0.1:${vendor.port}/v1\n    models:\n      endless: ${model}\n      bomb: ${model}\n`,
   )
+  const url = databaseUrl(home)
+  const network = url.startsWith('postgres') ? await silentProxy(new URL(url)) : undefined
   const { child, address, token } = await startProgram(home, {
-    DATABASE_URL: databaseUrl(home),
+    DATABASE_URL: network?.url ?? url,
     LOG: 'off',
+    TURNPIKE_SECRET: SECRET,
+    RECEIPT_ISSUER: ISSUER,
+    STRIPE_SECRET_KEY: 'sk_test_attacked',
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    STRIPE_BASE_URL: `http://127.0.0.1:${vendor.port}`,
+    BODY_SECONDS: String(DEADLINE_SECONDS),
+    CONNECTION_SECONDS: String(DEADLINE_SECONDS),
+    KEPT_BYTES_MAX: String(KEPT_BYTES),
     PLAN_RPM: '100000',
     BUFFER_BYTES_MAX: '40000000',
   })
@@ -75,6 +101,10 @@ export const startTarget = async (name: string, databaseUrl: (home: string) => s
     name,
     home,
     auth,
+    token,
+    address,
+    databaseUrl: url,
+    silence: (on) => network?.silence(on),
     hang,
     ask: (path, body) =>
       fetch(address + path, {
@@ -104,6 +134,7 @@ export const startTarget = async (name: string, databaseUrl: (home: string) => s
       child.kill('SIGKILL')
       await child.exited
       await vendor.stop(true)
+      network?.stop()
       rmSync(home, { recursive: true })
     },
   }

@@ -1,6 +1,7 @@
 /** The books against what the callers saw. */
 import { type Paid, UNIT } from './facilitator.ts'
 import { type Gateways, type JournalWatch, TOTAL_SECONDS } from './gateways.ts'
+import { type JobCallers, jobChecks } from './jobs.ts'
 import type { Load } from './load.ts'
 import type { Trouble } from './misbehave.ts'
 import { type Check, longAnswered, ownBookChecks } from './own-books.ts'
@@ -85,6 +86,7 @@ export type Evidence = {
   readonly notes: ReadonlyMap<string, Note>
   readonly load: Load
   readonly payers: Payers
+  readonly jobs: JobCallers
   /** What reached the receiver on the chain, by nonce. */
   readonly settled: ReadonlyMap<string, Paid>
   readonly revocations: Revocations
@@ -118,9 +120,10 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
   const [open] = await view.rows(
     `select (select count(*) from lease where state <> 'closed' and (granted <> 0)) as leases, (select count(*) from inflight) as inflight, (select coalesce(sum(held), 0) from account) as held`,
   )
-  const audit = await store.audit()
+  const audit = await store.ledger.audit()
   const payments = await paymentChecks(it, view)
   const ownBooks = await ownBookChecks(it, view)
+  const jobs = await jobChecks(it.jobs, view)
   await view.close()
   await store.close()
   const answered = it.load.seen.filter(({ complete }) => complete)
@@ -164,6 +167,7 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
     ],
     ...payments,
     ...ownBooks,
+    ...jobs,
     ['requests above the rate limit in a minute', overRate(it) === 0, overRate(it)],
     [
       'upstream calls that nobody accounts for',

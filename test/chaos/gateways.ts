@@ -75,6 +75,7 @@ export const environmentFor = (
       IDLE_SECONDS: '4',
       DRAIN_SECONDS: '10',
       JOURNAL: journal,
+      ASSETS: join(folder, 'assets'),
     },
     journals: watchJournals(journal),
     remove: () => rmSync(folder, { recursive: true }),
@@ -141,11 +142,14 @@ export const startGateways = async (
   }
 }
 
-export const untilUp = async (address: string, seconds = 20): Promise<void> => {
+/** A gateway that is not up by then does not come up on any machine. */
+const UP_MS = 300_000
+
+export const untilUp = async (address: string): Promise<void> => {
   let told = 'nothing'
-  for (const until = Date.now() + seconds * 1000; Date.now() < until; await Bun.sleep(100)) {
+  for (const until = Date.now() + UP_MS; Date.now() < until; await Bun.sleep(100)) {
     try {
-      const answer = await fetch(`${address}/api/status`, { signal: AbortSignal.timeout(1_000) })
+      const answer = await fetch(`${address}/api/status`, { signal: AbortSignal.timeout(10_000) })
       told = await answer.text()
       if (answer.ok && JSON.parse(told).status === 'ok') return
     } catch (fault) {

@@ -91,8 +91,8 @@ export const setUpKeys = async ({ product, environment, address, seconds }: SetU
           : load(index),
     ),
   )
-  const [payer, claimant, revocable] = await Promise.all(
-    ['payer', 'claimant', 'revocations'].map((label) => create(label, 0)),
+  const [payer, claimant, revocable, jobs] = await Promise.all(
+    ['payer', 'claimant', 'revocations', 'jobs'].map((label) => create(label, 0)),
   )
   const limitsOf =
     (index: number): LoadKey['limits'] =>
@@ -123,6 +123,7 @@ export const setUpKeys = async ({ product, environment, address, seconds }: SetU
     rich: keys[0]!,
     capped: keys[CAPPED]!,
     revocable: revocable!.token,
+    jobs: jobs!.token,
     rpmKey: keys[3]!.id,
     rpm: 30,
   }

@@ -6,10 +6,12 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { noteNow } from '../now.ts'
 import { startEmbedded } from '../postgres.ts'
 import { auditSampler, checkBooks, untilRecovered } from './checks.ts'
 import { startFacilitator } from './facilitator.ts'
 import { environmentFor, startGateways, untilUp } from './gateways.ts'
+import { startJobCallers } from './jobs.ts'
 import { setUpKeys } from './keys.ts'
 import { startLoad } from './load.ts'
 import { misbehave } from './misbehave.ts'
@@ -95,6 +97,7 @@ const main = async (): Promise<number> => {
   try {
     const product = mutation === undefined ? root : mutant()
     if (product !== root) undo.push(() => rmSync(product, { recursive: true }))
+    noteNow('making the database')
     const place = await openPlace()
     undo.push(place.stop)
     const upstream = startUpstream()
@@ -111,6 +114,7 @@ const main = async (): Promise<number> => {
     // Below the ports that a system gives to outgoing connections.
     const base = pick(20_000, 30_000)
     const environments = place.urls.map((url) => ({ ...environment, DATABASE_URL: url }))
+    noteNow('starting the gateways')
     const gateways = await startGateways(product, environments, base)
     undo.push(gateways.stop)
     const { addresses } = gateways
@@ -119,9 +123,11 @@ const main = async (): Promise<number> => {
     undo.push(sampler.stop)
     const { notes } = upstream
     const load = startLoad({ addresses, ...money, notes, random, connections: 64 })
+    const jobs = startJobCallers(addresses, money.jobs, random)
     const payers = startPayers(addresses, money.payers, load.seen, random)
     const revocations = startRevocations(addresses, money.revocable, random)
     const { proxies: databaseProxies, crash: crashDatabase } = place
+    noteNow(`misbehaving for ${seconds} s`)
     const chaos = await misbehave({
       gateways,
       databaseProxies,
@@ -131,18 +137,21 @@ const main = async (): Promise<number> => {
       random,
     })
     await revocations.stop()
+    noteNow('waiting until all calls have ended and all is recovered')
     facilitator.calm()
-    await Promise.all([load.stop(), payers.stop()])
+    await Promise.all([load.stop(), payers.stop(), jobs.stop()])
     const memory = gateways.memory()
-    await Promise.all(addresses.map((address) => untilUp(address, 30)))
+    await Promise.all(addresses.map((address) => untilUp(address)))
     await untilRecovered(place.url)
     await gateways.stop()
     await sampler.stop()
+    noteNow('checking the books')
     return await checkBooks({
       databaseUrl: place.url,
       load,
       notes,
       payers,
+      jobs,
       settled: facilitator.settled,
       revocations,
       sampler,

@@ -66,13 +66,13 @@ test('a model is added beside what is there, comments kept, and sold at the mark
   )
   expect([full.pricing.per_1m_input_usd, full.pricing.tiers[0].per_1m_output_usd]).toEqual(['3', '22.5'])
   expect([twin.discounted, twin.pricing.per_1m_input_usd]).toEqual([true, '1.5'])
-}, 60_000)
+})
 
 test('without a file one is made; a vendor that is off is named; programs are told as JSON', async () => {
   const { code, out } = await run('add', 'groq/new/one', ...flags, '--json')
   expect([code, JSON.parse(out)]).toEqual([0, { id: 'groq/new/one', file: './turnpike.yaml', sold: false }])
   expect(readFileSync(file, 'utf8')).toStartWith('vendors:\n  groq:\n    models:\n      new/one:\n')
-}, 60_000)
+})
 
 const prices = { input: '2', output: '10.5', context: '1050000', maxOutput: '128000' }
 

@@ -1,5 +1,5 @@
 /** What is wrong with a setting, as the operator is told. */
-import { BadSetting } from '../../src/cli/settings.ts'
+import { BadSetting } from '../../src/settings/bad-setting.ts'
 
 /** The message of the refusal, or `accepted`. */
 export const messageOf = (work: () => unknown): string => {

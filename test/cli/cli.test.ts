@@ -3,6 +3,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { version } from '../../package.json'
+import { fetchAgain } from '../late-ledger.ts'
 import { postgresForTests } from '../postgres.ts'
 import { runProgram, startProgram } from '../program.ts'
 
@@ -30,7 +32,7 @@ for (const [engine, url] of [
 ] as const)
   test(`${engine}: first start, the printed curl, commands beside the server, drain`, async () => {
     const { child, greeting, address } = await serve(url)
-    expect(greeting).toContain('all of a day within 2 USD; TRIAL_USD=0 turns them off')
+    expect(greeting).toContain('2 USD a day at most; TRIAL_USD=0 turns them off')
     const curl = /curl [\s\S]*?\}'/.exec(greeting)?.[0] ?? ''
     const answer = Bun.spawnSync(['sh', '-c', curl.replace('curl', 'curl -s')]).stdout.toString()
     expect(JSON.parse(answer).choices[0].message.content).toBe('You said: Hello')
@@ -77,7 +79,7 @@ for (const [engine, url] of [
     }
     expect((await json(url, ...ofIts('none'))).aliases).toBeNull()
     const models = () =>
-      fetch(`${address}/v1/models`, { headers: { authorization: `Bearer ${made.key}` } }).then(
+      fetchAgain(`${address}/v1/models`, { headers: { authorization: `Bearer ${made.key}` } }).then(
         (response) => response.status,
       )
     expect(await models()).toBe(200)
@@ -109,10 +111,23 @@ for (const [engine, url] of [
     })
     const again = await json(url, 'wallet', 'fund', '--usd', '2.5', '--ref', 'invoice-1')
     expect([again.outcome, again.balance_usd]).toEqual(['replayed', before.balance_usd + 2.5])
+    const { id: shop } = await json(url, 'wallet', 'create', '--name', 'the shop')
+    await json(url, 'wallet', 'fund', '--usd', '0.0000001', '--wallet', 'the shop')
+    expect(await json(url, 'wallet', 'show', 'the shop')).toMatchObject({ id: shop, balance_usd: 1e-7 })
+    expect((await run(url, 'wallet', 'list')).out).toContain('  0.0000001  ')
+    expect(await json(url, 'key', 'create', '--label', 'till', '--wallet', 'the shop')).toMatchObject({
+      wallet: shop,
+    })
+    await json(url, 'wallet', 'create', '--name', 'the shop')
+    const either = await run(url, 'wallet', 'show', 'the shop')
+    expect([either.code, either.errors]).toEqual([
+      1,
+      "turnpike: 2 wallets are named 'the shop'; use an id from 'turnpike wallet list'\n",
+    ])
     const onCredit = await json(url, 'credit', 'grant', '--usd', '5', '--net-days', '30')
     expect(onCredit).toMatchObject({ wallet: 'wal_operator', status: 'active', limit_usd: 5, net_days: 30 })
     const later = await json(url, 'key', 'create', '--label', 'later')
-    const postPaid = await fetch(`${address}/v1/chat/completions`, {
+    const postPaid = await fetchAgain(`${address}/v1/chat/completions`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${later.key}`,
@@ -143,7 +158,7 @@ for (const [engine, url] of [
     expect(second.greeting).toContain('Anonymous trials: off')
     second.child.kill('SIGTERM')
     expect(await second.child.exited).toBe(0)
-  }, 30_000)
+  })
 
 test('a refused command says why and ends with 1, wrong use with 2', async () => {
   const url = `sqlite:${folder}/ledger.db`
@@ -165,7 +180,8 @@ test('a refused command says why and ends with 1, wrong use with 2', async () =>
     expect([wrong, code, errors.split('\n').length]).toEqual([wrong, 1, 2])
   }
   expect((await run(url, 'nonsense')).code).toBe(2)
-}, 30_000)
+  expect(await run(url, '--version')).toMatchObject({ code: 0, out: `${version}\n` })
+})
 
 test('several processes on SQLite are refused in one line', async () => {
   const { code, errors } = await run(`sqlite:${folder}/x.db`, 'serve', '--workers', '2')
@@ -184,4 +200,4 @@ test('several processes whose port is taken end with one line each and a code, a
   expect(code).toBe(1)
   expect(errors).toContain(`port ${port} in use`)
   expect(errors).not.toContain('another is started')
-}, 30_000)
+})

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { recipes } from '../../src/cli/recipes/index.ts'
+import { recipes } from '../../src/products/recipes/index.ts'
 import { runProgram } from '../program.ts'
 
 const connect = (settings: Record<string, string>, ...args: string[]) =>
@@ -40,7 +40,7 @@ test('each recipe is the page of the docs, with address and key filled in', asyn
         .replaceAll(model, 'vendor/model-1'),
     )
   }
-}, 60_000)
+})
 
 test('the address is that of the settings and the key that of the environment', async () => {
   const settings = { HOST: '0.0.0.0', PORT: '9000', TURNPIKE_KEY: 'sk-env' }

@@ -26,10 +26,13 @@ test('equals that are dearer are used only where the file says so, and named eit
     expect(await child.exited).toBe(0)
     const told = errors.split('\n').filter((line) => line.includes(' → '))
     expect(told.map((line) => [JSON.parse(line).event.split(';')[0], JSON.parse(line).model])).toEqual([
-      ['failover to dearer models is charged at the price asked for', 'own/asked → own/dearer'],
+      [
+        'failover to a dearer model is charged at the price of the model that was asked for',
+        'own/asked → own/dearer',
+      ],
       ['dearer equals are not used', 'own/asked → own/dear'],
     ])
   } finally {
     rmSync(folder, { recursive: true })
   }
-}, 30_000)
+})

@@ -3,10 +3,10 @@ import { afterAll, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { postgresForTests } from '../postgres.ts'
+import { fetchAgain } from '../late-ledger.ts'
+import { untouchedPostgres } from '../postgres.ts'
 import { runProgram, startProgram } from '../program.ts'
 
-const LONG_MS = 120_000
 const home = mkdtempSync(join(tmpdir(), 'turnpike-first-'))
 afterAll(() => rmSync(home, { recursive: true }))
 
@@ -16,91 +16,75 @@ const end = async ({ child }: Awaited<ReturnType<typeof startProgram>>) => {
 }
 
 const statusOf = async (address: string, token: string) =>
-  (await fetch(`${address}/v1/models`, { headers: { authorization: `Bearer ${token}` } })).status
+  (await fetchAgain(`${address}/v1/models`, { headers: { authorization: `Bearer ${token}` } })).status
 
-test(
-  'of several servers that start at once on one database, one shows a key, and it works everywhere',
-  async () => {
-    for (const more of [{}, { WORKERS: '2' }] as const) {
-      const database = await postgresForTests()
-      try {
-        const settings = { DATABASE_URL: database.url, ...more }
-        const started = await Promise.all([1, 2, 3].map(() => startProgram(home, settings)))
-        const shown = started.filter(({ token }) => token !== '')
-        expect(shown).toHaveLength(1)
-        for (const { address } of started) expect(await statusOf(address, shown[0]!.token)).toBe(200)
-        for (const { greeting } of started) expect(greeting).toMatch(/shown only now|key create/)
-        await Promise.all(started.map(end))
-      } finally {
-        await database.stop()
-      }
-    }
-  },
-  LONG_MS,
-)
-
-test(
-  'a start that fails makes no key: the next one shows it',
-  async () => {
-    const database = await postgresForTests()
-    const taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+test('of several servers that start at once on one database, one shows a key, and it works everywhere', async () => {
+  for (const more of [{}, { WORKERS: '2' }] as const) {
+    const database = await untouchedPostgres()
     try {
-      const settings = { DATABASE_URL: database.url, HOST: '127.0.0.1' }
-      const failed = await runProgram(home, { ...settings, PORT: String(taken.port) }, 'serve')
-      expect(failed.code).not.toBe(0)
-      expect(failed.out).not.toContain('sk-')
-      const started = await startProgram(home, settings)
-      expect(await statusOf(started.address, started.token)).toBe(200)
-      await end(started)
+      const settings = { DATABASE_URL: database.url, ...more }
+      const started = await Promise.all([1, 2, 3].map(() => startProgram(home, settings)))
+      const shown = started.filter(({ token }) => token !== '')
+      expect(shown).toHaveLength(1)
+      for (const { address } of started) expect(await statusOf(address, shown[0]!.token)).toBe(200)
+      for (const { greeting } of started) expect(greeting).toMatch(/shown only now|key create/)
+      await Promise.all(started.map(end))
     } finally {
-      await taken.stop(true)
       await database.stop()
     }
-  },
-  LONG_MS,
-)
+  }
+})
 
-test(
-  'a command makes no ledger: it names where it looked',
-  async () => {
-    const elsewhere = join(home, 'elsewhere')
-    mkdirSync(elsewhere)
-    const empty = await postgresForTests()
-    try {
-      for (const url of [undefined, `sqlite:${join(elsewhere, 'mistyped.db')}`, empty.url])
-        for (const command of [['key', 'list'], ['audit'], ['wallet', 'create', '--name', 'x']]) {
-          const { code, errors } = await runProgram(
-            elsewhere,
-            url === undefined ? {} : { DATABASE_URL: url },
-            ...command,
-          )
-          expect([command, url, code, errors.includes('there is no ledger')]).toEqual([command, url, 1, true])
-        }
-      expect(existsSync(join(elsewhere, 'data'))).toBe(false)
-      expect(existsSync(join(elsewhere, 'mistyped.db'))).toBe(false)
-    } finally {
-      await empty.stop()
-    }
-  },
-  LONG_MS,
-)
+test('a start that fails makes no key: the next one shows it', async () => {
+  const database = await untouchedPostgres()
+  const taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+  try {
+    const settings = { DATABASE_URL: database.url, HOST: '127.0.0.1' }
+    const failed = await runProgram(home, { ...settings, PORT: String(taken.port) }, 'serve')
+    expect(failed.code).not.toBe(0)
+    expect(failed.out).not.toContain('sk-')
+    const started = await startProgram(home, settings)
+    expect(await statusOf(started.address, started.token)).toBe(200)
+    await end(started)
+  } finally {
+    await taken.stop(true)
+    await database.stop()
+  }
+})
 
-test(
-  'the check of the settings finds what a start refuses',
-  async () => {
-    const path = join(home, 'wrong.yaml')
-    for (const [text, complaint] of [
-      ['failover:\n  local/echo-1: [openai/nothing]\n', 'failover'],
-      ['prices:\n  openai/nothing: { input: "1", output: "1" }\n', 'nothing'],
-    ] as const) {
-      writeFileSync(path, text)
-      const settings = { TURNPIKE_CONFIG: path, DATABASE_URL: `sqlite:${join(home, 'unused.db')}` }
-      const checked = await runProgram(home, settings, 'config', 'check')
-      const served = await runProgram(home, settings, 'serve')
-      expect([text, checked.code, served.code]).toEqual([text, 2, 2])
-      expect(checked.errors).toContain(complaint)
-      expect(checked.errors).toBe(served.errors)
-    }
-  },
-  LONG_MS,
-)
+test('a command makes no ledger: it names where it looked', async () => {
+  const elsewhere = join(home, 'elsewhere')
+  mkdirSync(elsewhere)
+  const empty = await untouchedPostgres()
+  try {
+    for (const url of [undefined, `sqlite:${join(elsewhere, 'mistyped.db')}`, empty.url])
+      for (const command of [['key', 'list'], ['audit'], ['wallet', 'create', '--name', 'x']]) {
+        const { code, errors } = await runProgram(
+          elsewhere,
+          url === undefined ? {} : { DATABASE_URL: url },
+          ...command,
+        )
+        expect([command, url, code, errors.includes('there is no ledger')]).toEqual([command, url, 1, true])
+      }
+    expect(existsSync(join(elsewhere, 'data'))).toBe(false)
+    expect(existsSync(join(elsewhere, 'mistyped.db'))).toBe(false)
+  } finally {
+    await empty.stop()
+  }
+})
+
+test('the check of the settings finds what a start refuses', async () => {
+  const path = join(home, 'wrong.yaml')
+  for (const [text, complaint] of [
+    ['failover:\n  local/echo-1: [openai/nothing]\n', 'failover'],
+    ['prices:\n  openai/nothing: { input: "1", output: "1" }\n', 'nothing'],
+  ] as const) {
+    writeFileSync(path, text)
+    const settings = { TURNPIKE_CONFIG: path, DATABASE_URL: `sqlite:${join(home, 'unused.db')}` }
+    const checked = await runProgram(home, settings, 'config', 'check')
+    const served = await runProgram(home, settings, 'serve')
+    expect([text, checked.code, served.code]).toEqual([text, 2, 2])
+    expect(checked.errors).toContain(complaint)
+    expect(checked.errors).toBe(served.errors)
+  }
+})

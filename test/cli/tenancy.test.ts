@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fetchAgain } from '../late-ledger.ts'
 import { runProgram, startProgram } from '../program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-tenancy-'))
@@ -19,7 +20,7 @@ const json = async (...args: string[]) => {
 test('rights, levels of keys, reports and withdrawals beside a running server', async () => {
   const { child: server, address } = await startProgram(folder, settings)
   const call = async (key: string) => {
-    const answer = await fetch(`${address}/v1/chat/completions`, {
+    const answer = await fetchAgain(`${address}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'local/echo-1', messages: [{ role: 'user', content: 'Hello' }] }),
@@ -99,4 +100,4 @@ test('rights, levels of keys, reports and withdrawals beside a running server', 
   expect((await json('wallet', 'show')).balance_usd).toBe(taken.balance_usd)
   server.kill('SIGTERM')
   expect(await server.exited).toBe(0)
-}, 60_000)
+})

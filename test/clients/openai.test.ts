@@ -1,6 +1,7 @@
 /** The official client library of OpenAI, unchanged but for its address and key. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI from 'openai'
+import { until } from '../until.ts'
 import { type ListeningServer, listen } from './harness.ts'
 
 let it: ListeningServer
@@ -176,7 +177,7 @@ test('errors become the library’s error classes', async () => {
   )
   expect(both.filter((error) => error instanceof OpenAI.RateLimitError).length).toBeGreaterThan(0)
   const off = await it.server.newKey()
-  await it.server.store.changeKey(off.id, { disabledReason: 'operator', byCreator: true })
+  await it.server.store.keys.changeKey(off.id, { disabledReason: 'operator', byCreator: true })
   expect(
     await fails(new OpenAI({ apiKey: off.token, baseURL: it.baseURL, maxRetries: 0 }).models.list()),
   ).toBeInstanceOf(OpenAI.PermissionDeniedError)
@@ -193,7 +194,7 @@ test('an abort in mid-stream stops the vendor, and the delivered part is paid', 
   let pieces = 0
   for await (const _chunk of stream) if (++pieces === 10) break
   stream.controller.abort()
-  for (let tries = 0; tries < 400 && (await it.server.balance()) === before; tries++) await Bun.sleep(5)
+  await until(async () => (await it.server.balance()) !== before, 5)
   const paid = before - (await it.server.balance())
   expect(paid).toBeGreaterThan(0n)
   // The whole answer would be 20 000 tokens out: 400 000 nano-dollars and more.

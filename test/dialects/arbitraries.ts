@@ -1,7 +1,7 @@
 /** Random answers and conversations, each within what a dialect can say. */
 import fc from 'fast-check'
 import type { Choice, Conversation, Part, Reply, Turn } from '../../src/dialects/neutral.ts'
-import type { Origin, Signature } from '../../src/dialects/signatures.ts'
+import type { Signature, SignatureOrigin } from '../../src/dialects/signatures.ts'
 import type { WrittenId } from './steps.ts'
 
 /** Texts with everything that framing and escaping could stumble over. */
@@ -45,7 +45,7 @@ const base64 = fc
   .uint8Array({ minLength: 1, maxLength: 12 })
   .map((bytes) => Buffer.from(bytes).toString('base64'))
 
-const signature = (...origins: readonly Origin[]): fc.Arbitrary<Signature> =>
+const signature = (...origins: readonly SignatureOrigin[]): fc.Arbitrary<Signature> =>
   fc.record({ origin: fc.constantFrom(...origins), value: fc.oneof(base64, word) })
 
 const thinking = (signatures: fc.Arbitrary<Signature>): fc.Arbitrary<Part> =>
@@ -300,8 +300,8 @@ export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
         presencePenalty: anthropic || responses ? undefined : it.penalty,
         frequencyPenalty: anthropic || responses ? undefined : it.penalty,
         user: dialect === 'gemini' || converse ? undefined : it.user,
-        unread: [],
-        strange: [],
+        ignored: [],
+        unknownContent: [],
       }
       return Object.fromEntries(
         Object.entries(whole).filter(([, value]) => value !== undefined),

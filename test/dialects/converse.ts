@@ -180,7 +180,7 @@ export const readConverseCall = (body: JsonObject): Conversation => {
     maxOutput: numberOf(config.maxTokens),
     temperature: numberOf(config.temperature),
     topP: numberOf(config.topP),
-    unread: [],
-    strange: [],
+    ignored: [],
+    unknownContent: [],
   })
 }

@@ -1,7 +1,8 @@
 /** Whole answers as the steps of a stream, and back. */
+
+import { filled } from '../../src/dialects/bill-members.ts'
 import type { Choice, Part, Piece, Reply } from '../../src/dialects/neutral.ts'
 import type { StreamWriter } from '../../src/dialects/stream-writer.ts'
-import { filled } from '../../src/dialects/told.ts'
 import { translatedRelay } from '../../src/dialects/translate-stream.ts'
 
 export const context = (request: object = {}, requestId = '019aaaaa-0000-7000-8000-00000000abcd') => ({
@@ -12,7 +13,7 @@ export const context = (request: object = {}, requestId = '019aaaaa-0000-7000-80
   request: request as never,
 })
 
-export const told = {
+export const billed = {
   usage: { input: 10, output: 5 },
   bill: { cost: '0.00006', details: { input: '0.00001', output: '0.00005' }, estimated: false },
   cut: false,
@@ -157,7 +158,7 @@ export const closing = (text: string): Uint8Array =>
   new TextEncoder().encode(filled(text, undefined, undefined))
 
 /** The bytes a caller gets for steps that end well. */
-export const streamOf = (steps: readonly Piece[], writer: StreamWriter, ending = told): Uint8Array => {
+export const streamOf = (steps: readonly Piece[], writer: StreamWriter, ending = billed): Uint8Array => {
   const relay = translatedRelay(() => steps, writer)
   const body = relay.follow({ data: '-', bytes: new Uint8Array() }) ?? new Uint8Array()
   return Buffer.concat([body, closing(relay.end(ending))])

@@ -1,101 +1,12 @@
-/** Requests near to valid ones: every route, every dialect, and one to a few things wrong with each. */
+/** Requests near to valid ones: every route, every dialect, and none to a few things wrong with each. */
 import type { Json } from '../../src/core/json-body.ts'
 import { routes } from '../../src/http/routes.ts'
 import { hostileBodies } from '../security/hostile-bodies.ts'
 import type { Choose } from './choose.ts'
-
-export const MODELS = [
-  'mock/small',
-  'messages/small',
-  'gemini/small',
-  'converse/small',
-  'responses/small',
-  'local/echo-1',
-] as const
-const EMBEDDERS = ['mock/embed', 'local/hash-embed-1'] as const
-
-/** What stands where something else should. */
-const oddities: readonly Json[] = [
-  null,
-  true,
-  false,
-  0,
-  -0,
-  -1,
-  0.1,
-  1e308,
-  2 ** 53,
-  -(2 ** 63),
-  '',
-  ' ',
-  'x',
-  '0',
-  '\u0000',
-  '\ud800',
-  '\u202e\u200d',
-  '漢字😀',
-  'e\u0301'.repeat(50),
-  ' '.repeat(5_000),
-  'a'.repeat(20_000),
-  '__proto__',
-  'constructor',
-  '../../etc/passwd',
-  'data:image/png;base64,AAAA',
-  'http://127.0.0.1/',
-  [],
-  [[]],
-  [null],
-  {},
-  { toString: 1, constructor: null },
-  { type: 'text' },
-  { type: 'function', function: {} },
-  { type: {} },
-]
-
-const nested = (depth: number, open: string, close: string): string =>
-  `${open.repeat(depth)}1${close.repeat(depth)}`
-
-/** The value with one place in it changed. */
-const changed = (value: Json, choose: Choose, depth = 0): Json => {
-  const names = typeof value === 'object' && value !== null ? Object.keys(value) : []
-  if (names.length === 0 || (depth > 0 && choose.rarely(3))) return choose.one(oddities)
-  const name = choose.one(names)
-  if (Array.isArray(value)) {
-    const at = Number(name)
-    if (choose.rarely(6)) return value.toSpliced(at, 1)
-    if (choose.rarely(6)) return [...value, ...value]
-    return value.with(at, changed(value[at] ?? null, choose, depth + 1))
-  }
-  const object = value as { readonly [name: string]: Json }
-  const { [name]: old = null, ...others } = object
-  if (choose.rarely(6)) return others
-  if (choose.rarely(8)) return { ...others, [JSON.stringify(choose.one(oddities))]: old }
-  return { ...others, [name]: changed(old, choose, depth + 1) }
-}
-
-/** The text with something in it that JSON values cannot express. */
-const spoilt = (text: string, choose: Choose): string => {
-  const at = choose.below(text.length + 1)
-  switch (choose.below(8)) {
-    case 0:
-      return text.slice(0, at)
-    case 1:
-      return text.slice(0, at) + choose.one(['\u0000', '\\', '"', ',', '}', '[', '\ufeff']) + text.slice(at)
-    case 2:
-      return text.replace(/\d+/, choose.one(['1e999', '-1e999', '9'.repeat(400), '01', 'NaN', '1e-999']))
-    case 3:
-      return text.replace(/^\{/, `{"a":${nested(choose.one([60, 70, 5_000, 100_000]), '[', ']')},`)
-    case 4:
-      return text.replace(/^\{/, `{"a":${nested(choose.one([60, 70, 20_000]), '{"a":', '}')},`)
-    // A member that is there twice.
-    case 5:
-      return text.replace(/^\{("[^"]*":)/, (all, member: string) => `{${member}1,${all.slice(1)}`)
-    case 6:
-      return text + choose.one([text, ' ', '\n{}', 'x'])
-    default:
-      return text.replace(/":/, '"\u2028:')
-  }
-}
+import { type Known, oneOf } from './known.ts'
+import { oddHeaders, params, queries } from './odd-headers.ts'
+import { changed, spoilt } from './odd-json.ts'
+import { chatModels, embedders } from './vendors.ts'
 
 const optionals: Readonly<Record<string, readonly Json[]>> = {
   stream: [true, false],
@@ -114,7 +25,7 @@ const optionals: Readonly<Record<string, readonly Json[]>> = {
 const callBody = (dialect: keyof typeof hostileBodies, choose: Choose): Json => {
   const made = choose.one(Object.values(hostileBodies[dialect]))(1 + choose.below(3))
   const body = typeof made === 'string' ? JSON.parse(made) : made
-  const model = choose.one<string>(dialect === 'embeddings' ? EMBEDDERS : MODELS)
+  const model = choose.one(dialect === 'embeddings' ? embedders : chatModels)
   if (dialect === 'gemini') return body
   const name = choose.one(Object.keys(optionals))
   return {
@@ -125,14 +36,48 @@ const callBody = (dialect: keyof typeof hostileBodies, choose: Choose): Json => 
   }
 }
 
-const small: readonly Json[] = [
-  { label: 'x', limits: { rpm: 1, lifetime_usd: 1 } },
-  { name: 'x', amount_usd: '1.00', daily_limit_usd: 1 },
-  { allowed_models: ['mock/*'], blocked_models: [], max_call_usd: 1 },
-  { token: 'eyJhbGciOiJFZERTQSJ9.e30.AA', receipt: 'x' },
-  { code: 'ABCDEFGH', skill: 'x', rating: 5, comment: 'x' },
-  { amount_usd: 5, success_url: 'https://e.test/', cancel_url: 'https://e.test/' },
-]
+/** A good body for the routes that make or change something, by what they end with. */
+const bodies: Readonly<Record<string, (known: Known, choose: Choose) => Json>> = {
+  '/v1/key/wholesale': (known, choose) => ({
+    label: 'x',
+    spend_cap_usd: choose.one([1, 0.00001, null]),
+    can_manage: choose.rarely(3),
+    ...(choose.rarely(3) ? { sub_wallet: oneOf(known.subWallets, choose, 'sub_x') } : {}),
+    ...(choose.rarely(4) ? { aliases: { quick: choose.one(chatModels) } } : {}),
+  }),
+  '/limits': (_known, choose) =>
+    choose.one<Json>([
+      { rpm_limit: 1_000, spend_cap_usd: 5 },
+      { stop_at_remaining_usd: 1, monthly_cap_usd: null },
+      { disabled: true, with_children: true },
+      { disabled: false },
+      { tpm_limit: 50, rph_limit: 10 },
+    ]),
+  '/sub-wallets': (_known, choose) => ({ label: 'x', budget_usd: choose.one([1, 0.0001, 0]) }),
+  '/sub-wallets/:id': (_known, choose) => ({ budget_usd: choose.one([2, 0]) }),
+  '/rules': (_known, choose) =>
+    choose.one<Json>([
+      { per_call_max_usd: 1, daily_limit_usd: 50 },
+      { allowed_models: ['v-*', 'e-*'], blocked_models: ['local/*'] },
+      { alert_below_usd: 1 },
+      { auto_top_up: { below_usd: 1, amount_usd: 5, monthly_max_usd: null } },
+    ]),
+  '/verify': (known, choose) => ({ receipt: oneOf(known.receipts, choose, 'eyJhbGciOiJFZERTQSJ9.e30.AA') }),
+  '/claim': (known, choose) => ({ claim: oneOf(known.claims, choose, 'x') }),
+  '/referrals': (known, choose) => ({ code: oneOf(known.names, choose, 'ABCDEFGH') }),
+  '/reviews': (known, choose) => ({
+    skill: 'x',
+    rating: 5,
+    comment: 'x',
+    request_id: oneOf(known.names, choose, 'x'),
+  }),
+  '/checkout': (_known, choose) => ({
+    amount_usd: choose.one([5, 0.5, 9_999]),
+    ...(choose.rarely(3)
+      ? { success_url: 'https://e.test/', cancel_url: 'https://e.test/', save_payment_method: true }
+      : {}),
+  }),
+}
 
 const dialectOf = (path: string): keyof typeof hostileBodies | undefined => {
   if (path.includes('chat/completions')) return 'chat'
@@ -142,92 +87,91 @@ const dialectOf = (path: string): keyof typeof hostileBodies | undefined => {
   return path.endsWith('*rest') ? 'gemini' : undefined
 }
 
-const bodyFor = (path: string, choose: Choose): Json => {
+const bodyFor = (path: string, known: Known, choose: Choose): Json => {
   const dialect = dialectOf(path)
   if (dialect !== undefined) return callBody(dialect, choose)
   if (path.endsWith('run')) {
     const { model, ...inputs } = callBody('chat', choose) as { readonly [name: string]: Json }
     return { model: model ?? null, inputs }
   }
-  return choose.one(small)
+  const [, make] = Object.entries(bodies).find(([end]) => path.endsWith(end)) ?? []
+  return make?.(known, choose) ?? { name: 'x' }
 }
 
-const oddHeaders: Readonly<Record<string, readonly string[]>> = {
-  'content-type': [
-    '',
-    'text/plain',
-    'application/json; charset=utf-16',
-    `application/json${' '.repeat(500)}x`,
-  ],
-  'content-encoding': ['gzip', 'identity', 'br, br'],
-  authorization: ['', 'Bearer', 'Bearer x', 'Basic eDp4', `Bearer sk-${'a'.repeat(5_000)}`],
-  'x-api-key': ['', 'sk-x'],
-  'x-max-cost-usd': ['0', '-1', '1e3', '0.0000000001', '99999999999', 'x'],
-  'idempotency-key': ['', 'x', 'x'.repeat(300), 'é'],
-  'x-sub-wallet': ['', 'none', '../x', 'x'.repeat(300)],
-  'x-payment-protocol': ['x402', 'mpp', 'credits', 'x', ''],
-  'payment-signature': ['x', 'e30=', btoa(nested(5_000, '[', ']'))],
-  'x-payment': ['e30=', btoa('{"x402Version":1}')],
-  'anthropic-beta': ['', ',,,', 'x,'.repeat(500), 'context-1m-2025-08-07'],
-  accept: ['', '*/*;q=x'],
-  expect: ['100-continue', 'x'],
-}
+/** The address of a route with its places filled, by what is known or by what is not. */
+const addressOf = (path: string, known: Known, choose: Choose): string =>
+  path
+    .replace(/\*rest$/, () => choose.one(rests))
+    .replaceAll(/:[a-z]\w*/gi, (name) => {
+      if (path.endsWith('*rest')) return name
+      return choose.rarely(2) ? choose.one(params) : encodeURIComponent(oneOf(known.names, choose, 'x'))
+    })
 
-const params = [
-  'x',
-  'key_x',
-  '%00',
-  '%ff',
-  '..',
-  'a%2fb',
-  '漢',
-  '__proto__',
-  'x'.repeat(300),
-  '-1',
-  '2026-13',
-]
-const rests = [...MODELS, 'models/mock/small', 'x', 'mock', '%E0%A4%A', ':', 'mock/small:'].flatMap(
+const rests = [...chatModels, 'models/v-chat/small', 'x', 'v-chat', '%E0%A4%A', ':', 'v-chat/small:'].flatMap(
   (name) => [`${name}:generateContent`, `${name}:streamGenerateContent`, `${name}:countTokens`, name],
 )
-const queries = [
-  '',
-  '?',
-  '?alt=sse',
-  '?from=x&to=y',
-  '?from=2026-01-01&group_by=x',
-  '?%',
-  '?a[]=1&a=2',
-  '?own=true',
-]
-
 /** Half of all requests are calls of models: most of what reads a caller's bytes is there. */
 const calls = routes.filter(
   ({ path, method }) => method === 'POST' && (dialectOf(path) || path.endsWith('run')),
 )
 
 /** A request, as what makes it. */
-export const requestFrom = (choose: Choose, token: string) => {
+export type Sent = {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+const headersFrom = (known: Known, choose: Choose, token: string): Record<string, string> => {
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${choose.rarely(4) ? oneOf(known.tokens, choose, token) : token}`,
+    'content-type': 'application/json',
+  }
+  if (choose.rarely(8)) headers['x-sub-wallet'] = oneOf(known.subWallets, choose, 'sub_x')
+  if (choose.rarely(8)) headers['x-max-cost-usd'] = choose.one(['1', '0.5', '0.00001'])
+  if (choose.rarely(8)) headers['x-payment-protocol'] = choose.one(['mpp', 'wallet', 'x402'])
+  if (choose.rarely(10)) headers['idempotency-key'] = `again-${choose.below(4)}`
+  if (choose.rarely(4)) {
+    const name = choose.one(Object.keys(oddHeaders))
+    headers[name] = choose.one(oddHeaders[name] ?? [])
+  }
+  return headers
+}
+
+export const requestFrom = (choose: Choose, known: Known, token: string): Sent => {
   const route = choose.one(choose.rarely(2) ? calls : routes)
   const method = choose.rarely(25)
     ? choose.one(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
     : route.method
-  const path =
-    route.path
-      .replace(/\*rest$/, () => choose.one(rests))
-      .replaceAll(/:[a-z]\w*/gi, (name) => (route.path.endsWith('*rest') ? name : choose.one(params))) +
-    (choose.rarely(3) ? choose.one(queries) : '')
-  const headers: Record<string, string> = {
-    authorization: `Bearer ${token}`,
-    'content-type': 'application/json',
-  }
-  if (choose.rarely(3)) {
-    const name = choose.one(Object.keys(oddHeaders))
-    headers[name] = choose.one(oddHeaders[name] ?? [])
-  }
-  let value = bodyFor(route.path, choose)
+  const path = addressOf(route.path, known, choose) + (choose.rarely(3) ? choose.one(queries) : '')
+  const headers = headersFrom(known, choose, token)
+  let value = bodyFor(route.path, known, choose)
   for (let times = choose.below(4); times > 0; times--) value = changed(value, choose)
   const good = JSON.stringify(value)
-  const text = choose.rarely(5) ? spoilt(good, choose) : good
+  const text = choose.rarely(6) ? spoilt(good, choose) : good
   const body = method === 'GET' || method === 'HEAD' ? undefined : text
   return { method, path, headers, body }
+}
+
+const hi = [{ role: 'user', content: 'hi' }]
+
+/** A call with nothing wrong with it. */
+export const goodCall = (choose: Choose): { readonly path: string; readonly body: object } => {
+  const model = choose.one(chatModels.filter((id) => !id.startsWith('local/')))
+  const stream = choose.rarely(2)
+  const embedder = choose.one(embedders.filter((id) => !id.startsWith('local/')))
+  const embedding = { path: '/v1/embeddings', body: { model: embedder, input: 'hi' } }
+  return choose.one([
+    { path: '/v1/chat/completions', body: { model, messages: hi, stream, max_tokens: 20 } },
+    { path: '/v1/messages', body: { model, messages: hi, stream, max_tokens: 20 } },
+    { path: '/v1/responses', body: { model, input: 'hi', stream, store: false, max_output_tokens: 20 } },
+    {
+      path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+      body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+    },
+    { path: '/v1/run', body: { model, inputs: { messages: hi, max_tokens: 20 } } },
+    embedding,
+    embedding,
+  ])
 }

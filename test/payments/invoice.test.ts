@@ -18,7 +18,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
   beforeAll(async () => {
     chain = await startChain()
     facilitator = await startFacilitator(chain)
-  }, 60_000)
+  })
   afterAll(async () => {
     await facilitator.stop()
     await chain.stop()
@@ -39,7 +39,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         rig = await startRig(chain, optionsFor(facilitator, chain), { url: database.url, now: () => now })
         const { server } = rig
         token = (await server.newKey()).token
-        await server.store.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
+        await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
         server.answerWith(() =>
           completion('x', { prompt_tokens: 0, completion_tokens: 500, total_tokens: 500 }),
         )
@@ -48,9 +48,9 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         for (let calls = 0; calls < 6; calls++)
           expect((await server.post('/v1/chat/completions', body, mpp, token)).status).toBe(200)
         now = Date.UTC(2026, 11, 1, 2)
-        await server.store.closeMonths()
+        await server.store.credit.closeMonths()
         id = `INV-${server.wallet}-000001`
-        expect((await server.store.invoice(id))?.total).toBe(TOTAL)
+        expect((await server.store.credit.invoice(id))?.total).toBe(TOTAL)
       }
       afterEach(async () => {
         facilitator.calm()
@@ -60,8 +60,8 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
 
       const asking = (body: object = {}, headers: Record<string, string> = {}) =>
         rig.request(`/api/billing/invoices/${id}/pay`, body, { authorization: `Bearer ${token}`, ...headers })
-      const status = async () => (await rig.server.store.invoice(id))?.status
-      const owed = async () => (await rig.server.store.creditLine(rig.server.wallet))?.owed
+      const status = async () => (await rig.server.store.credit.invoice(id))?.status
+      const owed = async () => (await rig.server.store.credit.creditLine(rig.server.wallet))?.owed
 
       test('the official client pays it, once, for exactly its total', async () => {
         await withInvoice()
@@ -115,7 +115,10 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         expect([clash.status, (await jsonOf(clash)).error.param]).toEqual([400, 'method'])
         const stranger = await rig.server.newKey(
           {},
-          { walletId: (await rig.server.store.createWallet({ id: `${id}-b`, orgId: 'b', name: 'b' })).id },
+          {
+            walletId: (await rig.server.store.wallets.createWallet({ id: `${id}-b`, orgId: 'b', name: 'b' }))
+              .id,
+          },
         )
         const foreign = await rig.server.fetch(
           asking({}, { 'x-payment': payment, authorization: `Bearer ${stranger.token}` }),
@@ -175,7 +178,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         ])
         expect((await rig.server.fetch(signed)).status).toBe(200)
         expect(await rig.received()).toBe(UNITS)
-      }, 20_000)
+      })
 
       test('a payer without funds is told so, and the invoice stays open', async () => {
         await withInvoice()

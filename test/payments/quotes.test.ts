@@ -262,3 +262,15 @@ test('random bytes in a payment header are never more than a 400 or a quote', as
     { numRuns: 100 },
   )
 })
+
+test('who pays call by call reads names and prices without a key', async () => {
+  const list = await rig.server.get('/v1/models', '')
+  expect(list.status).toBe(200)
+  const { data } = await jsonOf(list)
+  expect(data.map(({ id }: { id: string }) => id)).toEqual(['mock/small', 'mock/free', 'mock/embed'])
+  expect((await rig.server.get('/v1/models/mock/small', '')).status).toBe(200)
+  expect((await rig.server.get('/v1/models', 'sk-unknown')).status).toBe(401)
+  const one = await jsonOf(await rig.server.get('/products/mock/small.json'))
+  expect(one.endpoint).toBe('https://gateway.example/v1/run')
+  expect(one.payment_protocols.x402).toMatchObject({ supported: true, quote_response_code: 402 })
+})

@@ -1,7 +1,7 @@
 /** Which answers of a facilitator count as a no, when no node can say what is on the chain. */
 import { expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
-import type { Facilitator, Settled } from '../../src/payment/x402/facilitator.ts'
+import type { Facilitator, FacilitatorSettled } from '../../src/payment/x402/facilitator.ts'
 import type { Presented } from '../../src/payment/x402/presented.ts'
 import { collect } from '../../src/payment/x402/settlement.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -27,7 +27,7 @@ const presented: Presented = {
 }
 
 const PENDING = { outcome: 'unknown', reason: 'settlement_pending' } as const
-const no = (reason: string): Settled => ({ outcome: 'refused', reason })
+const no = (reason: string): FacilitatorSettled => ({ outcome: 'refused', reason })
 
 test.each([
   ['a first clear no', [no('insufficient_funds')], 'refused', 'failed'],
@@ -35,20 +35,20 @@ test.each([
   ['any no after the payment was under way', [PENDING, no('transaction_failed')], 'unknown', 'settling'],
   [
     'a yes after it was under way',
-    [PENDING, { outcome: 'settled', transaction: '0xt' } as Settled],
+    [PENDING, { outcome: 'settled', transaction: '0xt' } as FacilitatorSettled],
     'settled',
     'settled',
   ],
 ] as const)('%s', async (_name, answers, outcome, state) => {
   const store = await openStore({ url: 'sqlite::memory:' })
-  const left: Settled[] = [...answers]
+  const left: FacilitatorSettled[] = [...answers]
   const facilitator: Facilitator = {
     supported: () => Promise.resolve(new Map()),
     verify: () => Promise.resolve({ outcome: 'valid' }),
     settle: () => Promise.resolve(left.shift() ?? PENDING),
   }
   const chain = { look: () => Promise.resolve({ state: 'unknown' as const }) }
-  const parts = { store, facilitator, chain, log: silentLog, firstTryMs: 0, now: Date.now }
+  const parts = { store: store.payments, facilitator, chain, log: silentLog, firstTryMs: 0, now: Date.now }
   const asked = {
     presented,
     requirements: {},
@@ -58,6 +58,6 @@ test.each([
     creditTo: undefined,
   }
   expect((await collect(parts, asked)).outcome).toBe(outcome)
-  expect((await store.payment(presented.id))?.state).toBe(state)
+  expect((await store.payments.payment(presented.id))?.state).toBe(state)
   await store.close()
 })

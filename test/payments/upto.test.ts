@@ -36,7 +36,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
     chain = await startChain()
     await installPermit2(chain)
     facilitator = await startFacilitator(chain)
-  }, 60_000)
+  })
   afterAll(async () => {
     await facilitator.stop()
     await chain.stop()
@@ -56,7 +56,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
       beforeAll(async () => {
         database = await engine.fresh()
         rig = await start(database.url)
-      }, 60_000)
+      })
       afterAll(async () => {
         await rig.check()
         await rig.server.stop()
@@ -82,8 +82,8 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         test(`the official client pays ${path} for exactly what it cost`, async () => {
           const payer = await buyer()
           const [loss, revenue] = [
-            await rig.server.store.balance('loss'),
-            await rig.server.store.balance('revenue'),
+            await rig.server.store.ledger.balance('loss'),
+            await rig.server.store.ledger.balance('revenue'),
           ]
           const { pay, sent } = payerV2(payer, rig.server.fetch, 'both')
           const response = await pay(rig.request(path, body))
@@ -98,10 +98,10 @@ describe.skipIf(!hasChain)('x402 upto', () => {
           expect(await paidBy(payer)).toBe(UNITS)
           await rig.check()
           // What is less than a unit is the house's, and nothing is left over.
-          expect(await rig.server.store.balance('revenue')).toBe(revenue + UNITS * 1_000n)
-          expect(await rig.server.store.balance('loss')).toBe(loss)
+          expect(await rig.server.store.ledger.balance('revenue')).toBe(revenue + UNITS * 1_000n)
+          expect(await rig.server.store.ledger.balance('loss')).toBe(loss)
           const account = rig.server.x402?.accountOf(paymentIdOf(signed)) ?? ''
-          expect(await rig.server.store.balance(account)).toBe(0n)
+          expect(await rig.server.store.ledger.balance(account)).toBe(0n)
 
           const receipt = response.headers.get('x-receipt') ?? ''
           const claims = JSON.parse(Buffer.from(receipt.split('.')[1] ?? '', 'base64url').toString())
@@ -210,7 +210,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
           expect(await paidBy(payer)).toBe(UNITS)
           expect(rig.server.asked.length - asked).toBe(1)
           await rig.check()
-        }, 30_000)
+        })
 
       test('a stream whose settlement is not known ends with an error, and whole when it is sent again', async () => {
         rig.server.answerWith(() => streaming(streamEvents(['hel', 'lo'])))
@@ -252,7 +252,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'once' }
         const asking = () => rig.request('/v1/run', run(), headers)
         const signed = await sign(payer, asking())
-        const loss = await rig.server.store.balance('loss')
+        const loss = await rig.server.store.ledger.balance('loss')
         rig.server.answerWith(async () => {
           await takeBack(chain, payer, nonceOf(signed))
           return completion('hello')
@@ -261,7 +261,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         expect(decoded(response.headers.get('payment-response')).success).toBe(false)
         expect(await codeOf(response)).toEqual([402, 'payment_failed'])
         rig.server.answerWith(() => completion('hello'))
-        expect(await rig.server.store.balance('loss')).toBe(loss - COST)
+        expect(await rig.server.store.ledger.balance('loss')).toBe(loss - COST)
         // Neither the payment nor the key's own Idempotency-Key gets what is stored.
         for (const repeat of [again(signed), asking()])
           expect(await codeOf(await rig.server.fetch(repeat))).toEqual([402, 'payment_failed'])
@@ -284,7 +284,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         )
         expect(response.status).toBe(200)
         expect(await rig.server.balance()).toBe(wallet)
-        expect(await rig.server.store.spend(id)).toMatchObject({ spent: COST, held: 0n, requests: 1 })
+        expect(await rig.server.store.keys.spend(id)).toMatchObject({ spent: COST, held: 0n, requests: 1 })
         const shown = await jsonOf(await rig.server.get(`/api/wallet/sub-wallets/${sub}`, token))
         expect([shown.spent_usd, shown.held_usd]).toEqual([Number(COST) / 1e9, 0])
         await rig.check()
@@ -322,7 +322,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         await bounded.check()
         await bounded.server.stop()
         await fresh.stop()
-      }, 20_000)
+      })
 
       test('what is not written as Permit2 has it is 400, and what pays somebody else a quote', async () => {
         const payer = await buyer()

@@ -1,7 +1,8 @@
 /** Text that a database cannot keep, or that means something in an address or a header, is refused or kept; never a fault of ours. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { must } from '../../src/core/refusal.ts'
-import { type Socket, type SocketData, socketHandlers } from '../../src/http/socket.ts'
+import { socketHandlers } from '../../src/http/socket.ts'
+import type { Socket, SocketData } from '../../src/http/socket-frames.ts'
 import { termsOfUpgrade } from '../../src/http/socket-terms.ts'
 import {
   chat,

@@ -4,7 +4,7 @@ import { createLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
 import { watchBooks } from '../../src/gateway/watch-books.ts'
 import { getStatus } from '../../src/http/status.ts'
-import { openEngine } from '../../src/store/open-store.ts'
+import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { engines } from '../store/engines.ts'
 import { chat, startTestServer } from './harness.ts'
 
@@ -43,5 +43,5 @@ for (const kind of engines.filter(({ lasting }) => lasting))
       await engine.close()
       await server.stop()
       await database.stop()
-    }, 60_000)
+    })
   })

@@ -23,11 +23,11 @@ for (const engine of serverEngines)
     beforeAll(async () => {
       database = await engine.fresh()
       server = await startTestServer({ url: database.url })
-      await server.store.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
+      await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
     })
     afterAll(() => stopSound(server, database))
 
-    const spentBy = async (id: string) => (await server.store.spend(id)).spent
+    const spentBy = async (id: string) => (await server.store.keys.spend(id)).spent
 
     const callers = [false, true].flatMap((keyed) =>
       ['wallet', 'mpp'].map((mode): [string, Record<string, string>, boolean] => [
@@ -81,6 +81,35 @@ for (const engine of serverEngines)
       while (!whole.endsWith('[DONE]\n\n'))
         whole = await (await server.post('/v1/chat/completions', body, header, token)).text()
       expect(await spentBy(id)).toBe(60_000n)
+    })
+
+    test('of all streams under one key, of two processes, one has content, and it alone is charged', async () => {
+      const { id, token } = await server.newKey()
+      const header = { 'idempotency-key': crypto.randomUUID() }
+      const other = engine.name === 'PostgreSQL' ? await startTestServer({ url: database.url }) : server
+      // Two that break off before they say anything, one that does after two words, and only sound ones from then on.
+      const early = () => streaming(streamEvents([]).slice(0, 1), 'break')
+      const turns = [early, early, broken]
+      const vendor = () => (turns.shift() ?? (() => streaming(streamEvents(['a ', 'c ']))))()
+      server.answerWith(vendor)
+      other.answerWith(vendor)
+      const ask = async (from: TestServer) =>
+        (await from.post('/v1/chat/completions', body, header, token)).text()
+      const texts: string[] = []
+      for (let round = 0; round < 3; round++) {
+        texts.push(...(await Promise.all([ask(server), ask(server), ask(other)])))
+        texts.push(await ask(round % 2 === 0 ? other : server))
+      }
+      if (other !== server) await other.stop()
+      const free = texts.filter((text) => text.includes('Nothing was charged'))
+      const said = texts.filter((text) => !text.includes('Nothing was charged'))
+      expect(free.length).toBeGreaterThan(1)
+      for (const text of free) expect(text).not.toContain('"content":"a "')
+      expect(new Set(said).size).toBe(1)
+      expect(said[0]).toContain(`${decimalFromNano(COST)} USD`)
+      expect(turns).toEqual([])
+      while (server.openCalls() > 0) await Bun.sleep(1)
+      expect(await spentBy(id)).toBe(COST)
     })
 
     test('copies that arrive together are one broken answer and one charge for each key', async () => {

@@ -21,9 +21,9 @@ for (const engine of serverEngines)
     const account = async () => {
       const id = crypto.randomUUID()
       const [walletId, orgId] = [`wal_${id}`, `org_${id}`]
-      await server.store.createWallet({ id: walletId, orgId, name: id })
+      await server.store.wallets.createWallet({ id: walletId, orgId, name: id })
       const { id: keyId, token } = await server.newKey({}, { walletId, orgId })
-      const balance = async () => (await server.store.wallet(walletId))?.balance
+      const balance = async () => (await server.store.wallets.wallet(walletId))?.balance
       return { walletId, orgId, keyId, token, balance }
     }
     const codeOf = async (token: string) => (await jsonOf(await server.get('/api/referrals', token))).code
@@ -38,11 +38,11 @@ for (const engine of serverEngines)
       const codes = await Promise.all([1, 2, 3].map(() => codeOf(old.token)))
       expect(new Set(codes).size).toBe(1)
       expect(codes[0]).toMatch(/^[A-HJ-NP-Z2-9]{10}$/)
-      const promo = await server.store.balance('promo')
+      const promo = await server.store.ledger.balance('promo')
       const { status, body } = await claim(` ${codes[0].toLowerCase()} `, fresh.token)
       expect([status, body]).toEqual([200, { code: codes[0], claimed: true, credits: 100 }])
       expect([await old.balance(), await fresh.balance()]).toEqual([2n * USD, USD])
-      expect(promo - (await server.store.balance('promo'))).toBe(3n * USD)
+      expect(promo - (await server.store.ledger.balance('promo'))).toBe(3n * USD)
       expect(await jsonOf(await server.get('/api/referrals', old.token))).toEqual({
         code: codes[0],
         claims: 1,

@@ -25,7 +25,7 @@ const asked = { model: 'mock/small', stream: true, messages: [{ role: 'user', co
 const fill = async (ref: string) => {
   const amount = FUNDS - (await server.balance())
   if (amount > 0n)
-    await server.store.post({
+    await server.store.ledger.post({
       kind: 'topup',
       ref: `more:${ref}`,
       debit: 'cash',
@@ -85,7 +85,7 @@ test('counting tokens knows the script', async () => {
 })
 
 test('a caller who hangs up without a usage pays a token a character', async () => {
-  await server.store.post({
+  await server.store.ledger.post({
     kind: 'topup',
     ref: 'more:hang-up',
     debit: 'cash',

@@ -65,6 +65,19 @@ for (const engine of serverEngines) {
     }
     const name = (prefix: string) => `${prefix}_${++serial}`
 
+    test.each([
+      ['payment_intent.succeeded', { id: 'pi_x', amount_received: 500, currency: 'usd' }],
+      ['payment_intent.payment_failed', { id: 'pi_x', metadata: null }],
+      ['payment_intent.succeeded', paymentOf('chk_x', '', 500)],
+      ['checkout.session.completed', paidSession({} as never, 'pi_x', 500)],
+      ['checkout.session.completed', paidSession('chk_x', '\u0000', 500)],
+      ['refund.created', refundOf('pi_x', [] as never, 500)],
+      ['charge.dispute.closed', disputeOf('pi_x', 'dp_x', 500, undefined as never)],
+      ['charge.dispute.closed', { ...disputeOf('pi_x', 'dp_x', 500, 'won'), balance_transactions: {} }],
+    ])('a signed %s that is none of Stripe moves nothing: %j', async (type, object) => {
+      expect(await outcomeOf(eventOf(type, object))).toBe('ignored')
+    })
+
     test('a checkout asks Stripe for the amount, and its webhook credits the wallet', async () => {
       const response = await server.post('/api/wallet/checkout', { amount_usd: 25.5 })
       const { id, url, amount_usd } = await jsonOf(response)
@@ -91,7 +104,7 @@ for (const engine of serverEngines) {
       expect(await state()).toEqual({ id, status: 'open', amount_usd: 25.5, invoice: null })
       expect(await added(() => deliver(paid(id, 'pi_first', 2550)))).toBe(2550n * CENT)
       expect(await state()).toMatchObject({ status: 'paid' })
-      expect(await server.store.transfersOf('stripe:pi_first')).toEqual([
+      expect(await server.store.ledger.transfersOf('stripe:pi_first')).toEqual([
         {
           kind: 'topup',
           ref: 'stripe:pi_first',
@@ -275,7 +288,7 @@ for (const engine of serverEngines) {
       // The bank returned what had been refunded; the payer keeps 20 USD, once.
       expect(await added(() => deliver(dispute('funds_reinstated', 'lost', [-2000, 500])))).toBe(0n)
       expect(await added(() => deliver(dispute('closed', 'lost', [-2000, 500])))).toBe(0n)
-      expect(await server.store.transfersOf(`stripe:${id}`)).toMatchObject([{ amount: 1500n * CENT }])
+      expect(await server.store.ledger.transfersOf(`stripe:${id}`)).toMatchObject([{ amount: 1500n * CENT }])
     })
 
     test('a refund heard of before its payment is asked for again; that of another product is ignored', async () => {

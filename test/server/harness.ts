@@ -1,28 +1,37 @@
 /** A whole server without a port: the HTTP function over a real store and book, with a scripted vendor behind it. */
-import { createBook } from '../../src/book/book.ts'
-import { createJournal } from '../../src/book/journal.ts'
-import { openJournalFolder } from '../../src/book/journal-folder.ts'
+
+import type { Assets } from '../../src/assets/assets.ts'
+import { createOutbox } from '../../src/book/outbox.ts'
+import { openOutboxFolder } from '../../src/book/outbox-folder.ts'
 import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
-import { silentLog } from '../../src/core/log.ts'
+import { type Log, silentLog } from '../../src/core/log.ts'
 import type { Model } from '../../src/core/model.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { Secret } from '../../src/core/secret.ts'
-import { systemClock } from '../../src/core/time.ts'
-import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts'
-import { openReceiptKeys } from '../../src/gateway/receipt-keys.ts'
+import type { ConsoleSettings, Gateway, GatewayOptions } from '../../src/gateway/gateway.ts'
+import { openGateway } from '../../src/gateway/open-gateway.ts'
+import type { Traces } from '../../src/gateway/spans.ts'
 import { createApp } from '../../src/http/app.ts'
-import { openStripe } from '../../src/payment/stripe.ts'
+import { newMeters } from '../../src/metrics/meters.ts'
 import type { StripeSettings } from '../../src/payment/stripe-parts.ts'
 import type { X402Options } from '../../src/payment/x402/offer.ts'
-import { openX402, type X402 } from '../../src/payment/x402.ts'
+import type { X402 } from '../../src/payment/x402.ts'
+import { callSettings } from '../../src/settings/calls.ts'
+import { readSettings } from '../../src/settings/setting.ts'
+import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
+import type { AssetStore } from '../../src/store/calls/asset-port.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
-import type { NewKey } from '../../src/store/tenancy-port.ts'
 import type { Limits } from '../../src/tenancy/key.ts'
+import type { PublicParts } from '../../src/transport/public-address.ts'
 import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
 
+import { comingBack } from '../late-ledger.ts'
+import { fitting } from './answers.ts'
+
 export const USD = 1_000_000_000n
+export const METRICS_TOKEN = 'metrics-token-of-tests'
 
 /** 1 USD per million input tokens, 10 per million output tokens: 1 000 and 10 000 nano-USD a token. */
 const rates = { input: 1_000_000, cache_read: 100_000, output: 10_000_000 }
@@ -51,7 +60,16 @@ export const mockVendor: Vendor = {
   cancel: 'stop',
 }
 
+/** A vendor beside the scripted one. */
+export const mockSetup = (change: Partial<Vendor>, fetch: VendorFetch): VendorSetup => ({
+  vendor: { ...mockVendor, ...change },
+  baseUrl: mockVendor.baseUrl,
+  secrets: [new Secret('house-key')],
+  fetch,
+})
+
 export type Asked = {
+  readonly method?: string
   readonly url: string
   readonly headers: Headers
   readonly body: JsonObject
@@ -88,23 +106,45 @@ export type TestServer = {
 type Setup = {
   readonly url?: string
   readonly fund?: Nano
+  readonly log?: Log
   readonly models?: readonly Model[]
   readonly vendor?: Partial<Vendor>
   readonly options?: Partial<GatewayOptions>
   readonly secrets?: readonly string[]
   readonly failover?: Readonly<Record<string, readonly string[]>>
+  /** Stored results, on the server's own store and hash. */
+  readonly assets?: (own: { readonly store: AssetStore; readonly hash: (text: string) => string }) => Assets
   readonly stripe?: StripeSettings
   /** Replaces the database's clock. */
   readonly now?: () => number
   readonly receipts?: 'header' | 'on-demand' | 'off'
   readonly x402?: X402Options
+  /** How webhooks of callers are sent. */
+  readonly webhooks?: PublicParts
   /** Vendors beside the scripted one. */
   readonly more?: readonly VendorSetup[]
+  /** A console; without it there is none. */
+  readonly console?: ConsoleSettings
+  /** The ledger is taken away: who is refused meanwhile does not come back by itself, as callers of other tests do. */
+  readonly ledgerFails?: boolean
+  /** Where its traces go. */
+  readonly traces?: Traces
   /** Folder of a journal, for a database that can be lost. */
   readonly journal?: string
 }
 
 let serial = 0
+
+const outboxIn =
+  (path: string) => async (who: Pick<Parameters<typeof createOutbox>[0], 'instance' | 'log'>) =>
+    createOutbox({ folder: await openOutboxFolder(path), ledger: 'test', ...who })
+
+/** Rejects when the request is given up, as every real fetch does, also where the script never answers. */
+const broughtDown = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal?.aborted === true) reject(signal.reason)
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 
 export const startTestServer = async (setup: Setup = {}): Promise<TestServer> => {
   const store = await openStore({
@@ -112,8 +152,8 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     ...(setup.now === undefined ? {} : { now: setup.now }),
   })
   const wallet = `wal_test_${++serial}`
-  await store.createWallet({ id: wallet, orgId: 'org_test', name: 'test' })
-  await store.post({
+  await store.wallets.createWallet({ id: wallet, orgId: 'org_test', name: 'test' })
+  await store.ledger.post({
     kind: 'topup',
     ref: `${wallet}:first`,
     debit: 'cash',
@@ -126,6 +166,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     const text = await new Response(init.body as never).text()
     const body = parseJson(text)
     const one = {
+      method: init.method ?? 'POST',
       url,
       headers: new Headers(init.headers),
       body: isObject(body) ? body : {},
@@ -133,7 +174,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
       signal: init.signal ?? undefined,
     }
     asked.push(one)
-    return script(one)
+    return Promise.race([script(one), broughtDown(one.signal)])
   }
   const vendorSetup: VendorSetup = {
     vendor: { ...mockVendor, ...setup.vendor },
@@ -145,45 +186,32 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     testModel('small'),
     testModel('embed', { kind: 'embeddings', maxOutputTokens: 0 }),
   ]
-  const instance = `test-${process.pid}-${serial}`
-  const journal =
-    setup.journal === undefined
-      ? {}
-      : {
-          journal: createJournal({
-            folder: await openJournalFolder(setup.journal),
-            ledger: 'test',
-            instance,
-            log: silentLog,
-          }),
-        }
-  const book = createBook({
-    store,
-    clock: systemClock,
-    instance,
-    random: Math.random,
-    log: silentLog,
-    ...journal,
-  })
-  await book.start()
   const hash = (text: string | Uint8Array) =>
     new Bun.CryptoHasher('sha256', 'test-secret').update(text).digest('hex')
-  const x402 =
-    setup.x402 === undefined
-      ? undefined
-      : await openX402({ store, clock: systemClock, log: silentLog, hash, options: setup.x402 })
-  const gateway = createGateway({
-    stripe:
-      setup.stripe === undefined
-        ? undefined
-        : await openStripe({
-            settings: setup.stripe,
-            store,
-            log: silentLog,
-            newId: () => Bun.randomUUIDv7(),
-          }),
+  const { assets } = setup
+  const { gateway, stopChores } = await openGateway({
     store,
-    book,
+    meters: newMeters(),
+    metrics: { tokenHash: hash(METRICS_TOKEN), ofProcess: () => [] },
+    traces: setup.traces,
+    hash,
+    log: setup.log ?? silentLog,
+    // Of a pause or a choice among equals, tests want the first.
+    random: () => 0,
+    instance: `test-${process.pid}-${serial}`,
+    stripe: setup.stripe,
+    ...(assets === undefined ? {} : { assets: (own) => assets({ ...own, hash }) }),
+    x402: setup.x402,
+    console: setup.console,
+    ...(setup.webhooks === undefined ? {} : { webhooks: setup.webhooks }),
+    receipts:
+      setup.receipts === 'off'
+        ? undefined
+        : {
+            issuers: ['https://turnpike.test', 'https://before.test'],
+            inAnswers: setup.receipts !== 'on-demand',
+          },
+    ...(setup.journal === undefined ? {} : { outbox: outboxIn(setup.journal) }),
     catalogue: {
       find: (name) => models.find((model) => model.id === name),
       list: () => models,
@@ -195,49 +223,36 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     ]),
     failover: new Map(Object.entries(setup.failover ?? {})),
     options: {
-      creditNano: 10_000_000n,
+      ...readSettings(callSettings, {}),
+      // Nothing but what a test sets binds its calls.
       planRpm: 100_000,
       guestRpm: 100_000,
-      bodyBytesMax: 1_000_000,
-      timeouts: { firstByteMs: 2_000, idleMs: 2_000, totalMs: 10_000 },
       reportRpm: 1_000,
-      overloadMs: 250,
-      keptBytesMax: 1_000_000_000,
-      bufferBytesMax: 100_000_000,
       keySharePercent: 100,
-      bodyMs: 10_000,
-      readerMs: 10_000,
-      connectionSeconds: 30,
-      openCallsMax: 2_000,
-      trustedProxies: [],
+      overloadMs: 0,
+      bodyBytesMax: 1_000_000,
+      bufferBytesMax: 100_000_000,
+      timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: 120_000 },
+      bodyMs: 60_000,
+      readerMs: 60_000,
       trial: { amount: USD / 10n, dailyAmount: USD, lifeMs: 7 * 86_400_000, againMs: 30 * 86_400_000 },
       referral: { referrerAmount: 2n * USD, claimantAmount: USD },
-      discountOpenMax: 64,
       ...setup.options,
     },
-    clock: systemClock,
-    log: silentLog,
-    instance,
-    hash,
-    ...(setup.receipts === 'off'
-      ? {}
-      : {
-          receipts: {
-            keys: await openReceiptKeys({ store, hash, clock: systemClock, log: silentLog }),
-            issuers: ['https://turnpike.test', 'https://before.test'],
-            inAnswers: setup.receipts !== 'on-demand',
-          },
-        }),
-    newCallId: () => Bun.randomUUIDv7(),
-    random: () => 0,
-    ...(x402 === undefined ? {} : { x402 }),
   })
+  const { book, x402 } = gateway
   const app = createApp(gateway)
+  const once: typeof app.fetch = async (request, ...more) =>
+    fitting(request, await app.fetch(request, ...more))
+  const answered: typeof app.fetch = (request, ...more) =>
+    setup.ledgerFails === true
+      ? once(request, ...more)
+      : comingBack(() => once(request.clone() as Request, ...more))
   let token0 = ''
   const newKey: TestServer['newKey'] = async (limits = {}, more = {}) => {
     const token = `sk-test${crypto.randomUUID().replaceAll('-', '')}`
     const id = `key_${crypto.randomUUID()}`
-    await store.createKey({
+    await store.keys.createKey({
       id,
       hash: hash(token),
       orgId: 'org_test',
@@ -256,24 +271,24 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     gateway,
     store,
     wallet,
-    fetch: (request) => app.fetch(request),
-    fetchFrom: (peer, request) => app.fetch(request, () => peer),
+    fetch: (request) => answered(request),
+    fetchFrom: (peer, request) => answered(request, () => peer),
     asked,
     newKey,
     answerWith: (next) => {
       script = next
     },
     post: (path, body, headers = {}, token = undefined) =>
-      app.fetch(
+      answered(
         new Request(`http://turnpike.test${path}`, {
           method: 'POST',
           headers: { 'content-type': 'application/json', ...bearer(token), ...headers },
           body: typeof body === 'string' ? body : JSON.stringify(body),
         }),
       ),
-    get: (path, token) => app.fetch(new Request(`http://turnpike.test${path}`, { headers: bearer(token) })),
+    get: (path, token) => answered(new Request(`http://turnpike.test${path}`, { headers: bearer(token) })),
     send: (method, path, body, token) =>
-      app.fetch(
+      answered(
         new Request(`http://turnpike.test${path}`, {
           method,
           headers: { 'content-type': 'application/json', ...bearer(token) },
@@ -281,15 +296,15 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
         }),
       ),
     hash,
-    balance: () => store.balance(wallet),
+    balance: () => store.ledger.balance(wallet),
     x402,
     openCalls: () => book.health().openCalls,
     heldAfterAll: async () => {
       await book.drain(1_000)
-      return (await store.wallet(wallet))?.held
+      return (await store.wallets.wallet(wallet))?.held
     },
     stop: async () => {
-      x402?.stop()
+      stopChores()
       await book.drain(1_000)
       await store.close()
     },

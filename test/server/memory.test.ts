@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { createApp } from '../../src/http/app.ts'
 import { listen } from '../../src/http/listen.ts'
 import { exchange } from '../../src/transport/exchange.ts'
-import { chat, completion, startTestServer, streamEvents, type TestServer } from './harness.ts'
+import { chat, completion, startTestServer, streamEvents, streaming, type TestServer } from './harness.ts'
 
 const idle = async ({ gateway }: TestServer) => {
   while (gateway.doors.bytes.used() > 0 || gateway.doors.calls.used() > 0) await Bun.sleep(1)
@@ -14,7 +14,7 @@ describe('bodies', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer({
-      options: { bufferBytesMax: 100_000, keySharePercent: 50, bodyMs: 150 },
+      options: { bufferBytesMax: 200_000, keySharePercent: 50, bodyMs: 150 },
     })
   })
   afterAll(() => server.stop())
@@ -66,6 +66,19 @@ describe('bodies', () => {
     expect([(await first).status, (await second).status]).toEqual([200, 200])
     await idle(server)
     expect((await server.post('/v1/chat/completions', big, {}, three.token)).status).toBe(200)
+  })
+
+  test('what a body is parsed to counts too, and is not made when it does not fit', async () => {
+    const { token } = await server.newKey()
+    server.answerWith(() => completion('hello'))
+    const of = (unknown: unknown) => server.post('/v1/chat/completions', chat({ unknown }), {}, token)
+    // The same length, once as one text and once as values that take many times as much.
+    const lists = Array.from({ length: 1_000 }, () => [])
+    expect((await of('x'.repeat(JSON.stringify(lists).length))).status).toBe(200)
+    const refused = await of(lists)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    expect(await refused.text()).toContain('bytes in hand')
+    await idle(server)
   })
 })
 
@@ -133,8 +146,32 @@ describe('vendors', () => {
       expect(sent).toBeLessThan(200)
       void vendor.stop(true)
     },
-    60_000,
   )
+})
+
+describe('answers of vendors', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer({ options: { bufferBytesMax: 1_000_000, keySharePercent: 100 } })
+  })
+  afterAll(() => server.stop())
+  const answered = async (extra: unknown) => {
+    const { asked } = server
+    const before = asked.length
+    server.answerWith(async () => Response.json({ ...((await completion('hello').json()) as object), extra }))
+    const response = await server.post('/v1/chat/completions', chat())
+    const text = await response.text()
+    expect(asked.length).toBe(before + 1)
+    await idle(server)
+    return [response.status, text.includes('hello')]
+  }
+
+  test('what they are parsed to counts too, and is not made when it does not fit', async () => {
+    expect(await answered('x'.repeat(100_000))).toEqual([200, true])
+    // Three bytes each, and a hundred when they are parsed.
+    expect(await answered(Array.from({ length: 33_000 }, () => []))).toEqual([503, false])
+    expect(await answered('x'.repeat(100_000))).toEqual([200, true])
+  })
 })
 
 describe('readers', () => {
@@ -207,20 +244,53 @@ describe('readers', () => {
   })
 })
 
-test('a process that is late turns calls away before it looks at key or body, and nothing else', async () => {
+test('an overloaded process turns calls away before it looks at key or body, and nothing else', async () => {
   const server = await startTestServer()
-  server.gateway.doors.overload.note(60_000, 60_000)
-  const away = await server.post('/v1/chat/completions', 'no JSON', {}, 'sk-unknown')
-  // The harness's random number is 0: it is among those that are always let in.
-  expect(away.status).toBe(401)
-  const late = { ...server.gateway, random: () => 0.99 }
-  const { fetch } = createApp(late)
-  const ask = (path: string, method = 'POST') =>
-    fetch(new Request(`http://turnpike.test${path}`, method === 'POST' ? { method, body: 'no JSON' } : {}))
-  const refused = await ask('/v1/chat/completions')
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
-  expect((await ask('/readyz', 'GET')).status).toBe(200)
-  expect((await ask('/v1/usage', 'GET')).status).toBe(401)
+  const { overload } = server.gateway.doors
+  for (let call = 0; call < 100; call++) overload.enter('Bearer busy')
+  for (let note = 0; note < 200; note++) overload.note(10, 4)
+  const { fetch, turnAway } = createApp(server.gateway)
+  const asked = (path: string, authorization: string, method = 'POST') =>
+    new Request(`http://turnpike.test${path}`, {
+      method,
+      headers: { authorization },
+      ...(method === 'POST' ? { body: 'no JSON' } : {}),
+    })
+  for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/embeddings']) {
+    const [quick, slow] = [turnAway(asked(path, 'Bearer busy')), await fetch(asked(path, 'Bearer busy'))]
+    expect([quick?.status, quick?.headers.get('retry-after')]).toEqual([503, '2'])
+    // The quick answer is the answer of every other refusal, but for the request's own id.
+    const [told, other] = [await alike(quick), await alike(slow)]
+    expect(told).toEqual(other)
+  }
+  // Who has little in hand is let in still, and nobody is kept from anything but calls of models.
+  expect(turnAway(asked('/v1/chat/completions', 'Bearer another'))).toBeUndefined()
+  expect((await fetch(asked('/v1/chat/completions', 'Bearer another'))).status).toBe(401)
+  for (const path of ['/readyz', '/v1/usage', '/v1/models'])
+    expect(turnAway(asked(path, 'Bearer busy', 'GET'))).toBeUndefined()
+  expect((await fetch(asked('/v1/usage', 'Bearer busy', 'GET'))).status).toBe(401)
+  await server.stop()
+})
+
+/** An answer without the id that it carries at several places. */
+const alike = async (response: Response | undefined) => {
+  const id = response?.headers.get('x-request-id') ?? ''
+  const text = JSON.stringify([...(response?.headers ?? [])].sort()) + (await response?.text())
+  expect(id).not.toBe('')
+  return text.replaceAll(id, 'its id')
+}
+
+test('a call is in hand until its answer has ended, whatever it is', async () => {
+  const server = await startTestServer()
+  const { overload } = server.gateway.doors
+  server.answerWith(({ body }) => {
+    expect(overload.inHand()).toBe(1)
+    return body.stream === true ? streaming(streamEvents(['x'])) : completion('x')
+  })
+  for (const body of [chat(), chat({ stream: true }), 'no JSON'])
+    await (await server.post('/v1/chat/completions', body)).text()
+  expect((await server.post('/v1/chat/completions', chat(), {}, 'sk-unknown')).status).toBe(401)
+  expect(overload.inHand()).toBe(0)
   await server.stop()
 })
 
@@ -278,4 +348,4 @@ test('connections that say nothing are closed, and lock nobody out', async () =>
   await allClosed
   listening.stop()
   await server.stop()
-}, 60_000)
+})

@@ -41,9 +41,9 @@ for (const engine of serverEngines) {
     })
 
     const grant = (server: TestServer, limit: bigint) =>
-      server.store.grantCredit({ walletId: server.wallet, limit, netDays: 14 })
-    const owed = async (server: TestServer) => (await server.store.creditLine(server.wallet))?.owed
-    const held = async (server: TestServer) => (await server.store.creditLine(server.wallet))?.held
+      server.store.credit.grantCredit({ walletId: server.wallet, limit, netDays: 14 })
+    const owed = async (server: TestServer) => (await server.store.credit.creditLine(server.wallet))?.owed
+    const held = async (server: TestServer) => (await server.store.credit.creditLine(server.wallet))?.held
     const errorOf = async (response: Response) => {
       const { error } = await jsonOf(response)
       return [response.status, error.code, error.limit, error.available_credits]
@@ -173,7 +173,7 @@ for (const engine of serverEngines) {
       for (let calls = 0; calls < 6; calls++)
         expect((await call(server, { max_tokens: 500 })).status).toBe(200)
       now = Date.UTC(2026, 11, 1, 2)
-      await server.store.closeMonths()
+      await server.store.credit.closeMonths()
       return { server, id: `INV-${server.wallet}-000001` }
     }
     const pay = (server: TestServer, id: string, method: string, token?: string) =>
@@ -198,7 +198,9 @@ for (const engine of serverEngines) {
       const stranger = await server.newKey(
         {},
         {
-          walletId: (await server.store.createWallet({ id: `${server.wallet}b`, orgId: 'b', name: 'b' })).id,
+          walletId: (
+            await server.store.wallets.createWallet({ id: `${server.wallet}b`, orgId: 'b', name: 'b' })
+          ).id,
         },
       )
       expect((await pay(server, id, 'wallet', stranger.token)).status).toBe(404)
@@ -232,7 +234,7 @@ for (const engine of serverEngines) {
         'insufficient_balance',
         'wallet',
       ])
-      await server.store.post({
+      await server.store.ledger.post({
         kind: 'topup',
         ref: `${server.wallet} more`,
         debit: 'cash',
@@ -255,7 +257,7 @@ for (const engine of serverEngines) {
       for (let calls = 0; calls < 8; calls++)
         expect((await call(server, { max_tokens: 8_000 })).status).toBe(200)
       now = Date.UTC(2027, 0, 1, 2)
-      await server.store.closeMonths()
+      await server.store.credit.closeMonths()
       const second = `INV-${server.wallet}-000002`
       const checkouts: string[] = []
       for (let times = 0; times < 2; times++) {
@@ -269,8 +271,8 @@ for (const engine of serverEngines) {
         const headers = { 'stripe-signature': await signatureOf(payload) }
         expect((await server.post('/api/webhooks/stripe', payload, headers, '')).status).toBe(200)
       }
-      expect((await server.store.invoice(second))?.status).toBe('paid')
-      expect((await server.store.invoice(id))?.status).toBe('past_due')
+      expect((await server.store.credit.invoice(second))?.status).toBe('paid')
+      expect((await server.store.credit.invoice(id))?.status).toBe('past_due')
       expect(await server.balance()).toBe(64n * CENT)
       expect((await pay(server, second, 'stripe')).status).toBe(400)
     })

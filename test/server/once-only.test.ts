@@ -1,5 +1,6 @@
 /** Idempotency over HTTP: one run, one charge, the same answer, stream or not. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { StoreFault } from '../../src/store/faults.ts'
 import {
   chat,
   completion,
@@ -98,6 +99,27 @@ test('a failure that charged nothing is not stored: the repeat runs', async () =
   expect(again.headers.get('idempotent-replayed')).toBeNull()
 })
 
+test("a claim whose answer was lost is in nobody's way, be it new or taken over from an attempt before", async () => {
+  const [fresh, failed] = [key(), key()]
+  server.answerWith(() => new Response('', { status: 500 }))
+  expect((await server.post('/v1/chat/completions', chat(), failed)).status).toBe(503)
+  server.answerWith(() => completion('now'))
+  const { begin } = server.store.idempotency
+  const unheard: typeof begin = async (entry) => {
+    await begin(entry)
+    throw new StoreFault('no answer')
+  }
+  Object.assign(server.store.idempotency, { begin: unheard })
+  try {
+    for (const header of [fresh, failed])
+      expect((await server.post('/v1/chat/completions', chat(), header)).status).toBe(503)
+  } finally {
+    Object.assign(server.store.idempotency, { begin })
+  }
+  for (const header of [fresh, failed])
+    expect((await server.post('/v1/chat/completions', chat(), header)).status).toBe(200)
+})
+
 test('the scope of a key is its owner and its endpoint', async () => {
   const header = key()
   const other = await server.newKey()
@@ -118,7 +140,7 @@ test('a disabled key gets 403, not the stored answer', async () => {
   const own = await server.newKey()
   const header = key()
   expect((await server.post('/v1/chat/completions', chat(), header, own.token)).status).toBe(200)
-  await server.store.changeKey(own.id, { disabledReason: 'operator', byCreator: true })
+  await server.store.keys.changeKey(own.id, { disabledReason: 'operator', byCreator: true })
   while ((await server.post('/v1/chat/completions', chat(), {}, own.token)).status === 200) await Bun.sleep(5)
   expect((await server.post('/v1/chat/completions', chat(), header, own.token)).status).toBe(403)
 })

@@ -21,7 +21,7 @@ const paidFor = async (work: () => Promise<unknown>) => {
   const before = await server.balance()
   await work()
   while (server.openCalls() > 0) await Bun.sleep(1)
-  expect((await server.store.audit()).filter(({ ok }) => !ok)).toEqual([])
+  expect((await server.store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
   return before - (await server.balance())
 }
 

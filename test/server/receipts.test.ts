@@ -128,6 +128,10 @@ for (const [name, fresh] of engines)
       server.answerWith(() =>
         Response.json({
           _remaining_credits: 5,
+          id: 'chatcmpl-1',
+          object: 'chat.completion',
+          created: 1_795_000_000,
+          model: 'small',
           choices: [],
           _balance_warning: true,
           usage: { prompt_tokens: 1, completion_tokens: 1 },
@@ -184,7 +188,7 @@ for (const [name, fresh] of engines)
     })
 
     test('a call on credit says so', async () => {
-      await server.store.grantCredit({ walletId: server.wallet, limit: 1_000_000_000n, netDays: 14 })
+      await server.store.credit.grantCredit({ walletId: server.wallet, limit: 1_000_000_000n, netDays: 14 })
       server.answerWith(() => completion('hi'))
       const response = await server.post('/v1/chat/completions', chat(), { 'x-payment-protocol': 'mpp' })
       expect((await check(receiptOf(response))).payment).toEqual({ mode: 'mpp' })
@@ -294,7 +298,7 @@ test('receipts off: none is issued or kept for, the verifier is not configured, 
   expect([response.status, response.headers.has('x-receipt')]).toEqual([200, false])
   const id = response.headers.get('x-request-id') ?? ''
   expect((await server.get(`/v1/receipts/${id}`)).status).toBe(404)
-  expect((await server.store.chargedCall(id))?.detail?.receipt).toBeUndefined()
+  expect((await server.store.receipts.chargedCall(id))?.detail?.receipt).toBeUndefined()
   const verdict = await server.post('/api/receipts/verify', { receipt: 'x' })
   expect([verdict.status, verdict.headers.get('retry-after'), await jsonOf(verdict)]).toEqual([
     503,
@@ -319,7 +323,7 @@ for (const [name, fresh] of engines)
     let now = Date.now()
     let monotonic = 0
     const clock = { ...systemClock, now: () => now, monotonicMs: () => monotonic }
-    const open = () => openReceiptKeys({ store, hash, clock, log: silentLog })
+    const open = () => openReceiptKeys({ store: store.receipts, hash, clock, log: silentLog })
     const published = async (keys: Awaited<ReturnType<typeof open>>) =>
       (await keys.published()).map(({ kid }) => kid)
     try {
@@ -327,7 +331,7 @@ for (const [name, fresh] of engines)
       const first = one.signer()?.kid ?? ''
       expect(first).not.toBe('')
       expect([two.signer()?.kid, await published(two)]).toEqual([first, [first]])
-      const second = (await addReceiptKey({ store, hash }, 600_000)).kid
+      const second = (await addReceiptKey({ store: store.receipts, hash }, 600_000)).kid
       monotonic += 6_000
       expect(await published(two)).toEqual([first, second])
       expect(two.signer()?.kid).toBe(first)
@@ -338,13 +342,13 @@ for (const [name, fresh] of engines)
       await one.published()
       expect([one.signer()?.kid, two.signer()?.kid]).toEqual([second, second])
       expect(await published(one)).toEqual([first, second])
-      expect(await store.removeReceiptKey(first)).toBe(true)
-      expect(await store.removeReceiptKey(first)).toBe(false)
+      expect(await store.receipts.removeReceiptKey(first)).toBe(true)
+      expect(await store.receipts.removeReceiptKey(first)).toBe(false)
       monotonic += 6_000
       expect(await published(one)).toEqual([second])
       // Under another secret the old keys still verify, and a new one signs.
       const other = (text: string | Uint8Array) => hash(`other ${text}`)
-      const moved = await openReceiptKeys({ store, hash: other, clock, log: silentLog })
+      const moved = await openReceiptKeys({ store: store.receipts, hash: other, clock, log: silentLog })
       expect(await published(moved)).toEqual([second, moved.signer()?.kid ?? ''])
     } finally {
       await store.close()
@@ -354,7 +358,7 @@ for (const [name, fresh] of engines)
 
 test('the database never holds a signing key in the clear', async () => {
   const server = await startTestServer()
-  const [key] = await server.store.receiptKeys()
+  const [key] = await server.store.receipts.receiptKeys()
   const der = Buffer.from(key?.sealed ?? '', 'base64url')
   // The fixed beginning of an Ed25519 private key in PKCS #8.
   expect(der.includes(Buffer.from('302e020100300506032b6570', 'hex'))).toBe(false)

@@ -1,7 +1,7 @@
 /** A request that was refused, by whomever, leaves no row in the ledger. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Engine } from '../../src/store/engine.ts'
-import { openEngine } from '../../src/store/open-store.ts'
+import type { Engine } from '../../src/store/engine/engine.ts'
+import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { engines, stopSound } from '../store/engines.ts'
 import { chat, startTestServer, type TestServer, testModel } from './harness.ts'
 

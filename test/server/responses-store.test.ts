@@ -1,5 +1,5 @@
 /** Responses that are kept where the operator says so: later requests name them, of the key alone, before every kind of vendor. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { messageItem, reasoningItem, response, responseEvents } from '../dialects/responses-vendor.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import {
@@ -13,9 +13,6 @@ import {
 } from './harness.ts'
 
 const HOUR = 3_600_000
-/** A database is slow to start on a machine that does much else. */
-const BUSY_MS = 120_000
-setDefaultTimeout(BUSY_MS)
 const said = (text: string) => ({ type: 'message', role: 'user', content: text })
 
 for (const engine of serverEngines)
@@ -23,8 +20,8 @@ for (const engine of serverEngines)
     let database: Awaited<ReturnType<typeof engine.fresh>>
     beforeAll(async () => {
       database = await engine.fresh()
-    }, BUSY_MS)
-    afterAll(() => database.stop(), BUSY_MS)
+    })
+    afterAll(() => database.stop())
 
     const withServer = async (
       setup: Parameters<typeof startTestServer>[0],
@@ -204,13 +201,15 @@ test('a response that could not be kept costs neither its answer nor its charge;
   })
   try {
     server.answerWith(() => Response.json(response([messageItem('hello')], { id: 'resp_0' })))
-    const { keepResponse } = server.store
-    Object.assign(server.store, { keepResponse: () => Promise.reject(new Error('the disk is full')) })
+    const { keepResponse } = server.store.responses
+    Object.assign(server.store.responses, {
+      keepResponse: () => Promise.reject(new Error('the disk is full')),
+    })
     const before = await server.balance()
     const body = { model: 'mock/small', input: 'one' }
     const answer = await server.post('/v1/responses', body)
     expect([answer.status, before - (await server.balance())]).toEqual([200, 60_000n])
-    Object.assign(server.store, { keepResponse })
+    Object.assign(server.store.responses, { keepResponse })
     const next = await server.post('/v1/responses', { ...body, previous_response_id: 'resp_0' })
     expect([next.status, (await jsonOf(next)).error.param]).toEqual([400, 'previous_response_id'])
   } finally {

@@ -205,7 +205,7 @@ for (const engine of serverEngines)
       expect(await make(top)).toBe(201)
       const sibling = await server.newKey({}, { parentId: top.id, canManage: true })
       expect(await make(sibling)).toBe(201)
-    }, 30_000)
+    })
 
     test('a key that is bound to a part of the wallet does not see the bill of the whole', async () => {
       const sub = (await jsonOf(await server.send('POST', SUBS, { budget_usd: 1 }))).id

@@ -135,5 +135,5 @@ for (const engine of serverEngines)
         }),
         { numRuns: Math.ceil(engine.runs / 10) },
       )
-    }, 120_000)
+    })
   })

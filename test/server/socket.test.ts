@@ -87,6 +87,16 @@ test('cancel stops one request, which is charged for what was delivered', async 
   socket.close()
 })
 
+test('what a vendor sends between its chunks and is no object makes no frame', async () => {
+  server.answerWith(() => streaming(['data: nonsense\n\n', 'data: [1]\n\n', ...streamEvents(['ok'])]))
+  const { frames, until, ask, socket } = await open()
+  ask({ ...chat(), id: 'odd' })
+  await until((frame) => frame.type === 'done')
+  expect(textFor(frames, 'odd')).toBe('ok')
+  expect(frames.filter(({ type, chunk }) => type === 'chunk' && !Array.isArray(chunk?.choices))).toEqual([])
+  socket.close()
+})
+
 test('a closed socket stops what runs on it', async () => {
   let stopped = false
   server.answerWith(({ signal }) => {
@@ -187,9 +197,9 @@ for (const via of ['header', 'member'] as const) {
 
   test(`a payment mode by ${via} decides what is charged and is not forwarded`, async () => {
     server.answerWith(() => streaming(streamEvents(['ok'])))
-    await server.store.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
+    await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
     const before = await server.balance()
-    const owed = async () => (await server.store.creditLine(server.wallet))?.owed ?? 0n
+    const owed = async () => (await server.store.credit.creditLine(server.wallet))?.owed ?? 0n
     const owedBefore = await owed()
     const { until, ask, socket } = await wishes('x-payment-protocol', 'payment_protocol', 'mpp')
     ask({ ...chat(), id: 1 })
@@ -294,8 +304,8 @@ test('the socket of a revoked key is closed with what runs on it, wherever the k
     'disabled through this server': (id: string) =>
       server.gateway.book.changeKey(id, { disabledReason: 'operator', byCreator: true }),
     'disabled through the ledger': (id: string) =>
-      server.store.changeKey(id, { disabledReason: 'self', byCreator: false }),
-    'deleted through the ledger': (id: string) => server.store.deleteKey(id),
+      server.store.keys.changeKey(id, { disabledReason: 'self', byCreator: false }),
+    'deleted through the ledger': (id: string) => server.store.keys.deleteKey(id),
   }
   const { id: capped, token: cappedToken } = await server.newKey()
   const stays = await open({ authorization: `Bearer ${cappedToken}` })

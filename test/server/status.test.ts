@@ -1,7 +1,8 @@
 /** GET /api/status: always 200, degraded by what does not work, and silent about where things are. */
 import { expect, test } from 'bun:test'
 import { postgresForTests } from '../postgres.ts'
-import { chat, completion, jsonOf, startTestServer } from './harness.ts'
+import { until } from '../until.ts'
+import { chat, completion, jsonOf, METRICS_TOKEN, startTestServer } from './harness.ts'
 
 const statusOf = async (server: Awaited<ReturnType<typeof startTestServer>>) => {
   const response = await server.get('/api/status', '')
@@ -13,7 +14,7 @@ test('the API itself is degraded when it takes no more calls', async () => {
   const server = await startTestServer({ options: { openCallsMax: 0 } })
   const { status, services } = await statusOf(server)
   expect([status, services.api.status]).toEqual(['degraded', 'degraded'])
-  expect(services.api.error).toContain('as many calls are open')
+  expect(services.api.error).toContain('as many open calls as it can take')
   await server.stop()
 })
 
@@ -39,14 +40,19 @@ test('the API itself is degraded for a minute after a fault of its own', async (
 test('a database that is gone is degraded, without its name, its address or its words', async () => {
   const database = await postgresForTests()
   const url = new URL(database.url)
-  const server = await startTestServer({ url: database.url })
+  const server = await startTestServer({ url: database.url, ledgerFails: true })
   expect((await statusOf(server)).status).toBe('ok')
   await database.stop()
   let told = await statusOf(server)
-  for (let tries = 0; tries < 100 && told.services.database.status === 'ok'; tries++) {
-    await Bun.sleep(50)
+  await until(async () => {
     told = await statusOf(server)
-  }
+    return told.services.database.status !== 'ok'
+  })
+  // A balancer sends calls elsewhere; nobody restarts a process for it, and the metrics say so.
+  await until(async () => (await server.get('/readyz', '')).status === 503)
+  expect((await jsonOf(await server.get('/readyz', ''))).status).toBe('out_of_touch')
+  expect((await server.get('/livez', '')).status).toBe(200)
+  expect(await (await server.get('/metrics', METRICS_TOKEN)).text()).toContain('turnpike_in_touch 0\n')
   expect(told.status).toBe('degraded')
   expect(Object.keys(told.services.database).sort()).toEqual(['error', 'latency_ms', 'status'])
   const text = JSON.stringify(told)

@@ -29,7 +29,8 @@ export type FakeStripe = {
   stop(): Promise<void>
 }
 
-export const startFakeStripe = (): FakeStripe => {
+/** With `pages` its sessions are pages on this machine, on which a payer pays or goes back. */
+export const startFakeStripe = ({ pages = false }: { pages?: boolean } = {}): FakeStripe => {
   const sessions: Session[] = []
   const payments: FakeStripe['payments'] = new Map()
   const charges: Charge[] = []
@@ -60,7 +61,9 @@ export const startFakeStripe = (): FakeStripe => {
     port: 0,
     hostname: '127.0.0.1',
     fetch: async (request) => {
-      const { pathname } = new URL(request.url)
+      const { pathname, origin } = new URL(request.url)
+      const shown = sessions.find(({ id }) => pathname === `/pay/${id}`)
+      if (pages && shown !== undefined) return payPage(shown, request.method)
       if (failure !== undefined)
         return Response.json(
           { error: { type: 'card_error', code: 'card_declined', message: 'declined sk_test_key' } },
@@ -85,7 +88,11 @@ export const startFakeStripe = (): FakeStripe => {
         return Response.json({ error: { type: 'invalid_request_error' } }, { status: 404 })
       const id = `cs_test_${sessions.length + 1}`
       sessions.push({ id, form: new URLSearchParams(await request.text()), headers: request.headers })
-      return Response.json({ id, object: 'checkout.session', url: `https://checkout.invalid/${id}` })
+      return Response.json({
+        id,
+        object: 'checkout.session',
+        url: pages ? `${origin}/pay/${id}` : `https://checkout.invalid/${id}`,
+      })
     },
   })
   return {
@@ -112,6 +119,34 @@ export const startFakeStripe = (): FakeStripe => {
     },
     stop: () => server.stop(true),
   }
+}
+
+/** The page of a session: its button pays, tells the server by a signed event, and leads back. */
+const payPage = async ({ id, form }: Session, method: string): Promise<Response> => {
+  const back = form.get('success_url') ?? ''
+  const cents = Number(form.get('line_items[0][price_data][unit_amount]'))
+  if (method !== 'POST')
+    return new Response(
+      `<!doctype html><html lang="en"><title>Pay</title><h1>Pay $${(cents / 100).toFixed(2)}</h1>
+       <p>${form.get('custom_text[submit][message]') ?? ''}</p>
+       <form method="post"><button autofocus>Pay now</button></form><a href="${form.get('cancel_url')}">Go back</a>`,
+      { headers: { 'content-type': 'text/html' } },
+    )
+  const saves = form.get('payment_intent_data[setup_future_usage]') !== null
+  const payload = eventOf(
+    'payment_intent.succeeded',
+    paymentOf(form.get('client_reference_id') ?? '', `pi_${id}`, cents, {
+      ...(saves
+        ? { customer: `cus_${id}`, payment_method: `pm_${id}`, setup_future_usage: 'off_session' }
+        : {}),
+    }),
+  )
+  const told = await fetch(`${new URL(back).origin}/api/webhooks/stripe`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'stripe-signature': await signatureOf(payload) },
+    body: payload,
+  })
+  return told.ok ? Response.redirect(back, 303) : new Response(await told.text(), { status: 500 })
 }
 
 let serial = 0

@@ -87,8 +87,8 @@ for (const engine of serverEngines)
 
     test('of another account, of a stranger and of nobody are the same 404', async () => {
       const other = `wal_other_${crypto.randomUUID()}`
-      await server.store.createWallet({ id: other, orgId: 'org_other', name: 'other' })
-      await server.store.post({ kind: 'topup', ref: other, debit: 'cash', credit: other, amount: USD })
+      await server.store.wallets.createWallet({ id: other, orgId: 'org_other', name: 'other' })
+      await server.store.ledger.post({ kind: 'topup', ref: other, debit: 'cash', credit: other, amount: USD })
       const stranger = await server.newKey({}, { walletId: other, orgId: 'org_other' })
       const theirs = await make(1, stranger.token)
       for (const id of [theirs, 'sub_nobody', '%27%20or%201=1']) {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../dialects/clients.ts'
 import { messageItem, response, responseEvents } from '../dialects/responses-vendor.ts'
 import type { SpokenId } from '../dialects/steps.ts'
+import { until } from '../until.ts'
 import { startTestServer, streaming, type TestServer, testModel } from './harness.ts'
 
 const vendorIds = ['chat', 'responses', 'messages', 'gemini'] as const
@@ -177,9 +178,7 @@ const ask = async (server: TestServer, caller: CallerId, stream: boolean) => {
   const before = await server.balance()
   const response = await server.post(path, body)
   const bytes = await response.bytes()
-  const until = performance.now() + 2_000
-  while (server.openCalls() > 0 && performance.now() < until) await Bun.sleep(1)
-  expect(server.openCalls()).toBe(0)
+  await until(() => server.openCalls() === 0, 1)
   const charged = before - (await server.balance())
   const text = new TextDecoder().decode(bytes)
   const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true

@@ -168,7 +168,7 @@ for (const engine of serverEngines)
       expect(charged).toBeGreaterThan(1)
       expect(charged).toBeLessThanOrEqual(5)
       expect(100n * USD - (await server.balance())).toBe(spent + BigInt(charged) * 910_000n)
-      expect(await server.store.spentToday(server.wallet)).toEqual({
+      expect(await server.store.wallets.spentToday(server.wallet)).toEqual({
         spent: spent + BigInt(charged) * 910_000n,
         held: 0n,
       })
@@ -214,14 +214,15 @@ for (const engine of serverEngines)
         },
       }
       const { store, hash } = server
-      const sweep = () => sendAlerts({ store, clock: systemClock, log: silentLog, hash, webhooks })
+      const sweep = () =>
+        sendAlerts({ store: store.wallets, clock: systemClock, log: silentLog, hash, webhooks })
       const alert_webhook_url = 'https://hooks.example.com/low?team=1'
       const set = await jsonOf(await put({ alert_below_usd: 50, alert_webhook_url }))
       expect(set.alert_webhook_secret).toBe(webhookSecret({ hash }, server.wallet))
       expect(await sweep()).toBe(0)
       expect(got).toHaveLength(0)
       const low = { kind: 'adjust', debit: server.wallet, credit: 'revenue', amount: 60n * USD } as const
-      await store.post({ ...low, ref: 'low 1' })
+      await store.ledger.post({ ...low, ref: 'low 1' })
       // Refused at first: it stays due, for later.
       expect(await sweep()).toBe(0)
       expect(await sweep()).toBe(0)
@@ -239,9 +240,9 @@ for (const engine of serverEngines)
         `v1,${new Bun.CryptoHasher('sha256', key).update(signed).digest('base64')}`,
       )
       status = 204
-      await store.post({ ...low, kind: 'topup', debit: 'cash', credit: server.wallet, ref: 'up' })
+      await store.ledger.post({ ...low, kind: 'topup', debit: 'cash', credit: server.wallet, ref: 'up' })
       expect(await sweep()).toBe(0)
-      await store.post({ ...low, ref: 'low 2' })
+      await store.ledger.post({ ...low, ref: 'low 2' })
       expect(await Promise.all([sweep(), sweep(), sweep()])).toContain(1)
       expect(await sweep()).toBe(0)
       expect(got).toHaveLength(2)
@@ -269,8 +270,8 @@ test('rules set through one process hold on another when the answer is there', a
     await one.send('PUT', path, { daily_limit_usd: null }, token)
     expect((await there()).status).toBe(200)
   }
-  expect((await one.store.spend(id)).requests).toBe(6)
+  expect((await one.store.keys.spend(id)).requests).toBe(6)
   await one.stop()
   await other.stop()
   await database.stop()
-}, 20_000)
+})

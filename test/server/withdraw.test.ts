@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { systemClock } from '../../src/core/time.ts'
 import { awaitLeases } from '../../src/payment/await-leases.ts'
-import { ReplayConflict } from '../../src/store/port.ts'
+import { ReplayConflict } from '../../src/store/faults.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { chat, completion, startTestServer, USD } from './harness.ts'
 
@@ -12,7 +12,9 @@ for (const engine of serverEngines)
       const database = await engine.fresh()
       const server = await startTestServer({ url: database.url, fund: USD })
       const withdraw = (amount: bigint, ref: string) =>
-        awaitLeases(systemClock, () => server.store.withdraw({ walletId: server.wallet, amount, ref }))
+        awaitLeases(systemClock, () =>
+          server.store.funding.withdraw({ walletId: server.wallet, amount, ref }),
+        )
       server.answerWith(() => completion('x'))
       await server.post('/v1/chat/completions', chat({ max_tokens: 5 }))
       const left = await server.balance()
@@ -30,7 +32,8 @@ for (const engine of serverEngines)
       await asked.promise
       // The intent reaches the ledger while the vendor thinks.
       let held = 0n
-      for (; held === 0n; await Bun.sleep(1)) held = (await server.store.wallet(server.wallet))?.held ?? 0n
+      for (; held === 0n; await Bun.sleep(1))
+        held = (await server.store.wallets.wallet(server.wallet))?.held ?? 0n
       expect(held > 50_000_000n).toBe(true)
       expect(await withdraw(left - held + 1n, 'too much')).toBe('short')
       expect(await server.balance()).toBe(left)
@@ -49,9 +52,11 @@ for (const engine of serverEngines)
       expect(outcomes.toSorted()).toEqual(['posted', 'posted', 'posted', 'short', 'short', 'short'])
       expect(await withdraw(rest % 3n, 'last')).toBe(rest % 3n === 0n ? 'short' : 'posted')
       expect(await server.balance()).toBe(0n)
-      expect(await server.store.withdraw({ walletId: 'wal_nobody', amount: 1n, ref: 'x' })).toBe('unknown')
+      expect(await server.store.funding.withdraw({ walletId: 'wal_nobody', amount: 1n, ref: 'x' })).toBe(
+        'unknown',
+      )
       expect(await brokenLaws(server.store)).toEqual([])
       await server.stop()
       await database.stop()
-    }, 30_000)
+    })
   })

@@ -1,8 +1,8 @@
 /**
- * The folder of the journals, shared by all processes of the simulated machine. Reading sees what was written; a killed
+ * The folder of the outboxes, shared by all processes of the simulated machine. Reading sees what was written; a killed
  * process takes with it what it had not synced, but for a part that may reach the disk torn.
  */
-import type { JournalFile, JournalFolder } from '../../src/book/journal.ts'
+import type { OutboxFile, OutboxFolder } from '../../src/book/outbox.ts'
 import type { World } from './world.ts'
 
 type Stored = { text: string; synced: number; readonly owner: () => boolean }
@@ -14,7 +14,7 @@ const SLOW_MS = 600
 
 export type Disk = {
   /** The folder as one process sees it. */
-  readonly folder: (alive: () => boolean) => JournalFolder
+  readonly folder: (alive: () => boolean) => OutboxFolder
   /** To be called when processes have been killed. */
   readonly loseUnsynced: () => void
   readonly names: () => readonly string[]
@@ -23,7 +23,7 @@ export type Disk = {
 export const createDisk = (world: World, hit: (what: string) => void): Disk => {
   const files = new Map<string, Stored>()
 
-  const folderOf = (alive: () => boolean): JournalFolder => {
+  const folderOf = (alive: () => boolean): OutboxFolder => {
     /** One operation: takes its time, and neither has an effect nor ends when the process was killed before. */
     const take = <T>(longestMs: number, work: () => T): Promise<T> =>
       new Promise((resolve, reject) =>
@@ -36,7 +36,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
           }
         }),
       )
-    const fileOf = (name: string): JournalFile => {
+    const fileOf = (name: string): OutboxFile => {
       const stored: Stored = { text: '', synced: 0, owner: alive }
       files.set(name, stored)
       return {
@@ -44,7 +44,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
           take(1, () => {
             if (world.random() < FULL) {
               stored.text += text.slice(0, world.pick(0, text.length - 1))
-              hit('journal not writable')
+              hit('outbox not writable')
               throw new Error('the disk is full')
             }
             stored.text += text
@@ -56,7 +56,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
         isNamed: () =>
           take(0, () => {
             const named = files.get(name) === stored
-            if (!named) hit('journal taken from the living')
+            if (!named) hit('outbox taken from the living')
             return named
           }),
         close: () => take(0, () => undefined),
@@ -72,7 +72,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
           if (stored === undefined) return false
           files.delete(from)
           files.set(to, stored)
-          if (stored.text !== '') hit('journal left behind')
+          if (stored.text !== '') hit('outbox left behind')
           return true
         }),
       remove: (name) => take(1, () => void files.delete(name)),
@@ -85,7 +85,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
       for (const stored of files.values()) {
         if (stored.owner() || stored.synced === stored.text.length) continue
         const reached = world.pick(stored.synced, stored.text.length)
-        if (reached < stored.text.length && reached > stored.synced) hit('journal torn')
+        if (reached < stored.text.length && reached > stored.synced) hit('outbox torn')
         stored.text = stored.text.slice(0, reached)
         stored.synced = reached
       }

@@ -3,12 +3,12 @@
  * partitions, outages, changes of limits, a turning month; and the laws that must hold whatever happens.
  */
 import { createBook } from '../../src/book/book.ts'
-import { createJournal } from '../../src/book/journal.ts'
-import type { Book, Hold } from '../../src/book/words.ts'
+import type { Book, Hold } from '../../src/book/contract.ts'
+import { createOutbox } from '../../src/book/outbox.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { monthOf } from '../../src/core/time.ts'
-import { creditAccountOf } from '../../src/ledger/words.ts'
+import { creditAccountOf } from '../../src/ledger/types.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Key } from '../../src/tenancy/key.ts'
@@ -40,6 +40,8 @@ type Answered = {
 const LOAD_MS = 14_000
 const LONGEST_CALL_MS = 3_000
 const SETTLE_MS = 6_000
+/** An intent is given up after two seconds and a quarter; a disk that is slow and full by turns needs its time. */
+const SETTLE_WAIT_MS = 5_000
 const KEYS = 4
 const WALLET = 'w'
 
@@ -104,7 +106,7 @@ const createScene = (
   const auditNow = async (force: boolean): Promise<void> => {
     if (!force && world.now() - lastAudit < 1_500) return
     lastAudit = world.now()
-    for (const { check, ok, detail: why } of await store.audit())
+    for (const { check, ok, detail: why } of await store.ledger.audit())
       if (!ok) fail(`audit: ${check} (${why ?? ''})`)
   }
 
@@ -159,7 +161,7 @@ const createScene = (
       instance,
       random,
       log: silentLog,
-      journal: createJournal({ folder: disk.folder(link.alive), ledger: 'l', instance, log: silentLog }),
+      outbox: createOutbox({ folder: disk.folder(link.alive), ledger: 'l', instance, log: silentLog }),
       longestCallMs: LONGEST_CALL_MS,
     })
     void book.start()
@@ -179,10 +181,10 @@ const createScene = (
 
   const setUp = async () => {
     store = await openStore({ url: 'sqlite::memory:', now: () => EPOCH + Math.floor(world.now()), shared })
-    await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-    await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: deposit })
+    await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+    await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: deposit })
     for (const id of ['shared', 'named'])
-      await store.createSubWallet({
+      await store.subWallets.createSubWallet({
         id,
         walletId: 'w',
         label: id,
@@ -197,7 +199,7 @@ const createScene = (
     ]
     for (let index = 0; index < KEYS; index++)
       keys.push(
-        await store.createKey({
+        await store.keys.createKey({
           id: `k${index}`,
           hash: `h${index}`,
           orgId: 'o',
@@ -209,7 +211,7 @@ const createScene = (
           ...(index === 3 ? { parentId: 'k1' } : {}),
         }),
       )
-    await store.grantCredit({ walletId: WALLET, limit: BigInt(pick(5, 60)) * 1_000_000n, netDays: 14 })
+    await store.credit.grantCredit({ walletId: WALLET, limit: BigInt(pick(5, 60)) * 1_000_000n, netDays: 14 })
     if (paying) await payments.setUp()
     for (let slot = 0; slot < 3; slot++) startProcess(slot)
     if (paying) after(500, buyers)
@@ -238,7 +240,7 @@ const createScene = (
     after(pick(50, 900), buyers)
   }
 
-  const call = async (process: Process, index: number): Promise<void> => {
+  const call = async (process: Process, index: number, form?: 'whole'): Promise<void> => {
     const key = await process.book.caller(`h${index}`)
     if (key instanceof Refusal) return hit(key.code === 'service_unavailable' ? 'fenced by itself' : key.code)
     if (key === undefined) return fail('a key vanished')
@@ -253,9 +255,9 @@ const createScene = (
     // Keys that are bound to no sub-wallet name one now and then.
     const named =
       key.subWallet === undefined && random() < 0.3 ? (pick(0, 1) ? 'shared' : 'named') : undefined
-    const account = random() < 0.25 ? creditAccountOf(WALLET) : undefined
+    const payer = random() < 0.25 ? creditAccountOf(WALLET) : undefined
     const useful = amount / 8n + 1n
-    const held = await process.book.hold({ callId, key, sub: named, account, amount, useful })
+    const held = await process.book.hold({ callId, key, sub: named, payer, amount, useful })
     if (held instanceof Refusal) return hit(`hold: ${held.code}`)
     if ('outcome' in held) return hit(`hold: ${held.limit}`)
     if (named !== undefined) hit('admitted under a named sub-wallet')
@@ -264,8 +266,8 @@ const createScene = (
     if (revoked !== undefined && world.now() > revoked) fail('admitted after a revocation was acknowledged')
     const newMonth = monthOf(EPOCH + world.now()) !== monthOf(EPOCH)
     if (newMonth) hit('admitted in the new month')
-    if (account !== undefined) hit('admitted on credit')
-    await runCall(process, held, { amount, keyId: key.id, payer: account ?? WALLET, newMonth })
+    if (payer !== undefined) hit('admitted on credit')
+    await runCall(process, held, { amount, keyId: key.id, payer: payer ?? WALLET, newMonth, form })
   }
 
   /** A limit that was lowered to nothing admits nothing more once that is acknowledged. */
@@ -278,14 +280,14 @@ const createScene = (
   const runCall = async (
     process: Process,
     hold: Hold,
-    it: { amount: bigint } & Pick<Answered, 'keyId' | 'payer' | 'newMonth'>,
+    it: { amount: bigint; form: 'whole' | undefined } & Pick<Answered, 'keyId' | 'payer' | 'newMonth'>,
   ): Promise<void> => {
-    const { amount, keyId, payer, newMonth } = it
+    const { amount, keyId, payer, newMonth, form } = it
     const admittedMs = world.now()
     const clockSleep = (ms: number) =>
       new Promise<void>((resolve) => after(ms, () => !process.dead && resolve()))
     // A stream waits for its intent before its first byte; a whole answer lets its charge follow it.
-    const streams = random() < 0.6
+    const streams = form === undefined && random() < 0.6
     if (streams && !(await hold.opened)) return hit('intent refused')
     await clockSleep(streams ? pick(1, random() < 0.05 ? LONGEST_CALL_MS - 500 : 400) : pick(0, 20))
     const basic = (amount * BigInt(pick(1, 120))) / 100n
@@ -303,13 +305,17 @@ const createScene = (
     }
     const due = cost < hold.amount() ? cost : hold.amount()
     if (cost > due) hit('cost above the hold')
+    const askedMs = world.now()
     const settled = await hold.settle(cost, { ...detail, keyId }).catch(() => undefined)
+    // However long the ledger is silent: a charge is made, kept in the outbox, or refused.
+    if (world.now() - askedMs > SETTLE_WAIT_MS)
+      fail(`an answer waited ${world.now() - askedMs} ms for its charge`)
     if (settled === undefined) {
       refused.push(hold.callId)
       return hit('settle refused')
     }
     answered.push({ callId: hold.callId, cost: due, keyId, payer, newMonth, admittedMs })
-    hit(settled.remaining === undefined ? 'answered from the journal' : 'answered')
+    hit(settled.remaining === undefined ? 'answered from the outbox' : 'answered')
   }
 
   const chaos = () => {
@@ -328,12 +334,13 @@ const createScene = (
     } else if (roll < 0.55 && process !== undefined) {
       const how = random()
       if (how < 0.3) fallBehind(slot)
+      else if (how < 0.5) silenceMidway(process)
       else partition(process)
       if (how > 0.7) takeOver(slot)
     } else if (roll < 0.65) {
       deposited += 20_000_000n
       guard(
-        store.post({
+        store.ledger.post({
           kind: 'topup',
           ref: `t${world.now()}`,
           debit: 'cash',
@@ -358,7 +365,7 @@ const createScene = (
     if (random() < 0.4) after(pick(1, 200), () => loading && kill(slot))
   }
 
-  /** While a process cannot reach the ledger another one starts and takes its journal; then it is killed itself. */
+  /** While a process cannot reach the ledger another one starts and takes its outbox; then it is killed itself. */
   const takeOver = (slot: number) => {
     after(pick(900, 2_200), () => loading && kill((slot + 1) % 3))
     after(pick(2_300, 4_000), () => loading && kill(slot))
@@ -383,6 +390,12 @@ const createScene = (
       guard(stale())
     })
     after(6_000, () => quiet.delete(slot))
+  }
+
+  /** The ledger falls silent while it is sent intents and, of answers that are there at once, their charges. */
+  const silenceMidway = (process: Process) => {
+    for (let calls = 0; calls < 8; calls++) guard(call(process, pick(0, KEYS - 1), 'whole'))
+    after(pick(1, 30), () => partition(process))
   }
 
   const partition = ({ link }: Process) => {
@@ -433,12 +446,12 @@ const createScene = (
     const owner = { id: 'k0', walletId: WALLET, ancestors: [] }
     const set = async (amount: bigint) =>
       limit === 'day'
-        ? store.changeWalletRules(WALLET, { dailyLimit: amount })
-        : store.changeSubWallet(owner, limit, { budget: amount })
+        ? store.wallets.changeWalletRules(WALLET, { dailyLimit: amount })
+        : store.subWallets.changeSubWallet(owner, limit, { budget: amount })
     closedAt.set(limit, Number.POSITIVE_INFINITY)
     const late = processes[pick(0, 2)]
     if (late !== undefined) rush(late)
-    // What they ask for is granted before the change, and known to them after it.
+    // What they ask for is lent before the change, and they learn of it after the change.
     await new Promise<void>((resolve) => after(10, resolve))
     const changed = await set(1n)
     const acknowledged = await process.book.untilKnown(changed?.at ?? 0).then(
@@ -469,7 +482,7 @@ const createScene = (
     hit('revocation acknowledged')
     after(pick(200, 3_000), () => {
       revokedAt.delete(id)
-      guard(store.changeKey(id, { disabledReason: null, byCreator: true }))
+      guard(store.keys.changeKey(id, { disabledReason: null, byCreator: true }))
     })
   }
 
@@ -480,18 +493,18 @@ const createScene = (
 
   const checkMoney = async (): Promise<void> => {
     await auditNow(true)
-    const wallet = await store.wallet('w')
+    const wallet = await store.wallets.wallet('w')
     if (wallet === undefined || wallet.held !== 0n) fail(`held after everything ended: ${wallet?.held}`)
-    const line = await store.creditLine(WALLET)
+    const line = await store.credit.creditLine(WALLET)
     if (line === undefined || line.held !== 0n || line.owed > line.limit)
       fail(`the credit line: ${line?.owed} owed and ${line?.held} held of ${line?.limit}`)
     const balances = await Promise.all(
       [WALLET, creditAccountOf(WALLET), 'revenue', 'loss', ...(paying ? payments.accounts() : [])].map(
-        (account) => store.balance(account),
+        (account) => store.ledger.balance(account),
       ),
     )
     if (balances.reduce((sum, one) => sum + one, 0n) !== deposited) fail('money was made or lost')
-    if (disk.names().length > 0) fail(`a journal is left after everything ended: ${disk.names()}`)
+    if (disk.names().length > 0) fail(`an outbox is left after everything ended: ${disk.names()}`)
     await checkBills()
     await repeats.check(store)
     if (paying) await payments.finish()
@@ -504,14 +517,15 @@ const createScene = (
       const own = exact
         .filter(({ keyId, newMonth }) => keyId === id && newMonth)
         .reduce((sum, { cost }) => sum + cost, 0n)
-      if ((await store.spend(id)).spentThisMonth < own) fail('a call of the new month was charged to the old')
+      if ((await store.keys.spend(id)).spentThisMonth < own)
+        fail('a call of the new month was charged to the old')
     }
   }
 
   /** Every answered call is in the ledger once, at its price; what was refused is not in it. */
   const checkBills = async (): Promise<void> => {
     for (const callId of refused)
-      if ((await store.transfersOf(callId)).length > 0) fail('refused, and charged all the same')
+      if ((await store.ledger.transfersOf(callId)).length > 0) fail('refused, and charged all the same')
     const exact: Answered[] = []
     for (const call of answered) {
       const outcome = await standing(store, call)
@@ -536,9 +550,9 @@ const createScene = (
       // Nobody asks the process that brings in what others left.
       closed = true
       killAll()
-      // What they left in their journals is brought in by the next start.
+      // What they left in their outboxes is brought in by the next start.
       startProcess(0)
-      // The longest lease ends ten seconds after it was granted.
+      // The longest lease ends ten seconds after it was lent.
       after(12_000, () => {
         killAll()
         guard(recover(store).then(checkMoney))
@@ -550,7 +564,7 @@ const createScene = (
 
 /** With all processes gone, what they left is reaped. */
 const recover = async (store: Store): Promise<void> => {
-  for (let round = 0; round < 3; round++) await store.reap({ graceMs: 0, longestCallMs: 0 })
+  for (let round = 0; round < 3; round++) await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
 }
 
 /** How a call stands in the ledger. A recovered or late charge may be smaller, or the house's: the customer never pays more. */
@@ -558,7 +572,7 @@ const standing = async (
   store: Store,
   { callId, cost, payer }: Answered,
 ): Promise<'exact' | 'recovered' | 'written off' | string> => {
-  const posted = await store.transfersOf(callId)
+  const posted = await store.ledger.transfersOf(callId)
   const [only] = posted
   if (only === undefined) return 'not billed'
   if (posted.length > 1) return 'billed twice'

@@ -1,5 +1,5 @@
 /** What histories share: a law that did not hold, what was reached, and the detail of a call where nobody reads it. */
-import type { UsageDetail } from '../../src/ledger/words.ts'
+import type { UsageDetail } from '../../src/ledger/types.ts'
 import { EPOCH } from './world.ts'
 
 /** What a history reached; over all seeds every counter must be above zero. */

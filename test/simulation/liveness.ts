@@ -5,7 +5,7 @@
  * paused answers no call of a key whose revocation was acknowledged meanwhile.
  */
 import { createBook } from '../../src/book/book.ts'
-import type { Book, Hold } from '../../src/book/words.ts'
+import type { Book, Hold } from '../../src/book/contract.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
@@ -120,15 +120,15 @@ const createScene = (
     store = await openStore({ url: 'sqlite::memory:', now: () => EPOCH + Math.floor(world.now()), shared })
     // Half of the wallets are rich: their leases admit without asking the ledger.
     const deposit = BigInt(random() < 0.5 ? pick(60, 400) : pick(2_000, 4_000)) * 1_000_000n
-    await store.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
-    await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })
+    await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
+    await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })
     const budget = BigInt(pick(20, 60)) * 1_000_000n
-    await store.createSubWallet({ id: 'named', walletId: WALLET, label: 'named', budget })
+    await store.subWallets.createSubWallet({ id: 'named', walletId: WALLET, label: 'named', budget })
     const cap = () => BigInt(pick(10, 60)) * 1_000_000n
     const own = [{}, { spendCap: cap() }, { monthlyCap: cap() }, { spendCap: cap() }, {}]
     for (const [index, ofKey] of own.entries())
       keys.push(
-        await store.createKey({
+        await store.keys.createKey({
           id: `k${index}`,
           hash: `h${index}`,
           orgId: 'o',
@@ -299,7 +299,7 @@ const createScene = (
   }
 
   const finish = async (): Promise<void> => {
-    for (const { check, ok, detail } of await store.audit())
+    for (const { check, ok, detail } of await store.ledger.audit())
       if (!ok) fail(`audit: ${check} (${detail ?? ''})`)
     finished = true
   }

@@ -2,12 +2,15 @@
  * Each mutation breaks one rule of the protocol in a copy of the sources; the simulation must catch every one.
  * The text to replace must occur exactly once, so that a mutation cannot go stale unnoticed.
  *
+ * What virtual time cannot show breaks a test of the real engine instead.
+ *
  * The seed that caught a mutation last is tried first (`caught-at.json`), then up to 400 others. Options: --only <name>;
  * --note writes the seeds down.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { PATIENCE_MS } from '../now.ts'
 import { type Mutation, mutations } from './mutation-list.ts'
 
 const root = resolve(import.meta.dir, '../..')
@@ -18,7 +21,7 @@ const only = option < 0 ? undefined : process.argv[option + 1]
 
 /** Runs histories in the folder until a law is broken; the line that says so. */
 const search = async (
-  { folder, calm }: { folder: string; calm: boolean },
+  { folder, kind }: { folder: string; kind: Mutation['kind'] },
   from: number,
   seeds: number,
 ): Promise<string | undefined> => {
@@ -28,7 +31,7 @@ const search = async (
     '--seeds',
     String(seeds),
     '--until-caught',
-    ...(calm ? ['--calm'] : []),
+    ...(kind === undefined ? [] : ['--only', kind]),
   ]
   const child = Bun.spawn([process.execPath, 'test/simulation/run.ts', ...range], {
     cwd: folder,
@@ -40,11 +43,28 @@ const search = async (
   return code === 0 ? undefined : output.split('\n').find((each) => each.startsWith('seed '))
 }
 
+/** Seeds of each kind among which a mutation must be caught. */
+const SEEDS = { 'all else': 400, calm: 250, clocks: 60, 'paid-again': 60, jobs: 60 } as const
+
+/** Runs a test of the folder, which must fail; the line that names what did. */
+const failing = async (folder: string, test: string): Promise<string | undefined> => {
+  for (const part of ['test/store', 'test/postgres.ts', 'test/until.ts', 'test/seed.ts'])
+    cpSync(join(root, part), join(folder, part), { recursive: true })
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', String(PATIENCE_MS), test], {
+    cwd: folder,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [, output] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  await child.exited
+  return output.split('\n').find((line) => line.startsWith('(fail)'))
+}
+
 /** How the mutation was caught; undefined when it was not. */
-const caught = async ({ name, file, from, to, calm = false }: Mutation): Promise<string | undefined> => {
+const caught = async ({ name, file, from, to, kind, test }: Mutation): Promise<string | undefined> => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-mutation-'))
   try {
-    for (const part of ['src', 'test/simulation', 'package.json', 'tsconfig.json'])
+    for (const part of ['src', 'test/simulation', 'test/now.ts', 'package.json', 'tsconfig.json'])
       cpSync(join(root, part), join(folder, part), { recursive: true })
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
     const path = join(folder, file)
@@ -54,11 +74,12 @@ const caught = async ({ name, file, from, to, calm = false }: Mutation): Promise
       return undefined
     }
     writeFileSync(path, pieces.join(to))
+    if (test !== undefined) return await failing(folder, test)
     const last = caughtAt[name]
-    const where = { folder, calm }
+    const where = { folder, kind }
     return (
       (last === undefined ? undefined : await search(where, last, 1)) ??
-      (await search(where, 1, calm ? 250 : 400))
+      (await search(where, 1, SEEDS[kind ?? 'all else']))
     )
   } finally {
     rmSync(folder, { recursive: true })
@@ -74,7 +95,8 @@ const work = async (): Promise<void> => {
     if (line === undefined) failed++
     else {
       passed++
-      caughtAt[name] = Number(/^seed (\d+)/.exec(line)?.[1])
+      const seed = /^seed (\d+)/.exec(line)?.[1]
+      if (seed !== undefined) caughtAt[name] = Number(seed)
     }
     console.log(
       `${line === undefined ? 'MISSED' : 'caught'}  ${name.padEnd(50)} ${(line ?? '').slice(0, 110)}`,

@@ -1,6 +1,8 @@
 /** The way from a process to the database: slow, and it loses requests or answers, so that outcomes are unknown. */
-import type { FlushBatch } from '../../src/ledger/words.ts'
-import { Violation } from '../../src/store/engine.ts'
+import type { CommitBatch } from '../../src/ledger/types.ts'
+import { Violation } from '../../src/store/engine/engine.ts'
+import { StoreFault } from '../../src/store/faults.ts'
+import type { LedgerStore } from '../../src/store/ledger/ledger-port.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { World } from './world.ts'
 
@@ -31,7 +33,7 @@ export type Way = {
   readonly outage: Outage
   /** Runs after each call that arrived. */
   readonly arrived: () => void
-  /** Settlements of a flush that arrived. */
+  /** Settlements of a commit that arrived. */
   readonly settled: (calls: readonly string[]) => void
   /** The schema's constraints had to stop something: they are the last line, and the protocol must never need them. */
   readonly refused: (law: string) => void
@@ -45,7 +47,7 @@ export const overNetwork = (store: Store, world: World, way: Way): Store => {
     new Promise((resolve, reject) => {
       if (!link.alive()) return
       const tell = (ms: number, run: () => void) => world.after(ms, () => reach(() => link.alive() && run()))
-      const lost = () => tell(GIVE_UP_MS, () => reject(new Error('no answer')))
+      const lost = () => tell(GIVE_UP_MS, () => reject(new StoreFault('no answer')))
       if (link.partitioned || outage.down || (!reliable && world.random() < LOST_REQUEST)) return lost()
       world.after(world.pick(1, 8), () => {
         if (outage.down) return lost()
@@ -65,18 +67,21 @@ export const overNetwork = (store: Store, world: World, way: Way): Store => {
         )
       })
     })
-  const watched: Store = {
-    ...store,
-    flush: async (batch: FlushBatch) => {
-      const result = await store.flush(batch)
+  const far = <Part extends object>(part: Part): Part =>
+    new Proxy(part, {
+      get: (target, name) => {
+        const member = Reflect.get(target, name)
+        if (typeof member === 'function') return (...args: never[]) => send(member.bind(target), args)
+        return typeof member === 'object' && member !== null ? far(member) : member
+      },
+    })
+  const watched: LedgerStore = {
+    ...store.ledger,
+    commit: async (batch: CommitBatch) => {
+      const result = await store.ledger.commit(batch)
       settled([...result.settled.keys()])
       return result
     },
   }
-  return new Proxy(watched, {
-    get: (target, name) => {
-      const member = Reflect.get(target, name)
-      return typeof member === 'function' ? (...args: never[]) => send(member.bind(target), args) : member
-    },
-  })
+  return far({ ...store, ledger: watched })
 }

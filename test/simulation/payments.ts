@@ -7,6 +7,7 @@ import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { GUESTS_KEY, startX402 } from '../../src/payment/x402.ts'
 import type { Store } from '../../src/store/port.ts'
+import { payloadOf } from './payloads.ts'
 import { createChain } from './rail.ts'
 import {
   BEARER,
@@ -88,15 +89,6 @@ export const createPayments = (parts: PaymentParts): Payments => {
     })
   }
 
-  const permitOf = (accepted: any, from: string, nonce: string, deadline: number) => ({
-    from,
-    permitted: { token: accepted.asset, amount: accepted.amount },
-    spender: `0x${'d'.repeat(40)}`,
-    nonce,
-    deadline: String(deadline),
-    witness: { to: accepted.payTo, facilitator: accepted.extra.facilitatorAddress, validAfter: '0' },
-  })
-
   const sign = (
     quote: Reply,
     bearer: boolean,
@@ -114,13 +106,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
     const units = BigInt(accepted.amount)
     const validBefore = Math.floor((EPOCH + world.now()) / 1000) + accepted.maxTimeoutSeconds
     chain.authorizations.set(nonce, { units, validBefore, poor: random() < 0.06, state: 'unused' })
-    const signed = { from, to: accepted.payTo, value: accepted.amount, nonce }
-    const payload = {
-      signature: '0xab',
-      ...(scheme === 'upto'
-        ? { permit2Authorization: permitOf(accepted, from, nonce, validBefore) }
-        : { authorization: { ...signed, validAfter: '0', validBefore: String(validBefore) } }),
-    }
+    const payload = payloadOf({ accepted, from, nonce, validBefore })
     const value =
       version === 2
         ? { x402Version: 2, accepted, payload }
@@ -236,11 +222,11 @@ export const createPayments = (parts: PaymentParts): Payments => {
   const checkBill = async ({ id, answers, units, requests, longestMs }: Bought): Promise<void> => {
     const [answer] = answers
     if (answer === undefined) return
-    const posted = await parts.store().transfersOf(answer.callId)
+    const posted = await parts.store().ledger.transfersOf(answer.callId)
     const [only] = posted
     if (only === undefined || posted.length > 1)
       return fail(`an answered paid call is billed ${posted.length} times`)
-    const payment = await parts.store().payment(id)
+    const payment = await parts.store().payments.payment(id)
     if (payment?.callId !== answer.callId) return fail('an answered paid call is not that of its payment')
     // A process that was cut off, and whose call another took over, may find the money spent: then it is the house's.
     const lone = requests === 1 && longestMs < parts.longestCallMs
@@ -257,9 +243,9 @@ export const createPayments = (parts: PaymentParts): Payments => {
   /** Nobody has an answer that ended well without having paid for it, but for what the house bears. */
   const checkAnswered = async ({ id, answers }: Bought): Promise<void> => {
     const [answer] = answers
-    const payment = await parts.store().payment(id)
+    const payment = await parts.store().payments.payment(id)
     if (answer === undefined || payment?.state === 'settled') return
-    const posted = await parts.store().transfersOf(answer.callId)
+    const posted = await parts.store().ledger.transfersOf(answer.callId)
     if (posted.some(({ kind }) => kind === 'usage'))
       fail(`answered and charged, and its payment is ${payment?.state}`)
     hit('x402: answered at the cost of the house')
@@ -268,17 +254,17 @@ export const createPayments = (parts: PaymentParts): Payments => {
   /** What a payment brought is its call's charge and its change; the change has one receiver. */
   const checkPayment = async (it: Bought, change: Map<string, Nano>): Promise<void> => {
     const store = parts.store()
-    const payment = await store.payment(it.id)
+    const payment = await store.payments.payment(it.id)
     const { state: onChain, taken = 0n } = chain.authorizations.get(it.nonce) ?? {}
     await checkAnswered(it)
     if (payment?.state === 'settling' || payment?.state === 'authorized')
       return fail('the outcome of a payment was never found out')
     if ((onChain === 'paid') !== (payment?.state === 'settled'))
       return fail(`on the chain a payment is ${onChain}, in the ledger ${payment?.state}`)
-    if (payment !== undefined && (await store.balance(payment.account)) !== 0n)
+    if (payment !== undefined && (await store.ledger.balance(payment.account)) !== 0n)
       fail('a payment account is not empty at its end')
     if (payment?.state !== 'settled') return hit(`x402: ended ${payment?.state ?? 'unseen'}`)
-    const posted = await store.transfersOf(payment.callId)
+    const posted = await store.ledger.transfersOf(payment.callId)
     const spent = posted
       .filter(({ kind, debit }) => kind === 'usage' && debit === payment.account)
       .reduce((sum, { amount }) => sum + amount, 0n)
@@ -294,15 +280,15 @@ export const createPayments = (parts: PaymentParts): Payments => {
 
   const checkAll = async (): Promise<void> => {
     const store = parts.store()
-    if ((await store.balance('x402')) !== -chain.received() * UNIT)
-      fail(`settled ${chain.received() * UNIT}, in the ledger ${await store.balance('x402')}`)
+    if ((await store.ledger.balance('x402')) !== -chain.received() * UNIT)
+      fail(`settled ${chain.received() * UNIT}, in the ledger ${await store.ledger.balance('x402')}`)
     const change = new Map<string, Nano>()
     for (const it of bought.values()) await checkPayment(it, change)
     for (const wallet of [BEARER_WALLET, ...CHANGE_WALLETS]) {
-      const given = await store.balance(wallet)
+      const given = await store.ledger.balance(wallet)
       if (given !== (change.get(wallet) ?? 0n)) fail(`change of ${change.get(wallet)} is ${given}`)
     }
-    for (const { check, ok, detail } of await store.audit())
+    for (const { check, ok, detail } of await store.ledger.audit())
       if (!ok) fail(`audit: ${check} (${detail ?? ''})`)
   }
 
@@ -310,8 +296,8 @@ export const createPayments = (parts: PaymentParts): Payments => {
     setUp: async () => {
       const store = parts.store()
       for (const id of [BEARER_WALLET, ...CHANGE_WALLETS])
-        await store.createWallet({ id, orgId: 'o', name: id })
-      await store.createKey({
+        await store.wallets.createWallet({ id, orgId: 'o', name: id })
+      await store.keys.createKey({
         id: BEARER_KEY,
         hash: hash(BEARER),
         orgId: 'o',
@@ -332,9 +318,9 @@ export const createPayments = (parts: PaymentParts): Payments => {
         { store, clock, log: silentLog, hash, options: x402Options },
         chain.railOf(() => true),
       )
-      if ((await store.key(GUESTS_KEY)) === undefined) fail('there is no key for guests')
+      if ((await store.keys.key(GUESTS_KEY)) === undefined) fail('there is no key for guests')
       for (let hour = 0; hour < 27; hour++) {
-        await store.reap({ graceMs: 0, longestCallMs: 0 })
+        await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
         await mode.round()
         await sleep(HOUR_MS)
       }

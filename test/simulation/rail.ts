@@ -3,7 +3,7 @@
  * process whose requests and answers are lost, late or unsure.
  */
 import type { Chain } from '../../src/payment/x402/chain.ts'
-import type { Facilitator, Sent, Settled } from '../../src/payment/x402/facilitator.ts'
+import type { Facilitator, FacilitatorSettled, Sent } from '../../src/payment/x402/facilitator.ts'
 import { EPOCH, type World } from './world.ts'
 
 /** One authorization on the chain. `poor` payers cannot pay it; `cancelled` ones took it back. */
@@ -69,7 +69,7 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
     return true
   }
 
-  const settleNow = (nonce: string, units: bigint | undefined): Settled => {
+  const settleNow = (nonce: string, units: bigint | undefined): FacilitatorSettled => {
     if (known(nonce).state === 'paid' && world.random() < 0.5)
       return { outcome: 'settled', transaction: `tx ${nonce}` }
     if (land(nonce, units)) return { outcome: 'settled', transaction: `tx ${nonce}` }
@@ -80,7 +80,7 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
   const railOf = (alive: () => boolean) => {
     const answer = <T>(value: T, ms: number): Promise<T> =>
       new Promise((resolve) => world.after(ms, () => alive() && resolve(value)))
-    const settle = (sent: Sent): Promise<Settled> => {
+    const settle = (sent: Sent): Promise<FacilitatorSettled> => {
       const { nonce, units } = readSent(sent)
       if (chance(0.06)) return answer(NO_ANSWER, ANSWER_WAIT_MS)
       // On its way: it lands or not while nobody waits for it.

@@ -1,5 +1,5 @@
 /** The law of rates: no window of any length holds more requests, or more tokens reserved and used, than its limit. */
-import type { RateVerdict, TokensAsk } from '../../src/book/words.ts'
+import type { RateVerdict, TokensAsk } from '../../src/book/contract.ts'
 import type { Key } from '../../src/tenancy/key.ts'
 import { rateNames, rateWindows } from '../../src/tenancy/rates.ts'
 

@@ -3,10 +3,10 @@
  * of a call says something else, as the answers of a model do, and costs as much as another or not; the caller gets one of
  * them and pays it once.
  */
-import type { Book, Hold } from '../../src/book/words.ts'
+import type { Book, Hold } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
-import type { IdempotencyRef, UsageDetail } from '../../src/ledger/words.ts'
+import type { IdempotencyRef, UsageDetail } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { World } from './world.ts'
 
@@ -40,7 +40,7 @@ type RepeatParts = {
 type Repeat = { readonly ref: IdempotencyRef; readonly lastsMs?: number }
 
 const PATIENCE_MS = 4_500
-/** After so long without a beat another process may take over; see src/store/silence.ts. */
+/** After so long without a beat another process may take over; see src/store/ledger/silence.ts. */
 const SILENT_MS = 3_000
 const TRIES = 6
 const POLLS = 12
@@ -96,7 +96,7 @@ export const createRepeats = (parts: RepeatParts) => {
     const { store, clock, instance } = counter
     const entry = { ref, fingerprint: 'f', callId: `i${serial++}`, instance, lockMs: parts.longestCallMs }
     for (let polls = 0; polls < POLLS; polls++) {
-      const state = await store.begin(entry)
+      const state = await store.idempotency.begin(entry)
       if (state.state === 'conflict') return void fail('a repeat was taken for another call')
       if (state.state === 'done') {
         hit('repeat: replayed')
@@ -106,7 +106,7 @@ export const createRepeats = (parts: RepeatParts) => {
       if (state.state === 'first') {
         if (state.callId !== entry.callId) hit('repeat: taken over')
         const answered = await run(counter, state.callId, repeat).catch(() => undefined)
-        if (answered === undefined) await store.release(ref, instance).catch(() => undefined)
+        if (answered === undefined) await store.idempotency.release(ref, instance).catch(() => undefined)
         return answered
       }
       await clock.sleep(250)
@@ -162,7 +162,7 @@ export const createRepeats = (parts: RepeatParts) => {
       const said = new Set(answers.filter(({ sure }) => sure).map((one) => one.said))
       if (said.size > 1) fail('one Idempotency-Key was given two answers')
       for (const { callId, cost, sure } of answers) {
-        const posted = await store.transfersOf(callId)
+        const posted = await store.ledger.transfersOf(callId)
         const charged = posted.find(({ kind }) => kind === 'usage')
         if (posted.length === 0) fail('a repeated call was answered, and not billed')
         if (!sure || charged === undefined || charged.note === 'recovered') continue

@@ -1,6 +1,11 @@
-/** Runs many histories and prints `N passed, N failed`. Options: --seeds N, --from N, --until-caught, --calm (only those). */
+/** Runs many histories and prints `N passed, N failed`. Options: --seeds N, --from N, --until-caught, --only <kind>. */
+import { noteNow } from '../now.ts'
+import { runClocks } from './clocks.ts'
 import { runHistory } from './history.ts'
+import { runJobs } from './jobs.ts'
+import type { Reached } from './law.ts'
 import { runCalm } from './liveness.ts'
+import { runPaidAgain } from './paid-again.ts'
 
 /** States a run of many seeds must have reached, or it proves nothing. */
 const mustReach = [
@@ -13,6 +18,33 @@ const mustReach = [
   'calm: killed',
   'calm: drained',
   'calm: paused',
+  'clocks: forward',
+  'clocks: back',
+  'clocks: killed',
+  'clocks: answered',
+  'clocks: not opened',
+  'clocks: serves again',
+  'jobs: answered',
+  'jobs: accepted',
+  'jobs: done',
+  'jobs: failed',
+  'jobs: cancelled',
+  'jobs: killed',
+  'jobs: partition',
+  'jobs: lost while submitted',
+  'jobs: taken up',
+  'jobs: repeated',
+  'jobs: result asked for again',
+  'jobs: overdue',
+  'jobs: key disabled',
+  'jobs: cap lowered',
+  'jobs: paid for, 200',
+  'jobs: paid for, 202',
+  'jobs: paid for and charged',
+  'jobs: paid back whole',
+  'paid again: answered',
+  'paid again: comes again',
+  'paid again: killed',
   'answered',
   'voided',
   'killed',
@@ -45,11 +77,11 @@ const mustReach = [
   'hold: credit_line',
   'bill: exact',
   'settle refused',
-  'answered from the journal',
-  'journal left behind',
-  'journal torn',
-  'journal taken from the living',
-  'journal not writable',
+  'answered from the outbox',
+  'outbox left behind',
+  'outbox torn',
+  'outbox taken from the living',
+  'outbox not writable',
   'facilitator: settled',
   'facilitator: refused',
   'facilitator: answer lost',
@@ -84,8 +116,20 @@ const option = (name: string, fallback: number): number => {
 }
 const seeds = option('--seeds', 2_000)
 const from = option('--from', 1)
-const CALM_EACH = 5
-const calmOnly = process.argv.includes('--calm')
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined
+/** The kinds of histories, and of how many seeds one runs each: what shows as much in fewer, or costs more, runs less often. */
+const kinds: readonly {
+  readonly name: string
+  readonly each: number
+  readonly run: (seed: number, reached: Reached) => void
+}[] = [
+  { name: 'calm', each: 5, run: runCalm },
+  { name: 'clocks', each: 20, run: runClocks },
+  { name: 'paid-again', each: 25, run: runPaidAgain },
+  { name: 'jobs', each: 20, run: runJobs },
+  { name: 'all else', each: 1, run: runHistory },
+]
+if (only !== undefined && !kinds.some(({ name }) => name === only)) throw new Error(`no kind is ${only}`)
 const untilCaught = process.argv.includes('--until-caught')
 const reached = new Map<string, number>()
 const broken: string[] = []
@@ -93,10 +137,10 @@ const started = performance.now()
 let ran = 0
 for (let seed = from; seed < from + seeds; seed++) {
   ran++
+  noteNow(`seed ${seed}`)
   try {
-    // A calm history costs as much as four others and shows as much in fewer.
-    if (calmOnly || seed % CALM_EACH === 0) runCalm(seed, reached)
-    if (!calmOnly) runHistory(seed, reached)
+    for (const { name, each, run } of kinds)
+      if (only === undefined ? seed % each === 0 : name === only) run(seed, reached)
   } catch (error) {
     broken.push(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`)
     if (untilCaught || broken.length >= 20) break
@@ -109,7 +153,7 @@ console.log(
     .join(' · '),
 )
 for (const line of broken) console.log(line)
-const missed = ran < 500 || calmOnly ? [] : mustReach.filter((what) => !reached.has(what))
+const missed = ran < 500 || only !== undefined ? [] : mustReach.filter((what) => !reached.has(what))
 if (missed.length > 0) console.log(`not reached: ${missed.join(', ')}`)
 console.log(
   `seeds ${from} to ${from + ran - 1}, ${((performance.now() - started) / ran).toFixed(1)} ms a seed`,

@@ -2,7 +2,7 @@
  * What one process sells by x402: the product's own life of a call over its book and its way to the database, with a
  * scripted vendor in virtual time.
  */
-import type { Book } from '../../src/book/words.ts'
+import type { Book } from '../../src/book/contract.ts'
 import { silentLog } from '../../src/core/log.ts'
 import type { Model } from '../../src/core/model.ts'
 import { type Nano, nanoFromDecimal } from '../../src/core/money.ts'
@@ -15,7 +15,9 @@ import { runCall } from '../../src/gateway/run-call.ts'
 import { newTrace } from '../../src/gateway/trace.ts'
 import type { X402Options } from '../../src/payment/x402/offer.ts'
 import { type Rail, startX402, type X402 } from '../../src/payment/x402.ts'
-import type { ChangePaid } from '../../src/store/payment-port.ts'
+import { callSettings } from '../../src/settings/calls.ts'
+import { readSettings } from '../../src/settings/setting.ts'
+import type { ChangePaid } from '../../src/store/payments/payment-port.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { VendorFetch } from '../../src/vendors/setup.ts'
 import type { World } from './world.ts'
@@ -214,25 +216,13 @@ export const openShop = (parts: ShopParts): Shop => {
       ]),
       failover: new Map(),
       options: {
-        creditNano: 10_000_000n,
+        ...readSettings(callSettings, {}),
         planRpm: 1_000_000,
         guestRpm: 1_000_000,
-        bodyBytesMax: 100_000,
+        keySharePercent: 100,
+        overloadMs: 250,
         // Real timers never fire in virtual time; the vendor ends every request itself.
         timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: parts.longestCallMs },
-        reportRpm: 1_000,
-        overloadMs: 250,
-        keptBytesMax: 1_000_000_000,
-        bufferBytesMax: 100_000_000,
-        keySharePercent: 100,
-        bodyMs: 10_000,
-        readerMs: 60_000,
-        connectionSeconds: 75,
-        openCallsMax: 1_000,
-        trustedProxies: [],
-        trial: { amount: 0n, dailyAmount: 0n, lifeMs: 1, againMs: 1 },
-        referral: { referrerAmount: 0n, claimantAmount: 0n },
-        discountOpenMax: 1,
       },
       clock,
       log: silentLog,

@@ -1,7 +1,8 @@
 /** Books with a row of every kind: calls of a tenant, on credit, by x402; refunds, trials, invoices, payments taken back. */
 import type { Nano } from '../../src/core/money.ts'
-import { creditAccountOf, type UsageDetail } from '../../src/ledger/words.ts'
-import { openStore, type StoreAddress } from '../../src/store/open-store.ts'
+import { creditAccountOf, type UsageDetail } from '../../src/ledger/types.ts'
+import type { StoreAddress } from '../../src/store/engine/open-engine.ts'
+import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { batchOf, CENT, detailFor } from './world.ts'
 
@@ -25,7 +26,7 @@ const detail = (keyId: string): UsageDetail =>
 type Path = {
   readonly keyId: string
   readonly leaseId: string
-  readonly account?: string
+  readonly payer?: string
   readonly sub?: string
 }
 
@@ -41,17 +42,17 @@ const callsOf = (store: Store) => {
       ttlMs: 1e9,
       ...more,
     }
-    const lease = await store.grant(ask)
-    if (lease.outcome !== 'granted') throw new Error(`${callId}: ${lease.outcome}`)
-    await store.flush(batchOf('i', { intents: [{ callId, leaseId: lease.leaseId, hold }] }))
+    const lease = await store.ledger.lend(ask)
+    if (lease.outcome !== 'lent') throw new Error(`${callId}: ${lease.outcome}`)
+    await store.ledger.commit(batchOf('i', { intents: [{ callId, leaseId: lease.leaseId, hold }] }))
     return lease.leaseId
   }
   return {
     open,
-    call: async (path: Path, callId: string, walletId: string) => {
+    call: async (path: Path, callId: string, payer: string) => {
       const leaseId = await open(path, callId)
-      const settle = { callId, leaseId, walletId, charge: COST, excess: 0n, detail: detail(path.keyId) }
-      await store.flush(batchOf('i', { settles: [settle] }))
+      const settle = { callId, leaseId, payer, charge: COST, excess: 0n, detail: detail(path.keyId) }
+      await store.ledger.commit(batchOf('i', { settles: [settle] }))
       return leaseId
     },
   }
@@ -65,34 +66,46 @@ export const bookScene = async (database: {
   const address: StoreAddress = { ...database, now: () => now }
   const store = await openStore(address)
   const { call, open } = callsOf(store)
-  await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-  await store.createWallet({ id: 'v', orgId: 'o2', name: 'v' })
-  await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 1_000n * CENT })
-  await store.post({ kind: 'grant', ref: 'gift', debit: 'promo', credit: 'v', amount: CENT })
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.wallets.createWallet({ id: 'v', orgId: 'o2', name: 'v' })
+  await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 1_000n * CENT })
+  await store.ledger.post({ kind: 'grant', ref: 'gift', debit: 'promo', credit: 'v', amount: CENT })
   const key = { orgId: 'o', walletId: 'w', label: 'l', prefix: 'p' }
   const limits = { spendCap: 500n * CENT, monthlyCap: 400n * CENT }
-  await store.createKey({ ...key, id: 'maker', hash: 'h1', limits })
-  await store.createKey({ ...key, id: 'k', hash: 'h2', parentId: 'maker', limits: { spendCap: 300n * CENT } })
-  await store.createSubWallet({ id: 's', walletId: 'w', makerId: 'k', label: 's', budget: 100n * CENT })
-  await store.changeWalletRules('w', { dailyLimit: 200n * CENT })
+  await store.keys.createKey({ ...key, id: 'maker', hash: 'h1', limits })
+  await store.keys.createKey({
+    ...key,
+    id: 'k',
+    hash: 'h2',
+    parentId: 'maker',
+    limits: { spendCap: 300n * CENT },
+  })
+  await store.subWallets.createSubWallet({
+    id: 's',
+    walletId: 'w',
+    makerId: 'k',
+    label: 's',
+    budget: 100n * CENT,
+  })
+  await store.wallets.changeWalletRules('w', { dailyLimit: 200n * CENT })
   const folded = await call({ keyId: 'k', leaseId: 'i:1', sub: 's' }, 'c1', 'w')
-  await store.giveBack(folded, CENT)
-  await store.post({ kind: 'refund', ref: 'c1', debit: 'revenue', credit: 'w', amount: 100n })
+  await store.ledger.giveBack(folded, CENT)
+  await store.ledger.post({ kind: 'refund', ref: 'c1', debit: 'revenue', credit: 'w', amount: 100n })
   const gone = {
     callId: 'late',
     leaseId: 'gone',
-    walletId: 'w',
+    payer: 'w',
     charge: COST,
     excess: 0n,
     detail: detail('k'),
   }
-  await store.flush(batchOf('i', { settles: [gone] }))
-  await store.grantCredit({ walletId: 'w', limit: 50n * CENT, netDays: 14 })
-  await call({ keyId: 'maker', leaseId: 'i:2', account: creditAccountOf('w') }, 'c2', creditAccountOf('w'))
-  await store.openCheckout({ id: 'o1', walletId: 'w', amount: 20n * CENT })
-  await store.creditPayment({ checkoutId: 'o1', payment: 'pi_1', amount: 20n * CENT })
-  await store.takeBack({ id: 're_1', payment: 'pi_1', outstanding: 5n * CENT })
-  await store.claimTrial({
+  await store.ledger.commit(batchOf('i', { settles: [gone] }))
+  await store.credit.grantCredit({ walletId: 'w', limit: 50n * CENT, netDays: 14 })
+  await call({ keyId: 'maker', leaseId: 'i:2', payer: creditAccountOf('w') }, 'c2', creditAccountOf('w'))
+  await store.funding.openCheckout({ id: 'o1', walletId: 'w', amount: 20n * CENT })
+  await store.funding.creditPayment({ checkoutId: 'o1', payment: 'pi_1', amount: 20n * CENT })
+  await store.funding.takeBack({ id: 're_1', payment: 'pi_1', outstanding: 5n * CENT })
+  await store.community.claimTrial({
     origin: 'x',
     key: { ...key, id: 'trial', hash: 'h3', walletId: 't', orgId: 'ot', limits: {} },
     amount: CENT,
@@ -100,9 +113,15 @@ export const bookScene = async (database: {
     lifeMs: 1e10,
     againMs: 1e10,
   })
-  const code = await store.referralCode('w', 'CODE')
-  await store.claimReferral({ code, orgId: 'o2', walletId: 'v', referrerAmount: 7n, claimantAmount: 5n })
-  await store.beginPayment({
+  const code = await store.community.referralCode('w', 'CODE')
+  await store.community.claimReferral({
+    code,
+    orgId: 'o2',
+    walletId: 'v',
+    referrerAmount: 7n,
+    claimantAmount: 5n,
+  })
+  await store.payments.beginPayment({
     id: 'p1',
     callId: 'c3',
     fingerprint: 'f',
@@ -113,10 +132,10 @@ export const bookScene = async (database: {
     sent: '{}',
     firstTryMs: 1e10,
   })
-  await store.settlePayment('p1', 'tx')
-  await call({ keyId: 'maker', leaseId: 'i:3', account: 'x402:p1' }, 'c3', 'x402:p1')
+  await store.payments.settlePayment('p1', 'tx')
+  await call({ keyId: 'maker', leaseId: 'i:3', payer: 'x402:p1' }, 'c3', 'x402:p1')
   now = DECEMBER
-  await store.closeMonths()
+  await store.credit.closeMonths()
   await call({ keyId: 'k', leaseId: 'i:4', sub: 's' }, 'c4', 'w')
   await open({ keyId: 'k', leaseId: 'i:4', sub: 's' }, 'c5')
   return { store, address }

@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { Nano } from '../../src/core/money.ts'
 import { compare, type ModelCall } from './model.ts'
-import { batchOf, CENT, type Command, detailFor, flush, mine, most, pick, running, saw } from './world.ts'
+import { batchOf, CENT, type Command, commit, detailFor, mine, most, pick, running, saw } from './world.ts'
 
 export const open: Command = async (world, { a, b }) => {
   const { model, n } = world
@@ -13,7 +13,10 @@ export const open: Command = async (world, { a, b }) => {
   if (lease === undefined) return
   const hold = (model.idleOn(lease) * BigInt(b % 101)) / 100n
   const intent = { callId: `c${n}`, leaseId: lease.id, hold }
-  deepEqual([...(await flush(world, batchOf(lease.instance, { intents: [intent] }))).opened], [intent.callId])
+  deepEqual(
+    [...(await commit(world, batchOf(lease.instance, { intents: [intent] }))).opened],
+    [intent.callId],
+  )
   model.calls.push({ id: intent.callId, lease, hold, spent: 0n, open: true, refunded: 0n })
 }
 
@@ -27,7 +30,7 @@ export const openFenced: Command = async (world, { a }) => {
   if (lease === undefined) return
   const instance = lease.state === 'open' ? 'stranger' : lease.instance
   const intent = { callId: `c${n}`, leaseId: lease.id, hold: 0n }
-  equal((await flush(world, batchOf(instance, { intents: [intent] }))).opened.size, 0)
+  equal((await commit(world, batchOf(instance, { intents: [intent] }))).opened.size, 0)
   saw(world, `fenced: ${lease.state}`)
 }
 
@@ -40,7 +43,7 @@ export const extend: Command = async (world, { a, b, c }) => {
     call.hold + (lease.state === 'open' ? (model.idleOn(lease) * BigInt(b % 101)) / 100n : BigInt(b % 2))
   const spent = (hold * BigInt(c % 120)) / 100n
   const may = lease.state === 'open' || hold === call.hold
-  const { extended } = await flush(
+  const { extended } = await commit(
     world,
     batchOf(lease.instance, { progress: [{ callId: call.id, hold, spent }] }),
   )
@@ -68,7 +71,7 @@ export const moves: Command = async (world, { a, b, c }) => {
   if (to.state === 'open' && to.instance === call.lease.instance && !may) return
   const hold = may ? call.hold + ((model.idleOn(to) - call.hold) * BigInt(c % 101)) / 100n : call.hold
   const progress = { callId: call.id, hold, spent: call.spent, leaseId: to.id }
-  const { extended } = await flush(world, batchOf(call.lease.instance, { progress: [progress] }))
+  const { extended } = await commit(world, batchOf(call.lease.instance, { progress: [progress] }))
   equal(extended.has(call.id), may)
   if (!may) return saw(world, 'move fenced')
   if (call.lease.state === 'quarantined') saw(world, 'moved out of quarantine')
@@ -80,7 +83,7 @@ export const moves: Command = async (world, { a, b, c }) => {
 const settleOf = (call: ModelCall, charge: Nano) => ({
   callId: call.id,
   leaseId: call.lease.id,
-  walletId: call.lease.key.wallet,
+  payer: call.lease.key.wallet,
   charge,
   excess: charge % 3n,
   detail: detailFor(call.lease.key.id, { usage: { input: 3, output: 4 } }),
@@ -99,7 +102,7 @@ export const settle: Command = async (world, { a, b }) => {
   call.charged = charge
   call.lease.left -= charge
   model.charge(call.lease, charge)
-  const { settled } = await flush(world, batchOf(call.lease.instance, { settles: [call.settle] }))
+  const { settled } = await commit(world, batchOf(call.lease.instance, { settles: [call.settle] }))
   deepEqual([...settled], [[call.id, model.posted.get(call.lease.key.wallet)]])
 }
 
@@ -114,14 +117,14 @@ export const settleTwice: Command = async (world, { a, b }) => {
   const again = settleOf(call, (call.charged ?? 0n) + BigInt(b % 5))
   if (other) again.leaseId = `${call.lease.id}, another`
   const batch = batchOf(call.lease.instance, { settles: [again] })
-  const { settled, answeredElsewhere } = await flush(world, batch)
+  const { settled, answeredElsewhere } = await commit(world, batch)
   ok(settled.has(call.id))
   // Recovered calls were charged for no answer.
-  const [posted] = await world.store.transfersOf(call.id)
+  const [posted] = await world.store.ledger.transfersOf(call.id)
   equal(answeredElsewhere.has(call.id), posted?.note !== 'recovered' && other)
   const intent = { callId: call.id, leaseId: call.lease.id, hold: 0n }
   if (mine(world, call.lease))
-    equal((await flush(world, batchOf(call.lease.instance, { intents: [intent] }))).opened.size, 0)
+    equal((await commit(world, batchOf(call.lease.instance, { intents: [intent] }))).opened.size, 0)
 }
 
 export const settleLate: Command = async (world, { a, b }) => {
@@ -135,13 +138,13 @@ export const settleLate: Command = async (world, { a, b }) => {
   if (call === undefined) return
   const charge = BigInt(b % 40) * CENT
   const caps = model
-    .meters(call.lease.key, call.lease.sub)
-    .filter(({ limit }) => limit !== 'stop_at_remaining_usd')
-  // The model's meters are those of this day; a late call counts in its own.
+    .limits(call.lease.key, call.lease.sub)
+    .filter(({ name }) => name !== 'stop_at_remaining_usd')
+  // The model's limits are those of this day; a late call counts in its own.
   if (call.lease.day !== model.day) return
   const fits = !call.lease.pruned && caps.every(({ room }) => room >= charge)
   saw(world, fits ? 'late settlement charged' : 'late settlement written off')
-  const { settled } = await flush(world, batchOf(call.lease.instance, { settles: [settleOf(call, charge)] }))
+  const { settled } = await commit(world, batchOf(call.lease.instance, { settles: [settleOf(call, charge)] }))
   if (fits) model.charge(call.lease, charge)
   call.charged = fits ? charge : 0n
   deepEqual([...settled], [[call.id, model.posted.get(call.lease.key.wallet)]])
@@ -150,9 +153,9 @@ export const settleLate: Command = async (world, { a, b }) => {
 export const voids: Command = async (world, { a }) => {
   const call = running(world, a)
   if (call === undefined) return
-  await flush(world, batchOf('stranger', { voids: [call.id] }))
+  await commit(world, batchOf('stranger', { voids: [call.id] }))
   await compare(world.model, world.store)
-  await flush(world, batchOf(call.lease.instance, { voids: [call.id] }))
+  await commit(world, batchOf(call.lease.instance, { voids: [call.id] }))
   call.open = false
 }
 
@@ -176,7 +179,7 @@ export const several: Command = async (world, { a, b }) => {
   const intents = [kept, charged, dropped].map(({ id }) => ({ callId: id, leaseId: lease.id, hold }))
   const charge = (hold * BigInt(b % 101)) / 100n
   const other = model.calls.find(({ open, lease: on }) => open && on.instance === lease.instance)
-  const result = await flush(
+  const result = await commit(
     world,
     batchOf(lease.instance, {
       intents,
@@ -198,7 +201,7 @@ export const several: Command = async (world, { a, b }) => {
 /** A lost answer: the batch is sent again, word for word. */
 export const resend: Command = async ({ store, last, model }) => {
   if (last === undefined) return
-  const { opened, settled } = await store.flush(last)
+  const { opened, settled } = await store.ledger.commit(last)
   for (const { callId } of last.settles)
     ok(settled.has(callId) || model.calls.every(({ id }) => id !== callId))
   for (const { callId } of last.intents) {
@@ -207,6 +210,6 @@ export const resend: Command = async ({ store, last, model }) => {
     const settling = last.settles.some((settle) => settle.callId === callId)
     if (call?.open === true || (call?.charged !== undefined && settling)) ok(opened.has(callId))
     else if (call?.charged !== undefined) ok(!opened.has(callId))
-    else if (opened.has(callId)) await store.flush(batchOf(last.instance, { voids: [callId] }))
+    else if (opened.has(callId)) await store.ledger.commit(batchOf(last.instance, { voids: [callId] }))
   }
 }

@@ -26,8 +26,8 @@ for (const engine of engines)
       await database.stop()
     })
 
-    const grant = (instance: string, amount: bigint) =>
-      store.grant({
+    const lend = (instance: string, amount: bigint) =>
+      store.ledger.lend({
         instance,
         keyId: 'k',
         leaseId: `${instance}:1`,
@@ -38,96 +38,169 @@ for (const engine of engines)
       })
     /** Rounds of the reaper, a few seconds apart. */
     const reapFor = async (seconds: number) => {
-      for (const until = now + seconds * 1_000; now < until; now += 4_000) await store.reap(BOUNDS)
+      for (const until = now + seconds * 1_000; now < until; now += 4_000) await store.ledger.reap(BOUNDS)
     }
 
     test('money that a process leased before it was killed comes back', async () => {
       now += HOURS
-      expect(await grant('dead', 100n * CENT)).toMatchObject({ outcome: 'granted' })
+      expect(await lend('dead', 100n * CENT)).toMatchObject({ outcome: 'lent' })
       now -= HOURS
       await reapFor(75)
-      expect(await grant('alive', 100n * CENT)).toMatchObject({ outcome: 'granted' })
-    }, 60_000)
+      expect(await lend('alive', 100n * CENT)).toMatchObject({ outcome: 'lent' })
+    })
 
     test('a call that a killed process had open is charged its checkpoint and closed', async () => {
       now += HOURS
-      const lease = await grant('dead', 100n * CENT)
-      if (lease.outcome !== 'granted') throw new Error(lease.outcome)
+      const lease = await lend('dead', 100n * CENT)
+      if (lease.outcome !== 'lent') throw new Error(lease.outcome)
       const { leaseId } = lease
-      await store.flush(batchOf('dead', { intents: [{ callId: 'c', leaseId, hold: 40n * CENT }] }))
-      await store.flush(batchOf('dead', { progress: [{ callId: 'c', hold: 40n * CENT, spent: 10n * CENT }] }))
+      await store.ledger.commit(batchOf('dead', { intents: [{ callId: 'c', leaseId, hold: 40n * CENT }] }))
+      await store.ledger.commit(
+        batchOf('dead', { progress: [{ callId: 'c', hold: 40n * CENT, spent: 10n * CENT }] }),
+      )
       now -= HOURS
       await reapFor(150)
-      expect((await store.wallet('w'))?.held).toBe(0n)
-      expect(await store.balance('w')).toBe(90n * CENT)
-    }, 60_000)
+      expect((await store.wallets.wallet('w'))?.held).toBe(0n)
+      expect(await store.ledger.balance('w')).toBe(90n * CENT)
+    })
 
     test('a lease of a process that lives is not fenced', async () => {
       now += HOURS
-      const lease = await grant('alive', 50n * CENT)
-      if (lease.outcome !== 'granted') throw new Error(lease.outcome)
+      const lease = await lend('alive', 50n * CENT)
+      if (lease.outcome !== 'lent') throw new Error(lease.outcome)
       now -= HOURS
-      await store.reap(BOUNDS)
+      await store.ledger.reap(BOUNDS)
       now += 9_000
-      await store.reap(BOUNDS)
+      await store.ledger.reap(BOUNDS)
       const intents = [{ callId: 'c', leaseId: lease.leaseId, hold: CENT }]
-      await store.flush(batchOf('alive', { intents }))
-      expect((await store.wallet('w'))?.held).toBe(CENT)
-    }, 60_000)
+      await store.ledger.commit(batchOf('alive', { intents }))
+      expect((await store.wallets.wallet('w'))?.held).toBe(CENT)
+    })
 
-    const unaware = async (since: number) => (await store.unaware(since, 2_000)).map(({ id }) => id)
+    const unaware = async (since: number) => (await store.instances.unaware(since, 2_000)).map(({ id }) => id)
 
     test('a process that was killed keeps no revocation waiting', async () => {
       now += HOURS
-      await store.beat('dead', undefined)
+      await store.instances.beat('dead', undefined)
       now -= HOURS
-      const changed = await store.changeKey('k', { disabledReason: 'operator', byCreator: true })
+      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true })
       expect(await unaware(changed!.at)).toEqual(['dead'])
       await reapFor(4)
       expect(await unaware(changed!.at)).toEqual([])
-    }, 60_000)
+    })
 
     test('what a process saw under the wrong clock proves nothing under the right one', async () => {
       now += HOURS
-      const before = await store.beat('alive', undefined)
+      const before = await store.instances.beat('alive', undefined)
       now += 100
-      await store.beat('alive', before.at)
+      await store.instances.beat('alive', before.at)
       const seen = now
       now -= HOURS
-      const changed = await store.changeKey('k', { disabledReason: 'operator', byCreator: true })
+      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true })
       expect(await unaware(changed!.at)).toEqual(['alive'])
       now += 100
-      const first = await store.beat('alive', seen)
+      const first = await store.instances.beat('alive', seen)
       // It carries what was seen under the wrong clock; yet it reads the change.
       expect(first.changed.map(({ id }) => id)).toEqual(['k'])
       expect(await unaware(changed!.at)).toEqual(['alive'])
       now += 100
-      await store.beat('alive', first.at)
+      await store.instances.beat('alive', first.at)
       expect(await unaware(changed!.at)).toEqual([])
-    }, 60_000)
+    })
 
     test('a change made under the wrong clock is acknowledged under the right one', async () => {
       now += HOURS
-      const changed = await store.changeKey('k', { disabledReason: 'operator', byCreator: true })
+      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true })
       now -= HOURS
-      const first = await store.beat('alive', undefined)
+      const first = await store.instances.beat('alive', undefined)
       expect(first.changed.map(({ id }) => id)).toEqual(['k'])
       expect(await unaware(changed!.at)).toEqual(['alive'])
       now += 100
-      await store.beat('alive', first.at)
+      await store.instances.beat('alive', first.at)
       expect(await unaware(changed!.at)).toEqual([])
-    }, 60_000)
+    })
 
     test('what a killed process had claimed is free again', async () => {
       const ref = { keyId: 'k', endpoint: '/v1/run', key: 'claimed' }
       const claim = (instance: string, callId: string) =>
-        store.begin({ ref, fingerprint: 'same', callId, instance, lockMs: 60_000 })
+        store.idempotency.begin({ ref, fingerprint: 'same', callId, instance, lockMs: 60_000 })
       now += HOURS
-      await store.beat('dead', undefined)
+      await store.instances.beat('dead', undefined)
       await claim('dead', 'first')
       now -= HOURS
       expect(await claim('alive', 'second')).toEqual({ state: 'running', by: 'dead' })
       await reapFor(5)
       expect(await claim('alive', 'second')).toEqual({ state: 'first', callId: 'first' })
-    }, 60_000)
+    })
+
+    const rules = {
+      alertBelow: 200n * CENT,
+      alertWebhookUrl: 'https://example.com/told',
+      autoTopUp: { below: 200n * CENT, amount: 50n * CENT },
+    }
+    /** What is due a minute after the clock was set right, of what was tried under the wrong one. */
+    const dueAgain = async <T>(take: () => Promise<readonly T[]>): Promise<[readonly T[], readonly T[]]> => {
+      const before = await take()
+      now -= HOURS - 60_000
+      return [before, await take()]
+    }
+
+    test('an alert that was not taken is sent again', async () => {
+      now += HOURS
+      await store.wallets.changeWalletRules('w', rules)
+      const [before, after] = await dueAgain(() => store.wallets.takeAlerts())
+      expect(before).toHaveLength(1)
+      expect(after).toHaveLength(1)
+    })
+
+    test('a payment whose outcome is not known is asked for again', async () => {
+      now += HOURS
+      await store.payments.beginPayment({
+        id: 'p',
+        callId: 'c',
+        fingerprint: 'f',
+        account: 'x402_p',
+        amount: CENT,
+        payer: '0xpayer',
+        sent: '{}',
+        firstTryMs: -1,
+      })
+      const [before, after] = await dueAgain(() => store.payments.unsettledPayments(10))
+      expect([...before, ...after].map(({ id }) => id)).toEqual(['p', 'p'])
+    })
+
+    test('a top-up without an answer is asked for again, and given up while Stripe still knows it', async () => {
+      now += HOURS
+      await store.funding.openCheckout({ id: 'first', walletId: 'w', amount: CENT })
+      await store.funding.savePaymentMethod({ checkoutId: 'first', customer: 'cus', method: 'pm', at: 1 })
+      await store.wallets.changeWalletRules('w', rules)
+      const due = () => store.funding.dueTopUps({ newId: () => `top-up-${now}`, dailyMax: 100n * CENT })
+      const [before, after] = await dueAgain(due)
+      expect(before).toHaveLength(1)
+      expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id))
+      now += 20 * 3_600_000
+      await due()
+      expect((await store.funding.topUpStatus('w')).paused).toBe('outcome_unknown')
+    })
+
+    test("a wallet that reached its day's maximum is topped up the next day", async () => {
+      await store.wallets.changeWalletRules('w', rules)
+      await store.funding.openCheckout({ id: 'first', walletId: 'w', amount: CENT })
+      await store.funding.savePaymentMethod({ checkoutId: 'first', customer: 'cus', method: 'pm', at: 1 })
+      const due = async () =>
+        (await store.funding.dueTopUps({ newId: () => `top-up-${now}`, dailyMax: 50n * CENT })).length
+      now += HOURS
+      expect(await due()).toBe(1)
+      await store.funding.creditPayment({
+        checkoutId: `top-up-${now}`,
+        payment: 'pi',
+        amount: 50n * CENT,
+      })
+      expect(await due()).toBe(0)
+      now -= HOURS - 60_000
+      // It has had what it may have today.
+      expect(await due()).toBe(0)
+      now += 4 * 3_600_000
+      expect(await due()).toBe(1)
+    })
   })

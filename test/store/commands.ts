@@ -1,7 +1,7 @@
 /** What may happen to a store, as random commands; each says what it expects of the store and tells the model. */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { nextDayStart } from '../../src/core/time.ts'
-import { Overdrawn, ReplayConflict } from '../../src/store/port.ts'
+import { Overdrawn, ReplayConflict } from '../../src/store/faults.ts'
 import {
   extend,
   moves,
@@ -14,7 +14,7 @@ import {
   several,
   voids,
 } from './call-commands.ts'
-import { grant } from './grant-command.ts'
+import { lend } from './lend-command.ts'
 import type { Model, ModelLease } from './model.ts'
 import { CENT, type Command, least, mine, pick, saw } from './world.ts'
 
@@ -30,9 +30,9 @@ const topUp: Command = async ({ model, store, n }, { a, b }) => {
     credit: wallet,
     amount: BigInt(b % 60) * CENT,
   } as const
-  equal(await store.post(transfer), 'posted')
-  equal(await store.post(transfer), 'replayed')
-  await rejects(store.post({ ...transfer, amount: transfer.amount + 1n }), ReplayConflict)
+  equal(await store.ledger.post(transfer), 'posted')
+  equal(await store.ledger.post(transfer), 'replayed')
+  await rejects(store.ledger.post({ ...transfer, amount: transfer.amount + 1n }), ReplayConflict)
   model.move(wallet, transfer.amount)
 }
 
@@ -40,7 +40,13 @@ const adjust: Command = async (world, { a, b }) => {
   const { model, store, n } = world
   const wallet = pick(model.wallets, a) ?? ''
   const amount = BigInt(b % 40) * CENT
-  const posting = store.post({ kind: 'adjust', ref: `a${n}`, debit: wallet, credit: 'revenue', amount })
+  const posting = store.ledger.post({
+    kind: 'adjust',
+    ref: `a${n}`,
+    debit: wallet,
+    credit: 'revenue',
+    amount,
+  })
   if (amount > model.free(wallet)) {
     saw(world, 'overdrawn')
     return rejects(posting, Overdrawn)
@@ -57,7 +63,7 @@ const giveBack: Command = async (world, { a, b }) => {
   )
   if (lease === undefined) return
   const back = (model.idleOn(lease) * BigInt(b % 101)) / 100n
-  await store.giveBack(lease.id, back)
+  await store.ledger.giveBack(lease.id, back)
   lease.left -= back
   lease.recall = false
 }
@@ -72,10 +78,12 @@ const refund: Command = async (world, { a, b }) => {
   const amount = ((call.charged - call.refunded) * BigInt(b % 101)) / 100n
   const to = call.lease.key.wallet
   const transfer = { kind: 'refund', ref: `${call.id}:${n}`, debit: 'revenue', credit: to, amount } as const
-  equal(await store.post(transfer), 'posted')
-  equal(await store.post(transfer), 'replayed')
+  equal(await store.ledger.post(transfer), 'posted')
+  equal(await store.ledger.post(transfer), 'replayed')
   model.refund(call, amount)
-  await rejects(store.post({ ...transfer, ref: `${call.id}:x`, amount: call.charged - call.refunded + 1n }))
+  await rejects(
+    store.ledger.post({ ...transfer, ref: `${call.id}:x`, amount: call.charged - call.refunded + 1n }),
+  )
 }
 
 const change: Command = async ({ model, store }, { a, b, c }) => {
@@ -84,7 +92,7 @@ const change: Command = async ({ model, store }, { a, b, c }) => {
   const value = c % 4 === 0 ? null : BigInt(c % 50) * CENT
   const name = pick(['spendCap', 'monthlyCap', 'stopAt'] as const, b) ?? 'stopAt'
   const old = key.limits[name]
-  await store.changeKey(key.id, { [name]: value, byCreator: true })
+  await store.keys.changeKey(key.id, { [name]: value, byCreator: true })
   const { [name]: _old, ...rest } = key.limits
   key.limits = value === null ? rest : { ...rest, [name]: value }
   key.version += 1
@@ -100,13 +108,13 @@ const limit: Command = async ({ model, store }, { a, b }) => {
   const amount = BigInt(1 + (b % 30)) * CENT
   if (a % 2 === 0) {
     const owner = { id: 'plain', walletId: 'wallet-a', ancestors: [] }
-    const changed = await store.changeSubWallet(owner, 'sub-1', { budget: amount })
+    const changed = await store.subWallets.changeSubWallet(owner, 'sub-1', { budget: amount })
     equal(changed?.sub.budget, amount)
     return void model.subs.set('sub-1', amount)
   }
   const wallet = pick(model.wallets, a >> 1) ?? ''
   const after = b % 4 === 0 ? undefined : amount
-  const { known } = await store.changeWalletRules(wallet, { dailyLimit: after ?? null })
+  const { known } = await store.wallets.changeWalletRules(wallet, { dailyLimit: after ?? null })
   equal(known.rules.dailyLimit, after)
   if (after === undefined) model.dailyLimits.delete(wallet)
   else model.dailyLimits.set(wallet, after)
@@ -117,7 +125,7 @@ const toggle: Command = async ({ model, store }, { a, b }) => {
   if (key === undefined) return
   const reason = pick(['self', 'operator', null] as const, b) ?? null
   const byCreator = b % 2 === 0
-  const result = await store.changeKey(key.id, { disabledReason: reason, byCreator })
+  const result = await store.keys.changeKey(key.id, { disabledReason: reason, byCreator })
   key.version += 1
   if (key.reason === 'operator' && !byCreator) return equal(result?.key.disabledReason, 'operator')
   delete key.month
@@ -182,7 +190,7 @@ const reap: Command = async (world, { a }) => {
   for (const [instance, at] of model.beats) if (at < model.now - 3_600_000) model.beats.delete(instance)
   for (const lease of model.leases)
     lease.pruned ||= lease.state === 'closed' && lease.expires + WEEK_MS < model.now
-  deepEqual(await store.reap(bounds), done)
+  deepEqual(await store.ledger.reap(bounds), done)
 }
 
 const renew: Command = async (world, { a, b }) => {
@@ -191,7 +199,7 @@ const renew: Command = async (world, { a, b }) => {
   const leases = model.leases.filter((l) => l.instance === instance && (b % 3 > 0 || l.state === 'open'))
   const living = leases.filter((l) => l.state === 'open' && l.expires > model.now)
   for (const lease of living) lease.expires = Math.min(model.now + 10_000, nextDayStart(model.now))
-  const renewed = await store.renew(
+  const renewed = await store.ledger.renew(
     instance,
     leases.map(({ id }) => id),
     10_000,
@@ -205,7 +213,7 @@ const renew: Command = async (world, { a, b }) => {
 
 const recalls: Command = async ({ model, store }, { a }) => {
   const instance = pick(model.instances, a) ?? ''
-  const { recalled } = await store.beat(instance, undefined)
+  const { recalled } = await store.instances.beat(instance, undefined)
   model.beats.set(instance, model.now)
   const expected = model.leases.filter((l) => l.state === 'open' && l.recall && l.instance === instance)
   deepEqual([...recalled].sort(), expected.map(({ id }) => id).sort())
@@ -218,7 +226,7 @@ const reopen: Command = async (world) => {
 export const commands = {
   topUp,
   adjust,
-  grant,
+  lend,
   open,
   openFenced,
   extend,

@@ -3,14 +3,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import type { Nano } from '../../src/core/money.ts'
-import type { FlushBatch, FlushResult } from '../../src/ledger/words.ts'
+import type { CommitBatch, CommitResult } from '../../src/ledger/types.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { seed } from '../seed.ts'
 import { CENT, detailFor } from './world.ts'
 
 const RUN_MS = 4_000
-const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 /** A small generator of numbers from a seed (mulberry32). */
 const numbers = (start: number): ((below: number) => number) => {
@@ -26,10 +26,10 @@ const numbers = (start: number): ((below: number) => number) => {
 type Outcome = { charged: Map<string, Nano>; refused: number; lost: number; resent: number }
 
 /** Repeats a commit word for word until it is known to have happened. */
-const commit = async (store: Store, batch: FlushBatch, outcome: Outcome): Promise<FlushResult> => {
+const commit = async (store: Store, batch: CommitBatch, outcome: Outcome): Promise<CommitResult> => {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await store.flush(batch)
+      return await store.ledger.commit(batch)
     } catch (error) {
       outcome.resent += 1
       if (attempt === 20) throw error
@@ -37,7 +37,10 @@ const commit = async (store: Store, batch: FlushBatch, outcome: Outcome): Promis
   }
 }
 
-/** One process with one lease a key: grants, opens, settles, voids, gives back, and forgets everything now and then. */
+/**
+ * One process with one lease for each key: it borrows, opens, settles, voids, gives back, and forgets everything now
+ * and then.
+ */
 const serve = async (
   store: Store,
   name: string,
@@ -61,8 +64,8 @@ const serve = async (
       useful: 1n,
       ttlMs: 300,
     }
-    const lease = await store.grant(ask).catch(() => undefined)
-    if (lease?.outcome !== 'granted') {
+    const lease = await store.ledger.lend(ask).catch(() => undefined)
+    if (lease?.outcome !== 'lent') {
       if (lease === undefined) outcome.lost += 1
       else outcome.refused += 1
       continue
@@ -79,7 +82,7 @@ const serve = async (
     const settles = kept.map((callId) => ({
       callId,
       leaseId: lease.leaseId,
-      walletId: 'w',
+      payer: 'w',
       charge,
       excess: 0n,
       detail,
@@ -90,7 +93,7 @@ const serve = async (
       outcome,
     )
     for (const callId of settled.keys()) outcome.charged.set(callId, charge)
-    if (below(2) === 0) await store.giveBack(lease.leaseId, lease.grown - need).catch(() => undefined)
+    if (below(2) === 0) await store.ledger.giveBack(lease.leaseId, lease.grown - need).catch(() => undefined)
   }
 }
 
@@ -107,13 +110,12 @@ describe('three processes on one PostgreSQL', () => {
   })
 
   test('keep every law while they compete for the last money and lose their connections', async () => {
-    console.log(`seed ${seed}`)
     const [first] = stores
     if (first === undefined) throw new Error('no store')
-    await first.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-    await first.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 300n * CENT })
+    await first.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+    await first.ledger.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 300n * CENT })
     const make = (id: string, limits: object, parentId?: string) =>
-      first.createKey({
+      first.keys.createKey({
         id,
         hash: id,
         orgId: 'o',
@@ -142,18 +144,18 @@ describe('three processes on one PostgreSQL', () => {
     }
     const recover = async (store: Store): Promise<void> => {
       while (performance.now() < until) {
-        await store.reap({ graceMs: 50, longestCallMs: 200 }).catch(() => undefined)
+        await store.ledger.reap({ graceMs: 50, longestCallMs: 200 }).catch(() => undefined)
         await Bun.sleep(50)
       }
     }
     const operate = async (store: Store): Promise<void> => {
       for (let round = 0; performance.now() < until; round += 1) {
         const cap = BigInt(100 + (round % 60)) * CENT
-        await store
+        await store.keys
           .changeKey('maker', { spendCap: cap, disabledReason: null, byCreator: true })
           .catch(() => undefined)
-        await store.changeKey('child', { disabledReason: null, byCreator: true }).catch(() => undefined)
-        const broken = await store.audit().then(
+        await store.keys.changeKey('child', { disabledReason: null, byCreator: true }).catch(() => undefined)
+        const broken = await store.ledger.audit().then(
           (rows) => rows.filter(({ ok }) => !ok),
           () => [],
         )
@@ -167,17 +169,19 @@ describe('three processes on one PostgreSQL', () => {
     await Promise.all([...servers, ...stores.map(recover), cut(), operate(first)])
 
     await Bun.sleep(400)
-    for (let round = 0; round < 2; round += 1) await first.reap({ graceMs: 0, longestCallMs: 0 })
+    for (let round = 0; round < 2; round += 1) await first.ledger.reap({ graceMs: 0, longestCallMs: 0 })
     const [{ deadlocks } = { deadlocks: -1 }] = await admin.unsafe<{ deadlocks: bigint }[]>(
       'select deadlocks from pg_stat_database where datname = current_database()',
     )
     await admin.close()
     const charged = [...outcome.charged.values()].reduce((sum, amount) => sum + amount, 0n)
     console.log({ ...outcome, charged: outcome.charged.size, deadlocks })
-    expect(await first.audit()).toEqual((await first.audit()).map(({ check }) => ({ check, ok: true })))
-    expect(await first.balance('revenue')).toBe(charged)
-    expect((await first.wallet('w'))?.balance).toBe(300n * CENT - charged)
+    expect(await first.ledger.audit()).toEqual(
+      (await first.ledger.audit()).map(({ check }) => ({ check, ok: true })),
+    )
+    expect(await first.ledger.balance('revenue')).toBe(charged)
+    expect((await first.wallets.wallet('w'))?.balance).toBe(300n * CENT - charged)
     expect(outcome.charged.size).toBeGreaterThan(20)
     expect(Number(deadlocks)).toBe(0)
-  }, 30_000)
+  })
 })

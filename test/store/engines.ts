@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '../../src/store/port.ts'
-import { postgresForTests } from '../postgres.ts'
+import { postgresForTests, untouchedPostgres } from '../postgres.ts'
 
 export type TestEngine = {
   readonly name: string
@@ -39,8 +39,12 @@ export const engines: readonly TestEngine[] = [
 /** The engines that whole servers are tested on: a file shows them nothing that memory does not. */
 export const serverEngines = engines.filter(({ name }) => name !== 'SQLite in a file')
 
+/** A database without a schema, for migrations. */
+export const untouched = ({ name, fresh }: TestEngine) =>
+  name === 'PostgreSQL' ? untouchedPostgres() : fresh()
+
 /** The laws of the books that do not hold. */
-export const brokenLaws = async (store: Store) => (await store.audit()).filter(({ ok }) => !ok)
+export const brokenLaws = async (store: Store) => (await store.ledger.audit()).filter(({ ok }) => !ok)
 
 /** Stops a server or store and its database; the books must hold to the end. */
 export const stopSound = async (

@@ -1,12 +1,20 @@
 /** The audit's laws of funding can fail: each is broken by hand, and that one is reported. */
 import { describe, expect, test } from 'bun:test'
-import { creditAccountOf } from '../../src/ledger/words.ts'
-import { openEngine, openStore } from '../../src/store/open-store.ts'
+import { creditAccountOf } from '../../src/ledger/types.ts'
+import { openEngine } from '../../src/store/engine/open-engine.ts'
+import { openStore } from '../../src/store/open-store.ts'
 import { brokenLaws, engines } from './engines.ts'
 
-const transfer = (kind: string, ref: string, debit: string, credit: string, amount: number, note = '') =>
-  `insert into transfer (kind, ref, debit, credit, amount, note, at)
-   values ('${kind}', '${ref}', '${debit}', '${credit}', ${amount}, '${note}', 0)`
+const transfer = (
+  kind: string,
+  ref: string,
+  debit: string,
+  credit: string,
+  amount: number,
+  ofTopup?: string,
+) =>
+  `insert into transfer (kind, ref, debit, credit, amount, of_topup, at)
+   values ('${kind}', '${ref}', '${debit}', '${credit}', ${amount}, ${ofTopup === undefined ? 'null' : `'${ofTopup}'`}, 0)`
 const balance = (account: string, by: number) =>
   `update account set balance = balance + ${by}, lowest = case when balance + ${by} < lowest then balance + ${by} else lowest end
    where id = '${account}'`
@@ -54,14 +62,14 @@ for (const kind of engines.filter(({ lasting }) => lasting))
       [
         'money taken back of no payment',
         laws.payment,
-        [transfer('adjust', 'stripe:re', 'w', 'cash', 5, 'of stripe:pi'), balance('w', -5)],
+        [transfer('adjust', 'stripe:re', 'w', 'cash', 5, 'stripe:pi'), balance('w', -5)],
       ],
       [
         'more taken back than was paid',
         laws.taken,
         [
           transfer('topup', 'stripe:pi', 'cash', 'w', 4),
-          transfer('adjust', 'stripe:re', 'w', 'cash', 5, 'of stripe:pi'),
+          transfer('adjust', 'stripe:re', 'w', 'cash', 5, 'stripe:pi'),
           `insert into taken_back (id, topup_ref, outstanding) values ('re', 'stripe:pi', 5)`,
           balance('w', -1),
         ],
@@ -98,8 +106,8 @@ for (const kind of engines.filter(({ lasting }) => lasting))
     ])('%s', async (_what, law, breaks) => {
       const database = await kind.fresh()
       const store = await openStore(database)
-      await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-      await store.grantCredit({ walletId: 'w', limit: 100n, netDays: 1 })
+      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+      await store.credit.grantCredit({ walletId: 'w', limit: 100n, netDays: 1 })
       const broken = async () => (await brokenLaws(store)).map(({ check }) => check)
       expect(await broken()).toEqual([])
       const engine = openEngine(database)

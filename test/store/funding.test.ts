@@ -2,9 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Nano } from '../../src/core/money.ts'
-import { creditAccountOf, type GrantRefused } from '../../src/ledger/words.ts'
+import { creditAccountOf, type LoanRefused } from '../../src/ledger/types.ts'
+import { Overdrawn } from '../../src/store/faults.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { Overdrawn, type Store } from '../../src/store/port.ts'
+import type { Store } from '../../src/store/port.ts'
 import { engines, stopSound } from './engines.ts'
 import { CENT, detailFor } from './world.ts'
 
@@ -30,18 +31,24 @@ for (const engine of engines) {
       serial += 1
       const [walletId, keyId] = [`w${serial}`, `k${serial}`]
       const account = creditAccountOf(walletId)
-      await store.createWallet({ id: walletId, orgId: `o${serial}`, name: walletId })
+      await store.wallets.createWallet({ id: walletId, orgId: `o${serial}`, name: walletId })
       if (it.fund !== undefined)
-        await store.post({ kind: 'topup', ref: walletId, debit: 'cash', credit: walletId, amount: it.fund })
-      if (it.limit !== undefined) await store.grantCredit({ walletId, limit: it.limit, netDays: 14 })
+        await store.ledger.post({
+          kind: 'topup',
+          ref: walletId,
+          debit: 'cash',
+          credit: walletId,
+          amount: it.fund,
+        })
+      if (it.limit !== undefined) await store.credit.grantCredit({ walletId, limit: it.limit, netDays: 14 })
       const key = { id: keyId, hash: keyId, orgId: `o${serial}`, walletId, label: keyId, prefix: '' }
-      await store.createKey({ ...key, limits: it.limits ?? {} })
+      await store.keys.createKey({ ...key, limits: it.limits ?? {} })
       let calls = 0
       const ask = (need: Nano, from: 'wallet' | 'credit' = 'credit', instance = 'i') =>
-        store.grant({
+        store.ledger.lend({
           instance,
           keyId,
-          ...(from === 'credit' ? { account } : {}),
+          ...(from === 'credit' ? { payer: account } : {}),
           leaseId: `${keyId} ${from} ${instance} ${now} ${++calls}`,
           need,
           want: need,
@@ -51,9 +58,9 @@ for (const engine of engines) {
       /** A call from lease to charge. */
       const call = async (amount: Nano, from: 'wallet' | 'credit' = 'credit', model = 'm') => {
         const lease = await ask(amount, from)
-        if (lease.outcome !== 'granted') throw new Error(`${lease.outcome} ${lease.limit}`)
+        if (lease.outcome !== 'lent') throw new Error(`${lease.outcome} ${lease.limit}`)
         const callId = `${keyId} ${++calls}`
-        const result = await store.flush({
+        const result = await store.ledger.commit({
           instance: 'i',
           intents: [{ callId, leaseId: lease.leaseId, hold: amount }],
           progress: [],
@@ -61,7 +68,7 @@ for (const engine of engines) {
             {
               callId,
               leaseId: lease.leaseId,
-              walletId: from === 'credit' ? account : walletId,
+              payer: from === 'credit' ? account : walletId,
               charge: amount,
               excess: 0n,
               detail: detailFor(keyId, { model, usage: { input: 3, output: 2 }, startedAt: now }),
@@ -72,19 +79,19 @@ for (const engine of engines) {
         return { callId, left: result.settled.get(callId), leaseId: lease.leaseId }
       }
       const line = async () => {
-        const found = await store.creditLine(walletId)
+        const found = await store.credit.creditLine(walletId)
         if (found === undefined) throw new Error('no line')
         return found
       }
       return { walletId, keyId, account, ask, call, line }
     }
 
-    const refusal = async (asked: Promise<unknown>): Promise<Partial<GrantRefused>> => {
-      const { outcome, limit, available } = (await asked) as GrantRefused
+    const refusal = async (asked: Promise<unknown>): Promise<Partial<LoanRefused>> => {
+      const { outcome, limit, available } = (await asked) as LoanRefused
       return { outcome, ...(limit === undefined ? {} : { limit }), available }
     }
-    const balance = async (walletId: string) => (await store.wallet(walletId))?.balance
-    const refused = (limit: NonNullable<GrantRefused['limit']>, available = 0n): Partial<GrantRefused> => ({
+    const balance = async (walletId: string) => (await store.wallets.wallet(walletId))?.balance
+    const refused = (limit: NonNullable<LoanRefused['limit']>, available = 0n): Partial<LoanRefused> => ({
       outcome: 'spent',
       limit,
       available,
@@ -94,15 +101,15 @@ for (const engine of engines) {
       const { ask, walletId } = await begin({ fund: 20n * CENT })
       expect(await refusal(ask(CENT))).toEqual(refused('no_credit_line'))
       expect(await balance(walletId)).toBe(20n * CENT)
-      expect(await store.creditLine(walletId)).toBeUndefined()
+      expect(await store.credit.creditLine(walletId)).toBeUndefined()
     })
 
     test('another wallet cannot be drawn on, nor its line', async () => {
       const rich = await begin({ fund: 100n * CENT, limit: 100n * CENT })
       const { keyId } = await begin({ fund: CENT })
-      for (const account of [rich.walletId, rich.account, 'revenue']) {
-        const asked = { instance: 'i', keyId, account, leaseId: `${keyId} ${account}` }
-        const answer = store.grant({ ...asked, need: CENT, want: CENT, useful: 1n, ttlMs: 10_000 })
+      for (const payer of [rich.walletId, rich.account, 'revenue']) {
+        const asked = { instance: 'i', keyId, payer, leaseId: `${keyId} ${payer}` }
+        const answer = store.ledger.lend({ ...asked, need: CENT, want: CENT, useful: 1n, ttlMs: 10_000 })
         expect(await refusal(answer)).toEqual(refused('no_credit_line'))
       }
     })
@@ -116,7 +123,7 @@ for (const engine of engines) {
       expect(await refusal(ask(1n))).toEqual(refused('credit_line'))
       expect(await balance(walletId)).toBe(5n * CENT)
       expect((await call(2n * CENT, 'wallet')).left).toBe(3n * CENT)
-      expect((await store.wallets()).filter(({ id }) => id.startsWith('credit:'))).toEqual([])
+      expect((await store.wallets.list()).filter(({ id }) => id.startsWith('credit:'))).toEqual([])
     })
 
     test('many processes at once lend no more than the limit', async () => {
@@ -124,9 +131,9 @@ for (const engine of engines) {
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) => ask(2n * CENT, 'credit', `p${index}`)),
       )
-      const granted = answers.reduce((sum, one) => sum + (one.outcome === 'granted' ? one.grown : 0n), 0n)
-      expect(granted).toBe(50n * CENT)
-      expect(answers.filter(({ outcome }) => outcome === 'granted')).toHaveLength(25)
+      const lent = answers.reduce((sum, one) => sum + (one.outcome === 'lent' ? one.grown : 0n), 0n)
+      expect(lent).toBe(50n * CENT)
+      expect(answers.filter(({ outcome }) => outcome === 'lent')).toHaveLength(25)
       expect((await line()).owed).toBe(0n)
     })
 
@@ -139,7 +146,7 @@ for (const engine of engines) {
       await call(2n * CENT, 'wallet')
       await call(2n * CENT, 'credit')
       expect(await refusal(ask(3n * CENT, 'credit'))).toMatchObject({ limit: 'spend_cap_usd' })
-      expect(await ask(2n * CENT, 'wallet')).toMatchObject({ outcome: 'granted' })
+      expect(await ask(2n * CENT, 'wallet')).toMatchObject({ outcome: 'lent' })
       expect(await refusal(ask(2n * CENT, 'credit'))).toMatchObject({
         outcome: 'recall',
         limit: 'spend_cap_usd',
@@ -149,18 +156,18 @@ for (const engine of engines) {
     test('stop_at is about the wallet: credit is not stopped by it', async () => {
       const { ask } = await begin({ fund: 5n * CENT, limit: 20n * CENT, limits: { stopAt: 5n * CENT } })
       expect(await refusal(ask(CENT, 'wallet'))).toMatchObject({ limit: 'stop_at_remaining_usd' })
-      expect(await ask(CENT, 'credit')).toMatchObject({ outcome: 'granted' })
+      expect(await ask(CENT, 'credit')).toMatchObject({ outcome: 'lent' })
     })
 
     test('a limit may be lowered under what is owed; nothing more is lent until it is paid', async () => {
       const { call, ask, line, walletId } = await begin({ limit: 20n * CENT })
       await call(15n * CENT)
-      await store.grantCredit({ walletId, limit: 10n * CENT, netDays: 7 })
+      await store.credit.grantCredit({ walletId, limit: 10n * CENT, netDays: 7 })
       expect(await refusal(ask(1n))).toEqual(refused('credit_line'))
       expect(await line()).toMatchObject({ owed: 15n * CENT, limit: 10n * CENT, netDays: 7 })
-      await store.grantCredit({ walletId, limit: 16n * CENT, netDays: 7 })
+      await store.credit.grantCredit({ walletId, limit: 16n * CENT, netDays: 7 })
       expect((await call(CENT)).left).toBe(0n)
-      await store.grantCredit({ walletId, limit: 0n, netDays: 7 })
+      await store.credit.grantCredit({ walletId, limit: 0n, netDays: 7 })
       expect(await refusal(ask(1n))).toEqual(refused('no_credit_line'))
       expect((await line()).status).toBe('withdrawn')
     })
@@ -168,14 +175,22 @@ for (const engine of engines) {
     test('a refunded call is owed no more', async () => {
       const { call, account, line } = await begin({ limit: 20n * CENT })
       const { callId } = await call(4n * CENT)
-      await store.post({ kind: 'refund', ref: callId, debit: 'revenue', credit: account, amount: 3n * CENT })
+      await store.ledger.post({
+        kind: 'refund',
+        ref: callId,
+        debit: 'revenue',
+        credit: account,
+        amount: 3n * CENT,
+      })
       expect((await line()).owed).toBe(CENT)
     })
 
     test('a credit line cannot be opened for what is no wallet', async () => {
       const { account } = await begin({ limit: CENT })
       for (const walletId of ['nobody', 'revenue', account])
-        await expect(store.grantCredit({ walletId, limit: CENT, netDays: 1 })).rejects.toThrow('no wallet')
+        await expect(store.credit.grantCredit({ walletId, limit: CENT, netDays: 1 })).rejects.toThrow(
+          'no wallet',
+        )
     })
 
     test('each ended month is invoiced once, in cents; what is less is carried, and nothing is lost', async () => {
@@ -185,14 +200,14 @@ for (const engine of engines) {
       const { callId } = await call(CENT + CENT / 2n, 'credit', 'n')
       now = Date.UTC(2026, 11, 1)
       await call(2n * CENT + CENT / 2n - 4n)
-      expect(await store.invoices(walletId)).toEqual([])
+      expect(await store.credit.invoices(walletId)).toEqual([])
       now += 3_600_000 - 1
-      await store.closeMonths()
-      expect(await store.invoices(walletId)).toEqual([])
+      await store.credit.closeMonths()
+      expect(await store.credit.invoices(walletId)).toEqual([])
       now += 1
-      await Promise.all([store.closeMonths(), store.closeMonths(), store.closeMonths()])
-      await store.closeMonths()
-      const [first, ...none] = await store.invoices(walletId)
+      await Promise.all([store.credit.closeMonths(), store.credit.closeMonths(), store.credit.closeMonths()])
+      await store.credit.closeMonths()
+      const [first, ...none] = await store.credit.invoices(walletId)
       expect(none).toEqual([])
       const id = `INV-${walletId}-000001`
       expect(first).toEqual({
@@ -208,8 +223,14 @@ for (const engine of engines) {
         status: 'open',
       })
       // A refund of an invoiced call counts in the month of the refund.
-      await store.post({ kind: 'refund', ref: callId, debit: 'revenue', credit: account, amount: CENT })
-      const november = await store.statement(walletId, '2026-11')
+      await store.ledger.post({
+        kind: 'refund',
+        ref: callId,
+        debit: 'revenue',
+        credit: account,
+        amount: CENT,
+      })
+      const november = await store.credit.statement(walletId, '2026-11')
       expect(november).toMatchObject({
         opening: 0n,
         used: 4n * CENT + CENT / 2n + 3n,
@@ -228,11 +249,11 @@ for (const engine of engines) {
         ['m', 1, 3, 3n * CENT + 3n],
         ['n', 1, 3, CENT + CENT / 2n],
       ])
-      expect(await store.payInvoice({ id, from: 'wallet' })).toBe('paid')
-      expect(await store.payInvoice({ id, from: 'wallet' })).toBe('paid_before')
-      expect(await store.payInvoice({ id, from: 'cash' })).toBe('paid_before')
+      expect(await store.credit.payInvoice({ id, from: 'wallet' })).toBe('paid')
+      expect(await store.credit.payInvoice({ id, from: 'wallet' })).toBe('paid_before')
+      expect(await store.credit.payInvoice({ id, from: 'cash' })).toBe('paid_before')
       expect(await balance(walletId)).toBe(496n * CENT)
-      const december = await store.statement(walletId, '2026-12')
+      const december = await store.credit.statement(walletId, '2026-12')
       expect(december).toMatchObject({
         opening: 4n * CENT + CENT / 2n + 3n,
         used: CENT + CENT / 2n - 4n,
@@ -242,38 +263,34 @@ for (const engine of engines) {
       expect((await line()).owed).toBe(2n * CENT - 1n)
       // Two silent months later: the rest of December, then January with nothing but what was carried.
       now = Date.UTC(2027, 1, 1, 1)
-      await store.closeMonths()
-      const shown = (await store.invoices(walletId)).map(({ month, brought, used, total, carried }) => [
-        month,
-        brought,
-        used,
-        total,
-        carried,
-      ])
+      await store.credit.closeMonths()
+      const shown = (await store.credit.invoices(walletId)).map(
+        ({ month, brought, used, total, carried }) => [month, brought, used, total, carried],
+      )
       expect(shown).toEqual([
         ['2027-01', CENT - 1n, 0n, 0n, CENT - 1n],
         ['2026-12', CENT / 2n + 3n, CENT + CENT / 2n - 4n, CENT, CENT - 1n],
         ['2026-11', 0n, 4n * CENT + CENT / 2n + 3n, 4n * CENT, CENT / 2n + 3n],
       ])
-      expect(await store.statement(walletId, '2026-10')).toBeUndefined()
-      expect(await store.statement(walletId, '2026-13')).toBeUndefined()
+      expect(await store.credit.statement(walletId, '2026-10')).toBeUndefined()
+      expect(await store.credit.statement(walletId, '2026-13')).toBeUndefined()
     })
 
     test('an invoice past due suspends the line and not the wallet; paying it opens the line again', async () => {
       const { call, ask, line, walletId } = await begin({ fund: 4n * CENT, limit: 50n * CENT })
       await call(5n * CENT)
       now = Date.UTC(2027, 2, 1, 1)
-      await store.closeMonths()
+      await store.credit.closeMonths()
       const id = `INV-${walletId}-000001`
       now += 14 * DAY
-      expect(await ask(CENT)).toMatchObject({ outcome: 'granted' })
+      expect(await ask(CENT)).toMatchObject({ outcome: 'lent' })
       now += 1
       expect(await refusal(ask(CENT))).toEqual(refused('past_due'))
       expect((await line()).status).toBe('past_due')
-      expect((await store.invoice(id))?.status).toBe('past_due')
-      expect(await ask(2n * CENT, 'wallet')).toMatchObject({ outcome: 'granted' })
-      expect(await store.payInvoice({ id, from: 'wallet' })).toBe('short')
-      await store.post({
+      expect((await store.credit.invoice(id))?.status).toBe('past_due')
+      expect(await ask(2n * CENT, 'wallet')).toMatchObject({ outcome: 'lent' })
+      expect(await store.credit.payInvoice({ id, from: 'wallet' })).toBe('short')
+      await store.ledger.post({
         kind: 'topup',
         ref: `${walletId} more`,
         debit: 'cash',
@@ -281,33 +298,35 @@ for (const engine of engines) {
         amount: 2n * CENT,
       })
       // Enough with what the idle lease holds: it is called back.
-      expect(await store.payInvoice({ id, from: 'wallet' })).toBe('leased')
+      expect(await store.credit.payInvoice({ id, from: 'wallet' })).toBe('leased')
       now += 12_000
-      await store.reap({ graceMs: 100, longestCallMs: 1_000 })
-      expect(await store.payInvoice({ id, from: 'wallet' })).toBe('paid')
+      await store.ledger.reap({ graceMs: 100, longestCallMs: 1_000 })
+      expect(await store.credit.payInvoice({ id, from: 'wallet' })).toBe('paid')
       expect(await balance(walletId)).toBe(CENT)
-      expect(await ask(CENT)).toMatchObject({ outcome: 'granted' })
-      expect(await store.payInvoice({ id: 'INV-nobody', from: 'cash' })).toBe('unknown')
+      expect(await ask(CENT)).toMatchObject({ outcome: 'lent' })
+      expect(await store.credit.payInvoice({ id: 'INV-nobody', from: 'cash' })).toBe('unknown')
     })
 
     test('copies of one payment at the same time credit it once', async () => {
       const { walletId } = await begin()
-      await store.openCheckout({ id: `c${serial}`, walletId, amount: 25n * CENT })
+      await store.funding.openCheckout({ id: `c${serial}`, walletId, amount: 25n * CENT })
       const payment = { checkoutId: `c${serial}`, payment: `pi_${serial}`, amount: 25n * CENT }
-      const outcomes = await Promise.all(Array.from({ length: 12 }, () => store.creditPayment(payment)))
+      const outcomes = await Promise.all(
+        Array.from({ length: 12 }, () => store.funding.creditPayment(payment)),
+      )
       expect(outcomes.filter((outcome) => outcome === 'posted')).toHaveLength(1)
-      expect(await store.creditPayment(payment)).toBe('replayed')
+      expect(await store.funding.creditPayment(payment)).toBe('replayed')
       expect(await balance(walletId)).toBe(25n * CENT)
-      expect((await store.checkout(`c${serial}`))?.paid).toBe(true)
-      expect(await store.creditPayment({ ...payment, checkoutId: 'strange' })).toBe('unknown')
+      expect((await store.funding.checkout(`c${serial}`))?.paid).toBe(true)
+      expect(await store.funding.creditPayment({ ...payment, checkoutId: 'strange' })).toBe('unknown')
     })
 
     test('never more is credited than was asked for, nor than was paid', async () => {
       const { walletId } = await begin()
       const pay = async (asked: Nano, paid: Nano) => {
         const id = `c${++serial}`
-        await store.openCheckout({ id, walletId, amount: asked })
-        await store.creditPayment({ checkoutId: id, payment: `pi_${serial}`, amount: paid })
+        await store.funding.openCheckout({ id, walletId, amount: asked })
+        await store.funding.creditPayment({ checkoutId: id, payment: `pi_${serial}`, amount: paid })
         return balance(walletId)
       }
       expect(await pay(10n * CENT, 12n * CENT)).toBe(10n * CENT)
@@ -319,16 +338,16 @@ for (const engine of engines) {
       const { call, walletId, line } = await begin({ limit: 50n * CENT })
       await call(5n * CENT)
       now = Date.UTC(2027, 4, 1, 1)
-      await store.closeMonths()
+      await store.credit.closeMonths()
       const invoiceId = `INV-${walletId}-000001`
       for (const name of ['a', 'b']) {
         const id = `${walletId} ${name}`
-        await store.openCheckout({ id, walletId, invoiceId, amount: 5n * CENT })
+        await store.funding.openCheckout({ id, walletId, invoiceId, amount: 5n * CENT })
         const payment = { checkoutId: id, payment: `pi_${id}`, amount: 5n * CENT }
-        expect(await store.creditPayment(payment)).toBe('posted')
-        expect(await store.creditPayment(payment)).toBe('replayed')
+        expect(await store.funding.creditPayment(payment)).toBe('posted')
+        expect(await store.funding.creditPayment(payment)).toBe('replayed')
       }
-      expect(await store.invoice(invoiceId)).toMatchObject({
+      expect(await store.credit.invoice(invoiceId)).toMatchObject({
         status: 'paid',
         paidRef: `stripe:pi_${walletId} a`,
       })
@@ -338,24 +357,30 @@ for (const engine of engines) {
 
     test('what a payer takes back is owed by the wallet, which pays for nothing until it is filled', async () => {
       const { walletId, call, ask, line } = await begin({ limit: 50n * CENT })
-      await store.openCheckout({ id: walletId, walletId, amount: 10n * CENT })
-      await store.creditPayment({ checkoutId: walletId, payment: walletId, amount: 10n * CENT })
+      await store.funding.openCheckout({ id: walletId, walletId, amount: 10n * CENT })
+      await store.funding.creditPayment({ checkoutId: walletId, payment: walletId, amount: 10n * CENT })
       await call(8n * CENT, 'wallet')
       const back = { id: `re_${walletId}`, payment: walletId, outstanding: 10n * CENT }
-      expect(await Promise.all([1, 2, 3].map(() => store.takeBack(back)))).toContain('posted')
-      expect(await store.takeBack(back)).toBe('replayed')
+      expect(await Promise.all([1, 2, 3].map(() => store.funding.takeBack(back)))).toContain('posted')
+      expect(await store.funding.takeBack(back)).toBe('replayed')
       expect(await balance(walletId)).toBe(-8n * CENT)
       expect(await refusal(ask(1n, 'wallet'))).toEqual(refused('wallet'))
       expect(await refusal(ask(CENT, 'credit'))).toEqual(refused('past_due'))
       expect((await line()).status).toBe('past_due')
       const fill = (ref: string, amount: Nano) =>
-        store.post({ kind: 'topup', ref: `${walletId} ${ref}`, debit: 'cash', credit: walletId, amount })
+        store.ledger.post({
+          kind: 'topup',
+          ref: `${walletId} ${ref}`,
+          debit: 'cash',
+          credit: walletId,
+          amount,
+        })
       await fill('half', 5n * CENT)
       expect(await refusal(ask(1n, 'wallet'))).toEqual(refused('wallet'))
       await fill('rest', 5n * CENT)
       expect(await refusal(ask(3n * CENT, 'wallet'))).toEqual(refused('wallet', 2n * CENT))
       await expect(
-        store.post({
+        store.ledger.post({
           kind: 'adjust',
           ref: walletId,
           debit: walletId,
@@ -363,24 +388,26 @@ for (const engine of engines) {
           amount: 2n * CENT + 1n,
         }),
       ).rejects.toThrow(Overdrawn)
-      expect(await ask(2n * CENT, 'wallet')).toMatchObject({ outcome: 'granted' })
+      expect(await ask(2n * CENT, 'wallet')).toMatchObject({ outcome: 'lent' })
     })
 
     test('a refund that fails and a dispute that is won leave the wallet as it was, in any order', async () => {
       const { walletId } = await begin()
-      await store.openCheckout({ id: walletId, walletId, amount: 10n * CENT })
-      await store.creditPayment({ checkoutId: walletId, payment: walletId, amount: 10n * CENT })
+      await store.funding.openCheckout({ id: walletId, walletId, amount: 10n * CENT })
+      await store.funding.creditPayment({ checkoutId: walletId, payment: walletId, amount: 10n * CENT })
       const first = { id: `re_${walletId}`, payment: walletId }
-      await store.takeBack({ ...first, outstanding: 0n })
-      await store.takeBack({ ...first, outstanding: 4n * CENT })
+      await store.funding.takeBack({ ...first, outstanding: 0n })
+      await store.funding.takeBack({ ...first, outstanding: 4n * CENT })
       expect(await balance(walletId)).toBe(10n * CENT)
       const second = { id: `dp_${walletId}`, payment: walletId }
-      await store.takeBack({ ...second, outstanding: 6n * CENT })
+      await store.funding.takeBack({ ...second, outstanding: 6n * CENT })
       expect(await balance(walletId)).toBe(4n * CENT)
-      await store.takeBack({ ...second, outstanding: 0n })
-      await store.takeBack({ ...second, outstanding: 0n })
+      await store.funding.takeBack({ ...second, outstanding: 0n })
+      await store.funding.takeBack({ ...second, outstanding: 0n })
       expect(await balance(walletId)).toBe(10n * CENT)
-      expect(await store.takeBack({ ...second, payment: 'pi_strange', outstanding: 6n })).toBe('unknown')
+      expect(await store.funding.takeBack({ ...second, payment: 'pi_strange', outstanding: 6n })).toBe(
+        'unknown',
+      )
     })
 
     test('a refund and a dispute of one payment take what it brought in once, in any order, also at the same time', async () => {
@@ -394,10 +421,10 @@ for (const engine of engines) {
       const expected = [6n, 0n, 0n, 4n]
       for (const order of ['in order', 'reversed', 'together']) {
         const { walletId } = await begin()
-        await store.openCheckout({ id: walletId, walletId, amount: 10n * CENT })
-        await store.creditPayment({ checkoutId: walletId, payment: walletId, amount: 10n * CENT })
+        await store.funding.openCheckout({ id: walletId, walletId, amount: 10n * CENT })
+        await store.funding.creditPayment({ checkoutId: walletId, payment: walletId, amount: 10n * CENT })
         const take = ({ id, outstanding }: { id: string; outstanding: Nano }) =>
-          store.takeBack({ id: `${id}_${walletId}`, payment: walletId, outstanding })
+          store.funding.takeBack({ id: `${id}_${walletId}`, payment: walletId, outstanding })
         if (order === 'together') await Promise.all([...steps, ...steps].map(take))
         else
           for (const [index, step] of (order === 'reversed' ? steps.toReversed() : steps).entries()) {

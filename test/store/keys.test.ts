@@ -1,10 +1,11 @@
 /** Keys in the store: which of them manage their wallet, and that none escapes what is done to all below a key. */
 import { describe, expect, test } from 'bun:test'
-import { migrate, migrations } from '../../src/store/migrate.ts'
-import { openEngine, openStore } from '../../src/store/open-store.ts'
-import type { NewKey } from '../../src/store/tenancy-port.ts'
-import { brokenLaws, engines } from './engines.ts'
-import { batchOf, CENT, createOneKey } from './world.ts'
+import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
+import { migrate, migrations } from '../../src/store/engine/migrate.ts'
+import { openEngine } from '../../src/store/engine/open-engine.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { brokenLaws, engines, untouched } from './engines.ts'
+import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
 
 const key = (id: string, more: Partial<NewKey> = {}): NewKey => ({
   id,
@@ -24,18 +25,18 @@ for (const kind of engines)
       const store = await openStore(database)
       await createOneKey(store)
       const manages = async (id: string, more: Partial<NewKey> = {}) =>
-        (await store.createKey(key(id, more))).canManage
-      expect((await store.key('k'))?.canManage).toBe(true)
+        (await store.keys.createKey(key(id, more))).canManage
+      expect((await store.keys.key('k'))?.canManage).toBe(true)
       expect([await manages('a'), await manages('b', { canManage: true })]).toEqual([false, true])
       expect([
         await manages('c', { parentId: 'k' }),
         await manages('d', { parentId: 'k', canManage: true }),
       ]).toEqual([false, true])
-      await store.createWallet({ id: 'w2', orgId: 'o', name: 'w2' })
+      await store.wallets.createWallet({ id: 'w2', orgId: 'o', name: 'w2' })
       expect(await manages('e', { walletId: 'w2', trialUntil: 5 })).toBe(false)
       expect(await manages('f', { walletId: 'w2', canManage: false })).toBe(false)
       expect(await manages('g', { walletId: 'w2' })).toBe(false)
-      await store.createWallet({ id: 'w3', orgId: 'o', name: 'w3' })
+      await store.wallets.createWallet({ id: 'w3', orgId: 'o', name: 'w3' })
       const atOnce = await Promise.all(['h', 'i', 'j', 'l'].map((id) => manages(id, { walletId: 'w3' })))
       expect(atOnce.filter((first) => first)).toHaveLength(1)
       await store.close()
@@ -43,7 +44,7 @@ for (const kind of engines)
     })
 
     test('an upgrade leaves each wallet a key that manages it, and those theirs who manage something', async () => {
-      const database = await kind.fresh()
+      const database = await untouched(kind)
       const engine = openEngine(database)
       const run = (text: string) => engine.batch('control', [{ text, params: [] }])
       await migrate(
@@ -102,10 +103,11 @@ for (const kind of engines)
       const store = await openStore(database)
       await createOneKey(store)
       const ids = Array.from({ length: 12 }, (_, at) => `key_${String(at).padStart(2, '0')}`)
-      for (const id of ids) await store.createKey(key(id, { parentId: 'k', prefix: `sk-${id.slice(-2)}` }))
-      await store.createKey(key('deep', { parentId: 'key_03' }))
-      const listed = async (query: Parameters<typeof store.keys>[0]) =>
-        (await store.keys(query)).map(({ id }) => id)
+      for (const id of ids)
+        await store.keys.createKey(key(id, { parentId: 'k', prefix: `sk-${id.slice(-2)}` }))
+      await store.keys.createKey(key('deep', { parentId: 'key_03' }))
+      const listed = async (query: Parameters<typeof store.keys.list>[0]) =>
+        (await store.keys.list(query)).map(({ id }) => id)
       const all = await listed({})
       expect(all.toSorted()).toEqual([...ids, 'deep', 'k'].toSorted())
       const pages: string[] = []
@@ -119,14 +121,14 @@ for (const kind of engines)
       expect(await listed({ named: 'sk-1' })).toEqual(all.filter((id) => id.startsWith('key_1')))
       expect(await listed({ named: 'sk-07andmore' })).toEqual(['key_07'])
       expect(await listed({ named: '%' })).toEqual([])
-      await store.deleteKey('deep')
+      await store.keys.deleteKey('deep')
       expect([await listed({ below: 'key_03' }), await listed({ below: 'key_03', deleted: true })]).toEqual([
         [],
         ['deep'],
       ])
       await store.close()
       await database.stop()
-    }, 60_000)
+    })
 
     test('that are made while all below a key are disabled or deleted share its fate', async () => {
       const database = await kind.fresh()
@@ -136,17 +138,17 @@ for (const kind of engines)
       await createOneKey(store)
       for (let round = 0; round < 8; round++) {
         const top = `top${round}`
-        await store.createKey(key(top, { canManage: true }))
-        await store.createKey(key(`${top} middle`, { parentId: top, canManage: true }))
+        await store.keys.createKey(key(top, { canManage: true }))
+        await store.keys.createKey(key(`${top} middle`, { parentId: top, canManage: true }))
         const make = (at: number) =>
-          [store, second][at % 2]!.createChild({
+          [store, second][at % 2]!.keys.createChild({
             ...key(`${top} leaf ${at}`),
             parentId: at % 3 === 0 ? top : `${top} middle`,
           })
         const end =
           round % 2 === 0
-            ? second.deleteKey(top, true)
-            : second.changeKey(top, { disabledReason: 'operator', withChildren: true, byCreator: true })
+            ? second.keys.deleteKey(top, true)
+            : second.keys.changeKey(top, { disabledReason: 'operator', withChildren: true, byCreator: true })
         const made = await Promise.all([
           make(0),
           make(1),
@@ -155,41 +157,46 @@ for (const kind of engines)
           make(3),
           make(4),
         ])
-        const living = await store.keys({ below: top })
+        const living = await store.keys.list({ below: top })
         if (round % 2 === 0) expect(living).toEqual([])
         else expect(living.map(({ disabledReason }) => disabledReason)).toEqual(living.map(() => 'operator'))
         const after = await Promise.all([make(5), make(6)])
         expect(after).toEqual([undefined, undefined])
-        const there = await store.keys({ below: top, deleted: true })
+        const there = await store.keys.list({ below: top, deleted: true })
         expect(there).toHaveLength(1 + made.filter((one) => one !== undefined).length)
       }
       expect(await brokenLaws(store)).toEqual([])
       if (second !== store) await second.close()
       await store.close()
       await database.stop()
-    }, 60_000)
+    })
 
     test('that are revoked with all below leave a process that sleeps no lease to open a call on', async () => {
       const database = await kind.fresh()
       const store = await openStore(database)
       await createOneKey(store)
-      await store.createKey(key('leaf', { parentId: 'k' }))
+      await store.keys.createKey(key('leaf', { parentId: 'k' }))
       const ends = {
         disabled: () =>
-          store.changeKey('k', { disabledReason: 'operator', withChildren: true, byCreator: true }),
-        deleted: () => store.deleteKey('k', true),
+          store.keys.changeKey('k', { disabledReason: 'operator', withChildren: true, byCreator: true }),
+        deleted: () => store.keys.deleteKey('k', true),
       }
       for (const [name, end] of Object.entries(ends)) {
         const ask = { instance: 'asleep', keyId: 'leaf', need: CENT, want: CENT, useful: 1n, ttlMs: 60_000 }
-        const granted = await store.grant({ ...ask, leaseId: `asleep:${name}` })
-        if (granted.outcome !== 'granted') throw new Error(granted.outcome)
+        const loan = await store.ledger.lend({ ...ask, leaseId: `asleep:${name}` })
+        if (loan.outcome !== 'lent') throw new Error(loan.outcome)
         await end()
-        const intent = { callId: name, leaseId: granted.leaseId, hold: 100n }
-        expect((await store.flush(batchOf('asleep', { intents: [intent] }))).opened.size).toBe(0)
-        await store.changeKey('k', { disabledReason: null, withChildren: true, byCreator: true })
+        const intent = { callId: name, leaseId: loan.leaseId, hold: 100n }
+        expect((await store.ledger.commit(batchOf('asleep', { intents: [intent] }))).opened.size).toBe(0)
+        const short = { ...intent, callId: `${name} and charged` }
+        const { callId, leaseId } = short
+        const charge = { callId, leaseId, payer: 'w', charge: 100n, excess: 0n, detail: detailFor('leaf') }
+        const both = await store.ledger.commit(batchOf('asleep', { intents: [short], settles: [charge] }))
+        expect(both.opened.size).toBe(0)
+        await store.keys.changeKey('k', { disabledReason: null, withChildren: true, byCreator: true })
       }
       expect(await brokenLaws(store)).toEqual([])
       await store.close()
       await database.stop()
-    }, 60_000)
+    })
   })

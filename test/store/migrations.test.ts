@@ -1,9 +1,10 @@
 /** Schema: brought up to date once by whoever comes first, and never against what the database already is. */
 import { describe, expect, test } from 'bun:test'
-import type { Engine } from '../../src/store/engine.ts'
-import { type Migration, migrate, migrations } from '../../src/store/migrate.ts'
-import { openEngine, openStore } from '../../src/store/open-store.ts'
-import { engines } from './engines.ts'
+import type { Engine } from '../../src/store/engine/engine.ts'
+import { type Migration, migrate, migrations } from '../../src/store/engine/migrate.ts'
+import { openEngine } from '../../src/store/engine/open-engine.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { engines, untouched } from './engines.ts'
 
 const OPENER = `
   import { openStore } from ${JSON.stringify(new URL('../../src/store/open-store.ts', import.meta.url).href)}
@@ -35,7 +36,7 @@ const extra: Migration = {
 for (const kind of engines) {
   describe(`migrations on ${kind.name}`, () => {
     test('are applied once, in order, and recorded', async () => {
-      const database = await kind.fresh()
+      const database = await untouched(kind)
       const engine = openEngine(database)
       expect(await migrate(engine)).toBe(migrations.length)
       expect(await migrate(engine)).toBe(0)
@@ -48,7 +49,7 @@ for (const kind of engines) {
     })
 
     test('refuse a database that is newer than the program', async () => {
-      const database = await kind.fresh()
+      const database = await untouched(kind)
       const engine = openEngine(database)
       await migrate(engine, [...migrations, extra])
       await expect(migrate(engine)).rejects.toThrow('the database is newer than this program')
@@ -57,7 +58,7 @@ for (const kind of engines) {
     })
 
     test('refuse a database made by another text of the same migration', async () => {
-      const database = await kind.fresh()
+      const database = await untouched(kind)
       const engine = openEngine(database)
       await migrate(engine)
       const [first, ...rest] = migrations
@@ -69,7 +70,7 @@ for (const kind of engines) {
     })
 
     test('carry over payments by x402, open or ended', async () => {
-      const database = await kind.fresh()
+      const database = await untouched(kind)
       const engine = openEngine(database)
       await migrate(engine, migrations.slice(0, 7))
       const insert = (id: string, state: string, sent: string, tx: string) =>
@@ -86,16 +87,20 @@ for (const kind of engines) {
       if (kind.lasting) {
         const store = await openStore({ url: database.url })
         const both = { scheme: 'exact', amount: 7n, payer: '0xp', creditTo: 'wal', createdAt: 5 }
-        expect(await store.payment('open')).toMatchObject({ ...both, state: 'settling', sent: '{}' })
-        expect(await store.payment('paid')).toMatchObject({ ...both, state: 'settled', transaction: '0xt' })
-        expect((await store.unsettledPayments(10)).map(({ id }) => id)).toEqual(['open'])
+        expect(await store.payments.payment('open')).toMatchObject({ ...both, state: 'settling', sent: '{}' })
+        expect(await store.payments.payment('paid')).toMatchObject({
+          ...both,
+          state: 'settled',
+          transaction: '0xt',
+        })
+        expect((await store.payments.unsettledPayments(10)).map(({ id }) => id)).toEqual(['open'])
         await store.close()
       }
       await database.stop()
     })
 
     test('carry over what payers took back before each refund and dispute had a row', async () => {
-      const database = await kind.fresh()
+      const database = await untouched(kind)
       const engine = openEngine(database)
       await migrate(engine, migrations.slice(0, 5))
       const adjust = (ref: string, debit: string, credit: string) =>
@@ -117,8 +122,65 @@ for (const kind of engines) {
       await database.stop()
     })
 
+    test('carry over how calls were charged and what was taken back, which stood in notes', async () => {
+      const database = await untouched(kind)
+      const engine = openEngine(database)
+      await migrate(engine, migrations.slice(0, 14))
+      const post = (posted: string, posting: string, note: string) =>
+        rows(
+          engine,
+          `insert into transfer (kind, ref, debit, credit, amount, note, at)
+           values ('${posted}', '${posting}', 'w', 'cash', 7, '${note}', 0)`,
+        )
+      await post('usage', 'a', 'recovered')
+      await post('usage', 'b', 'late')
+      await post('usage', 'c', 'house_excess 5')
+      await post('writeoff', 'd', 'late')
+      await post('adjust', 'stripe:re', 'of stripe:pi')
+      await post('adjust', 'by hand', 'late')
+      await migrate(engine)
+      const carried = await rows(engine, 'select ref, settled, of_topup, note from transfer order by ref')
+      expect(carried.map((row) => [row.ref, row.settled, row.of_topup, row.note])).toEqual([
+        ['a', 'recovered', null, 'recovered'],
+        ['b', 'late', null, 'late'],
+        ['by hand', null, null, 'late'],
+        ['c', null, null, 'house_excess 5'],
+        ['d', 'late', null, 'late'],
+        ['stripe:re', null, 'stripe:pi', 'of stripe:pi'],
+      ])
+      await expect(rows(engine, 'update transfer set amount = 6')).rejects.toThrow('append-only')
+      await engine.close()
+      await database.stop()
+    })
+
+    test.if(kind.name === 'PostgreSQL')(
+      'understand postings of a process of the version before',
+      async () => {
+        const database = await untouched(kind)
+        const engine = openEngine(database)
+        await migrate(engine)
+        const posting = (posted: string, note: string) =>
+          `('${posted}', '${note}', 'w', 'cash', 7, '${note}', 0)`
+        const postings = [
+          posting('usage', 'recovered'),
+          posting('usage', 'house_excess 5'),
+          posting('adjust', 'of stripe:pi'),
+        ]
+        const columns = 'kind, ref, debit, credit, amount, note, at'
+        await rows(engine, `insert into transfer (${columns}) values ${postings.join(', ')}`)
+        const read = await rows(engine, 'select ref, settled, of_topup from transfer order by ref')
+        expect(read.map((row) => [row.ref, row.settled, row.of_topup])).toEqual([
+          ['house_excess 5', null, null],
+          ['of stripe:pi', null, 'stripe:pi'],
+          ['recovered', 'recovered', null],
+        ])
+        await engine.close()
+        await database.stop()
+      },
+    )
+
     test('leave nothing behind when one fails', async () => {
-      const database = await kind.fresh()
+      const database = await untouched(kind)
       const engine = openEngine(database)
       const broken = { ...extra, common: 'create table half (id TEXT); create table half (id TEXT)' }
       await expect(migrate(engine, [...migrations, broken])).rejects.toThrow()
@@ -128,7 +190,7 @@ for (const kind of engines) {
     })
 
     test('keep the ledger append-only', async () => {
-      const database = await kind.fresh()
+      const database = await untouched(kind)
       const engine = openEngine(database)
       await migrate(engine)
       await rows(
@@ -146,11 +208,11 @@ for (const kind of engines) {
     })
 
     test.if(kind.lasting)('are safe when several processes open a new database at once', async () => {
-      const database = await kind.fresh()
+      const database = await untouched(kind)
       const outcomes = await Promise.all([1, 2, 3].map(() => openElsewhere(database.url)))
       expect(outcomes).toEqual(outcomes.map(() => ({ code: 0, said: '' })))
       const store = await openStore(database)
-      expect((await store.audit()).every(({ ok }) => ok)).toBe(true)
+      expect((await store.ledger.audit()).every(({ ok }) => ok)).toBe(true)
       await store.close()
       await database.stop()
     })

@@ -3,7 +3,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import type { Nano } from '../../src/core/money.ts'
 import { type Day, dayOf, type Month, monthOf } from '../../src/core/time.ts'
-import type { Settle } from '../../src/ledger/words.ts'
+import type { Settle } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
 import { type DisabledReason, isEnabled, type Limits } from '../../src/tenancy/key.ts'
 import { brokenLaws } from './engines.ts'
@@ -25,7 +25,7 @@ export type ModelLease = {
   month: Month
   day: Day
   sub: string | undefined
-  /** Granted less used. */
+  /** Lent less used. */
   left: Nano
   expires: number
   state: 'open' | 'quarantined' | 'closed'
@@ -43,8 +43,8 @@ export type ModelCall = {
   settle?: Settle
 }
 type Charge = { lease: ModelLease; amount: Nano; calls: number }
-export type Meter = {
-  limit: string
+export type ModelLimit = {
+  name: string
   room: Nano
   under: (lease: ModelLease) => boolean
   owner?: ModelKey
@@ -122,11 +122,11 @@ export class Model {
     return this.spentUnder(({ key, month: of }) => key.line.includes(owner.id) && (month ?? of) === of)
   }
 
-  meters(key: ModelKey, sub: string | undefined): Meter[] {
-    const all: Meter[] = [
-      { limit: 'wallet', room: this.free(key.wallet), under: (l) => l.key.wallet === key.wallet, spent: 0n },
+  limits(key: ModelKey, sub: string | undefined): ModelLimit[] {
+    const all: ModelLimit[] = [
+      { name: 'wallet', room: this.free(key.wallet), under: (l) => l.key.wallet === key.wallet, spent: 0n },
     ]
-    const capped = (it: Omit<Meter, 'room'>, cap: Nano | undefined): void => {
+    const capped = (it: Omit<ModelLimit, 'room'>, cap: Nano | undefined): void => {
       if (cap === undefined) return
       const left = sum(this.live().filter(it.under), (lease) => lease.left)
       all.push({ ...it, cap, room: cap - it.spent - left })
@@ -134,14 +134,14 @@ export class Model {
     for (const owner of this.keys.filter(({ id }) => key.line.includes(id))) {
       const under = (lease: ModelLease): boolean => lease.key.line.includes(owner.id)
       const monthly = (lease: ModelLease): boolean => under(lease) && lease.month === this.month
-      capped({ limit: 'spend_cap_usd', under, owner, spent: this.spent(owner) }, owner.limits.spendCap)
+      capped({ name: 'spend_cap_usd', under, owner, spent: this.spent(owner) }, owner.limits.spendCap)
       capped(
-        { limit: 'monthly_cap_usd', under: monthly, owner, spent: this.spent(owner, this.month) },
+        { name: 'monthly_cap_usd', under: monthly, owner, spent: this.spent(owner, this.month) },
         owner.limits.monthlyCap,
       )
       if (owner.limits.stopAt !== undefined) {
         all.push({
-          limit: 'stop_at_remaining_usd',
+          name: 'stop_at_remaining_usd',
           room: this.free(key.wallet) - owner.limits.stopAt,
           under: (l) => l.key.wallet === key.wallet,
           owner,
@@ -151,11 +151,11 @@ export class Model {
     }
     if (sub !== undefined) {
       const under = (lease: ModelLease): boolean => lease.sub === sub
-      capped({ limit: 'sub_wallet', under, spent: this.spentUnder(under) }, this.subs.get(sub))
+      capped({ name: 'sub_wallet', under, spent: this.spentUnder(under) }, this.subs.get(sub))
     }
     const today = (lease: ModelLease): boolean => lease.key.wallet === key.wallet && lease.day === this.day
     capped(
-      { limit: 'daily_limit_usd', under: today, spent: this.spentUnder(today) },
+      { name: 'daily_limit_usd', under: today, spent: this.spentUnder(today) },
       this.dailyLimits.get(key.wallet),
     )
     return all
@@ -176,7 +176,7 @@ export class Model {
 export const compare = async (model: Model, store: Store): Promise<void> => {
   const broken = await brokenLaws(store)
   deepEqual(broken, [], 'a law of the ledger is broken')
-  const wallets = await store.wallets()
+  const wallets = await store.wallets.list()
   for (const wallet of wallets) {
     const held = sum(
       model.calls.filter((call) => call.open && call.lease.key.wallet === wallet.id),
@@ -188,7 +188,7 @@ export const compare = async (model: Model, store: Store): Promise<void> => {
   }
   await Promise.all(model.keys.map((key) => compareKey(model, store, key)))
   const owner = { id: 'plain', walletId: 'wallet-a', ancestors: [] }
-  for (const { id, budget, spent, held } of await store.subWallets(owner)) {
+  for (const { id, budget, spent, held } of await store.subWallets.list(owner)) {
     equal(budget, model.subs.get(id), `budget of ${id}`)
     equal(
       spent,
@@ -205,7 +205,7 @@ export const compare = async (model: Model, store: Store): Promise<void> => {
 }
 
 const compareKey = async (model: Model, store: Store, key: ModelKey): Promise<void> => {
-  const spend = await store.spend(key.id)
+  const spend = await store.keys.spend(key.id)
   equal(spend.spent, model.spent(key), `spent of ${key.id}`)
   equal(spend.spentThisMonth, model.spent(key, model.month), `spent this month of ${key.id}`)
   const open = model.calls.filter((call) => call.open && call.lease.key.line.includes(key.id))
@@ -220,7 +220,7 @@ const compareKey = async (model: Model, store: Store, key: ModelKey): Promise<vo
     calls.reduce((total, charge) => total + charge.calls, 0),
     `requests of ${key.id}`,
   )
-  const real = await store.key(key.id)
+  const real = await store.keys.key(key.id)
   equal(real?.disabledReason, key.reason, `reason of ${key.id}`)
   equal(real?.version, key.version, `version of ${key.id}`)
   deepEqual(real?.limits, key.limits, `limits of ${key.id}`)

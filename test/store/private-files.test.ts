@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openJournalFolder } from '../../src/book/journal-folder.ts'
+import { openOutboxFolder } from '../../src/book/outbox-folder.ts'
 import { openStore } from '../../src/store/open-store.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-private-'))
@@ -23,7 +23,7 @@ const rightsIn = (path: string) => readdirSync(path).map((name) => [name, rights
 test('a new database, its log and its folders', async () => {
   const data = join(folder, 'deep', 'data')
   const store = await openStore({ url: `sqlite:${join(data, 'ledger.db')}` })
-  await store.createWallet({ id: 'wal_1', orgId: 'org', name: 'one' })
+  await store.wallets.createWallet({ id: 'wal_1', orgId: 'org', name: 'one' })
   expect(rightsIn(data).sort()).toEqual([
     ['ledger.db', '600'],
     ['ledger.db-shm', '600'],
@@ -40,7 +40,7 @@ test('a database that an older version left open to others; a folder that was th
   chmodSync(join(data, 'ledger.db'), 0o644)
   chmodSync(data, 0o755)
   const store = await openStore({ url })
-  await store.createWallet({ id: 'wal_1', orgId: 'org', name: 'one' })
+  await store.wallets.createWallet({ id: 'wal_1', orgId: 'org', name: 'one' })
   for (const [name, rights] of rightsIn(data)) expect([name, rights]).toEqual([name, '600'])
   expect(rightsOf(data)).toBe('755')
   await store.close()
@@ -48,7 +48,7 @@ test('a database that an older version left open to others; a folder that was th
 
 test('the journal', async () => {
   const path = join(folder, 'journal')
-  const journal = await openJournalFolder(path)
+  const journal = await openOutboxFolder(path)
   const file = await journal.create('one')
   await file.append('text')
   await file.close()

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { JsonObject } from '../../src/core/json-body.ts'
-import type { ChargedCall, FlushBatch, UsageDetail } from '../../src/ledger/words.ts'
+import type { ChargedCall, CommitBatch, UsageDetail } from '../../src/ledger/types.ts'
 import { claimsOf } from '../../src/receipts/claims.ts'
 import { recompute } from '../../src/receipts/recompute.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -39,31 +39,39 @@ for (const engine of engines)
     beforeAll(async () => {
       database = await engine.fresh()
       store = await openStore({ url: database.url, now: () => now })
-      await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-      await store.post({ kind: 'topup', ref: 'w', debit: 'cash', credit: 'w', amount: 20n * CENT })
+      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+      await store.ledger.post({ kind: 'topup', ref: 'w', debit: 'cash', credit: 'w', amount: 20n * CENT })
       const limits = { spendCap: 8n * CENT }
-      await store.createKey({ id: 'k', hash: 'k', orgId: 'o', walletId: 'w', label: '', prefix: '', limits })
+      await store.keys.createKey({
+        id: 'k',
+        hash: 'k',
+        orgId: 'o',
+        walletId: 'w',
+        label: '',
+        prefix: '',
+        limits,
+      })
     })
     afterAll(async () => {
       await store.close()
       await database.stop()
     })
 
-    const flush = (part: Partial<FlushBatch>) =>
-      store.flush({ instance: 'i', intents: [], progress: [], settles: [], voids: [], ...part })
+    const commit = (part: Partial<CommitBatch>) =>
+      store.ledger.commit({ instance: 'i', intents: [], progress: [], settles: [], voids: [], ...part })
     const open = async (callId: string): Promise<string> => {
       const ask = { need: 4n * CENT, want: 4n * CENT, useful: 1n, ttlMs: 10_000 }
-      const granted = await store.grant({ instance: 'i', keyId: 'k', leaseId: `l ${callId}`, ...ask })
-      if (granted.outcome !== 'granted') throw new Error(granted.outcome)
-      await flush({ intents: [{ callId, leaseId: granted.leaseId, hold: 4n * CENT }] })
-      return granted.leaseId
+      const loan = await store.ledger.lend({ instance: 'i', keyId: 'k', leaseId: `l ${callId}`, ...ask })
+      if (loan.outcome !== 'lent') throw new Error(loan.outcome)
+      await commit({ intents: [{ callId, leaseId: loan.leaseId, hold: 4n * CENT }] })
+      return loan.leaseId
     }
     const settle = (callId: string, leaseId: string) =>
-      flush({ settles: [{ callId, leaseId, walletId: 'w', charge: CENT, excess: 0n, detail }] })
+      commit({ settles: [{ callId, leaseId, payer: 'w', charge: CENT, excess: 0n, detail }] })
     const reapAll = async () => {
       now += 20_000
-      await store.reap({ graceMs: 100, longestCallMs: 1_000 })
-      await store.reap({ graceMs: 100, longestCallMs: 1_000 })
+      await store.ledger.reap({ graceMs: 100, longestCallMs: 1_000 })
+      await store.ledger.reap({ graceMs: 100, longestCallMs: 1_000 })
     }
     const amountOf = (call: ChargedCall | undefined) => {
       if (call === undefined) throw new Error('not charged')
@@ -74,59 +82,62 @@ for (const engine of engines)
 
     test('a settled call comes back with every detail', async () => {
       await settle('plain', await open('plain'))
-      const call = await store.chargedCall('plain')
+      const call = await store.receipts.chargedCall('plain')
       expect(call).toEqual({
         callId: 'plain',
         keyId: 'k',
         charged: CENT,
-        account: 'w',
+        payer: 'w',
         at: now,
         posted: 'as settled',
         detail,
       })
       expect(amountOf(call)).toMatchObject({ amount: '0.01' })
       expect(amountOf(call)).not.toHaveProperty('adjustment')
-      expect(await store.chargedCall('nothing')).toBeUndefined()
+      expect(await store.receipts.chargedCall('nothing')).toBeUndefined()
     })
 
     test('a call charged at its checkpoint after a crash says so, also when its settlement comes late', async () => {
       const lease = await open('crashed')
-      await flush({ progress: [{ callId: 'crashed', hold: 4n * CENT, spent: CENT / 2n }] })
+      await commit({ progress: [{ callId: 'crashed', hold: 4n * CENT, spent: CENT / 2n }] })
       await reapAll()
-      const call = await store.chargedCall('crashed')
+      const call = await store.receipts.chargedCall('crashed')
       expect(call).toEqual({
         callId: 'crashed',
         keyId: 'k',
         charged: CENT / 2n,
-        account: 'w',
+        payer: 'w',
         at: call?.at ?? 0,
         posted: 'recovered',
       })
       expect(amountOf(call)).toMatchObject({ amount: '0.005', adjustment: '0.005', reason: 'recovered' })
       await settle('crashed', lease)
-      expect(await store.chargedCall('crashed')).toEqual(call)
+      expect(await store.receipts.chargedCall('crashed')).toEqual(call)
     })
 
     test('a call that the house paid is a receipt over nothing', async () => {
       const lease = await open('late')
       await reapAll()
-      await store.changeKey('k', { spendCap: CENT, byCreator: true })
+      await store.keys.changeKey('k', { spendCap: CENT, byCreator: true })
       await settle('late', lease)
-      const call = await store.chargedCall('late')
-      expect(call).toMatchObject({ charged: 0n, account: 'loss', posted: 'waived', detail })
+      const call = await store.receipts.chargedCall('late')
+      expect(call).toMatchObject({ charged: 0n, payer: 'loss', posted: 'waived', detail })
       expect(amountOf(call)).toMatchObject({ amount: '0', adjustment: '-0.01', reason: 'waived' })
     })
 
     test('keys are numbered; of two made at once the first stays, and both makers learn which', async () => {
       const key = (kid: string) => ({ number: 1, kid, publicKey: `public ${kid}`, sealed: `sealed ${kid}` })
-      const made = await Promise.all([store.addReceiptKey(key('a'), 0), store.addReceiptKey(key('b'), 0)])
-      const kept = await store.receiptKeys()
+      const made = await Promise.all([
+        store.receipts.addReceiptKey(key('a'), 0),
+        store.receipts.addReceiptKey(key('b'), 0),
+      ])
+      const kept = await store.receipts.receiptKeys()
       expect(kept).toHaveLength(1)
       expect([...made]).toEqual([...kept, ...kept])
-      const second = await store.addReceiptKey({ ...key('c'), number: 2 }, 600_000)
+      const second = await store.receipts.addReceiptKey({ ...key('c'), number: 2 }, 600_000)
       expect([second.signsFrom, second.createdAt]).toEqual([now + 600_000, now])
-      expect((await store.receiptKeys()).map(({ number }) => number)).toEqual([1, 2])
-      expect(await store.removeReceiptKey('c')).toBe(true)
-      expect(await store.removeReceiptKey('c')).toBe(false)
+      expect((await store.receipts.receiptKeys()).map(({ number }) => number)).toEqual([1, 2])
+      expect(await store.receipts.removeReceiptKey('c')).toBe(true)
+      expect(await store.receipts.removeReceiptKey('c')).toBe(false)
     })
   })

@@ -1,12 +1,10 @@
 /** Responses that are kept, on every engine: conversations in order, of one key alone, for their time, within their bound. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { engines } from './engines.ts'
 
 const HOUR = 3_600_000
-/** A database is slow to start on a machine that does much else. */
-setDefaultTimeout(120_000)
 const within = { lifeMs: HOUR, bytesMax: 1_000_000 }
 
 for (const engine of engines)
@@ -18,9 +16,17 @@ for (const engine of engines)
     beforeAll(async () => {
       database = await engine.fresh()
       store = await openStore({ url: database.url, now: () => now })
-      await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
       for (const id of ['mine', 'other'])
-        await store.createKey({ id, hash: id, orgId: 'o', walletId: 'w', label: '', prefix: '', limits: {} })
+        await store.keys.createKey({
+          id,
+          hash: id,
+          orgId: 'o',
+          walletId: 'w',
+          label: '',
+          prefix: '',
+          limits: {},
+        })
     })
     afterAll(async () => {
       await store.close()
@@ -28,7 +34,7 @@ for (const engine of engines)
     })
 
     const keep = (keyId: string, id: string, previousId?: string, text = 'x') =>
-      store.keepResponse(
+      store.responses.keepResponse(
         {
           keyId,
           id,
@@ -46,54 +52,58 @@ for (const engine of engines)
       await keep('mine', 'b', 'a')
       await keep('mine', 'c', 'b')
       await keep('mine', 'd', 'a')
-      expect(await store.conversation('mine', 'c', within)).toEqual([
+      expect(await store.responses.conversation('mine', 'c', within)).toEqual([
         ...said('a'),
         ...said('b'),
         ...said('c'),
       ])
-      expect(await store.conversation('mine', 'd', within)).toEqual([...said('a'), ...said('d')])
-      expect(await store.conversation('mine', 'nobody', within)).toBeUndefined()
+      expect(await store.responses.conversation('mine', 'd', within)).toEqual([...said('a'), ...said('d')])
+      expect(await store.responses.conversation('mine', 'nobody', within)).toBeUndefined()
     })
 
     test('a conversation that is longer than asked for is not told in part', async () => {
-      const size = (await store.conversation('mine', 'a', within))?.join('').length ?? 0
+      const size = (await store.responses.conversation('mine', 'a', within))?.join('').length ?? 0
       // Each response has its input, its output and the rest.
-      expect(await store.conversation('mine', 'b', { lifeMs: HOUR, bytesMax: size * 2 })).toBeUndefined()
-      expect(await store.conversation('mine', 'b', { lifeMs: HOUR, bytesMax: size * 6 })).toBeDefined()
+      expect(
+        await store.responses.conversation('mine', 'b', { lifeMs: HOUR, bytesMax: size * 2 }),
+      ).toBeUndefined()
+      expect(
+        await store.responses.conversation('mine', 'b', { lifeMs: HOUR, bytesMax: size * 6 }),
+      ).toBeDefined()
     })
 
     test('another key sees nothing of it, and may use the same names', async () => {
       for (const id of ['a', 'c']) {
-        expect(await store.conversation('other', id, within)).toBeUndefined()
-        expect(await store.keptResponse('other', id)).toBeUndefined()
-        expect(await store.forgetResponse('other', id)).toBe(false)
+        expect(await store.responses.conversation('other', id, within)).toBeUndefined()
+        expect(await store.responses.keptResponse('other', id)).toBeUndefined()
+        expect(await store.responses.forgetResponse('other', id)).toBe(false)
       }
-      expect((await store.keptItems('other', ['item_a_0'])).size).toBe(0)
+      expect((await store.responses.keptItems('other', ['item_a_0'])).size).toBe(0)
       await keep('other', 'a', undefined, 'theirs')
-      expect((await store.keptResponse('mine', 'a'))?.body).toBe('{"id":"a","text":"x"}')
-      expect((await store.keptResponse('other', 'a'))?.body).toBe('{"id":"a","text":"theirs"}')
+      expect((await store.responses.keptResponse('mine', 'a'))?.body).toBe('{"id":"a","text":"x"}')
+      expect((await store.responses.keptResponse('other', 'a'))?.body).toBe('{"id":"a","text":"theirs"}')
     })
 
     test('items are found by their names; the same response again replaces it', async () => {
-      const found = await store.keptItems('mine', ['item_a_1', 'item_c_0', 'nobody'])
+      const found = await store.responses.keptItems('mine', ['item_a_1', 'item_c_0', 'nobody'])
       expect([...found].sort()).toEqual([
         ['item_a_1', '"said a 1"'],
         ['item_c_0', '"said c 0"'],
       ])
       await keep('mine', 'd', 'b', 'again')
-      expect(await store.keptResponse('mine', 'd')).toEqual({
+      expect(await store.responses.keptResponse('mine', 'd')).toEqual({
         body: '{"id":"d","text":"again"}',
         output: ['"said d 0"', '"said d 1"'],
       })
     })
 
     test('what is deleted is gone, and what went on from it cannot go on', async () => {
-      expect(await store.forgetResponse('mine', 'b')).toBe(true)
-      expect(await store.forgetResponse('mine', 'b')).toBe(false)
-      expect(await store.keptResponse('mine', 'b')).toBeUndefined()
-      expect((await store.keptItems('mine', ['item_b_0'])).size).toBe(0)
-      expect(await store.conversation('mine', 'c', within)).toBeUndefined()
-      expect(await store.conversation('mine', 'a', within)).toEqual(said('a'))
+      expect(await store.responses.forgetResponse('mine', 'b')).toBe(true)
+      expect(await store.responses.forgetResponse('mine', 'b')).toBe(false)
+      expect(await store.responses.keptResponse('mine', 'b')).toBeUndefined()
+      expect((await store.responses.keptItems('mine', ['item_b_0'])).size).toBe(0)
+      expect(await store.responses.conversation('mine', 'c', within)).toBeUndefined()
+      expect(await store.responses.conversation('mine', 'a', within)).toEqual(said('a'))
     })
 
     test('a conversation that goes on is kept on, the rest ends with its time and is pruned', async () => {
@@ -101,15 +111,15 @@ for (const engine of engines)
       await keep('mine', 'f', 'e')
       await keep('mine', 'idle')
       now += HOUR / 2
-      expect(await store.conversation('mine', 'f', within)).toEqual([...said('e'), ...said('f')])
+      expect(await store.responses.conversation('mine', 'f', within)).toEqual([...said('e'), ...said('f')])
       now += HOUR / 2 + 1
-      expect(await store.conversation('mine', 'f', within)).toEqual([...said('e'), ...said('f')])
-      expect(await store.keptResponse('mine', 'idle')).toBeUndefined()
-      expect((await store.keptItems('mine', ['item_idle_0'])).size).toBe(0)
-      await store.reap({ graceMs: 100, longestCallMs: 1_000 })
+      expect(await store.responses.conversation('mine', 'f', within)).toEqual([...said('e'), ...said('f')])
+      expect(await store.responses.keptResponse('mine', 'idle')).toBeUndefined()
+      expect((await store.responses.keptItems('mine', ['item_idle_0'])).size).toBe(0)
+      await store.ledger.reap({ graceMs: 100, longestCallMs: 1_000 })
       now -= HOUR / 2
-      expect(await store.keptResponse('mine', 'idle')).toBeUndefined()
-      expect(await store.keptResponse('mine', 'f')).toBeDefined()
+      expect(await store.responses.keptResponse('mine', 'idle')).toBeUndefined()
+      expect(await store.responses.keptResponse('mine', 'f')).toBeDefined()
       now += HOUR / 2
     })
 
@@ -122,11 +132,11 @@ for (const engine of engines)
       const left = await Promise.all(
         Array.from(
           { length: 8 },
-          async (_none, at) => (await store.keptResponse('mine', `large${at}`)) !== undefined,
+          async (_none, at) => (await store.responses.keptResponse('mine', `large${at}`)) !== undefined,
         ),
       )
       expect(left).toEqual([false, false, false, true, true, true, true, true])
       await keep('other', 'small')
-      expect(await store.keptResponse('other', 'small')).toBeDefined()
+      expect(await store.responses.keptResponse('other', 'small')).toBeDefined()
     })
   })

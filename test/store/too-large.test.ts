@@ -1,7 +1,7 @@
 /** Amounts that no column holds are refused before they break a wallet, on every engine. */
 import { expect, test } from 'bun:test'
+import { TooLarge } from '../../src/store/faults.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { TooLarge } from '../../src/store/port.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { createOneKey } from './world.ts'
 
@@ -11,19 +11,19 @@ for (const engine of engines)
     const store = await openStore({ url: database.url })
     try {
       await createOneKey(store)
-      const before = await store.balance('w')
+      const before = await store.ledger.balance('w')
       const fund = (ref: string, amount: bigint) =>
-        store.post({ kind: 'topup', ref, debit: 'cash', credit: 'w', amount })
+        store.ledger.post({ kind: 'topup', ref, debit: 'cash', credit: 'w', amount })
       const billion = 10n ** 18n
       for (const ref of ['a', 'b', 'c']) await fund(ref, billion)
       for (const amount of [billion, 2n ** 62n, 9n * billion, 2n ** 63n, 2n ** 64n])
         expect(await fund(`over ${amount}`, amount).catch((error: unknown) => error)).toBeInstanceOf(TooLarge)
-      expect((await store.wallet('w'))?.balance).toBe(before + 3n * billion)
+      expect((await store.wallets.wallet('w'))?.balance).toBe(before + 3n * billion)
       expect(await brokenLaws(store)).toEqual([])
       const ask = { instance: 'i', keyId: 'k', leaseId: 'l', need: 5n, want: 5n, useful: 1n, ttlMs: 1_000 }
-      expect(await store.grant(ask)).toMatchObject({ outcome: 'granted' })
+      expect(await store.ledger.lend(ask)).toMatchObject({ outcome: 'lent' })
     } finally {
       await store.close()
       await database.stop()
     }
-  }, 60_000)
+  })

@@ -24,8 +24,8 @@ afterAll(async () => {
 
 const leaseOf = async (instance: string): Promise<string> => {
   const ask = { keyId: 'k', need: CENT, want: CENT, useful: 1n, ttlMs: 60_000 }
-  const lease = await store.grant({ ...ask, instance, leaseId: `${instance}:1` })
-  if (lease.outcome !== 'granted') throw new Error(lease.outcome)
+  const lease = await store.ledger.lend({ ...ask, instance, leaseId: `${instance}:1` })
+  if (lease.outcome !== 'lent') throw new Error(lease.outcome)
   return lease.leaseId
 }
 
@@ -36,18 +36,18 @@ const untilBlocked = async (): Promise<void> => {
 
 test('a void by one process between the charge and its booking by another', async () => {
   const [a, b] = [await leaseOf('a'), await leaseOf('b')]
-  await store.flush(batchOf('a', { intents: [{ callId: 'c', leaseId: a, hold: 100n }] }))
+  await store.ledger.commit(batchOf('a', { intents: [{ callId: 'c', leaseId: a, hold: 100n }] }))
   // Keeps the charge waiting once it has seen that the call is open.
   const other = await sql.reserve()
   await other.unsafe('begin')
   await other.unsafe(
     `insert into transfer (kind, ref, debit, credit, amount, at) values ('usage', 'c', 'w', 'revenue', 1, 0)`,
   )
-  const settle = { callId: 'c', leaseId: b, walletId: 'w', charge: 70n, excess: 0n, detail: detailFor('k') }
-  const settled = store.flush(batchOf('b', { settles: [settle] }))
+  const settle = { callId: 'c', leaseId: b, payer: 'w', charge: 70n, excess: 0n, detail: detailFor('k') }
+  const settled = store.ledger.commit(batchOf('b', { settles: [settle] }))
   await untilBlocked()
   const void_ = openStore({ url: database.url }).then(async (second) => {
-    await second.flush(batchOf('a', { voids: ['c'] }))
+    await second.ledger.commit(batchOf('a', { voids: ['c'] }))
     await second.close()
   })
   await Bun.sleep(300)
@@ -56,5 +56,5 @@ test('a void by one process between the charge and its booking by another', asyn
   await settled
   await void_
   expect(await brokenLaws(store)).toEqual([])
-  expect((await store.wallet('w'))?.balance).toBe(100n * CENT - 70n)
+  expect((await store.wallets.wallet('w'))?.balance).toBe(100n * CENT - 70n)
 })

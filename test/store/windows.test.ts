@@ -8,7 +8,6 @@ import { type RateName, rateNames, rateWindows } from '../../src/tenancy/rates.t
 import { engines } from './engines.ts'
 import { detailFor } from './world.ts'
 
-const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const MINUTE = 60_000
 
 for (const engine of engines) {
@@ -20,9 +19,9 @@ for (const engine of engines) {
     beforeAll(async () => {
       database = await engine.fresh()
       store = await openStore({ url: database.url, now: () => now })
-      await store.createWallet({ id: 'w', orgId: 'o', name: 'main' })
-      await store.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 10n ** 12n })
-      await store.createKey({
+      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'main' })
+      await store.ledger.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 10n ** 12n })
+      await store.keys.createKey({
         id: 'k',
         hash: 'h',
         orgId: 'o',
@@ -38,7 +37,6 @@ for (const engine of engines) {
     })
 
     test('no minute gives out more requests than the limit, and all of them are given out', async () => {
-      console.log(`${engine.name}: seed ${seed}`)
       const step = fc.record({
         take: fc.nat({ max: 9 }),
         back: fc.nat({ max: 3 }),
@@ -59,21 +57,21 @@ for (const engine of engines) {
             const current = Math.floor(now / lengthMs) * lengthMs
             if (current !== window) [window, used] = [current, 0]
             const expected = Math.min(take, limit - used)
-            const [result] = await store.takeRates(key, [{ rate, count: take, limit }])
+            const [result] = await store.rates.takeRates(key, [{ rate, count: take, limit }])
             expect(result).toEqual({ taken: expected, used: used + expected, windowStart: window, now })
             used += expected
             const returned = Math.min(back, expected)
-            await store.returnRate(key, { rate, windowStart: window, count: returned })
+            await store.rates.returnRate(key, { rate, windowStart: window, count: returned })
             used -= returned
-            await store.returnRate(key, { rate, windowStart: window - lengthMs, count: 5 })
+            await store.rates.returnRate(key, { rate, windowStart: window - lengthMs, count: 5 })
           }
         },
       )
-      await fc.assert(property, { seed, numRuns: engine.name === 'PostgreSQL' ? 15 : 60 })
+      await fc.assert(property, { numRuns: engine.name === 'PostgreSQL' ? 15 : 60 })
     })
 
     const take = async (key: string, count: number, limit: number, rate: RateName = 'rpm') => {
-      const [got] = await store.takeRates(key, [{ rate, count, limit }])
+      const [got] = await store.rates.takeRates(key, [{ rate, count, limit }])
       return got
     }
 
@@ -109,9 +107,9 @@ for (const engine of engines) {
 
     test('the rates of one key are counted apart, all in one transaction', async () => {
       const asks = rateNames.map((rate, at) => ({ rate, count: 9, limit: at + 1 }))
-      const first = await store.takeRates('apart', asks)
+      const first = await store.rates.takeRates('apart', asks)
       expect(first.map(({ taken }) => taken)).toEqual([1, 2, 3, 4])
-      const again = await store.takeRates('apart', [...asks].reverse())
+      const again = await store.rates.takeRates('apart', [...asks].reverse())
       expect(again.map(({ taken, used }) => [taken, used])).toEqual([
         [0, 4],
         [0, 3],
@@ -126,7 +124,7 @@ for (const engine of engines) {
     })
 
     const claim = (key: string, callId: string, fingerprint = 'same', instance = 'i1') =>
-      store.begin({
+      store.idempotency.begin({
         ref: { keyId: 'k', endpoint: '/v1/run', key },
         fingerprint,
         callId,
@@ -135,7 +133,7 @@ for (const engine of engines) {
       })
 
     test('of many claims of one idempotency key exactly one is first', async () => {
-      await store.beat('i1', undefined)
+      await store.instances.beat('i1', undefined)
       const states = await Promise.all(['c1', 'c2', 'c3', 'c4'].map((callId) => claim('many', callId)))
       expect(states.filter(({ state }) => state === 'first')).toHaveLength(1)
       expect(states.filter(({ state }) => state === 'running')).toHaveLength(3)
@@ -143,17 +141,17 @@ for (const engine of engines) {
     })
 
     test('a released claim runs again under the id of the first attempt', async () => {
-      await store.beat('i1', undefined)
+      await store.instances.beat('i1', undefined)
       const ref = { keyId: 'k', endpoint: '/v1/run', key: 'released' }
       await claim('released', 'first')
-      await store.release(ref, 'i1')
+      await store.idempotency.release(ref, 'i1')
       expect(await claim('released', 'second')).toEqual({ state: 'first', callId: 'first' })
-      await store.release(ref, 'i1')
+      await store.idempotency.release(ref, 'i1')
       expect(await claim('released', 'third', 'other')).toEqual({ state: 'first', callId: 'third' })
     })
 
     test('the claim of a silent instance is free again, under the same id and for the same content only', async () => {
-      await store.beat('i1', undefined)
+      await store.instances.beat('i1', undefined)
       await claim('silent', 'first')
       now += 2_000
       expect(await claim('silent', 'second', 'same', 'i2')).toEqual({ state: 'running', by: 'i1' })
@@ -163,14 +161,14 @@ for (const engine of engines) {
     })
 
     test('a claim that another attempt took over is not let go by the first', async () => {
-      await store.beat('i1', undefined)
+      await store.instances.beat('i1', undefined)
       const ref = { keyId: 'k', endpoint: '/v1/run', key: 'taken over' }
       await claim('taken over', 'first')
       now += 3_500
-      await store.beat('i2', undefined)
+      await store.instances.beat('i2', undefined)
       expect(await claim('taken over', 'second', 'same', 'i2')).toEqual({ state: 'first', callId: 'first' })
-      await store.release(ref, 'i1')
-      await store.forget(ref, 'first', 'i1')
+      await store.idempotency.release(ref, 'i1')
+      await store.idempotency.forget(ref, 'first', 'i1')
       expect(await claim('taken over', 'third', 'same', 'i1')).toEqual({ state: 'running', by: 'i2' })
       expect(await claim('taken over', 'third', 'other', 'i1')).toEqual({ state: 'conflict' })
     })
@@ -181,7 +179,7 @@ for (const engine of engines) {
     })
     const empty = { instance: 'i1', intents: [], progress: [], settles: [], voids: [] }
     const openLease = async (leaseId: string): Promise<string> => {
-      const lease = await store.grant({
+      const lease = await store.ledger.lend({
         instance: 'i1',
         keyId: 'k',
         leaseId,
@@ -190,7 +188,7 @@ for (const engine of engines) {
         useful: 1n,
         ttlMs: 1_000,
       })
-      if (lease.outcome !== 'granted') throw new Error(lease.outcome)
+      if (lease.outcome !== 'lent') throw new Error(lease.outcome)
       return lease.leaseId
     }
 
@@ -203,19 +201,19 @@ for (const engine of engines) {
         body: '{"text":"déjà \\u0000 vu"}',
       }
       await claim('answered', 'call-a')
-      await store.flush({ ...empty, intents: [{ callId: 'call-a', leaseId: lease, hold: 50n }] })
+      await store.ledger.commit({ ...empty, intents: [{ callId: 'call-a', leaseId: lease, hold: 50n }] })
       const settle = {
         callId: 'call-a',
         leaseId: lease,
-        walletId: 'w',
+        payer: 'w',
         charge: 20n,
         excess: 0n,
         detail,
         answer: { ref, answer },
       }
-      await store.flush({ ...empty, settles: [settle] })
+      await store.ledger.commit({ ...empty, settles: [settle] })
       expect(await claim('answered', 'call-b')).toEqual({ state: 'done', answer, callId: 'call-a' })
-      await store.release(ref, 'i1')
+      await store.idempotency.release(ref, 'i1')
       now += 23 * 3_600_000
       expect(await claim('answered', 'call-b')).toMatchObject({ state: 'done' })
       now += 2 * 3_600_000
@@ -223,13 +221,13 @@ for (const engine of engines) {
     })
 
     test('only the answer that was charged is kept, also when the claim was let go meanwhile', async () => {
-      await store.beat('i1', undefined)
+      await store.instances.beat('i1', undefined)
       const lease = await openLease('charged')
       const ref = { keyId: 'k', endpoint: '/v1/run', key: 'charged' }
       const settle = (charge: bigint, leaseId = lease) => ({
         callId: 'call-charged',
         leaseId,
-        walletId: 'w',
+        payer: 'w',
         charge,
         excess: 0n,
         detail,
@@ -237,12 +235,15 @@ for (const engine of engines) {
       })
       const { answer: _none, ...silently } = settle(20n)
       await claim('charged', 'call-charged')
-      await store.flush({ ...empty, intents: [{ callId: 'call-charged', leaseId: lease, hold: 50n }] })
-      await store.flush({ ...empty, settles: [silently] })
-      await store.flush({ ...empty, settles: [settle(20n, 'another attempt')] })
+      await store.ledger.commit({
+        ...empty,
+        intents: [{ callId: 'call-charged', leaseId: lease, hold: 50n }],
+      })
+      await store.ledger.commit({ ...empty, settles: [silently] })
+      await store.ledger.commit({ ...empty, settles: [settle(20n, 'another attempt')] })
       expect(await claim('charged', 'other')).toMatchObject({ state: 'running' })
-      await store.release(ref, 'i1')
-      await store.flush({ ...empty, settles: [settle(20n)] })
+      await store.idempotency.release(ref, 'i1')
+      await store.ledger.commit({ ...empty, settles: [settle(20n)] })
       expect(await claim('charged', 'other')).toMatchObject({ state: 'done', answer: { body: '20' } })
     })
 
@@ -250,10 +251,10 @@ for (const engine of engines) {
       const lease = await openLease('odd')
       const ref = { keyId: 'k', endpoint: '/v1/run', key: 'odd' }
       await claim('odd', 'call-odd')
-      await store.flush({ ...empty, intents: [{ callId: 'call-odd', leaseId: lease, hold: 50n }] })
+      await store.ledger.commit({ ...empty, intents: [{ callId: 'call-odd', leaseId: lease, hold: 50n }] })
       const answer = { status: 200, headers: {}, body: 'nul \0 and half \ud83d a pair' }
-      const settle = { callId: 'call-odd', leaseId: lease, walletId: 'w', charge: 1n, excess: 0n, detail }
-      await store.flush({ ...empty, settles: [{ ...settle, answer: { ref, answer } }] })
+      const settle = { callId: 'call-odd', leaseId: lease, payer: 'w', charge: 1n, excess: 0n, detail }
+      await store.ledger.commit({ ...empty, settles: [{ ...settle, answer: { ref, answer } }] })
       const stored = { ...answer, body: 'nul \ufffd and half \ufffd a pair' }
       expect(await claim('odd', 'x')).toEqual({ state: 'done', answer: stored, callId: 'call-odd' })
     })
@@ -262,21 +263,21 @@ for (const engine of engines) {
       const lease = await openLease('reported')
       now += 1
       const from = now
-      await store.flush({
+      await store.ledger.commit({
         ...empty,
         intents: ['r1', 'r2'].map((callId) => ({ callId, leaseId: lease, hold: 50n })),
       })
       const settles = ['r1', 'r2'].map((callId) => ({
         callId,
         leaseId: lease,
-        walletId: 'w',
+        payer: 'w',
         charge: 21n,
         excess: 9n,
         detail,
       }))
-      await store.flush({ ...empty, settles })
+      await store.ledger.commit({ ...empty, settles })
       const query = { of: 'everybody', from, to: now + 1 } as const
-      expect(await store.usage({ ...query, groupBy: ['day', 'model', 'key'] })).toEqual([
+      expect(await store.keys.usage({ ...query, groupBy: ['day', 'model', 'key'] })).toEqual([
         {
           day: new Date(now).toISOString().slice(0, 10),
           model: 'local/echo',
@@ -287,31 +288,32 @@ for (const engine of engines) {
           cost: 42n,
         },
       ])
-      expect(await store.usage({ ...query, groupBy: [] })).toEqual([
+      expect(await store.keys.usage({ ...query, groupBy: [] })).toEqual([
         { requests: 2, inputTokens: 10, outputTokens: 10, cost: 42n },
       ])
-      expect(await store.usage({ ...query, to: from, groupBy: ['day'] })).toEqual([])
-      expect(await store.usage({ ...query, of: { only: 'nobody' }, groupBy: ['key'] })).toEqual([])
+      expect(await store.keys.usage({ ...query, to: from, groupBy: ['day'] })).toEqual([])
+      expect(await store.keys.usage({ ...query, of: { only: 'nobody' }, groupBy: ['key'] })).toEqual([])
       // A refund counts back, as it does in the key's caps.
-      const { spent } = await store.spend('k')
-      await store.post({ kind: 'refund', ref: 'r1:1', debit: 'revenue', credit: 'w', amount: 20n })
+      const { spent } = await store.keys.spend('k')
+      await store.ledger.post({ kind: 'refund', ref: 'r1:1', debit: 'revenue', credit: 'w', amount: 20n })
       now += 1
       for (const of of [{ only: 'k' }, { from: 'k' }, 'everybody'] as const)
-        expect(await store.usage({ of, from, to: now + 1, groupBy: ['model'] })).toEqual([
+        expect(await store.keys.usage({ of, from, to: now + 1, groupBy: ['model'] })).toEqual([
           { model: 'local/echo', requests: 2, inputTokens: 10, outputTokens: 10, cost: 22n },
         ])
-      expect((await store.spend('k')).spent).toBe(spent - 20n)
+      expect((await store.keys.spend('k')).spent).toBe(spent - 20n)
     })
 
     test('a beat tells what changed lately, and who may not have heard of it', async () => {
-      const first = await store.beat('b1', undefined, 'udp:1')
+      const first = await store.instances.beat('b1', undefined, 'udp:1')
       now += 500
-      await store.beat('b2', undefined)
-      const changed = await store.changeKey('k', { disabledReason: 'operator', byCreator: true })
+      await store.instances.beat('b2', undefined)
+      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true })
       expect(changed?.at).toBe(now)
-      const unaware = async () => (await store.unaware(now, 2_000)).filter(({ id }) => id.startsWith('b'))
+      const unaware = async () =>
+        (await store.instances.unaware(now, 2_000)).filter(({ id }) => id.startsWith('b'))
       expect(await unaware()).toEqual([{ id: 'b1', nudge: 'udp:1' }, { id: 'b2' }])
-      const second = await store.beat('b1', first.at, 'udp:1')
+      const second = await store.instances.beat('b1', first.at, 'udp:1')
       expect(second.changed.find(({ id }) => id === 'k')).toMatchObject({
         disabledReason: 'operator',
         version: changed?.key.version,
@@ -319,18 +321,18 @@ for (const engine of engines) {
       expect(second.liveInstances).toBeGreaterThanOrEqual(2)
       // It has read the change; the proof is the next beat, which carries the instant of this one.
       expect(await unaware()).toHaveLength(2)
-      await store.beat('b1', second.at, 'udp:1')
+      await store.instances.beat('b1', second.at, 'udp:1')
       expect(await unaware()).toEqual([{ id: 'b2' }])
-      await store.leave('b2')
+      await store.instances.leave('b2')
       expect(await unaware()).toEqual([])
-      await store.changeKey('k', { disabledReason: null, byCreator: true })
+      await store.keys.changeKey('k', { disabledReason: null, byCreator: true })
       now += 20_000
-      const later = await store.beat('b1', now - 100)
+      const later = await store.instances.beat('b1', now - 100)
       expect(later.changed).toEqual([])
     })
 
     test('a deleted key is gone from lists and known as deleted by its hash', async () => {
-      await store.createKey({
+      await store.keys.createKey({
         id: 'gone',
         hash: 'gone',
         orgId: 'o',
@@ -339,12 +341,12 @@ for (const engine of engines) {
         prefix: '',
         limits: {},
       })
-      await store.deleteKey('gone')
-      expect(await store.deleteKey('gone')).toBeUndefined()
-      expect(await store.keyByHash('gone')).toMatchObject({ deleted: true, version: 2 })
-      expect((await store.keys()).map(({ id }) => id)).toEqual(['k'])
+      await store.keys.deleteKey('gone')
+      expect(await store.keys.deleteKey('gone')).toBeUndefined()
+      expect(await store.keys.keyByHash('gone')).toMatchObject({ deleted: true, version: 2 })
+      expect((await store.keys.list()).map(({ id }) => id)).toEqual(['k'])
       const ask = { instance: 'i1', keyId: 'gone', leaseId: 'x', need: 1n, want: 1n, useful: 1n, ttlMs: 1 }
-      expect(await store.grant(ask)).toMatchObject({ outcome: 'unknown_key' })
+      expect(await store.ledger.lend(ask)).toMatchObject({ outcome: 'unknown_key' })
     })
 
     test('a setting is made once', async () => {

@@ -1,6 +1,6 @@
 /** What tests of the store share: one random run's state, and small ways to choose and to build commits. */
 import type { Nano } from '../../src/core/money.ts'
-import type { FlushBatch, UsageDetail } from '../../src/ledger/words.ts'
+import type { CommitBatch, UsageDetail } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Model, ModelCall, ModelLease } from './model.ts'
 
@@ -14,7 +14,7 @@ export type World = {
   store: Store
   reopen: () => Promise<Store>
   n: number
-  last?: FlushBatch
+  last?: CommitBatch
   seen: Map<string, number>
 }
 type Numbers = { a: number; b: number; c: number }
@@ -42,9 +42,9 @@ export const detailFor = (keyId: string, change: Partial<UsageDetail> = {}): Usa
 
 /** A wallet `w` with a dollar and a key `k` on it, for tests that need no other. */
 export const createOneKey = async (store: Store): Promise<void> => {
-  await store.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-  await store.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 100n * CENT })
-  await store.createKey({
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 100n * CENT })
+  await store.keys.createKey({
     id: 'k',
     hash: 'h',
     orgId: 'o',
@@ -55,7 +55,7 @@ export const createOneKey = async (store: Store): Promise<void> => {
   })
 }
 
-export const batchOf = (instance: string, part: Partial<FlushBatch>): FlushBatch => ({
+export const batchOf = (instance: string, part: Partial<CommitBatch>): CommitBatch => ({
   instance,
   intents: [],
   progress: [],
@@ -64,9 +64,9 @@ export const batchOf = (instance: string, part: Partial<FlushBatch>): FlushBatch
   ...part,
 })
 
-export const flush = (world: World, batch: FlushBatch) => {
+export const commit = (world: World, batch: CommitBatch) => {
   world.last = batch
-  return world.store.flush(batch)
+  return world.store.ledger.commit(batch)
 }
 
 export const mine = ({ model }: World, lease: ModelLease): boolean =>

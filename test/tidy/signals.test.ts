@@ -27,7 +27,7 @@ const others = found(
 const comments = found(/`: (x-[a-z-]+): /g)
 /** Members that are written as text behind the others of an answer. */
 const members = new Set(
-  [...readFile('src/dialects/told.ts').matchAll(/"([a-z_]+)":/g)].map((match) => match[1] ?? ''),
+  [...readFile('src/dialects/bill-members.ts').matchAll(/"([a-z_]+)":/g)].map((match) => match[1] ?? ''),
 )
 
 test('every header', () => {

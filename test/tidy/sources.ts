@@ -11,7 +11,7 @@ export type Source = {
   readonly code: string
 }
 
-const skipped = new Set(['node_modules', '.git', 'data', '.tmp'])
+const skipped = new Set(['node_modules', '.git', 'data', '.tmp', 'dist'])
 
 export const filesBelow = (folder: string): string[] =>
   readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
@@ -27,7 +27,7 @@ export const sourceOf = (path: string, text: string): Source => ({ path, text, c
 export const sources = (): Source[] =>
   ['src', 'test', 'bench', 'scripts']
     .flatMap(filesBelow)
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
+    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'))
     .map((path) => sourceOf(path, readFile(path)))
 
 /** Blanks comments and string contents, keeping line breaks, so that rules look at code only. */

@@ -15,7 +15,7 @@ export const readAnnotations = (annotations: Json | undefined): Cited => {
     const to = numberOf(cited.end_index) ?? from
     return [present({ url, title: textOf(cited.title), quote: textOf(cited.content), from, to })]
   })
-  return { citations, lost: citations.length < all.length }
+  return { citations, notCarried: citations.length < all.length }
 }
 
 /** Addresses beside an answer, as vendors that search by themselves list them: they stand for the whole text. */

@@ -10,21 +10,22 @@ import type {
   Image,
   Part,
   Reasoning,
-  Strange,
   Text,
   Tool,
   ToolChoice,
   Turn,
+  UnknownContent,
 } from '../neutral.ts'
 import { efforts } from '../neutral.ts'
+import { ignoredIn } from '../request.ts'
 import { splitId } from '../signatures.ts'
-import { strangeIn } from '../strange.ts'
+import { unknownIn } from '../unknown-content.ts'
 import { asksOlder } from './older-calls.ts'
 import { imagesOf, saidIn, thoughtsOf } from './reply.ts'
-import { unreadInChat } from './unread.ts'
+import { type ChatRequest, chatRequest } from './request.ts'
 
 /** Reads a body that `decodeChatCall` has checked. */
-export const readChat = (body: JsonObject): Conversation => {
+export const readChat = (body: ChatRequest): Conversation => {
   const logprobs = body.logprobs === true ? (numberOf(body.top_logprobs) ?? 0) : undefined
   return present({
     turns: turnsOf(objectsOf(body.messages)),
@@ -48,16 +49,21 @@ export const readChat = (body: JsonObject): Conversation => {
     frequencyPenalty: numberOf(body.frequency_penalty),
     logprobs,
     user: textOf(body.user),
-    unread: [...unreadInChat(body), ...unreadTools(body), ...annotationsIn(body.messages)],
-    strange: strangeOf(body.messages),
+    ignored: [
+      ...ignoredIn(chatRequest, body),
+      ...(body.logprobs !== true && body.top_logprobs ? ['top_logprobs'] : []),
+      ...ignoredTools(body),
+      ...annotationsIn(body.messages),
+    ],
+    unknownContent: unknownContentOf(body.messages),
   })
 }
 
-/** On texts of earlier answers. */
+/** Members on texts of earlier answers. */
 const annotationsIn = (messages: Json | undefined): readonly string[] =>
   objectsOf(messages).some(({ annotations }) => objectsOf(annotations).length > 0) ? ['annotations'] : []
 
-const unreadTools = (body: JsonObject): readonly string[] => {
+const ignoredTools = (body: ChatRequest): readonly string[] => {
   const others = objectsOf(body.tools).filter((tool) => !isObject(tool.function))
   const choice = body.tool_choice ?? body.function_call
   return [
@@ -66,9 +72,9 @@ const unreadTools = (body: JsonObject): readonly string[] => {
   ]
 }
 
-/** What a message holds by reference to something stored, or in a form that is not known here. */
-const strangeOf = (messages: Json | undefined): readonly Strange[] => [
-  ...strangeIn(messages, 'messages', 'content', (part) => partOf(part).length > 0),
+/** Content of a message that refers to something stored, or has a form that is not known here. */
+const unknownContentOf = (messages: Json | undefined): readonly UnknownContent[] => [
+  ...unknownIn(messages, 'messages', 'content', (part) => partOf(part).length > 0),
   ...objectsOf(messages).flatMap((message, index) =>
     isObject(message.audio)
       ? [{ param: `messages[${index}].audio`, what: 'audio of an earlier answer' }]
@@ -79,7 +85,7 @@ const strangeOf = (messages: Json | undefined): readonly Strange[] => [
 ]
 
 /** `reasoning_effort`, or the object by which OpenRouter's clients ask for more. */
-const reasoningOf = (body: JsonObject): Reasoning | undefined => {
+const reasoningOf = (body: ChatRequest): Reasoning | undefined => {
   const object = objectOf(body.reasoning)
   const asked = body.reasoning_effort ?? object.effort
   const effort = object.enabled === false ? 'none' : efforts.find((one): one is Effort => one === asked)
@@ -102,7 +108,7 @@ const formatOf = (asked: JsonObject): Format | undefined => {
 }
 
 /** Tools, in the present or the older form. */
-const toolsOf = (body: JsonObject): readonly Tool[] =>
+const toolsOf = (body: ChatRequest): readonly Tool[] =>
   [...objectsOf(body.tools).map((tool) => objectOf(tool.function)), ...objectsOf(body.functions)].flatMap(
     (one) =>
       typeof one.name === 'string'

@@ -5,8 +5,8 @@ import { present } from '../json-members.ts'
 import { addressOf, mediaTypeOf } from '../media.ts'
 import type { Conversation, Part, ToolCall, Turn } from '../neutral.ts'
 import { within } from '../short-names.ts'
-import { ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
-import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
+import { thoughtsIn } from '../unsupported.ts'
+import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
 import { reasoningMembers, withSampling } from './reasoning.ts'
 import { strictIfItFits } from './strict.ts'
 
@@ -15,14 +15,11 @@ export const writeChatCall = (asked: Conversation, to: Target): Encoded | Refusa
   const refused: string[] = []
   const it = withJsonAsked(withSampling(asked, to, refused))
   const takesThoughts = takesReasoning(to)
-  if (it.makes?.includes('audio')) return meaningLost('modalities', 'answers in audio')
-  const dropped = [
-    ...it.unread,
+  if (it.makes?.includes('audio')) return refuseUnsupported('modalities', 'answers in audio')
+  const notCarried = [
     ...refused,
     ...(plainDocuments(it) ? ['filename'] : []),
-    ...particularsIn(it, 'cache_control', 'is_error'),
     ...thoughtsIn(it.turns, (part) => takesThoughts && part.type === 'thinking' && part.text !== ''),
-    ...ownImagesIn(it.turns),
   ]
   const messages: Json[] = []
   for (const turn of resultsTogether(it.turns)) {
@@ -30,14 +27,13 @@ export const writeChatCall = (asked: Conversation, to: Target): Encoded | Refusa
     if (written instanceof Refusal) return written
     for (const message of written) messages.push(message)
   }
-  if (it.topK !== undefined) dropped.push('top_k')
   const bound = to.outputBound ?? it.maxOutput
   const body: JsonObject = present({
     model: to.model.upstreamName,
     messages,
     ...toolMembers(it),
     response_format: formatOf(it),
-    ...reasoningMembers(it, to, dropped),
+    ...reasoningMembers(it, to, notCarried),
     modalities: it.makes === undefined ? undefined : ['text', ...it.makes],
     temperature: it.temperature,
     top_p: it.topP,
@@ -49,12 +45,12 @@ export const writeChatCall = (asked: Conversation, to: Target): Encoded | Refusa
     top_logprobs: it.logprobs === 0 ? undefined : it.logprobs,
     n: it.choices === 1 ? undefined : it.choices,
     user: it.user === undefined ? undefined : within(it.user, USER_MAX),
-    [to.taste.outputBound]: bound,
+    [to.quirks.outputBound]: bound,
     service_tier: to.model.cheaper?.tier,
     stream: to.stream ? true : undefined,
-    stream_options: to.stream && to.taste.takesStreamOptions ? { include_usage: true } : undefined,
+    stream_options: to.stream && to.quirks.takesStreamOptions ? { include_usage: true } : undefined,
   })
-  return { body, dropped }
+  return { body, notCarried }
 }
 
 const toolMembers = (it: Conversation): JsonObject => {
@@ -90,7 +86,7 @@ const withJsonAsked = (it: Conversation): Conversation => {
 }
 const speaksOfJson = (part: Part): boolean => part.type === 'text' && /json/i.test(part.text)
 
-/** Documents of plain text go as text, which has no name. */
+/** Documents of plain text go as text, which has no place for a name. */
 const plainDocuments = (it: Conversation): boolean =>
   it.turns.some(({ parts }) =>
     parts.some(
@@ -101,7 +97,7 @@ const plainDocuments = (it: Conversation): boolean =>
 /** Neighbouring results of tools as one turn: they must follow their calls without anything between them. */
 const resultsTogether = (turns: readonly Turn[]): readonly Turn[] => {
   const whole: Turn[] = []
-  /** Of the last turn, if it is one of results. */
+  /** The parts of the last turn, if it is one of results. */
   let results: Part[] | undefined
   for (const turn of turns) {
     const follows = turn.role === 'user' && turn.parts[0]?.type === 'tool_result'
@@ -154,7 +150,7 @@ const partOf = (part: Part): Json | undefined | Refusal => {
     case 'image':
       return { type: 'image_url', image_url: present({ url: addressOf(part.media), detail: part.detail }) }
     case 'audio': {
-      if ('url' in part.media) return meaningLost('audio', 'audio by its address')
+      if ('url' in part.media) return refuseUnsupported('audio', 'audio by its address')
       const format = mediaTypeOf(part.media, 'audio/wav').slice('audio/'.length)
       return {
         type: 'input_audio',
@@ -162,9 +158,9 @@ const partOf = (part: Part): Json | undefined | Refusal => {
       }
     }
     case 'document': {
-      if ('url' in part.media) return meaningLost('document', 'documents by their address')
+      if ('url' in part.media) return refuseUnsupported('document', 'documents by their address')
       if (/^(?:video|audio)\//.test(part.media.mediaType))
-        return meaningLost('document', part.media.mediaType)
+        return refuseUnsupported('document', part.media.mediaType)
       if (part.media.mediaType === 'text/plain')
         return { type: 'text', text: Buffer.from(part.media.data, 'base64').toString('utf8') }
       return {
@@ -177,8 +173,8 @@ const partOf = (part: Part): Json | undefined | Refusal => {
   }
 }
 
-const takesReasoning = ({ taste }: Target): boolean =>
-  taste.reasoningBack === 'needed' || taste.reasoningBack === 'taken'
+const takesReasoning = ({ quirks }: Target): boolean =>
+  quirks.reasoningBack === 'needed' || quirks.reasoningBack === 'taken'
 
 /** The reasoning that goes back. Where calls without it are refused, an empty one stands for thoughts that are gone. */
 const reasoningOf = (turn: Turn, to: Target): string | undefined => {
@@ -186,7 +182,7 @@ const reasoningOf = (turn: Turn, to: Target): string | undefined => {
   const thoughts = turn.parts.filter((part) => part.type === 'thinking').map(({ text }) => text)
   if (thoughts.length > 0) return thoughts.join('\n')
   const calls = turn.parts.some(({ type }) => type === 'tool_call')
-  return to.taste.reasoningBack === 'needed' && calls ? '' : undefined
+  return to.quirks.reasoningBack === 'needed' && calls ? '' : undefined
 }
 
 const spoken = (turn: Turn, to: Target): Json[] | Refusal => {

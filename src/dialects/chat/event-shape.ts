@@ -1,5 +1,5 @@
 /**
- * Events that differ from the last one only in the text they bring: most events of a stream do. Such an event is
+ * Events that differ from the last one only in their text, as most events of a stream do. Such an event is
  * recognised and counted byte by byte, without decoding or parsing it; whatever differs otherwise is read in full.
  */
 import { isObject, type Json, parseJson } from '../../core/json-body.ts'
@@ -14,7 +14,7 @@ type KnownEvent = { readonly end: number; readonly letters: number }
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const SPACE = 0x20
-/** Neither is a letter of JSON or of a word, so a probe with them is nothing a vendor sends. */
+/** Neither is a letter of JSON or of a word, so no vendor sends a text that equals a probe of them. */
 const PROBE = '\u2063probe\u2063'
 const MARK = '"content":"'
 
@@ -26,7 +26,7 @@ export const shapeOf = (bytes: Uint8Array, data: string, content: string): Event
   const before = `data: ${data.slice(0, start)}`
   const after = `${data.slice(start + content.length)}\n\n`
   if (start < MARK.length || !sameBytes(encoder.encode(before + content + after), bytes)) return undefined
-  // That the text stands where the content is read from is shown by putting another text there.
+  // Another text in its place shows that the content is really read from there.
   const probed = parseJson(`${data.slice(0, start)}${PROBE}${data.slice(start + content.length)}`)
   return contentOf(probed) === PROBE
     ? { before: encoder.encode(before), after: encoder.encode(after) }
@@ -41,7 +41,7 @@ export const contentOf = (event: Json | undefined): string | undefined => {
   return typeof choice.delta.content === 'string' ? choice.delta.content : undefined
 }
 
-/** Recognises an event of the shape that begins at `start`; undefined for any other, and for one that is not all there. */
+/** Recognises an event of the shape that begins at `start`; undefined for any other, and for one whose bytes are not complete. */
 export const knownEvent = (
   bytes: Uint8Array,
   start: number,

@@ -3,9 +3,12 @@
  * Source of the format: OpenAI API reference, "Create chat completion".
  */
 import type { Call } from '../../core/call.ts'
-import { type Edits, isObject, type Json, type JsonObject, splice } from '../../core/json-body.ts'
+import { isObject, type Json, splice } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
-import type { Taste } from '../vendor-call.ts'
+import type { Quirks } from '../vendor-call.ts'
+import { holdsReasoning } from './request.ts'
+
+type NewEdits = Record<string, string | undefined>
 
 /**
  * The body to send. `outputBound` is the bound that was priced when the caller gave none or a larger one was not
@@ -14,50 +17,42 @@ import type { Taste } from '../vendor-call.ts'
 export const passChatCall = (
   call: Call,
   model: Model,
-  taste: Taste,
+  quirks: Quirks,
   outputBound: number | undefined,
 ): Uint8Array => {
-  const edits: Record<string, string | undefined> = { model: JSON.stringify(model.upstreamName) }
+  const edits: NewEdits = { model: JSON.stringify(model.upstreamName) }
   const bound = outputBound ?? call.maxOutput
   if (bound !== undefined) {
-    const other = taste.outputBound === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
-    if (call.body.value[taste.outputBound] !== bound) edits[taste.outputBound] = String(bound)
+    const other = quirks.outputBound === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
+    if (call.body.value[quirks.outputBound] !== bound) edits[quirks.outputBound] = String(bound)
     if (call.body.value[other] !== undefined) edits[other] = undefined
   }
   if (model.cheaper !== undefined) edits.service_tier = JSON.stringify(model.cheaper.tier)
-  return splice(call.body, { ...edits, ...streamOptions(call, taste), ...withoutReasoning(call, taste) })
+  addStreamOptions(edits, call, quirks)
+  leaveOutReasoning(edits, call, quirks)
+  return splice(call.body, edits)
 }
 
-/** Members by which vendors tell their reasoning, and clients send it back. */
-const reasoningMembers = ['reasoning_content', 'reasoning', 'reasoning_details'] as const
+/** What of a call is not carried to this vendor: reasoning, where the vendor refuses the member. */
+export const chatNotCarried = ({ thoughts }: Call, { reasoningBack }: Quirks): readonly string[] =>
+  thoughts === true && reasoningBack === 'refused' ? ['thinking'] : []
 
-const holdsReasoning = (message: Json): message is JsonObject =>
-  isObject(message) && reasoningMembers.some((name) => message[name] !== undefined)
-
-/** What of a call to this vendor must be left out: reasoning that it would refuse as a member it does not know. */
-export const notPassed = (call: Call, taste: Taste): readonly string[] => {
+const leaveOutReasoning = (edits: NewEdits, call: Call, quirks: Quirks): void => {
   const { messages } = call.body.value
-  return taste.reasoningBack === 'refused' && Array.isArray(messages) && messages.some(holdsReasoning)
-    ? ['thinking']
-    : []
-}
-
-const withoutReasoning = (call: Call, taste: Taste): Edits => {
-  const { messages } = call.body.value
-  if (!Array.isArray(messages) || notPassed(call, taste).length === 0) return {}
+  if (!Array.isArray(messages) || chatNotCarried(call, quirks).length === 0) return
   const kept = messages.map((message): Json => {
     if (!holdsReasoning(message)) return message
     const { reasoning_content: _text, reasoning: _other, reasoning_details: _details, ...rest } = message
     return rest
   })
-  return { messages: JSON.stringify(kept) }
+  edits.messages = JSON.stringify(kept)
 }
 
 /** Usage is always asked of the vendor; whether the caller sees it is decided on the way back. */
-const streamOptions = (call: Call, taste: Taste): Edits => {
+const addStreamOptions = (edits: NewEdits, call: Call, quirks: Quirks): void => {
   const options = call.body.value.stream_options
-  if (!call.stream || !taste.takesStreamOptions)
-    return options === undefined ? {} : { stream_options: undefined }
-  if (call.showUsage) return {}
-  return { stream_options: JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true }) }
+  if (!call.stream || !quirks.takesStreamOptions) {
+    if (options !== undefined) edits.stream_options = undefined
+  } else if (!call.showUsage)
+    edits.stream_options = JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true })
 }

@@ -4,14 +4,20 @@
  */
 import { isObject, type Json, type JsonBody, type JsonObject, splice } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
-import { noBalance, type Told, withBill } from '../told.ts'
+import { type Billed, noBalance, withBill } from '../bill-members.ts'
 import { chatUsage, saidIn } from './reply.ts'
 
 /** The answer with `usage.cost` and `usage.cost_details`. */
-export const tellChatReply = (reply: JsonBody, told: Told): Uint8Array => {
-  const reported = isObject(reply.value.usage) ? reply.value.usage : chatUsage(told.usage)
-  const { cost: _cost, cost_details: _details, ...usage } = reported
-  return splice(reply, { usage: withBill(usage, told.bill), ...noBalance })
+export const addChatBill = (reply: JsonBody, billed: Billed): Uint8Array => {
+  const reported = isObject(reply.value.usage) ? reply.value.usage : chatUsage(billed.usage)
+  return splice(reply, { usage: withBill(withoutBill(reported), billed.bill), ...noBalance })
+}
+
+/** A vendor that is a Turnpike itself sends a bill of its own. */
+const withoutBill = (usage: object): object => {
+  if (!('cost' in usage) && !('cost_details' in usage)) return usage
+  const { cost: _cost, cost_details: _details, ...rest } = usage as JsonObject
+  return rest
 }
 
 /** Letters of the answer's text, for the estimate when the vendor gave no usage. */

@@ -6,9 +6,9 @@
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
+import { costComment, membersSlot, withBill } from '../bill-members.ts'
 import { newProgress, type Progress, type StreamRelay, type VendorEvent } from '../relay.ts'
 import type { Ending } from '../stream-writer.ts'
-import { costComment, membersSlot, withBill } from '../told.ts'
 import { contentOf, type EventShape, knownEvent, shapeOf } from './event-shape.ts'
 import { messageLetters } from './pass-reply.ts'
 import { chatUsage } from './reply.ts'
@@ -33,7 +33,7 @@ export const chatRelay = (reader: UsageReader): StreamRelay => {
   let reported: JsonObject | undefined
   let shape: EventShape | undefined
   let sought = 0
-  /** From an event that brings nothing but content, in a stream that goes on. */
+  /** Taken from an event that brings only content, in a stream that goes on. */
   const learnShape = ({ bytes, data }: VendorEvent, value: JsonObject, letters: number): void => {
     const content = contentOf(value)
     if (letters === 0 || content === undefined || lettersIn(content) !== letters || progress.finished) return

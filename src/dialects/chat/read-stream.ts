@@ -13,7 +13,7 @@ export const chatStreamReader = (
   usageOf: (event: JsonObject) => Usage | undefined,
 ): ((data: string) => readonly Piece[]) => {
   let started = false
-  /** Choices whose latest thought has been told in part. */
+  /** Choices of whose latest thought a part has been sent. */
   const thought = new Set<number>()
   /** For each choice: the tool each of the vendor's numbers stands for now. */
   const tools = new Map<string, { index: number; id: string; text: string }>()
@@ -70,9 +70,9 @@ export const chatStreamReader = (
       pieces.push({ type, choice, text })
       if (type === 'text' && choice === 0) length += text.length
     }
-    const { citations, lost } = readAnnotations(delta.annotations)
+    const { citations, notCarried } = readAnnotations(delta.annotations)
     for (const citation of citations) pieces.push({ type: 'citation', choice, citation })
-    if (lost) pieces.push({ type: 'lost', name: 'citations' })
+    if (notCarried) pieces.push({ type: 'not_carried', name: 'citations' })
     for (const image of imagesOf(delta.images)) pieces.push({ type: 'image', choice, image })
     const declined = textOf(delta.refusal) ?? ''
     if (declined !== '') pieces.push({ type: 'refusal', choice, text: declined })
@@ -93,7 +93,7 @@ export const chatStreamReader = (
       started = true
       pieces.push({ type: 'start', id: textOf(event.id) ?? '', model: textOf(event.model) ?? '' })
     }
-    // Before what is said: some callers are told the input first.
+    // Usage comes before the text: some callers get the input's count first.
     const usage = usageOf(event)
     if (usage !== undefined) pieces.push({ type: 'usage', usage })
     for (const choice of objectsOf(event.choices)) {

@@ -6,7 +6,7 @@ import { bodyOf, type JsonObject } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { vendors } from '../../vendors/index.ts'
 import type { Vendor } from '../../vendors/vendor.ts'
-import { formFor } from '../form.ts'
+import { codecFor } from '../call-codec.ts'
 import { decodeMessagesCall } from '../messages/call.ts'
 import { decodeResponsesCall } from '../responses/call.ts'
 import { decodeChatCall } from './call.ts'
@@ -17,11 +17,11 @@ const sent = (vendor: Vendor, caller: keyof typeof decoders, request: JsonObject
   const call = decoders[caller](bodyOf(request))
   if (call instanceof Refusal) throw new Error(call.message)
   const model = testModel('m', { capabilities: ['reasoning'] })
-  const target = { model, taste: vendor, outputBound: undefined, stream: false }
-  const form = formFor({ call, target, speaker: vendor, context: context(request) })
-  if (form instanceof Refusal) throw new Error(form.message)
-  const body = JSON.parse(new TextDecoder().decode(form.body))
-  return { answered: body.messages[1], dropped: form.dropped }
+  const target = { model, quirks: vendor, outputBound: undefined, stream: false }
+  const codec = codecFor({ call, target, speaker: vendor, context: context(request) })
+  if (codec instanceof Refusal) throw new Error(codec.message)
+  const body = JSON.parse(new TextDecoder().decode(codec.body))
+  return { answered: body.messages[1], notCarried: codec.notCarried }
 }
 
 const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }]
@@ -62,11 +62,14 @@ test('the rules, vendor by vendor', () => {
 test.each(ids('refused'))('%s: reasoning is left out, and told', (id) => {
   const vendor = vendors.find((one) => one.id === id)
   if (vendor === undefined) throw new Error('no vendor')
-  const { answered, dropped } = sent(vendor, 'chat', chat(thought))
-  expect([answered, dropped]).toEqual([{ role: 'assistant', content: null, tool_calls: calls }, ['thinking']])
-  expect(sent(vendor, 'chat', chat({})).dropped).toEqual([])
+  const { answered, notCarried } = sent(vendor, 'chat', chat(thought))
+  expect([answered, notCarried]).toEqual([
+    { role: 'assistant', content: null, tool_calls: calls },
+    ['thinking'],
+  ])
+  expect(sent(vendor, 'chat', chat({})).notCarried).toEqual([])
   const translated = sent(vendor, 'messages', messages([{ type: 'thinking', thinking: 'hm', signature: '' }]))
-  expect([Object.keys(translated.answered).includes('reasoning_content'), translated.dropped]).toEqual([
+  expect([Object.keys(translated.answered).includes('reasoning_content'), translated.notCarried]).toEqual([
     false,
     ['thinking'],
   ])
@@ -77,8 +80,8 @@ test.each([...ids('needed'), ...ids('taken'), ...ids(undefined)])(
   (id) => {
     const vendor = vendors.find((one) => one.id === id)
     if (vendor === undefined) throw new Error('no vendor')
-    const { answered, dropped } = sent(vendor, 'chat', chat(thought))
-    expect([answered.reasoning_content, answered.reasoning_details, dropped]).toEqual([
+    const { answered, notCarried } = sent(vendor, 'chat', chat(thought))
+    expect([answered.reasoning_content, answered.reasoning_details, notCarried]).toEqual([
       'hm',
       thought.reasoning_details,
       [],
@@ -109,6 +112,6 @@ test('a reference to a thought is left out, and told: nothing is stored', () => 
       { type: 'function_call_output', call_id: 'c', output: 'done' },
     ],
   }
-  const { answered, dropped } = sent(needs, 'responses', request)
-  expect([answered.tool_calls, answered.reasoning_content, dropped]).toEqual([calls, '', ['thinking']])
+  const { answered, notCarried } = sent(needs, 'responses', request)
+  expect([answered.tool_calls, answered.reasoning_content, notCarried]).toEqual([calls, '', ['thinking']])
 })

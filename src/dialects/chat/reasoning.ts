@@ -20,35 +20,35 @@ const openaiModels: readonly Rule[] = [
   { names: /^gpt-5\.[234](?:-|$)/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'], noneByDefault: true },
   { names: /^gpt-(?:5\.|[6-9])/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] },
 ]
-const openaiRule = ({ taste, model }: Target): Rule | undefined =>
-  taste.reasoningOff === 'openai'
+const openaiRule = ({ quirks, model }: Target): Rule | undefined =>
+  quirks.reasoningOff === 'openai'
     ? openaiModels.find(({ names }) => names.test(model.upstreamName))
     : undefined
 
-/** How each vendor is told not to think, where it is not by the effort `none`. */
+/** How each vendor's thinking is turned off, where that is not done by the effort `none`. */
 const offMembers: Readonly<Record<string, JsonObject>> = {
   thinking: { thinking: { type: 'disabled' } },
   enable_thinking: { enable_thinking: false },
   none: { reasoning_effort: 'none' },
 }
 
-/** The members that ask for reasoning or against it; what cannot be said is added to `dropped`. */
-export const reasoningMembers = (it: Conversation, to: Target, dropped: string[]): JsonObject => {
+/** The members that ask for reasoning or turn it off; what cannot be said is added to `notCarried`. */
+export const reasoningMembers = (it: Conversation, to: Target, notCarried: string[]): JsonObject => {
   const asked = effortAsked(it)
   if (it.reasoning === undefined) return {}
   if (!to.model.capabilities.includes('reasoning')) {
-    if (asked !== 'none') dropped.push('reasoning')
+    if (asked !== 'none') notCarried.push('reasoning')
     return {}
   }
   if (asked === undefined) {
-    dropped.push('reasoning')
+    notCarried.push('reasoning')
     return {}
   }
-  const off = offMembers[to.taste.reasoningOff ?? '']
+  const off = offMembers[to.quirks.reasoningOff ?? '']
   if (asked === 'none' && off !== undefined) return off
   const rule = openaiRule(to)
   const effort = rule === undefined ? usual(asked) : nearestEffort(asked, rule.efforts)
-  if (effort === undefined || (asked === 'none' && effort !== 'none')) dropped.push('reasoning')
+  if (effort === undefined || (asked === 'none' && effort !== 'none')) notCarried.push('reasoning')
   return effort === undefined ? {} : { reasoning_effort: effort }
 }
 
@@ -56,7 +56,7 @@ export const reasoningMembers = (it: Conversation, to: Target, dropped: string[]
 const usual = (asked: Effort): Effort | undefined =>
   asked === 'none' ? undefined : asked === 'max' ? 'xhigh' : asked
 
-/** Who only asks to see reasoning wants some: many models need to be told. */
+/** A caller that asks to see reasoning wants some, and many models need to be asked for it. */
 const effortAsked = ({ reasoning }: Conversation): Effort | undefined =>
   reasoning === undefined
     ? undefined
@@ -69,10 +69,10 @@ const samplingNames = {
   frequencyPenalty: 'frequency_penalty',
   logprobs: 'logprobs',
 } as const
-type Sampling = keyof typeof samplingNames
+type SamplingMember = keyof typeof samplingNames
 
-/** What of the sampling says no more than the vendor does by itself. */
-const asUsual: Readonly<Record<Sampling, number | undefined>> = {
+/** Values of the sampling that ask for what the vendor does by itself. */
+const asUsual: Readonly<Record<SamplingMember, number | undefined>> = {
   temperature: 1,
   topP: 1,
   presencePenalty: 0,
@@ -80,23 +80,25 @@ const asUsual: Readonly<Record<Sampling, number | undefined>> = {
   logprobs: undefined,
 }
 
-/** The conversation without the sampling that the model refuses where it reasons; each is added to `dropped`. */
-export const withSampling = (it: Conversation, to: Target, dropped: string[]): Conversation => {
+/** The conversation without the sampling that the model refuses where it reasons; each is added to `notCarried`. */
+export const withSampling = (it: Conversation, to: Target, notCarried: string[]): Conversation => {
   const refused = refusedBeside(it, to)
-  const kept: Partial<Record<Sampling, number | undefined>> = {}
+  const kept: Partial<Record<SamplingMember, number | undefined>> = {}
   for (const name of refused) {
     if (it[name] === undefined) continue
-    if (it[name] !== asUsual[name]) dropped.push(samplingNames[name])
+    if (it[name] !== asUsual[name]) notCarried.push(samplingNames[name])
     kept[name] = undefined
   }
   return { ...it, ...kept } as Conversation
 }
 
-const refusedBeside = (it: Conversation, to: Target): readonly Sampling[] => {
-  if (to.taste.reasoningOff !== 'openai')
-    return to.model.capabilities.includes('reasoning') ? (to.taste.refusedBesideReasoning ?? []) : []
+const refusedBeside = (it: Conversation, to: Target): readonly SamplingMember[] => {
+  if (to.quirks.reasoningOff !== 'openai')
+    return to.model.capabilities.includes('reasoning') ? (to.quirks.refusedBesideReasoning ?? []) : []
   const rule = openaiRule(to)
   if (rule === undefined || rule.efforts.length === 0) return []
   const asked = effortAsked(it) ?? (rule.noneByDefault === true ? 'none' : 'medium')
-  return asked === 'none' && rule.efforts.includes('none') ? [] : (Object.keys(samplingNames) as Sampling[])
+  return asked === 'none' && rule.efforts.includes('none')
+    ? []
+    : (Object.keys(samplingNames) as SamplingMember[])
 }

@@ -30,14 +30,14 @@ export const finishOf = (reason: Json | undefined, callsTools: boolean): Finish 
 /** Reads a vendor's answer; undefined when it is none. `newId` makes ids for calls that came without one. */
 export const readChatReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.choices)) return undefined
-  const lost = objectsOf(value.choices).some(
-    ({ message }) => readAnnotations(objectOf(message).annotations).lost,
+  const notCarried = objectsOf(value.choices).some(
+    ({ message }) => readAnnotations(objectOf(message).annotations).notCarried,
   )
   return {
     id: textOf(value.id) ?? '',
     model: textOf(value.model) ?? '',
     choices: objectsOf(value.choices).map((choice) => choiceOf(choice, value, newId)),
-    ...(lost ? { lost: ['citations'] } : {}),
+    ...(notCarried ? { notCarried: ['citations'] } : {}),
   }
 }
 
@@ -86,7 +86,7 @@ export const saidIn = (content: Json | undefined): readonly (Text | Thinking)[] 
   })
 }
 
-/** Pictures in an answer, where OpenRouter and its like put them. */
+/** Pictures in an answer, where OpenRouter and vendors like it put them. */
 export const imagesOf = (images: Json | undefined): readonly Image[] =>
   objectsOf(images).flatMap((image): Image[] => {
     const url = textOf(objectOf(image.image_url).url) ?? textOf(image.image_url)
@@ -112,7 +112,7 @@ const thoughtIn = (detail: JsonObject): Thinking[] => {
   return text === '' ? [] : [{ type: 'thinking', text }]
 }
 
-/** Writes an answer in this dialect; the bill and the balance are added where it is told. */
+/** Writes an answer in this dialect; `addBill` puts the bill and the balance in later. */
 export const writeChatReply = (reply: Reply, { created, request }: WriterContext): JsonObject => ({
   id: reply.id,
   object: 'chat.completion',
@@ -166,7 +166,7 @@ const messageOf = (
   })
 }
 
-/** Sound as one piece. Nothing is kept here, so it can be referred to no longer than it takes to make it. */
+/** Sound as one piece. Nothing is kept here, so its id expires at once. */
 const audioOf = (sound: readonly Audio[], id: string, created: number): JsonObject => ({
   id: `audio_${id}`,
   data: Buffer.concat(sound.map((part) => Buffer.from(soundIn(part), 'base64'))).toString('base64'),

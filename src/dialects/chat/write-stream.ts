@@ -1,10 +1,10 @@
 /** Chat completions, steps in the neutral form → events for the caller. Source of the format: OpenAI API reference, "The chat completion chunk object". */
 import type { JsonObject } from '../../core/json-body.ts'
+import { costComment, keepAlive, membersSlot, withBill } from '../bill-members.ts'
 import { addressOf } from '../media.ts'
 import type { Finish, Piece } from '../neutral.ts'
 import { idWith } from '../signatures.ts'
 import type { Ending, StreamWriter, WriterContext } from '../stream-writer.ts'
-import { costComment, keepAlive, membersSlot, withBill } from '../told.ts'
 import { annotationOf } from './annotations.ts'
 import { asksOlder, callsIn, reasonOf } from './older-calls.ts'
 import { chatUsage, detailOf, soundIn } from './reply.ts'
@@ -13,7 +13,7 @@ export const chatStreamWriter = (context: WriterContext): StreamWriter => {
   const older = asksOlder(context.request)
   let head: JsonObject = headOf(context.requestId, context.modelName, context.created)
   const begun = new Set<number>()
-  /** The thought each choice is at, told again with its signature so that both come back together, and how many were signed before. */
+  /** The present thought of each choice, sent again with its signature so that both come back together, and how many were signed before. */
   const thoughts = new Map<number, { text: string; signed: number }>()
   const finishes = new Map<number, Finish>()
   const chunk = (choices: readonly JsonObject[], more = ''): string =>

@@ -6,25 +6,20 @@ import { mediaTypeOf } from '../media.ts'
 import { ADAPTIVE, thinkingOf, thinks } from '../messages/encode-call.ts'
 import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
 import { arrange, toolNames } from '../turns.ts'
-import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
-import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
+import { thoughtsIn } from '../unsupported.ts'
+import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
 
 /** Writes the conversation for a vendor of this dialect. */
 export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refusal => {
-  if (it.makes !== undefined) return meaningLost('modalities', 'answers in anything but text')
-  if (it.choices > 1) return meaningLost('n', 'more than one answer to a call')
+  if (it.makes !== undefined) return refuseUnsupported('modalities', 'answers in anything but text')
+  if (it.choices > 1) return refuseUnsupported('n', 'more than one answer to a call')
   const { system, turns, moved } = arrange(it)
-  const dropped = [
-    ...it.unread,
-    ...uncarried(it),
+  const notCarried = [
     ...(moved ? ['system message position'] : []),
-    ...namesIn(it),
-    ...particularsIn(it, 'detail'),
     ...thoughtsIn(turns, (part) => part.type === 'thinking' && part.signature?.origin === 'messages'),
-    ...ownImagesIn(turns),
   ]
-  const strange = system.find(({ type }) => type !== 'text')
-  if (strange !== undefined) return meaningLost('messages', `a system message of type '${strange.type}'`)
+  const other = system.find(({ type }) => type !== 'text')
+  if (other !== undefined) return refuseUnsupported('messages', `a system message of type '${other.type}'`)
   const messages: Json[] = []
   for (const turn of turns.map(documentsNamed())) {
     const said = turn.role === 'user' ? turn.parts : turn.parts.filter(({ type }) => type !== 'image')
@@ -36,11 +31,11 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
   if (said instanceof Refusal) return said
   const asJson = it.format?.type === 'json' ? [{ text: 'Answer with one JSON object and nothing else.' }] : []
   const bound = to.outputBound ?? it.maxOutput
-  const thinking = fieldsOfReasoning(it, to, bound, dropped)
+  const thinking = fieldsOfReasoning(it, to, bound, notCarried)
   // The models behind this address take neither beside reasoning.
   const reasons = thinks(thinking) || ADAPTIVE.test(to.model.upstreamName)
-  if (reasons && it.temperature !== undefined && it.temperature !== 1) dropped.push('temperature')
-  if (reasons && it.topP !== undefined && it.topP !== 1) dropped.push('top_p')
+  if (reasons && it.temperature !== undefined && it.temperature !== 1) notCarried.push('temperature')
+  if (reasons && it.topP !== undefined && it.topP !== 1) notCarried.push('top_p')
   const body: JsonObject = present({
     messages,
     system: said.length + asJson.length === 0 ? undefined : [...said, ...asJson],
@@ -50,50 +45,38 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
       topP: reasons ? undefined : it.topP,
       stopSequences: it.stop.length === 0 ? undefined : it.stop,
     }),
-    toolConfig: toolsOf(it, dropped),
+    toolConfig: toolsOf(it, notCarried),
     additionalModelRequestFields: fieldsOf(thinking, to.betas ?? []),
   })
-  return { body, dropped }
+  return { body, notCarried }
 }
 
-/** Members of the model's own. Source: Amazon Bedrock user guide, "Anthropic Claude Messages API", `anthropic_beta`. */
+/** The model's own members. Source: Amazon Bedrock user guide, "Anthropic Claude Messages API", `anthropic_beta`. */
 const fieldsOf = (thinking: JsonObject | undefined, betas: readonly string[]): JsonObject | undefined =>
   betas.length === 0 ? thinking : { ...thinking, anthropic_beta: betas }
 
-const uncarried = (it: Conversation): readonly string[] => [
-  ...(it.topK === undefined ? [] : ['top_k']),
-  ...(it.seed === undefined ? [] : ['seed']),
-  ...(it.presencePenalty === undefined ? [] : ['presence_penalty']),
-  ...(it.frequencyPenalty === undefined ? [] : ['frequency_penalty']),
-  ...(it.logprobs === undefined ? [] : ['logprobs']),
-  ...(it.user === undefined ? [] : ['user']),
-  ...(it.parallelTools === false ? ['parallel_tool_calls'] : []),
-  ...((it.temperature ?? 0) > 1 ? ['temperature above 1'] : []),
-  ...(it.tools.some(({ strict }) => strict === true) ? ['strict'] : []),
-]
-
 /** Only the models' own fields carry reasoning, and only Claude models know these. */
-const fieldsOfReasoning = (it: Conversation, to: Target, bound: number | undefined, dropped: string[]) => {
+const fieldsOfReasoning = (it: Conversation, to: Target, bound: number | undefined, notCarried: string[]) => {
   if (to.model.upstreamName.includes('claude'))
-    return thinkingOf(it, to, bound ?? to.model.maxOutputTokens, dropped)
+    return thinkingOf(it, to, bound ?? to.model.maxOutputTokens, notCarried)
   if (
     it.reasoning !== undefined &&
     (it.reasoning.effort !== 'none' || to.model.capabilities.includes('reasoning'))
   )
-    dropped.push('reasoning')
+    notCarried.push('reasoning')
   return undefined
 }
 
-/** Tools that earlier turns speak of and the call does not declare: the vendor refuses blocks of tools without any. */
+/** Tools that earlier turns name and the call does not declare: without declared tools the vendor refuses such blocks. */
 const toolsUsed = (it: Conversation): readonly Tool[] =>
   [...new Set(toolNames(it).values())].map((name) => ({ name }))
 
-const toolsOf = (it: Conversation, dropped: string[]): JsonObject | undefined => {
+const toolsOf = (it: Conversation, notCarried: string[]): JsonObject | undefined => {
   const choice = it.toolChoice
   const used = toolsUsed(it)
-  // There is no way to say "none": the tools are left out, which is what it means, where none was used before.
+  // There is no way to say "none". Where no tool was used before, the tools are left out, which means the same.
   if (used.length === 0 && (it.tools.length === 0 || choice?.type === 'none')) return undefined
-  if (choice?.type === 'none') dropped.push('tool_choice')
+  if (choice?.type === 'none') notCarried.push('tool_choice')
   return present({
     tools: (it.tools.length === 0 ? used : it.tools).flatMap((tool) => [
       toolOf(tool),
@@ -114,7 +97,7 @@ const toolOf = ({ name, description, parameters }: Tool): JsonObject => ({
 
 const CACHE_POINT = { cachePoint: { type: 'default' } }
 
-/** Names the documents of a call: no two may have one name here, and many have none. */
+/** Names the documents of a call: here each needs a name of its own, and many have none. */
 const documentsNamed = (): ((turn: Turn) => Turn) => {
   const taken = new Set<string>()
   const free = (wanted: string, tried = 1): string => {
@@ -152,7 +135,7 @@ const blockOf = (part: Part): Json[] | Refusal => {
     case 'document':
       return mediaBlock('document', part.media, 'application/pdf', { name: part.name ?? 'document' })
     case 'audio':
-      return meaningLost('input_audio', 'audio')
+      return refuseUnsupported('input_audio', 'audio')
     case 'tool_call': {
       const input = parseJson(part.arguments)
       return [{ toolUse: { toolUseId: idOf(part.id), name: part.name, input: isObject(input) ? input : {} } }]
@@ -201,7 +184,7 @@ const mediaBlock = (
   otherwise: string,
   more: JsonObject,
 ): Json[] | Refusal => {
-  if ('url' in media) return meaningLost(kind, `a ${kind} by its address`)
+  if ('url' in media) return refuseUnsupported(kind, `a ${kind} by its address`)
   const type = mediaTypeOf(media, otherwise).split('/')[1] ?? ''
   const format = type === 'plain' ? 'txt' : type
   return [{ [kind]: { format, ...more, source: { bytes: media.data } } }]

@@ -30,7 +30,7 @@ export const readConverseReply = (value: JsonObject): Omit<Reply, 'usage'> | und
     id: '',
     model: '',
     choices: [{ parts: blocks.flatMap(partOf), finish: finishOf(value.stopReason) }],
-    ...(blocks.some((block) => isObject(block.citationsContent)) ? { lost: ['citations'] } : {}),
+    ...(blocks.some((block) => isObject(block.citationsContent)) ? { notCarried: ['citations'] } : {}),
   }
 }
 
@@ -68,7 +68,7 @@ const partOf = (block: JsonObject): Part[] => {
 export const converseLetters = (value: JsonObject): number =>
   lettersIn(JSON.stringify(objectOf(objectOf(value.output).message).content ?? []))
 
-/** Usage counts what was cached apart, as messages do. */
+/** Usage counts cached input separately, as messages do. */
 export const readConverseUsage = (raw: JsonObject): Usage | undefined =>
   readMessagesUsage({
     input_tokens: raw.inputTokens,
@@ -86,7 +86,7 @@ export const converseStreamReader = (): ((data: string) => readonly Piece[]) => 
     const given = objectOf(raw)
     const text = textOf(given.text)
     if (text !== undefined) return [{ type: 'text', choice: 0, text }]
-    if (isObject(given.citation)) return [{ type: 'lost', name: 'citations' }]
+    if (isObject(given.citation)) return [{ type: 'not_carried', name: 'citations' }]
     const input = textOf(objectOf(given.toolUse).input)
     const index = toolOf.get(numberOf(event.contentBlockIndex) ?? 0)
     if (input !== undefined && index !== undefined)

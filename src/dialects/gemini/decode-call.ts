@@ -25,12 +25,13 @@ import {
   type ToolChoice,
   type Turn,
 } from '../neutral.ts'
+import { ignoredIn } from '../request.ts'
 import { splitId } from '../signatures.ts'
-import { strangeIn } from '../strange.ts'
-import { member } from './call.ts'
+import { member } from '../spelling.ts'
+import { unknownIn } from '../unknown-content.ts'
 import { joined, sayingOf, signatureIn } from './reply.ts'
+import { geminiRequest } from './request.ts'
 import { jsonSchemaOf } from './schema.ts'
-import { unreadInGemini } from './unread.ts'
 
 /** Reads a body that `decodeGeminiCall` has checked. */
 export const readGemini = (body: JsonObject): Conversation => {
@@ -56,10 +57,24 @@ export const readGemini = (body: JsonObject): Conversation => {
     presencePenalty: numberOf(config('presencePenalty')),
     frequencyPenalty: numberOf(config('frequencyPenalty')),
     logprobs,
-    unread: unreadInGemini(body),
-    strange: strangeIn(oneOrMore(body.contents), 'contents', 'parts', isKnown),
+    ignored: [
+      ...ignoredIn(geminiRequest, body),
+      ...(everyPart(body).some(isSignedMedia) ? ['thinking'] : []),
+      ...(config('responseLogprobs') !== true && config('logprobs') !== undefined ? ['logprobs'] : []),
+    ],
+    unknownContent: unknownIn(oneOrMore(body.contents), 'contents', 'parts', isKnown),
   })
 }
+
+const everyPart = (body: JsonObject): readonly JsonObject[] =>
+  [...oneOrMore(body.contents), ...oneOrMore(member(body, 'systemInstruction'))].flatMap(({ parts }) =>
+    oneOrMore(parts),
+  )
+
+/** Media of an answer, signed or thought: other dialects have no place for that. */
+const isSignedMedia = (part: JsonObject): boolean =>
+  (member(part, 'inlineData') ?? member(part, 'fileData')) !== undefined &&
+  (part.thought === true || member(part, 'thoughtSignature') !== undefined)
 
 const isKnown = (part: JsonObject): boolean =>
   kinds.filter((kind) => member(part, kind) !== undefined).length < 2 &&
@@ -138,7 +153,7 @@ const openCalls = () => {
 /** Client libraries keep each event of a stream as a content of its own: one answer comes back as several. */
 const together = (contents: readonly JsonObject[]): readonly JsonObject[] => {
   const whole: JsonObject[] = []
-  /** Of the last content, if it is the model's. */
+  /** The last content, if it is the model's. */
   let said: JsonObject[] | undefined
   for (const content of contents) {
     const parts = oneOrMore(content.parts)

@@ -7,7 +7,7 @@ import { mediaTypeOf } from '../media.ts'
 import type { Conversation, Effort, Media, Part, Reasoning, Thinking, ToolResult, Turn } from '../neutral.ts'
 import { budgetOf, effortOf, nearestEffort } from '../reasoning.ts'
 import { arrange, toolNames } from '../turns.ts'
-import { namesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
+import { thoughtsIn } from '../unsupported.ts'
 import type { Encoded, Target } from '../vendor-call.ts'
 import { thoughtPart } from './reply.ts'
 
@@ -19,16 +19,10 @@ const NO_SIGNATURE = 'skip_thought_signature_validator'
 /** Writes the conversation for a vendor of this dialect. */
 export const writeGeminiCall = (it: Conversation, to: Target): Encoded | Refusal => {
   const { system, turns, moved } = arrange(it)
-  const dropped = [
-    ...it.unread,
+  const notCarried = [
     ...(moved ? ['system message position'] : []),
-    ...namesIn(it),
-    ...particularsIn(it, 'cache_control', 'detail', 'filename'),
     ...thoughtsIn(turns, (part) => 'signature' in part && part.signature?.origin === 'gemini'),
   ]
-  if (it.tools.some(({ strict }) => strict === true)) dropped.push('strict')
-  if (it.parallelTools === false) dropped.push('parallel_tool_calls')
-  if (it.user !== undefined) dropped.push('user')
   const names = toolNames(it)
   const signs = LEVELS.test(to.model.upstreamName)
   const instructions = [...system, ...jsonInWords(it, to)]
@@ -37,13 +31,13 @@ export const writeGeminiCall = (it: Conversation, to: Target): Encoded | Refusal
       instructions.length === 0 ? undefined : { parts: instructions.flatMap((part) => partsOf(part, names)) },
     contents: turns.map((turn, at) => contentOf(inOrder(turn, turns[at - 1]), names, signs)),
     ...toolMembers(it),
-    generationConfig: configOf(it, to, dropped),
+    generationConfig: configOf(it, to, notCarried),
     serviceTier: to.model.cheaper?.tier,
   })
-  return { body, dropped }
+  return { body, notCarried }
 }
 
-const configOf = (it: Conversation, to: Target, dropped: string[]): JsonObject =>
+const configOf = (it: Conversation, to: Target, notCarried: string[]): JsonObject =>
   present({
     temperature: it.temperature,
     topP: it.topP,
@@ -57,28 +51,32 @@ const configOf = (it: Conversation, to: Target, dropped: string[]): JsonObject =
     maxOutputTokens: to.outputBound ?? it.maxOutput,
     stopSequences: it.stop.length === 0 ? undefined : it.stop,
     responseMimeType:
-      it.format === undefined || lacksSchemaBesideTools(to.model, it) ? undefined : 'application/json',
+      it.format === undefined || noSchemaBesideTools(to.model, it) ? undefined : 'application/json',
     responseJsonSchema: it.format?.type === 'schema' ? it.format.schema : undefined,
     responseModalities:
       it.makes === undefined ? undefined : ['TEXT', ...it.makes.map((kind) => kind.toUpperCase())],
-    thinkingConfig: thinkingOf(it.reasoning, to, dropped),
+    thinkingConfig: thinkingOf(it.reasoning, to, notCarried),
   })
 
-const thinkingOf = (asked: Reasoning | undefined, to: Target, dropped: string[]): JsonObject | undefined => {
+const thinkingOf = (
+  asked: Reasoning | undefined,
+  to: Target,
+  notCarried: string[],
+): JsonObject | undefined => {
   if (asked === undefined) return undefined
   if (!to.model.capabilities.includes('reasoning')) {
-    if (asked.effort !== 'none') dropped.push('reasoning')
+    if (asked.effort !== 'none') notCarried.push('reasoning')
     return undefined
   }
   const name = to.model.upstreamName
   const includeThoughts = asked.show === true && asked.effort !== 'none' ? true : undefined
   if (!LEVELS.test(name)) {
     const thinkingBudget = budgetWithin(name, budgetOf(asked))
-    if (asked.effort === 'none' && thinkingBudget !== 0) dropped.push('reasoning')
+    if (asked.effort === 'none' && thinkingBudget !== 0) notCarried.push('reasoning')
     return present({ thinkingBudget, includeThoughts })
   }
   // These models cannot leave thinking off.
-  if (asked.effort === 'none') dropped.push('reasoning')
+  if (asked.effort === 'none') notCarried.push('reasoning')
   const effort = effortOf(asked)
   const thinkingLevel = effort === undefined ? undefined : nearestEffort(effort, levelsOf(name))
   return present({ thinkingLevel, includeThoughts })
@@ -92,14 +90,14 @@ const levelsOf = (name: string): readonly Effort[] => {
     : ['low', 'medium', 'high']
 }
 
-/** Asks in words for what cannot be asked for beside tools. */
+/** Asks in words for the format that cannot be asked for beside tools. */
 const jsonInWords = (it: Conversation, to: Target): readonly Part[] =>
-  it.format?.type === 'json' && lacksSchemaBesideTools(to.model, it)
+  it.format?.type === 'json' && noSchemaBesideTools(to.model, it)
     ? [{ type: 'text', text: 'Answer with one JSON object and nothing else.' }]
     : []
 
 /** Before models with levels, none gave structured answers beside tools. Source: Gemini API, "Structured outputs". */
-export const lacksSchemaBesideTools = ({ upstreamName }: Model, { tools }: Conversation): boolean =>
+export const noSchemaBesideTools = ({ upstreamName }: Model, { tools }: Conversation): boolean =>
   tools.length > 0 && !LEVELS.test(upstreamName)
 
 /** What the models with budgets take: the larger ones cannot leave thinking off. Source: Gemini API, "Thinking". */
@@ -135,7 +133,7 @@ const toolMembers = (it: Conversation): JsonObject => {
 /** Results in the order of their calls: the vendor tells those of one name apart by it. */
 const inOrder = (turn: Turn, before: Turn | undefined): Turn => {
   const calls = before?.parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])) ?? []
-  // Backwards, so that of calls with one id the first counts.
+  // Backwards, so that the first of several calls with one id counts.
   const places = new Map(calls.map((id, at): [string, number] => [id, at]).reverse())
   const place = (part: Part) => (part.type === 'tool_result' ? (places.get(part.id) ?? -1) : calls.length)
   return turn.role === 'user' && calls.length > 1

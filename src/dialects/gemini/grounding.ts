@@ -32,7 +32,7 @@ export const readGrounding = (candidate: JsonObject, text: string): Cited => {
     },
   )
   const all = [...grounded, ...recited]
-  return { citations: all.flat(), lost: all.some(({ length }) => length === 0) }
+  return { citations: all.flat(), notCarried: all.some(({ length }) => length === 0) }
 }
 
 /** Writes the citations of a text; nothing where there are none. */

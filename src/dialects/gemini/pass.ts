@@ -1,5 +1,5 @@
 /**
- * Generate content to generate content: bytes pass through, the meter reads along, and the event that tells the end is
+ * Generate content to generate content: bytes pass through, the meter reads along, and the event that says how it ended is
  * held back until the call is paid.
  * Source of the format: Gemini API reference, "models.generateContent" and "models.streamGenerateContent".
  */
@@ -7,10 +7,10 @@ import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody, type JsonObject, parseJson, splice } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
+import { type Billed, noBalance, withBill } from '../bill-members.ts'
 import { objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
-import { noBalance, type Told, withBill } from '../told.ts'
-import { member } from './call.ts'
+import { member } from '../spelling.ts'
 import { geminiError } from './error.ts'
 import { geminiUsage, isBlocked, readGeminiUsage } from './reply.ts'
 import { endingText, type Framing } from './write-stream.ts'
@@ -35,7 +35,7 @@ export const passGeminiCall = (call: Call, model: Model, outputBound: number | u
 }
 
 /** The vendor's answer with the cost in its usage. */
-export const tellGeminiReply = (reply: JsonBody, { usage, bill }: Told): Uint8Array => {
+export const addGeminiBill = (reply: JsonBody, { usage, bill }: Billed): Uint8Array => {
   const reported = reply.value.usageMetadata
   return splice(reply, {
     usageMetadata: withBill(isObject(reported) ? reported : geminiUsage(usage), bill),
@@ -64,7 +64,7 @@ const holdsPicture = (value: JsonObject): boolean =>
 export const geminiRelay = (framing: Framing): StreamRelay => {
   const progress = newProgress()
   let usage: JsonObject | undefined
-  /** The event that tells the end, or the latest one with nothing but usage. */
+  /** The event that says how the answer ended, or the latest one with only usage. */
   let last: JsonObject | undefined
   const frame = (value: JsonObject): Uint8Array => encoder.encode(framing.element(JSON.stringify(value)))
   return {
@@ -93,14 +93,14 @@ export const geminiRelay = (framing: Framing): StreamRelay => {
       return framing.passes(read) ? read.bytes : frame(event)
     },
     usage: () => (usage === undefined ? undefined : readGeminiUsage(usage)),
-    end: (told) => {
+    end: (billed) => {
       const cut = {
         candidates: [{ finishReason: 'MAX_TOKENS', index: 0 }],
       }
       // An answer that has ended by itself needs no cut.
       const final = { ...(last ?? cut), ...noBalance }
-      const counts = isObject(last?.usageMetadata) ? last.usageMetadata : geminiUsage(told.usage)
-      return framing.element(endingText(final, counts, told.bill)) + framing.close
+      const counts = isObject(last?.usageMetadata) ? last.usageMetadata : geminiUsage(billed.usage)
+      return framing.element(endingText(final, counts, billed.bill)) + framing.close
     },
     fail: (error) => framing.element(JSON.stringify(geminiError(error, 503))) + framing.close,
   }

@@ -10,13 +10,13 @@ import { finishOf, isBlocked, logprobsOf, lostPart, readGeminiUsage, readPart } 
 export const geminiStreamReader = (newId: () => string): ((data: string) => readonly Piece[]) => {
   let started = false
   const tools = new Map<number, number>()
-  /** What each candidate has said, and the latest it told of its sources. */
+  /** What each candidate has said, and the latest list of its sources. */
   const texts = new Map<number, string>()
   const sources = new Map<number, JsonObject>()
   const cited = (choice: number): Piece[] => {
-    const { citations, lost } = readGrounding(sources.get(choice) ?? {}, texts.get(choice) ?? '')
+    const { citations, notCarried } = readGrounding(sources.get(choice) ?? {}, texts.get(choice) ?? '')
     const told = citations.map((citation): Piece => ({ type: 'citation', choice, citation }))
-    return lost ? [...told, { type: 'lost', name: 'citations' }] : told
+    return notCarried ? [...told, { type: 'not_carried', name: 'citations' }] : told
   }
 
   const candidatePieces = (candidate: JsonObject): Piece[] => {
@@ -34,7 +34,7 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
     if (candidate.groundingMetadata ?? candidate.citationMetadata)
       sources.set(choice, { ...sources.get(choice), ...sourcesIn(candidate) })
     for (const name of objectsOf(objectOf(candidate.content).parts).flatMap(lostPart))
-      pieces.push({ type: 'lost', name })
+      pieces.push({ type: 'not_carried', name })
     const logprobs = logprobsOf(candidate.logprobsResult)
     if (logprobs !== undefined) pieces.push({ type: 'logprobs', choice, logprobs })
     if (typeof candidate.finishReason === 'string')
@@ -60,7 +60,7 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
       })
     }
     if (isBlocked(event)) pieces.push({ type: 'blocked' })
-    // Before what is said: some callers are told the input first.
+    // Usage comes before the text: some callers get the input's count first.
     const usage = isObject(event.usageMetadata) ? readGeminiUsage(event.usageMetadata) : undefined
     if (usage !== undefined) pieces.push({ type: 'usage', usage })
     for (const candidate of objectsOf(event.candidates)) pieces.push(...candidatePieces(candidate))

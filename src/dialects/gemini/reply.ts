@@ -57,18 +57,18 @@ export const readGeminiReply = (value: JsonObject, newId: () => string): Omit<Re
     id: textOf(value.responseId) ?? '',
     model: textOf(value.modelVersion) ?? '',
     choices: objectsOf(value.candidates).map((candidate) => choiceOf(candidate, newId)),
-    ...lostIn(objectsOf(value.candidates)),
+    ...notCarriedIn(objectsOf(value.candidates)),
     ...(isBlocked(value) ? { blocked: true } : {}),
   }
 }
 
 const partsIn = (candidate: JsonObject): readonly JsonObject[] => objectsOf(objectOf(candidate.content).parts)
 
-/** What of the candidates no caller can be told. */
-const lostIn = (candidates: readonly JsonObject[]): { readonly lost?: readonly string[] } => {
-  const cited = candidates.some((candidate) => readGrounding(candidate, '').lost)
+/** What of the candidates is not carried to any caller. */
+const notCarriedIn = (candidates: readonly JsonObject[]): { readonly notCarried?: readonly string[] } => {
+  const cited = candidates.some((candidate) => readGrounding(candidate, '').notCarried)
   const names = [...(cited ? ['citations'] : []), ...candidates.flatMap(partsIn).flatMap(lostPart)]
-  return names.length === 0 ? {} : { lost: names }
+  return names.length === 0 ? {} : { notCarried: names }
 }
 
 /** Media of an answer that is neither picture nor sound. */
@@ -114,7 +114,7 @@ export const joined = (parts: readonly Part[]): readonly Part[] => {
 export const readPart = (part: JsonObject, newId: () => string): Part[] => {
   const written = textOf(part.thoughtSignature)
   const call = part.functionCall
-  // Without a name it is the end of a call told in parts, which nobody has asked for.
+  // Without a name it is the end of a call that comes in parts, which nobody has asked for.
   if (isObject(call) && !textOf(call.name)) return []
   if (isObject(call))
     return [
@@ -152,7 +152,7 @@ export const sayingOf = (part: JsonObject, written: string | undefined): Part[] 
     : [...parts, { type: 'thinking', text: '', signature: read.signature, redacted: true }]
 }
 
-/** Code the model ran at the vendor, and what came of it, told as text. */
+/** Code the model ran at the vendor, and its result, as text. */
 const ranCode = (part: JsonObject): string | undefined => {
   const code = textOf(objectOf(part.executableCode).code)
   if (code !== undefined) return `\n\`\`\`python\n${code}\n\`\`\`\n`

@@ -3,11 +3,11 @@
  * Source of the format: Gemini API reference, "models.streamGenerateContent".
  */
 import type { JsonObject } from '../../core/json-body.ts'
+import { type Bill, membersSlot, withBill } from '../bill-members.ts'
 import { present } from '../json-members.ts'
 import type { Citation, Finish, Part, Piece, ToolCall } from '../neutral.ts'
 import type { VendorEvent } from '../relay.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
-import { type Bill, membersSlot, withBill } from '../told.ts'
 import { geminiError } from './error.ts'
 import { groundingOf } from './grounding.ts'
 import { geminiUsage, logprobsResult, reasonOf, writePart } from './reply.ts'
@@ -58,9 +58,9 @@ export const listFraming = (): Framing => {
 export const geminiStreamWriter = (context: WriterContext, framing: Framing): StreamWriter => {
   let head: JsonObject = { modelVersion: context.modelName, responseId: context.requestId }
   const finishes = new Map<number, Finish>()
-  /** The call each choice is telling: it is told whole, so its arguments are gathered until the next step. */
+  /** The call each choice is making: it is written whole, so its arguments are gathered until the next step. */
   const calls = new Map<number, ToolCall>()
-  /** What each choice has said and cites: the last event tells its places in the text. */
+  /** What each choice has said and cites: the last event gives the places in the text. */
   const texts = new Map<number, string>()
   const citations = new Map<number, readonly Citation[]>()
 
@@ -120,7 +120,7 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
   }
   return {
     write,
-    end: ({ usage, bill, cut, lost = [] }) => {
+    end: ({ usage, bill, cut, notCarried = [] }) => {
       if (finishes.size === 0 || cut) finishes.set(0, cut ? 'length' : 'stop')
       const candidates = [...finishes].map(([index, finish]) => ({
         content: { role: 'model', parts: [{ text: '' }] },
@@ -128,8 +128,12 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
         index,
         ...groundingOf(citations.get(index) ?? [], texts.get(index) ?? ''),
       }))
-      const last = endingText({ candidates, ...head, ...unsaid(lost) }, geminiUsage(usage), bill)
-      // A call whose arguments are not whole when the money ends is not told at all.
+      const last = endingText(
+        { candidates, ...head, ...notCarriedMember(notCarried) },
+        geminiUsage(usage),
+        bill,
+      )
+      // A call whose arguments are not complete when the money ends is not written at all.
       const whole = cut ? [] : [...calls.keys()].map(flush)
       return whole.join('') + framing.element(last) + framing.close
     },
@@ -137,9 +141,9 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
   }
 }
 
-/** What of the answer could not be told, in the last event: this dialect's streams have no comments. */
-const unsaid = (lost: readonly string[]): JsonObject =>
-  lost.length === 0 ? {} : { _not_carried: lost.join(', ') }
+/** What of the answer was not carried, in the last event: this dialect's streams have no comments. */
+const notCarriedMember = (notCarried: readonly string[]): JsonObject =>
+  notCarried.length === 0 ? {} : { _not_carried: notCarried.join(', ') }
 
 /** The JSON text of the event that ends a stream: the bill in its usage, a slot for what is known after the charge. */
 export const endingText = (event: JsonObject, usage: JsonObject, bill: Bill): string => {

@@ -9,7 +9,7 @@ import type { Model } from '../../core/model.ts'
 import { invalid, type Refusal } from '../../core/refusal.ts'
 import { textsOf } from '../json-members.ts'
 
-/** Where a beta is told: in Anthropic's header alone, or also among the further fields of a Converse call. */
+/** Where a beta may stand: in Anthropic's header alone, or also among the further fields of a Converse call. */
 type Reach = 'header' | 'header and fields'
 
 /** Betas under which the vendor bills what the price table says. */
@@ -53,7 +53,7 @@ const carried = new Map<string, Reach>([
 ])
 
 const LONG_INPUT = 'context-1m-2025-08-07'
-/** Tokens of input from which on some models cost more. */
+/** Tokens of input above which some models cost more. */
 const LONG_INPUT_ABOVE = 200_000
 
 const CONTEXT_MANAGEMENT = 'context-management-2025-06-27'
@@ -68,10 +68,10 @@ export const betasAsked = (header: string | null, body: JsonObject): readonly st
 }
 
 type Betas = {
-  /** Those that reach the vendor. */
+  /** The betas that reach the vendor. */
   readonly sent: readonly string[]
-  /** The others, as the caller is told of them. */
-  readonly dropped: readonly string[]
+  /** The others, by the names that the caller reads. */
+  readonly notCarried: readonly string[]
 }
 
 /** What of the betas asked for reaches a vendor; a Refusal for one that would be billed at a price nobody knows. */
@@ -87,7 +87,7 @@ export const betasFor = (
       `'${LONG_INPUT}' is not sold for ${model.id}: its price is known up to ${LONG_INPUT_ABOVE} tokens of input; leave it out or choose another model.`,
     )
   const others = asked.filter((name) => !known.includes(name))
-  return { sent: known, dropped: others.map((name) => `anthropic-beta ${name}`) }
+  return { sent: known, notCarried: others.map((name) => `anthropic-beta ${name}`) }
 }
 
 /** The header that tells a vendor of this dialect its betas; none when there are none. */

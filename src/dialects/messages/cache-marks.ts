@@ -6,10 +6,10 @@
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { listOf } from '../json-members.ts'
 import type { Conversation } from '../neutral.ts'
-import { particularsIn } from '../uncarried.ts'
+import { unsupportedIn } from '../unsupported.ts'
 import type { Target } from '../vendor-call.ts'
 
-/** The least tokens that are cached, for models that took fewer than those of today. */
+/** The fewest tokens that are cached, for older models, which need fewer than those of today. */
 const minima: readonly (readonly [RegExp, number])[] = [
   [/claude-(?:sonnet-4-5|opus-4-1|3-7-sonnet|(?:opus|sonnet)-4-(?:0|20\d{6}))/, 1_024],
   [/claude-(?:sonnet-4-6|3-5-haiku|3-haiku)/, 2_048],
@@ -19,7 +19,7 @@ const USUAL_MINIMUM = 4_096
 const minimumOf = (upstreamName: string): number =>
   minima.find(([pattern]) => pattern.test(upstreamName))?.[1] ?? USUAL_MINIMUM
 
-/** Fewer letters make a token in few texts: what is shorter than the least is not marked, what is little longer may be in vain. */
+/** Few texts have fewer letters for each token. A shorter text is not marked; the mark of a slightly longer one may be in vain. */
 const LETTERS_A_TOKEN = 4
 
 /** Tools or an earlier answer: the next call will begin as this one does. */
@@ -27,8 +27,8 @@ const comesAgain = ({ tools, turns }: Conversation): boolean =>
   tools.length > 0 || turns.some(({ role }) => role === 'assistant')
 
 /** The body with its tools, its system and its two latest turns of the user marked, where that pays. */
-export const withCacheMarks = (body: JsonObject, it: Conversation, { model, taste }: Target): JsonObject => {
-  if (taste.cacheMarks !== true || !comesAgain(it) || particularsIn(it, 'cache_control').length > 0)
+export const withCacheMarks = (body: JsonObject, it: Conversation, { model, quirks }: Target): JsonObject => {
+  if (quirks.cacheMarks !== true || !comesAgain(it) || unsupportedIn(it, ['cache_control']).length > 0)
     return body
   if (JSON.stringify(body).length < minimumOf(model.upstreamName) * LETTERS_A_TOKEN) return body
   const messages = listOf(body.messages)

@@ -13,10 +13,10 @@ export const readCitations = (citations: Json | undefined, from: number, to: num
     if (url === undefined) return []
     return [present({ url, title: textOf(citation.title), quote: textOf(citation.cited_text), from, to })]
   })
-  return { citations: read, lost: read.length < all.length }
+  return { citations: read, notCarried: read.length < all.length }
 }
 
-/** Sent back, the mark says that this vendor did not find it. */
+/** The mark says, when it is sent back, that this vendor did not find the source. */
 const FOUND_ELSEWHERE = writeSignature({ origin: 'chat', value: 'cited' }, 'messages')
 
 /** Writes one citation. */

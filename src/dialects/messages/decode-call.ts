@@ -12,19 +12,20 @@ import {
   type Media,
   type Part,
   type Reasoning,
-  type Strange,
   type Text,
   type ToolChoice,
   type ToolResult,
   type Turn,
+  type UnknownContent,
 } from '../neutral.ts'
+import { ignoredIn } from '../request.ts'
 import { splitId } from '../signatures.ts'
-import { strangeIn, strangeParts } from '../strange.ts'
+import { unknownIn, unknownParts } from '../unknown-content.ts'
 import { saidOf } from './reply.ts'
-import { unreadInMessages } from './unread.ts'
+import { countRequest, type MessagesRequest } from './request.ts'
 
 /** Reads a body that `decodeMessagesCall` has checked. */
-export const readMessages = (body: JsonObject): Conversation => {
+export const readMessages = (body: MessagesRequest): Conversation => {
   const choice = objectOf(body.tool_choice)
   return present({
     turns: [...systemOf(body.system), ...objectsOf(body.messages).map(turnOf)],
@@ -48,31 +49,41 @@ export const readMessages = (body: JsonObject): Conversation => {
     topP: numberOf(body.top_p),
     topK: numberOf(body.top_k),
     user: textOf(objectOf(body.metadata).user_id),
-    unread: [...unreadInMessages(body), ...(asksCitations(body) ? ['citations'] : [])],
-    strange: strangeOf(body),
+    ignored: [
+      ...ignoredIn(countRequest, body),
+      ...toolChanges(body),
+      ...(asksCitations(body) ? ['citations'] : []),
+    ],
+    unknownContent: unknownContentOf(body),
   })
 }
 
-/** Asked for, or on texts of earlier answers. */
-const asksCitations = (body: JsonObject): boolean =>
+/** Tools that come and go in mid-conversation. */
+const toolChanges = ({ system, messages }: MessagesRequest): readonly string[] =>
+  [...objectsOf(system), ...objectsOf(messages).flatMap(({ content }) => objectsOf(content))].flatMap(
+    ({ type }) => (type === 'tool_addition' || type === 'tool_removal' ? [type] : []),
+  )
+
+/** Whether citations are asked for, or stand on texts of earlier answers. */
+const asksCitations = (body: MessagesRequest): boolean =>
   objectsOf(body.messages).some((message) =>
     objectsOf(message.content).some(
       ({ citations }) => objectOf(citations).enabled === true || objectsOf(citations).length > 0,
     ),
   )
 
-/** What the vendor runs or has stored itself. */
-const strangeOf = (body: JsonObject): readonly Strange[] => [
-  ...strangeParts(
+/** Content of what the vendor itself runs or has stored. */
+const unknownContentOf = (body: MessagesRequest): readonly UnknownContent[] => [
+  ...unknownParts(
     body.tools,
     'tools',
     ({ type }) => type === undefined || type === null || type === 'custom',
   ),
-  ...strangeParts(body.system, 'system', isKnown),
-  ...strangeIn(body.messages, 'messages', 'content', isKnown),
+  ...unknownParts(body.system, 'system', isKnown),
+  ...unknownIn(body.messages, 'messages', 'content', isKnown),
 ]
 
-/** Told mid-way which tools there are: all of them are sent from the start. */
+/** Tools that are added in mid-conversation: all of them are sent from the start. */
 const isOfTools = ({ type }: JsonObject): boolean => type === 'tool_addition' || type === 'tool_removal'
 
 const isKnown = (block: JsonObject): boolean =>
@@ -105,14 +116,14 @@ const choiceOf = (choice: JsonObject): ToolChoice | undefined => {
   }
 }
 
-const formatOf = (body: JsonObject): Format | undefined => {
+const formatOf = (body: MessagesRequest): Format | undefined => {
   const asked = objectOf(objectOf(body.output_config).format ?? body.output_format)
   return asked.type === 'json_schema'
     ? { type: 'schema', name: textOf(asked.name) ?? 'answer', schema: asked.schema ?? {}, strict: true }
     : undefined
 }
 
-const reasoningOf = (body: JsonObject): Reasoning | undefined => {
+const reasoningOf = (body: MessagesRequest): Reasoning | undefined => {
   const thinking = objectOf(body.thinking)
   const asked = objectOf(body.output_config).effort
   const effort = efforts.find((one): one is Effort => one === asked)

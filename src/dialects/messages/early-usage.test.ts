@@ -1,6 +1,6 @@
-/** What the first event of a stream of messages tells of the input. */
+/** What the first event of a stream of messages says of the input. */
 import { expect, test } from 'bun:test'
-import { closing, context, type SpokenId, told } from '../../../test/dialects/steps.ts'
+import { billed, closing, context, type SpokenId } from '../../../test/dialects/steps.ts'
 import { callerDialects, vendorDialects } from '../index.ts'
 import { translatedRelay } from '../translate-stream.ts'
 
@@ -13,7 +13,7 @@ const eventsOf = (vendor: SpokenId, events: readonly object[]): any[] => {
     const data = JSON.stringify(event)
     return relay.follow({ data, bytes: new TextEncoder().encode(data) }) ?? new Uint8Array()
   })
-  const text = Buffer.concat([...out, closing(relay.end(told))]).toString()
+  const text = Buffer.concat([...out, closing(relay.end(billed))]).toString()
   return text
     .split('\n')
     .filter((line) => line.startsWith('data: '))

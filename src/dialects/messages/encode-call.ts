@@ -7,8 +7,8 @@ import type { Conversation, Media, Part, Tool, ToolCall, ToolChoice } from '../n
 import { budgetOf, effortOf } from '../reasoning.ts'
 import { within } from '../short-names.ts'
 import { arrange } from '../turns.ts'
-import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
-import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
+import { thoughtsIn } from '../unsupported.ts'
+import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
 import { withCacheMarks } from './cache-marks.ts'
 import { closedSchema } from './schema.ts'
 
@@ -21,42 +21,37 @@ export const ADAPTIVE = /claude-[a-z]+-(?:4[-.][6-9]|[5-9])/
 /** Models that cannot leave thinking off. Source: Anthropic, "Troubleshooting thinking". */
 const ALWAYS = /claude-(?:fable|mythos)/
 /** Models without structured outputs of their own are given the schema as a tool; see schema-by-tool.ts. */
-export const lacksSchemas = (upstreamName: string): boolean =>
+export const noSchemas = (upstreamName: string): boolean =>
   /claude-(?:3|v?2|instant|[a-z]+-4(?:[-.]0|-20\d{6}|$))/.test(upstreamName)
 
 /** Writes the conversation for a vendor of this dialect. */
 export const writeMessagesCall = (it: Conversation, to: Target): Encoded | Refusal => {
-  if (it.makes !== undefined) return meaningLost('modalities', 'answers in anything but text')
-  if (it.choices > 1) return meaningLost('n', 'more than one answer to a call')
+  if (it.makes !== undefined) return refuseUnsupported('modalities', 'answers in anything but text')
+  if (it.choices > 1) return refuseUnsupported('n', 'more than one answer to a call')
   const { system, turns, moved } = arrange(it)
-  const dropped = [
-    ...it.unread,
-    ...uncarried(it),
+  const notCarried = [
     ...(moved ? ['system message position'] : []),
-    ...namesIn(it),
-    ...particularsIn(it, 'detail'),
     ...thoughtsIn(turns, (part) => thoughtOf(part) !== undefined),
-    ...ownImagesIn(turns),
   ]
-  const strange = system.find(({ type }) => type !== 'text')
-  if (strange !== undefined) return meaningLost('messages', `a system message of type '${strange.type}'`)
+  const other = system.find(({ type }) => type !== 'text')
+  if (other !== undefined) return refuseUnsupported('messages', `a system message of type '${other.type}'`)
   const messages: Json[] = []
   for (const turn of turns) {
     const said = turn.role === 'user' ? turn.parts : turn.parts.filter(({ type }) => type !== 'image')
-    const content = blocksOf(said, dropped)
+    const content = blocksOf(said, notCarried)
     if (content instanceof Refusal) return content
     if (content.length > 0) messages.push({ role: turn.role, content })
   }
   const bound = to.outputBound ?? it.maxOutput ?? to.model.maxOutputTokens
-  const thinking = thinkingOf(it, to, bound, dropped)
+  const thinking = thinkingOf(it, to, bound, notCarried)
   const format = it.format
   const body: JsonObject = present({
     model: to.model.upstreamName,
     max_tokens: bound,
     system: systemOf(system, it),
     messages,
-    ...toolMembers(it, dropped),
-    ...sampling(it, to, thinks(thinking), dropped),
+    ...toolMembers(it),
+    ...sampling(it, to, thinks(thinking), notCarried),
     ...thinking,
     output_config:
       format?.type === 'schema'
@@ -66,13 +61,8 @@ export const writeMessagesCall = (it: Conversation, to: Target): Encoded | Refus
     metadata: it.user === undefined ? undefined : { user_id: within(it.user, USER_MAX) },
     stream: to.stream ? true : undefined,
   })
-  return { body: withCacheMarks(body, it, to), dropped }
+  return { body: withCacheMarks(body, it, to), notCarried }
 }
-
-const uncarried = (it: Conversation): readonly string[] =>
-  (['seed', 'presencePenalty', 'frequencyPenalty', 'logprobs'] as const)
-    .filter((name) => it[name] !== undefined && (it[name] !== 0 || name === 'logprobs'))
-    .map((name) => name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`))
 
 const systemOf = (parts: readonly Part[], it: Conversation): Json | undefined => {
   const texts = parts.filter((part) => part.type === 'text').filter(({ text }) => text.trim() !== '')
@@ -87,30 +77,30 @@ const systemOf = (parts: readonly Part[], it: Conversation): Json | undefined =>
 const marked = (block: JsonObject, cache: Json | undefined): JsonObject =>
   cache === undefined ? block : { ...block, cache_control: cache }
 
-type Thinking = { readonly thinking: JsonObject; readonly output_config?: JsonObject }
+type ThinkingMembers = { readonly thinking: JsonObject; readonly output_config?: JsonObject }
 
 /** Reasoning as this model wants it; undefined says nothing of it. */
 export const thinkingOf = (
   it: Conversation,
   to: Target,
   bound: number,
-  dropped: string[],
-): Thinking | undefined => {
+  notCarried: string[],
+): ThinkingMembers | undefined => {
   const asked = it.reasoning
   if (asked === undefined) return undefined
   if (!to.model.capabilities.includes('reasoning')) {
-    if (asked.effort !== 'none') dropped.push('reasoning')
+    if (asked.effort !== 'none') notCarried.push('reasoning')
     return undefined
   }
   if (asked.effort === 'none') {
     if (!ALWAYS.test(to.model.upstreamName)) return { thinking: { type: 'disabled' } }
-    dropped.push('reasoning')
+    notCarried.push('reasoning')
     return undefined
   }
   const forced = it.toolChoice?.type === 'required' || it.toolChoice?.type === 'named'
   if (forced) {
     // The vendor does not think when a tool is forced.
-    dropped.push('reasoning')
+    notCarried.push('reasoning')
     return undefined
   }
   if (ADAPTIVE.test(to.model.upstreamName)) {
@@ -125,7 +115,7 @@ export const thinkingOf = (
   const budget = Math.min(budgetOf(asked) ?? BUDGET_MIN, bound - 1)
   // The vendor refuses to think within too small a bound, or after tool calls whose thoughts are gone.
   if (budget < BUDGET_MIN || toolLoopWithoutThoughts(it)) {
-    dropped.push('reasoning')
+    notCarried.push('reasoning')
     return undefined
   }
   return { thinking: { type: 'enabled', budget_tokens: budget } }
@@ -142,21 +132,21 @@ const toolLoopWithoutThoughts = (it: Conversation): boolean => {
   )
 }
 
-export const thinks = (thinking: Thinking | undefined): boolean =>
+export const thinks = (thinking: ThinkingMembers | undefined): boolean =>
   thinking !== undefined && thinking.thinking.type !== 'disabled'
 
-const sampling = (it: Conversation, to: Target, reasons: boolean, dropped: string[]): JsonObject => {
+const sampling = (it: Conversation, to: Target, reasons: boolean, notCarried: string[]): JsonObject => {
   const { temperature, topP, topK } = it
   if (reasons || ADAPTIVE.test(to.model.upstreamName)) {
-    if (temperature !== undefined && temperature !== 1) dropped.push('temperature')
-    if (topP !== undefined && topP !== 1) dropped.push('top_p')
-    if (topK !== undefined) dropped.push('top_k')
+    if (temperature !== undefined && temperature !== 1) notCarried.push('temperature')
+    if (topP !== undefined && topP !== 1) notCarried.push('top_p')
+    if (topK !== undefined) notCarried.push('top_k')
     return {}
   }
   // The scale ends at 1 here and at 2 elsewhere.
-  if (temperature !== undefined && temperature > 1) dropped.push('temperature above 1')
+  if (temperature !== undefined && temperature > 1) notCarried.push('temperature above 1')
   // This vendor takes one of the two.
-  if (temperature !== undefined && topP !== undefined && topP !== 1) dropped.push('top_p')
+  if (temperature !== undefined && topP !== undefined && topP !== 1) notCarried.push('top_p')
   return present({
     temperature: temperature === undefined ? undefined : Math.min(temperature, 1),
     top_p: temperature === undefined ? topP : undefined,
@@ -164,10 +154,9 @@ const sampling = (it: Conversation, to: Target, reasons: boolean, dropped: strin
   })
 }
 
-const toolMembers = (it: Conversation, dropped: string[]): JsonObject => {
+const toolMembers = (it: Conversation): JsonObject => {
   if (it.tools.length === 0) return {}
   const choice = choiceOf(it.toolChoice, it.parallelTools)
-  if (it.tools.some(({ strict }) => strict === true)) dropped.push('strict')
   return present({ tools: it.tools.map(toolOf), tool_choice: choice })
 }
 
@@ -190,17 +179,17 @@ const choiceOf = (choice: ToolChoice | undefined, parallel: boolean | undefined)
   return choice === undefined && parallel !== false ? undefined : { type: 'auto', ...single }
 }
 
-const blocksOf = (parts: readonly Part[], dropped: string[]): Json[] | Refusal => {
+const blocksOf = (parts: readonly Part[], notCarried: string[]): Json[] | Refusal => {
   const blocks: Json[] = []
   for (const part of parts) {
-    const block = blockOf(part, dropped)
+    const block = blockOf(part, notCarried)
     if (block instanceof Refusal) return block
     if (block !== undefined) blocks.push(block)
   }
   return blocks
 }
 
-const blockOf = (part: Part, dropped: string[]): JsonObject | undefined | Refusal => {
+const blockOf = (part: Part, notCarried: string[]): JsonObject | undefined | Refusal => {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -211,17 +200,17 @@ const blockOf = (part: Part, dropped: string[]): JsonObject | undefined | Refusa
       return marked({ type: 'image', source: sourceOf(part.media, 'image/png') }, part.cache)
     case 'document':
       if (!/^(?:application\/pdf|text\/.*)$/.test(mediaTypeOf(part.media, 'application/pdf')))
-        return meaningLost('document', `documents of type ${mediaTypeOf(part.media, '')}`)
+        return refuseUnsupported('document', `documents of type ${mediaTypeOf(part.media, '')}`)
       return marked(
         present({ type: 'document', source: sourceOf(part.media, 'application/pdf'), title: part.name }),
         part.cache,
       )
     case 'audio':
-      return meaningLost('input_audio', 'audio')
+      return refuseUnsupported('input_audio', 'audio')
     case 'tool_call':
       return marked(toolUse(part), part.cache)
     case 'tool_result': {
-      const content = blocksOf(part.parts, dropped)
+      const content = blocksOf(part.parts, notCarried)
       if (content instanceof Refusal) return content
       return marked(
         present({ type: 'tool_result', tool_use_id: safeId(part.id), content, is_error: part.failed }),

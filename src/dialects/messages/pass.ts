@@ -12,34 +12,34 @@ import {
   splice,
 } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
+import { type Billed, costComment, membersSlot, noBalance, withBill } from '../bill-members.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
-import { costComment, membersSlot, noBalance, type Told, withBill } from '../told.ts'
 import type { Target } from '../vendor-call.ts'
 import { managesContext } from './betas.ts'
-import { unpriced } from './call.ts'
 import { errorTypeOf } from './error.ts'
 import { merged } from './read-stream.ts'
 import { messagesUsage, readMessagesUsage } from './reply.ts'
+import { unpriced } from './request.ts'
 import { messagesEvent } from './write-stream.ts'
 
 /** The body to send. */
 export const passMessagesCall = (call: Call, target: Target): Uint8Array =>
   splice(call.body, {
-    ...withoutBetas(messagesNotPassed(call, target)),
+    ...withoutBetas(messagesNotCarried(call, target)),
     model: JSON.stringify(target.model.upstreamName),
     ...(target.outputBound === undefined ? {} : { max_tokens: String(target.outputBound) }),
   })
 
 /** Betas go in the header, and members that ask for nothing may be ones the vendor knows only under a beta. */
-const withoutBetas = (notPassed: readonly string[]): Edits => ({
+const withoutBetas = (names: readonly string[]): Edits => ({
   betas: undefined,
   anthropic_beta: undefined,
-  ...Object.fromEntries(notPassed.map((name) => [name, undefined])),
+  ...Object.fromEntries(names.map((name) => [name, undefined])),
 })
 
-/** Members that are left out: without its beta the vendor refuses to manage the context, and keeps all of it. */
-export const messagesNotPassed = ({ body }: Call, { betas = [] }: Target): readonly string[] => {
+/** Members that are not carried: without its beta the vendor refuses to manage the context, and keeps all of it. */
+export const messagesNotCarried = ({ body }: Call, { betas = [] }: Target): readonly string[] => {
   const names: readonly string[] = managesContext(betas) ? unpriced : [...unpriced, 'context_management']
   return names.filter((name) => body.value[name] !== undefined)
 }
@@ -48,10 +48,13 @@ export const messagesNotPassed = ({ body }: Call, { betas = [] }: Target): reado
  * The vendor's answer with the cost in its usage and the model by the caller's name for it: a client that asked another
  * model than the one that answered does not send its thoughts back, and the vendor refuses a loop of tools without them.
  */
-export const tellMessagesReply = (reply: JsonBody, told: Told, modelName: string): Uint8Array =>
+export const addMessagesBill = (reply: JsonBody, billed: Billed, modelName: string): Uint8Array =>
   splice(reply, {
     model: JSON.stringify(modelName),
-    usage: withBill(isObject(reply.value.usage) ? reply.value.usage : messagesUsage(told.usage), told.bill),
+    usage: withBill(
+      isObject(reply.value.usage) ? reply.value.usage : messagesUsage(billed.usage),
+      billed.bill,
+    ),
     ...noBalance,
   })
 
@@ -122,15 +125,15 @@ export const messagesRelay = (modelName: string): StreamRelay => {
       return event.type === 'message_start' ? named(event, modelName) : bytes
     },
     usage: () => (usage === undefined ? undefined : readMessagesUsage(usage)),
-    end: (told) => {
+    end: (billed) => {
       const cut: JsonObject = { delta: { stop_reason: 'max_tokens', stop_sequence: null } }
-      const { type: _type, usage: last, ...rest } = told.cut || ending === undefined ? cut : ending
-      const counts = isObject(last) ? last : messagesUsage(told.usage)
-      const bill = `,"usage":${withBill(counts, told.bill)}${membersSlot}`
+      const { type: _type, usage: last, ...rest } = billed.cut || ending === undefined ? cut : ending
+      const counts = isObject(last) ? last : messagesUsage(billed.usage)
+      const bill = `,"usage":${withBill(counts, billed.bill)}${membersSlot}`
       return (
         (open === undefined ? '' : messagesEvent('content_block_stop', { index: open })) +
         messagesEvent('message_delta', rest, bill) +
-        costComment(told.bill) +
+        costComment(billed.bill) +
         messagesEvent('message_stop', {})
       )
     },

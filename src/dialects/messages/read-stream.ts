@@ -6,10 +6,10 @@ import { readSignature, signed, splitId } from '../signatures.ts'
 import { readCitations } from './citations.ts'
 import { finishOf, readMessagesUsage } from './reply.ts'
 
-type Reading = {
+type StreamState = {
   usage: JsonObject
   tools: number
-  /** The tool of each open block, and what to say of its arguments if nothing is streamed of them. */
+  /** The tool of each open block, and its arguments, in case none are streamed. */
   readonly toolOf: Map<number, { readonly index: number; rest: string }>
   /** Length of all text so far, where the open text block began in it, and the block's citations. */
   length: number
@@ -21,7 +21,7 @@ type Reading = {
 
 /** Makes a reader for one stream. Usage grows over the stream: the last counts replace those before. */
 export const messagesStreamReader = (): ((data: string) => readonly Piece[]) => {
-  const reading: Reading = {
+  const reading: StreamState = {
     usage: {},
     tools: 0,
     toolOf: new Map(),
@@ -36,7 +36,7 @@ export const messagesStreamReader = (): ((data: string) => readonly Piece[]) => 
   }
 }
 
-const eventPieces = (reading: Reading, event: JsonObject, at: number): Piece[] => {
+const eventPieces = (reading: StreamState, event: JsonObject, at: number): Piece[] => {
   switch (event.type) {
     case 'message_start':
       return startPieces(reading, objectOf(event.message))
@@ -70,20 +70,20 @@ const eventPieces = (reading: Reading, event: JsonObject, at: number): Piece[] =
   }
 }
 
-const startPieces = (reading: Reading, message: JsonObject): Piece[] => {
+const startPieces = (reading: StreamState, message: JsonObject): Piece[] => {
   const id = textOf(message.id) ?? ''
   if (reading.message === undefined) {
     reading.message = id
     const start: Piece = { type: 'start', id, model: textOf(message.model) ?? '' }
     return [start, ...usagePieces(reading, message.usage)]
   }
-  // What has been told of the answer before cannot be taken back.
+  // What was sent of the answer before cannot be taken back.
   return reading.message === id
     ? []
     : [{ type: 'error', error: { message: 'A second answer in one stream.' } }]
 }
 
-const usagePieces = (reading: Reading, raw: Json | undefined): Piece[] => {
+const usagePieces = (reading: StreamState, raw: Json | undefined): Piece[] => {
   if (!isObject(raw)) return []
   reading.usage = merged(reading.usage, raw)
   const usage = readMessagesUsage(reading.usage)
@@ -97,14 +97,14 @@ const finishPieces = (delta: JsonObject): Piece[] => {
   return [{ type: 'finish', choice: 0, finish, ...(stopSequence === undefined ? {} : { stopSequence }) }]
 }
 
-/** A block's citations are of all its text: they are told when it ends. */
-const citedPieces = (reading: Reading): Piece[] => {
-  const { citations, lost } = readCitations(reading.cited, reading.from, reading.length)
+/** A block's citations are of all its text: they are sent when it ends. */
+const citedPieces = (reading: StreamState): Piece[] => {
+  const { citations, notCarried } = readCitations(reading.cited, reading.from, reading.length)
   const told = citations.map((citation): Piece => ({ type: 'citation', choice: 0, citation }))
-  return lost ? [...told, { type: 'lost', name: 'citations' }] : told
+  return notCarried ? [...told, { type: 'not_carried', name: 'citations' }] : told
 }
 
-const blockPieces = (reading: Reading, at: number, block: JsonObject): Piece[] => {
+const blockPieces = (reading: StreamState, at: number, block: JsonObject): Piece[] => {
   reading.from = reading.length
   reading.cited = [...listOf(block.citations)]
   switch (block.type) {

@@ -30,11 +30,11 @@ export const reasonOf = (finish: Finish): string => reasons[finish]
 export const readMessagesReply = (value: JsonObject): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.content)) return undefined
   const stopSequence = textOf(value.stop_sequence)
-  const { citations, lost } = citedIn(objectsOf(value.content))
+  const { citations, notCarried } = citedIn(objectsOf(value.content))
   return {
     id: textOf(value.id) ?? '',
     model: textOf(value.model) ?? '',
-    ...(lost ? { lost: ['citations'] } : {}),
+    ...(notCarried ? { notCarried: ['citations'] } : {}),
     choices: [
       present({
         parts: objectsOf(value.content).flatMap(saidOf),
@@ -53,7 +53,10 @@ const citedIn = (blocks: readonly JsonObject[]): Cited => {
     if (block.type === 'text') start += textOf(block.text)?.length ?? 0
     return readCitations(block.citations, from, start)
   })
-  return { citations: cited.flatMap(({ citations }) => citations), lost: cited.some(({ lost }) => lost) }
+  return {
+    citations: cited.flatMap(({ citations }) => citations),
+    notCarried: cited.some(({ notCarried }) => notCarried),
+  }
 }
 
 /** A block that a model writes. */

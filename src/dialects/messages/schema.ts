@@ -1,7 +1,7 @@
 /** Messages, schemas of structured outputs: a part of JSON Schema. Source: Anthropic, "Structured outputs", JSON Schema limitations. */
 import { isObject, type Json } from '../../core/json-body.ts'
 
-/** Constraints the vendor refuses; they are told in words, which the model reads. */
+/** Constraints the vendor refuses; they become words, which the model reads. */
 const refused = new Set([
   'minimum',
   'maximum',

@@ -1,10 +1,10 @@
 /** Messages, steps in the neutral form → events for the caller. Source of the format: Anthropic API reference, "Streaming Messages". */
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
+import { costComment, membersSlot, withBill } from '../bill-members.ts'
 import type { Finish, Piece } from '../neutral.ts'
 import { idWith, unsigned, writeSignature } from '../signatures.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
-import { costComment, membersSlot, withBill } from '../told.ts'
 import { citationOf } from './citations.ts'
 import { errorTypeOf } from './error.ts'
 import { imageBlock, messagesUsage, reasonOf } from './reply.ts'
@@ -12,16 +12,16 @@ import { imageBlock, messagesUsage, reasonOf } from './reply.ts'
 export const messagesEvent = (type: string, members: JsonObject, more = ''): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...members }).slice(0, -1)}${more}}\n\n`
 
-type Block = { readonly kind: 'text' | 'thinking' | 'tool' | 'image' | 'hidden'; readonly tool?: number }
+type OpenBlock = { readonly kind: 'text' | 'thinking' | 'tool' | 'image' | 'hidden'; readonly tool?: number }
 
 export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
   let index = -1
-  let open: Block | undefined
+  let open: OpenBlock | undefined
   let finish: Finish = 'stop'
   let stopSequence: string | undefined
   let begun = false
   let id = ''
-  /** Told by the vendor before anything was said: the first event tells it on, else an estimate. */
+  /** The input's usage if the vendor reported it before any text: the first event passes it on, else an estimate. */
   let early: Usage | undefined
 
   const begin = (): string => {
@@ -42,12 +42,12 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
   const close = (): string => {
     if (open === undefined) return ''
     const signature = writeSignature(unsigned, 'messages')
-    // A thought that its vendor did not sign is marked as such: sent back, it is known as another vendor's.
+    // A thought that its vendor did not sign is marked as such: when it is sent back, the mark shows that it is another vendor's.
     const sign = open.kind === 'thinking' ? delta({ type: 'signature_delta', signature }) : ''
     open = undefined
     return sign + messagesEvent('content_block_stop', { index })
   }
-  const start = (block: Block, content_block: JsonObject): string => {
+  const start = (block: OpenBlock, content_block: JsonObject): string => {
     if (open?.kind === block.kind && open.tool === block.tool) return ''
     const before = begin() + close()
     open = block

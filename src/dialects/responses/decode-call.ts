@@ -1,6 +1,6 @@
 /** Responses, request → neutral form. Source of the format: OpenAI API reference, "Create a model response". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import { flagOf, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
+import { flagOf, numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../json-members.ts'
 import { mediaAt } from '../media.ts'
 import {
   type Conversation,
@@ -10,25 +10,27 @@ import {
   type Format,
   type Image,
   type Part,
-  type Strange,
   type Text,
   type ToolChoice,
   type Turn,
+  type UnknownContent,
 } from '../neutral.ts'
+import { ignoredIn } from '../request.ts'
 import { splitId } from '../signatures.ts'
-import { strangeIn, strangeParts } from '../strange.ts'
+import { unknownIn, unknownParts } from '../unknown-content.ts'
+import { THOUGHTS } from './pass-call.ts'
+import { type ResponsesRequest, responsesRequest } from './request.ts'
 import { thoughtsOf } from './thoughts.ts'
 import { flatName, readTools } from './tools.ts'
-import { unreadInResponses } from './unread.ts'
 
 /** Reads a body that `decodeResponsesCall` has checked. */
-export const readResponses = (body: JsonObject): Conversation => {
+export const readResponses = (body: ResponsesRequest): Conversation => {
   const instructions = textOf(body.instructions)
   const system: Turn[] =
     instructions === undefined || instructions === ''
       ? []
       : [{ role: 'system', parts: [{ type: 'text', text: instructions }] }]
-  const { tools, unread: otherTools } = readTools(body)
+  const { tools, ignored: otherTools } = readTools(body)
   const noLogprobs = (numberOf(body.top_logprobs) ?? 0) > 0 ? ['top_logprobs'] : []
   const choice = body.tool_choice ?? undefined
   const noThoughts = objectsOf(body.input).some(({ type }) => type === 'item_reference') ? ['thinking'] : []
@@ -46,15 +48,16 @@ export const readResponses = (body: JsonObject): Conversation => {
     temperature: numberOf(body.temperature),
     topP: numberOf(body.top_p),
     user: textOf(body.user),
-    unread: [
-      ...unreadInResponses(body),
+    ignored: [
+      ...ignoredIn(responsesRequest, body),
+      ...(textsOf(body.include).some((one) => one !== THOUGHTS) ? ['include'] : []),
       ...[otherTools, noLogprobs, noThoughts, noChoice, annotationsIn(body.input)].flat(),
     ],
-    strange: strangeOf(body.input),
+    unknownContent: unknownContentOf(body.input),
   })
 }
 
-/** On texts of earlier answers. */
+/** Members on texts of earlier answers. */
 const annotationsIn = (input: Json | undefined): readonly string[] =>
   objectsOf(input).some(({ content }) =>
     objectsOf(content).some(({ annotations }) => objectsOf(annotations).length > 0),
@@ -72,18 +75,18 @@ const itemTypes = new Set<Json | undefined>([
   'reasoning',
   'additional_tools',
   'image_generation_call',
-  // Only those to thoughts come so far.
+  // Only references to thoughts come this far.
   'item_reference',
 ])
 
 /** Items of tools that run at another vendor, and content that was stored there. */
-const strangeOf = (input: Json | undefined): readonly Strange[] => [
-  ...strangeParts(input, 'input', ({ type }) => itemTypes.has(type)),
-  ...strangeIn(input, 'input', 'output', (part) => partOf(part).length > 0),
+const unknownContentOf = (input: Json | undefined): readonly UnknownContent[] => [
+  ...unknownParts(input, 'input', ({ type }) => itemTypes.has(type)),
+  ...unknownIn(input, 'input', 'output', (part) => partOf(part).length > 0),
   ...objectsOf(input).flatMap((item, index) =>
     item.type === 'reasoning'
       ? []
-      : strangeParts(item.content, `input[${index}].content`, (part) => partOf(part).length > 0),
+      : unknownParts(item.content, `input[${index}].content`, (part) => partOf(part).length > 0),
   ),
 ]
 
@@ -120,7 +123,7 @@ const reasoningOf = (value: Json | undefined) => {
 const turnsOf = (input: Json | undefined): readonly Turn[] => {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ type: 'text', text: input }] }]
   const turns: Turn[] = []
-  /** Of the last turn, if it is the assistant's. */
+  /** The parts of the last turn, if it is the assistant's. */
   let said: Part[] | undefined
   for (const item of objectsOf(input)) {
     const { role, parts } = turnOf(item)

@@ -7,8 +7,8 @@ import { addressOf } from '../media.ts'
 import type { Conversation, Effort, Part, Tool, ToolResult, Turn } from '../neutral.ts'
 import { effortOf } from '../reasoning.ts'
 import { within } from '../short-names.ts'
-import { namesIn, ownImagesIn, particularsIn, thoughtsIn } from '../uncarried.ts'
-import { type Encoded, meaningLost, type Target } from '../vendor-call.ts'
+import { thoughtsIn } from '../unsupported.ts'
+import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
 import { THOUGHTS } from './pass-call.ts'
 import { itemOfThought } from './thoughts.ts'
 
@@ -20,7 +20,7 @@ const OUTPUT_MIN = 16
 
 /** Writes the conversation for a vendor of this dialect, which is asked to store nothing. */
 export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refusal => {
-  const refusal = unsayable(it, to)
+  const refusal = refusalFor(it, to)
   if (refusal !== undefined) return refusal
   const { instructions, rest } = instructionsOf(it.turns)
   const input: JsonObject[] = []
@@ -46,13 +46,13 @@ export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refu
     store: false,
     stream: to.stream ? true : undefined,
   })
-  return { body, dropped: droppedOf(it, to) }
+  return { body, notCarried: notCarriedOf(it, to) }
 }
 
-/** What the vendor cannot be asked for without its answering another question. */
-const unsayable = (it: Conversation, to: Target): Refusal | undefined => {
-  if (it.makes !== undefined) return meaningLost('modalities', 'answers in anything but text')
-  if (it.choices > 1) return meaningLost('n', 'calls for several answers')
+/** The refusal of what would make the vendor answer another question. */
+const refusalFor = (it: Conversation, to: Target): Refusal | undefined => {
+  if (it.makes !== undefined) return refuseUnsupported('modalities', 'answers in anything but text')
+  if (it.choices > 1) return refuseUnsupported('n', 'calls for several answers')
   const bound = to.outputBound ?? it.maxOutput
   return bound !== undefined && bound < OUTPUT_MIN
     ? invalid(
@@ -62,33 +62,23 @@ const unsayable = (it: Conversation, to: Target): Refusal | undefined => {
     : undefined
 }
 
-/** Names of what is left out. Models that reason sample as they like. */
-const droppedOf = (it: Conversation, to: Target): readonly string[] => {
+/** Names of what is not carried beside what the dialect does not support. Models that reason choose their own sampling. */
+const notCarriedOf = (it: Conversation, to: Target): readonly string[] => {
   const reasons = to.model.capabilities.includes('reasoning')
   const given: Readonly<Record<string, unknown>> = {
     temperature: reasons ? it.temperature : undefined,
     top_p: reasons ? it.topP : undefined,
-    top_k: it.topK,
-    seed: it.seed,
-    presence_penalty: it.presencePenalty,
-    frequency_penalty: it.frequencyPenalty,
-    logprobs: it.logprobs,
-    stop: it.stop[0],
     reasoning: !reasons && reasoningOf(it, to) !== undefined ? it.reasoning : undefined,
   }
   return [
-    ...it.unread,
     ...Object.keys(given).filter((name) => given[name] !== undefined),
     ...(it.tools.some(losesStrict) ? ['strict'] : []),
-    ...namesIn(it),
     ...(it.turns.some(({ parts }) => parts.some(losesName)) ? ['filename'] : []),
-    ...particularsIn(it, 'cache_control', 'is_error'),
     ...thoughtsIn(it.turns, (part) => part.type === 'thinking' && part.signature?.origin === 'responses'),
-    ...ownImagesIn(it.turns),
   ]
 }
 
-/** A strict schema that this dialect would refuse goes as one that is not. */
+/** A strict schema that this dialect would refuse goes as one that is not strict. */
 const losesStrict = ({ strict, parameters }: Tool): boolean =>
   strict === true && strictIfItFits(strict, parameters) !== true
 
@@ -123,7 +113,7 @@ const toolMembers = (it: Conversation): JsonObject => {
         name,
         description,
         parameters: parameters ?? { type: 'object', properties: {} },
-        // Where it is absent this dialect would have it strict.
+        // Where `strict` is absent, this dialect takes it for true.
         strict: strictIfItFits(strict, parameters) ?? false,
       }),
     ),
@@ -142,7 +132,7 @@ const formatOf = ({ format }: Conversation): JsonObject | undefined => {
 
 /**
  * Thinking that is off is the vendor's default, but for the models that refuse tools beside it in chat completions: they
- * know the word for it. Who only asks to see it wants some.
+ * know the word for it. A caller that asks to see thinking wants some.
  */
 const reasoningOf = ({ reasoning }: Conversation, { model }: Target): JsonObject | undefined => {
   if (reasoning === undefined) return undefined
@@ -193,11 +183,11 @@ const partOf = (part: Part): JsonObject | undefined | Refusal => {
     case 'image':
       return present({ type: 'input_image', image_url: addressOf(part.media), detail: part.detail })
     case 'audio':
-      return meaningLost('audio', 'audio')
+      return refuseUnsupported('audio', 'audio')
     case 'document': {
       const { media, name } = part
       if ('url' in media) return { type: 'input_file', file_url: media.url }
-      if (/^(?:video|audio)\//.test(media.mediaType)) return meaningLost('document', media.mediaType)
+      if (/^(?:video|audio)\//.test(media.mediaType)) return refuseUnsupported('document', media.mediaType)
       if (media.mediaType === 'text/plain')
         return { type: 'input_text', text: Buffer.from(media.data, 'base64').toString('utf8') }
       return { type: 'input_file', filename: name ?? 'document.pdf', file_data: addressOf(media) }

@@ -1,6 +1,6 @@
 /**
  * Responses, tools by who runs them. Those of the caller cost tokens alone. Those that run at the vendor are billed beyond
- * tokens, or bring in text that no request bounds: they are not sold here, are left out and named.
+ * tokens, or bring in text that no request bounds: they are not offered here, and are named as not carried.
  * Source of the format: OpenAI API reference, "Create a model response", `tools`.
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
@@ -23,7 +23,7 @@ const isOwnTool = ({ type, environment, tools }: JsonObject): boolean => {
   return ownTypes.has(type) && (type !== 'namespace' || objectsOf(tools).every(isOwnTool))
 }
 
-/** What a list of tools holds of the vendor's, by name. */
+/** The vendor's own tools in a list, by name. */
 export const hostedIn = (tools: Json | readonly JsonObject[] | undefined): readonly string[] =>
   objectsOf(tools)
     .filter((tool) => !isOwnTool(tool))

@@ -5,25 +5,22 @@ import { context } from '../../../test/dialects/steps.ts'
 import { testModel } from '../../../test/server/harness.ts'
 import { type JsonObject, readJsonBody } from '../../core/json-body.ts'
 import { must, Refusal } from '../../core/refusal.ts'
-import { formFor } from '../form.ts'
+import { codecFor } from '../call-codec.ts'
 import { decodeResponsesCall } from './call.ts'
-
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
-console.error(`responses pass through: SEED=${seed}`)
 
 const speaker = { outputBound: 'max_tokens', takesStreamOptions: true, speaks: 'responses' } as const
 
 const sentOn = (text: string): string => {
   const call = must(decodeResponsesCall(must(readJsonBody(new TextEncoder().encode(text)))))
-  const form = formFor({
+  const codec = codecFor({
     call,
-    target: { model: testModel('m'), taste: speaker, outputBound: undefined, stream: false },
+    target: { model: testModel('m'), quirks: speaker, outputBound: undefined, stream: false },
     speaker,
     context: context(),
   })
-  if (form instanceof Refusal) throw form
-  expect(form.dropped).toEqual([])
-  return new TextDecoder().decode(form.body)
+  if (codec instanceof Refusal) throw codec
+  expect(codec.notCarried).toEqual([])
+  return new TextDecoder().decode(codec.body)
 }
 
 /** Values spelled as no printer of ours would. */
@@ -72,20 +69,20 @@ test('a request of anything goes through to the byte but for the model', () => {
         expect(sentOn(`{"model":"a/b",${rest}}`)).toBe(`{"model":"m",${rest}}`)
       },
     ),
-    { seed, numRuns: 300 },
+    { numRuns: 300 },
   )
 })
 
 test('what is left out leaves the members around it as they came', () => {
   const text = '{"a":1.50,"model":"a/b","store":true,"tools":[{"type":"mcp"}],"input":"hi","z":[ 2 ]}'
   const call = must(decodeResponsesCall(must(readJsonBody(new TextEncoder().encode(text)))))
-  const target = { model: testModel('m'), taste: speaker, outputBound: 20, stream: false }
-  const form = formFor({ call, target, speaker, context: context() })
-  if (form instanceof Refusal) throw form
-  expect(new TextDecoder().decode(form.body)).toBe(
+  const target = { model: testModel('m'), quirks: speaker, outputBound: 20, stream: false }
+  const codec = codecFor({ call, target, speaker, context: context() })
+  if (codec instanceof Refusal) throw codec
+  expect(new TextDecoder().decode(codec.body)).toBe(
     '{"a":1.50,"model":"m","store":false,"input":"hi","z":[ 2 ],"max_output_tokens":20}',
   )
-  expect(form.dropped).toEqual(['tools mcp'])
+  expect(codec.notCarried).toEqual(['tools mcp'])
 })
 
 test('thinking that is off is said to the models that know the word', () => {
@@ -95,10 +92,10 @@ test('thinking that is off is said to the models that know the word', () => {
     const body = must(readJsonBody(new TextEncoder().encode(text)))
     const call = { dialect: 'messages', modelName: 'a/b', body, stream: false, choices: 1 } as never
     const model = testModel('m', { capabilities: ['reasoning'], ...asked })
-    const target = { model, taste: speaker, outputBound: undefined, stream: false }
-    const form = formFor({ call, target, speaker, context: context() })
-    if (form instanceof Refusal) throw form
-    return JSON.parse(new TextDecoder().decode(form.body))
+    const target = { model, quirks: speaker, outputBound: undefined, stream: false }
+    const codec = codecFor({ call, target, speaker, context: context() })
+    if (codec instanceof Refusal) throw codec
+    return JSON.parse(new TextDecoder().decode(codec.body))
   }
   expect(bodyFor({}).reasoning).toBeUndefined()
   expect(bodyFor({ asked: { in: 'responses', chatTools: 'effort_none' } }).reasoning).toEqual({

@@ -33,8 +33,8 @@ export const THOUGHTS = 'reasoning.encrypted_content'
 
 const asksForThoughts = (value: JsonObject): boolean => listOf(value.include).includes(THOUGHTS)
 
-/** Members and content that are left out on the way, by name. */
-export const notPassed = ({ body: { value } }: Call): readonly string[] => [
+/** Members and content that are not carried, by name. */
+export const responsesNotCarried = ({ body: { value } }: Call): readonly string[] => [
   ...new Set([
     ...hostedIn(toolsOf(value)),
     ...(choosesHosted(value.tool_choice) ? ['tool_choice'] : []),
@@ -45,7 +45,7 @@ export const notPassed = ({ body: { value } }: Call): readonly string[] => [
   ]),
 ]
 
-/** Tools of the vendor's, and what makes it write more than the answer that was priced. */
+/** The vendor's own tools, and what makes it write more than the answer that was priced. */
 const withoutUnsold = (value: JsonObject): Edits => {
   const own = ownToolsIn(value.tools)
   return {
@@ -71,7 +71,7 @@ const isStrange = (item: Json): item is JsonObject =>
   isObject(item) &&
   (isStrangeThought(item) || hasSignature(item.call_id) || hostedIn(addedBy(item)).length > 0)
 
-/** A thought in another's seal, or by its name alone: the vendor would look for it in its store. */
+/** A thought that another vendor sealed, or that is only named: this vendor would look for it in its store. */
 const isStrangeThought = ({ type, encrypted_content, content }: JsonObject): boolean =>
   type === 'item_reference' ||
   (type === 'reasoning' &&

@@ -1,23 +1,23 @@
 /** Responses to responses, the answer in one piece: what the vendor sent, with the bill added. Source of the format: OpenAI API reference, "The response object". */
 import { type Edits, isObject, type JsonBody, type JsonObject, splice } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
+import { type Billed, noBalance, withBill } from '../bill-members.ts'
 import { objectOf, objectsOf, textOf } from '../json-members.ts'
-import { noBalance, type Told, withBill } from '../told.ts'
-import { keptMembers } from './kept.ts'
+import { keptMembers } from './reply.ts'
 import { responsesUsage } from './usage.ts'
 
 /** The answer with `usage.cost` and `usage.cost_details`. */
-export const tellResponsesReply = (reply: JsonBody, told: Told): Uint8Array =>
-  splice(reply, { usage: usageText(reply.value, told), ...keptEdits(told), ...noBalance })
+export const addResponsesBill = (reply: JsonBody, billed: Billed): Uint8Array =>
+  splice(reply, { usage: usageText(reply.value, billed), ...keptEdits(billed), ...noBalance })
 
-const keptEdits = ({ kept }: Told): Edits =>
+const keptEdits = ({ kept }: Billed): Edits =>
   Object.fromEntries(Object.entries(keptMembers(kept)).map(([name, value]) => [name, JSON.stringify(value)]))
 
 /** JSON text of a response's usage with the bill: the vendor's own counts where it gave them. */
-export const usageText = (response: JsonObject, told: Told): string => {
-  const reported = isObject(response.usage) ? response.usage : responsesUsage(told.usage)
+export const usageText = (response: JsonObject, billed: Billed): string => {
+  const reported = isObject(response.usage) ? response.usage : responsesUsage(billed.usage)
   const { cost: _cost, cost_details: _details, ...usage } = reported
-  return withBill(usage, told.bill)
+  return withBill(usage, billed.bill)
 }
 
 /** Whether it is an answer; one that failed is none. */

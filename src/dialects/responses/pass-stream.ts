@@ -5,17 +5,17 @@
  */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
-import type { UsageTaste } from '../../metering/usage-taste.ts'
+import type { UsageQuirks } from '../../metering/usage-quirks.ts'
+import { costComment, membersSlot } from '../bill-members.ts'
 import { numberOf, objectOf, textOf } from '../json-members.ts'
 import { newProgress, type Progress, type StreamRelay } from '../relay.ts'
 import type { Ending } from '../stream-writer.ts'
-import { costComment, membersSlot } from '../told.ts'
 import { errorIn, isBlockedBy } from './fault.ts'
-import { keptMembers } from './kept.ts'
 import { usageText } from './pass-reply.ts'
+import { keptMembers } from './reply.ts'
 import { readResponsesUsage } from './usage.ts'
 
-export const responsesRelay = (taste: UsageTaste): StreamRelay => {
+export const responsesRelay = (quirks: UsageQuirks): StreamRelay => {
   const progress = newProgress()
   /** The response as its first event has it, its items that are done, and as its last event has it. */
   let head: JsonObject = {}
@@ -77,7 +77,7 @@ export const responsesRelay = (taste: UsageTaste): StreamRelay => {
     },
     usage: () => {
       const { usage } = objectOf(last?.response)
-      return isObject(usage) ? readResponsesUsage(usage, taste) : undefined
+      return isObject(usage) ? readResponsesUsage(usage, quirks) : undefined
     },
     end: (ending) => endText(last === undefined ? cut(head, items, sequence) : last, ending),
     fail: (error) => {

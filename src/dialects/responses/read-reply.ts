@@ -18,7 +18,7 @@ export const readResponsesReply = (
   if (!isResponse(value)) return undefined
   const read = objectsOf(value.output).map((item) => readItem(item, newId))
   const parts = read.flatMap((item) => item.parts)
-  const lost = [...new Set(read.flatMap((item) => item.lost))]
+  const notCarried = [...new Set(read.flatMap((item) => item.notCarried))]
   const citations = citationsOf(objectsOf(value.output))
   const choice: Choice = present({
     parts,
@@ -28,7 +28,7 @@ export const readResponsesReply = (
     ),
     citations: citations.length === 0 ? undefined : citations,
   })
-  return { ...names, choices: [choice], ...(lost.length === 0 ? {} : { lost }) }
+  return { ...names, choices: [choice], ...(notCarried.length === 0 ? {} : { notCarried }) }
 }
 
 /** How an answer ended; one that calls tools stops for them. */
@@ -39,24 +39,24 @@ export const finishOf = ({ incomplete_details }: JsonObject, callsTools: boolean
   return callsTools ? 'tool_calls' : 'stop'
 }
 
-type Read = { readonly parts: readonly Part[]; readonly lost: readonly string[] }
+type ReadItem = { readonly parts: readonly Part[]; readonly notCarried: readonly string[] }
 
-const readItem = (item: JsonObject, newId: () => string): Read => {
+const readItem = (item: JsonObject, newId: () => string): ReadItem => {
   switch (item.type) {
     case 'reasoning':
-      return { parts: thoughtsOf(item), lost: [] }
+      return { parts: thoughtsOf(item), notCarried: [] }
     case 'message': {
       const content = objectsOf(item.content)
-      const lost = content.some(({ annotations }) => annotationsIn(annotations, 0).lost)
-      return { parts: content.flatMap(saidIn), lost: lost ? ['citations'] : [] }
+      const notCarried = content.some(({ annotations }) => annotationsIn(annotations, 0).notCarried)
+      return { parts: content.flatMap(saidIn), notCarried: notCarried ? ['citations'] : [] }
     }
     case 'function_call':
       return {
         parts: [{ type: 'tool_call', ...calledBy(item, newId), arguments: argumentsOf(item) }],
-        lost: [],
+        notCarried: [],
       }
     default:
-      return { parts: [], lost: [textOf(item.type) ?? 'item'] }
+      return { parts: [], notCarried: [textOf(item.type) ?? 'item'] }
   }
 }
 
@@ -95,5 +95,5 @@ export const annotationsIn = (annotations: JsonObject[string], start: number): C
     const to = start + (numberOf(annotation.end_index) ?? 0)
     return [present({ url, title: textOf(annotation.title), from, to })]
   })
-  return { citations, lost: citations.length < all.length }
+  return { citations, notCarried: citations.length < all.length }
 }

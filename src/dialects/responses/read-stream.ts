@@ -1,6 +1,6 @@
 /** Responses, a vendor's events → steps in the neutral form. Source of the format: OpenAI API reference, "Streaming events". */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
-import type { UsageTaste } from '../../metering/usage-taste.ts'
+import type { UsageQuirks } from '../../metering/usage-quirks.ts'
 import { numberOf, objectOf, textOf } from '../json-members.ts'
 import type { Piece } from '../neutral.ts'
 import { errorIn, isBlockedBy } from './fault.ts'
@@ -8,13 +8,13 @@ import { annotationsIn, calledBy, finishOf } from './read-reply.ts'
 import { thoughtsOf } from './thoughts.ts'
 import { readResponsesUsage } from './usage.ts'
 
-/** Items that are told as they come, and so need nothing said at their end. */
+/** Items that are passed on as they come, so that nothing is left for their end. */
 const told: ReadonlySet<unknown> = new Set(['message', 'function_call'])
 
 /** Makes a reader for one stream. */
 export const responsesStreamReader = (
   newId: () => string,
-  taste: UsageTaste,
+  quirks: UsageQuirks,
 ): ((data: string) => readonly Piece[]) => {
   let started = false
   /** The number of each call by its place among the items. */
@@ -22,7 +22,7 @@ export const responsesStreamReader = (
   /** Length of all text so far, and of what stood before the present part. */
   let length = 0
   let before = 0
-  /** Whether the present item's thought has been told in words. */
+  /** Whether the present item's thought has been sent in words. */
   let thought = false
 
   const itemAdded = (item: JsonObject, at: number): readonly Piece[] => {
@@ -34,7 +34,7 @@ export const responsesStreamReader = (
   }
   const itemDone = (item: JsonObject): readonly Piece[] => {
     if (told.has(item.type)) return []
-    if (item.type !== 'reasoning') return [{ type: 'lost', name: textOf(item.type) ?? 'item' }]
+    if (item.type !== 'reasoning') return [{ type: 'not_carried', name: textOf(item.type) ?? 'item' }]
     return thoughtsOf(item).flatMap(({ text, signature, redacted }): Piece[] => [
       ...(text !== '' && !thought ? [{ type: 'thinking' as const, choice: 0, text }] : []),
       ...(signature === undefined
@@ -48,7 +48,7 @@ export const responsesStreamReader = (
     return [{ type: 'thinking', choice: 0, text }]
   }
   const ended = (response: JsonObject): readonly Piece[] => {
-    const usage = isObject(response.usage) ? readResponsesUsage(response.usage, taste) : undefined
+    const usage = isObject(response.usage) ? readResponsesUsage(response.usage, quirks) : undefined
     return [
       ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]),
       { type: 'finish', choice: 0, finish: finishOf(response, calls.size > 0) },
@@ -89,9 +89,9 @@ export const responsesStreamReader = (
         return index === undefined ? [] : [{ type: 'arguments', choice: 0, index, text: delta }]
       }
       case 'response.output_text.annotation.added': {
-        const { citations, lost } = annotationsIn([objectOf(event.annotation)], before)
+        const { citations, notCarried } = annotationsIn([objectOf(event.annotation)], before)
         const cited = citations.map((citation): Piece => ({ type: 'citation', choice: 0, citation }))
-        return lost ? [...cited, { type: 'lost', name: 'citations' }] : cited
+        return notCarried ? [...cited, { type: 'not_carried', name: 'citations' }] : cited
       }
       case 'response.completed':
       case 'response.incomplete':

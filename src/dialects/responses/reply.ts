@@ -1,5 +1,6 @@
 /** Responses, neutral form → answer. Source of the format: OpenAI API reference, "The response object". */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import type { KeptAnswer } from '../bill-members.ts'
 import { citationsByText } from '../citations.ts'
 import { objectOf, present, textOf } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
@@ -52,6 +53,10 @@ export const responseObject = (
     metadata: request.metadata ?? {},
   }
 }
+
+/** The members that say whether the answer is kept. None where it is not: the answer says so by itself. */
+export const keptMembers = (kept: KeptAnswer | undefined): JsonObject =>
+  kept === undefined ? {} : { store: true, previous_response_id: kept.previous ?? null }
 
 export const responseId = (id: string): string =>
   id.startsWith('resp_') ? id : `resp_${id.replaceAll(/[^\w]/g, '')}`
@@ -120,7 +125,7 @@ export const textContent = (text: string, cited: readonly Citation[]): JsonObjec
   logprobs: [],
 })
 
-/** Where a text has something from. */
+/** The sources of a text. */
 export const annotationOf = ({ url, title, from, to }: Citation): JsonObject => ({
   type: 'url_citation',
   url,

@@ -28,7 +28,7 @@ export const sealThoughts = (thoughts: readonly Thinking[]): string =>
 export const isSealed = (sealed: Json | undefined): boolean =>
   typeof sealed === 'string' && sealed.startsWith(MARK)
 
-/** The reverse; a text sealed by someone else has no thoughts for us. */
+/** The reverse; a text that someone else sealed gives no thoughts. */
 const unsealThoughts = (sealed: string): readonly Thinking[] => {
   if (!isSealed(sealed)) return []
   const value = parseJson(Buffer.from(sealed.slice(MARK.length), 'base64url').toString('utf8'))

@@ -32,11 +32,11 @@ const singles = (body: JsonObject): readonly JsonObject[] =>
 /** The tools of a request, and the names of those that have no place in the neutral form. */
 export const readTools = (
   body: JsonObject,
-): { readonly tools: readonly Tool[]; readonly unread: readonly string[] } => {
+): { readonly tools: readonly Tool[]; readonly ignored: readonly string[] } => {
   const read = singles(body).map((tool) => ({ tool, type: textOf(tool.type) ?? '', read: readTool(tool) }))
   return {
     tools: read.flatMap((one) => one.read ?? []),
-    unread: read.flatMap((one) => (one.read === undefined ? [`tools ${one.type}`] : [])),
+    ignored: read.flatMap((one) => (one.read === undefined ? [`tools ${one.type}`] : [])),
   }
 }
 

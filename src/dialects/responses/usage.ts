@@ -2,10 +2,10 @@
 import type { JsonObject } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { readUsage } from '../../metering/read-usage.ts'
-import type { UsageTaste } from '../../metering/usage-taste.ts'
+import type { UsageQuirks } from '../../metering/usage-quirks.ts'
 
 /** Reads a vendor's usage, whose totals are as inclusive as those of chat completions; undefined when it is none. */
-export const readResponsesUsage = (raw: JsonObject, taste: UsageTaste): Usage | undefined =>
+export const readResponsesUsage = (raw: JsonObject, quirks: UsageQuirks): Usage | undefined =>
   readUsage(
     {
       prompt_tokens: raw.input_tokens,
@@ -13,7 +13,7 @@ export const readResponsesUsage = (raw: JsonObject, taste: UsageTaste): Usage | 
       completion_tokens: raw.output_tokens,
       completion_tokens_details: raw.output_tokens_details,
     },
-    taste,
+    quirks,
   )
 
 /** Usage with this dialect's inclusive totals. */

@@ -11,7 +11,7 @@ type Verified =
   | { readonly outcome: 'invalid'; readonly reason: string }
   | { readonly outcome: 'unknown' }
 
-export type Settled =
+export type FacilitatorSettled =
   | { readonly outcome: 'settled'; readonly transaction: string }
   | { readonly outcome: 'refused'; readonly reason: string }
   /** On its way to the chain, or nobody knows. */
@@ -19,7 +19,7 @@ export type Settled =
 
 export type Facilitator = {
   verify(sent: Sent): Promise<Verified>
-  settle(sent: Sent): Promise<Settled>
+  settle(sent: Sent): Promise<FacilitatorSettled>
   /** All it takes; undefined when it does not answer. */
   supported(): Promise<Kinds | undefined>
 }
@@ -91,15 +91,15 @@ const facilitatorOn = (client: HTTPFacilitatorClient): Facilitator => ({
   },
 })
 
-const failed = (reason: unknown): Settled =>
+const failed = (reason: unknown): FacilitatorSettled =>
   reason === PENDING
     ? { outcome: 'unknown', reason: PENDING }
     : { outcome: 'refused', reason: codeOf(reason) }
 
-type Answered = Error & { readonly invalidReason?: unknown; readonly errorReason?: unknown }
+type FacilitatorAnswer = Error & { readonly invalidReason?: unknown; readonly errorReason?: unknown }
 
 /** A clear no that came with a 4xx; after a 5xx, a time-out or a rate limit anything may have happened. */
-const isAnswer = (error: unknown): error is Answered =>
+const isAnswer = (error: unknown): error is FacilitatorAnswer =>
   error instanceof Error &&
   'statusCode' in error &&
   typeof error.statusCode === 'number' &&

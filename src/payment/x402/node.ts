@@ -26,7 +26,7 @@ export type ChainState =
   | { readonly state: 'unused'; readonly blockTime: number }
   | { readonly state: 'unknown' }
 
-type Log = {
+type EventLog = {
   readonly address: string
   readonly topics: readonly unknown[]
   readonly data: string
@@ -42,7 +42,7 @@ export type Node = {
   /** What a contract answers to a call. */
   call(to: string, data: string): Promise<Json>
   /** Events of the last hours. */
-  events(filter: Filter): Promise<readonly Log[]>
+  events(filter: Filter): Promise<readonly EventLog[]>
 }
 
 /** A value as the 32 bytes that contracts are called with, in hex. */
@@ -68,7 +68,7 @@ const numberAt = (value: unknown, name: string): number => {
 }
 
 /** The events of a node's answer; what is not one is left out. */
-export const logsOf = (value: unknown): readonly Log[] =>
+export const logsOf = (value: unknown): readonly EventLog[] =>
   Array.isArray(value)
     ? value.flatMap((log) =>
         isObject(log) &&
@@ -86,7 +86,7 @@ export const nodeAt = async (url: string): Promise<Node> => {
   const latest = await ask(url, 'eth_getBlockByNumber', ['latest', false])
   const [block, blockTime] = [numberAt(latest, 'number'), numberAt(latest, 'timestamp')]
   if (Number.isNaN(block) || Number.isNaN(blockTime))
-    throw new Error('the node did not tell its newest block')
+    throw new Error('the node did not give its newest block')
   return {
     blockTime,
     ask: (method, params) => ask(url, method, params),
@@ -101,7 +101,7 @@ export const nodeAt = async (url: string): Promise<Node> => {
 }
 
 /** Whether the event is the payment itself. */
-export const isTransferTo = (log: Log, { offer, payer, units }: Sought): boolean =>
+export const isTransferTo = (log: EventLog, { offer, payer, units }: Sought): boolean =>
   log.address.toLowerCase() === offer.asset.toLowerCase() &&
   log.topics[0] === TRANSFER &&
   log.topics[1] === `0x${word(payer)}` &&

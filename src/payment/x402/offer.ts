@@ -63,5 +63,5 @@ export const unitsFor = (offer: Offer, amount: Nano): string => {
   return (units > 0n ? units : 1n).toString()
 }
 
-/** What units of a token are worth. */
+/** What units of a token are worth, in nano-USD. */
 export const nanoOfUnits = (offer: Offer, units: string): Nano => BigInt(units) * offer.nanoPerUnit

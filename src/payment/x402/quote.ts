@@ -10,7 +10,7 @@ import { type Offer, unitsFor } from './offer.ts'
 export type Hash = (text: string) => string
 
 /** What is asked for one request, before a token is chosen. */
-type Price = {
+type QuotePrice = {
   /** Tells the request from any other. */
   readonly fingerprint: string
   /** The most it can cost. */
@@ -34,7 +34,7 @@ const proof = (
 export const makeQuote = (
   hash: Hash,
   offer: Offer,
-  price: Price,
+  price: QuotePrice,
   it: { now: Instant; timeoutSeconds: number },
 ): Quote => {
   const units = unitsFor(offer, price.bound)
@@ -56,7 +56,7 @@ type QuoteVerdict = 'good' | 'quote_mismatch' | 'quote_expired'
 export const checkQuote = (
   hash: Hash,
   offer: Offer,
-  price: Price,
+  price: QuotePrice,
   paid: { units: string; quoteId: string | undefined; now: Instant },
 ): QuoteVerdict => {
   if (paid.quoteId === undefined)

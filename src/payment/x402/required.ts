@@ -135,7 +135,7 @@ export const paymentRequired = (it: Required): Message => {
   }
 }
 
-type Outcome = {
+type RequiredOutcome = {
   readonly version: 1 | 2
   readonly offer: Offer
   readonly payer: string
@@ -145,7 +145,7 @@ type Outcome = {
 )
 
 /** The headers that tell how a payment went, under both versions' names. */
-export const outcomeHeaders = (outcome: Outcome): Record<string, string> => {
+export const outcomeHeaders = (outcome: RequiredOutcome): Record<string, string> => {
   const { version, offer, payer } = outcome
   const value = encodeHeader({
     success: outcome.success,

@@ -5,9 +5,9 @@
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Log } from '../../core/log.ts'
 import type { Instant } from '../../core/time.ts'
-import type { Payment, PaymentStore } from '../../store/payment-port.ts'
+import type { Payment, PaymentStore } from '../../store/payments/payment-port.ts'
 import type { Chain } from './chain.ts'
-import type { Facilitator, Settled } from './facilitator.ts'
+import type { Facilitator, FacilitatorSettled } from './facilitator.ts'
 import type { ChainState } from './node.ts'
 import { nanoOfUnits, type Offer } from './offer.ts'
 import type { Presented } from './presented.ts'
@@ -31,7 +31,7 @@ export type Collected =
   | { readonly outcome: 'unreachable' }
   | { readonly outcome: 'unknown' }
 
-export type Collecting = {
+export type PaymentToCollect = {
   readonly presented: Presented
   readonly requirements: JsonObject
   readonly callId: string
@@ -43,7 +43,7 @@ export type Collecting = {
 }
 
 /** What is kept of a payment while its outcome is open. */
-type Sent = {
+type SentPayment = {
   readonly payload: JsonObject
   readonly requirements: JsonObject
   readonly network: string
@@ -64,7 +64,7 @@ const WAS_TAKEN = /nonce_already_used$/
 const CHAIN_LATE_MS = 60_000
 
 /** Takes the payment for one call: once, however often and from however many processes it is asked for. */
-export const collect = async (parts: SettlementParts, it: Collecting): Promise<Collected> => {
+export const collect = async (parts: SettlementParts, it: PaymentToCollect): Promise<Collected> => {
   const { store, facilitator } = parts
   const { presented, requirements } = it
   const known = await store.payment(presented.id)
@@ -95,7 +95,7 @@ export const collect = async (parts: SettlementParts, it: Collecting): Promise<C
   return resolve(parts, payment, presented.offer, 'first')
 }
 
-/** Brings an open payment to its end if it can be told by now; one that has ended tells how. */
+/** Ends an open payment if its outcome can be known by now. One that has ended already says how. */
 export const resolve = async (
   parts: SettlementParts,
   payment: Payment,
@@ -128,7 +128,7 @@ export const resolve = async (
 }
 
 type Case = {
-  readonly sent: Sent
+  readonly sent: SentPayment
   readonly scheme: Payment['scheme']
   readonly offer: Offer
   readonly first: boolean
@@ -136,7 +136,7 @@ type Case = {
 
 const judge = async (
   { chain, now }: SettlementParts,
-  answer: Settled,
+  answer: FacilitatorSettled,
   { sent, scheme, offer, first }: Case,
 ): Promise<Exclude<Collected, { outcome: 'used' | 'unreachable' }>> => {
   if (answer.outcome === 'settled') return answer
@@ -160,7 +160,7 @@ const judge = async (
 }
 
 /** What is kept of a payment until its outcome is known. */
-export const sentOf = (presented: Presented, requirements: JsonObject): Sent => ({
+export const sentOf = (presented: Presented, requirements: JsonObject): SentPayment => ({
   payload: presented.payload,
   requirements,
   network: presented.offer.network,
@@ -171,7 +171,7 @@ export const sentOf = (presented: Presented, requirements: JsonObject): Sent => 
   validBefore: presented.validBefore,
 })
 
-const readSent = (text: string): Sent | undefined => {
+const readSent = (text: string): SentPayment | undefined => {
   const value = parseJson(text)
   if (!isObject(value) || !isObject(value.payload) || !isObject(value.requirements)) return undefined
   const { payload, requirements, network, asset, payer, nonce, units, validBefore } = value

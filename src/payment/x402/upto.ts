@@ -4,9 +4,9 @@
  */
 import type { Nano } from '../../core/money.ts'
 import { nanoOfUnits, type Offer } from './offer.ts'
-import { type Collected, type Collecting, resolve, type SettlementParts, sentOf } from './settlement.ts'
+import { type Collected, type PaymentToCollect, resolve, type SettlementParts, sentOf } from './settlement.ts'
 
-type Authorizing = Omit<Collecting, 'creditTo' | 'invoiceId'> & {
+type Authorizing = Omit<PaymentToCollect, 'creditTo' | 'invoiceId'> & {
   /** What the payer may have authorised and not paid yet in all. */
   readonly most: Nano
 }
@@ -45,7 +45,7 @@ export const authorize = async (parts: SettlementParts, it: Authorizing): Promis
 }
 
 export type Finished =
-  /** Nothing is to be settled: the call cost nothing, or what it cost is the house's already. */
+  /** Nothing is to be settled: the call cost nothing, or the house has paid it already. */
   | { readonly outcome: 'free' }
   | { readonly outcome: 'settled'; readonly transaction: string; readonly amount: Nano }
   /** The money did not come and cannot: the house paid. */

@@ -1,5 +1,5 @@
 /**
- * The built-in chat model: deterministic, not an AI. It repeats what it was told, keeps to bounds and stop sequences,
+ * The built-in chat model: deterministic, not an AI. It repeats what it was sent, keeps to bounds and stop sequences,
  * calls the tools it is asked to call, and fills in JSON schemas; so that clients can be tried without a vendor.
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
@@ -26,7 +26,7 @@ export type LocalReply = {
   readonly completionTokens: number
 }
 
-/** What one call may ask for, so that no caller keeps the others waiting. */
+/** The most that one call may ask for, so that no caller keeps the others waiting. */
 const CHOICES_MAX = 8
 const TOOLS_MAX = 128
 const STOPS_MAX = 16

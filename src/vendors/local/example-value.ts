@@ -9,7 +9,7 @@ const TEXT_MAX = 1_000
 /** Letters of all examples of a call: a small schema can ask for more values than there is memory. */
 const LETTERS_MAX = 16_384
 
-/** What the examples of one call may still take, and the field that asks for them. */
+/** The letters that the examples of one call may still take, and the field that asks for them. */
 type Allowance = { readonly field: string; letters: number }
 
 export const newAllowance = (field: string): Allowance => ({ field, letters: LETTERS_MAX })

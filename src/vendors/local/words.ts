@@ -9,7 +9,7 @@ export function* tokensOf(text: string): Generator<string> {
   for (const [token] of text.matchAll(TOKEN)) yield token
 }
 
-/** How many tokens a text has; it stops to count at `most`. */
+/** How many tokens a text has; it stops counting at `most`. */
 export const countTokens = (text: string, most = Number.POSITIVE_INFINITY): number =>
   firstTokens(text, most).tokens
 

@@ -1,0 +1,127 @@
+/**
+ * `bun bench/console.ts [--calls N] [--keys N] [--file path]`: the console on a large ledger. Makes 5 million calls of 10,000
+ * keys in a file of SQLite (once; `--file` keeps it), and tells how long each report takes and when the overview can be used.
+ * Ends with 1 where a report takes more than 200 ms or the overview more than a second.
+ */
+import { existsSync, rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openStore } from '../src/store/open-store.ts'
+import { openBrowser } from '../test/browser/open-browser.ts'
+import { listenConsole } from '../test/browser/rig.ts'
+import { fillLedger, ORG } from './large-ledger.ts'
+
+const REPORT_MS = 200
+const OVERVIEW_MS = 1_000
+const TIMES = 7
+
+const { values } = parseArgs({
+  options: {
+    calls: { type: 'string', default: '5000000' },
+    keys: { type: 'string', default: '10000' },
+    file: { type: 'string' },
+    'no-browser': { type: 'boolean', default: false },
+  },
+})
+const folder = values.file === undefined ? await mkdtemp(join(tmpdir(), 'turnpike-large-')) : undefined
+const file = values.file ?? join(folder ?? '', 'ledger.db')
+
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
+const since = (start: number): string => `${((performance.now() - start) / 1_000).toFixed(1)} s`
+
+const made = !existsSync(file)
+if (made) {
+  const start = performance.now()
+  await (await openStore({ url: `sqlite:${file}` })).close()
+  fillLedger(file, {
+    calls: Number(values.calls),
+    keyCount: Number(values.keys),
+    days: 30,
+    until: Date.now(),
+  })
+  say(`${values.calls} calls of ${values.keys} keys made in ${since(start)}`)
+}
+
+const it = await listenConsole({ url: `sqlite:${file}` })
+let bad = 0
+try {
+  const start = performance.now()
+  await it.store.reports.rollUp()
+  say(`sums brought up to date in ${since(start)}`)
+  const owner = await it.visit(`bench${Date.now()}@example.com`, 'owner', ORG, true)
+  const json = async (path: string) =>
+    (await owner.ask('GET', path)).json() as Promise<Record<string, never[]>>
+  const older = encodeURIComponent(String((await json('/wallet/movements?limit=20')).next ?? ''))
+  const lastCall = ((await json('/calls?limit=50')).data?.at(-1) as { id?: string } | undefined)?.id ?? ''
+  const reports = [
+    '/overview',
+    '/keys?which=own&limit=100',
+    '/keys?which=own&limit=100&search=777',
+    '/keys?which=tenants&limit=100',
+    '/keys/key_000000',
+    '/calls?limit=50',
+    `/calls?limit=50&before=${lastCall}`,
+    '/calls?limit=50&key=key_000000',
+    '/calls?limit=50&key=key_009998',
+    '/usage?group_by=day,model',
+    '/usage?group_by=hour,model',
+    '/usage?group_by=model',
+    '/usage?group_by=vendor',
+    '/usage?group_by=key',
+    '/usage?group_by=key&tenants=true',
+    '/usage?group_by=day,model&key=key_000000',
+    '/usage?group_by=month,key',
+    '/wallet',
+    '/wallet/movements',
+    `/wallet/movements?before=${older}`,
+    '/events',
+    '/operator/accounts',
+    '/operator/accounts?search=bench',
+    '/operator/vendors',
+    '/operator/system',
+    '/operator/setup',
+  ]
+  say('\nreport | first ms | median ms\n--- | ---: | ---:')
+  for (const path of reports) {
+    const took: number[] = []
+    for (let n = 0; n < TIMES; n++) {
+      const from = performance.now()
+      const response = await owner.ask('GET', path)
+      await response.arrayBuffer()
+      took.push(performance.now() - from)
+      if (response.status !== 200) throw new Error(`${path} answered ${response.status}`)
+    }
+    const median = took.toSorted((a, b) => a - b)[Math.trunc(TIMES / 2)] ?? 0
+    if (median > REPORT_MS) bad += 1
+    say(
+      `${path.slice(0, 60)} | ${took[0]?.toFixed(0)} | ${median.toFixed(0)}${median > REPORT_MS ? ' !' : ''}`,
+    )
+  }
+  if (!values['no-browser']) {
+    const browser = await openBrowser()
+    const { page } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+    await it.enter(page, owner.email, 'owner', true)
+    await page.evaluate(
+      `fetch('/console/api/session/organisation', { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ org_id: '${ORG}' }) })`,
+    )
+    const took: number[] = []
+    for (let n = 0; n < 3; n++) {
+      const from = performance.now()
+      await page.goto(`${it.address}/console`)
+      await page.getByText('Busiest keys').waitFor()
+      took.push(performance.now() - from)
+    }
+    await browser.close()
+    const median = took.toSorted((a, b) => a - b)[1] ?? 0
+    if (median > OVERVIEW_MS) bad += 1
+    say(`\noverview usable in the browser after ${took.map((ms) => ms.toFixed(0)).join(', ')} ms`)
+  }
+} finally {
+  await it.stop()
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+}
+process.exit(bad === 0 ? 0 : 1)

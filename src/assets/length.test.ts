@@ -1,0 +1,55 @@
+/** How long stored films and sounds are, and how much of them is read for it. */
+import { expect, test } from 'bun:test'
+import { wav, webm } from '../../test/local-media/files.ts'
+import { lengthOf } from './length.ts'
+
+const stored = (bytes: Uint8Array, size = bytes.length) => {
+  const it = { bytes: size, read: 0, largest: 0 }
+  const part = async (start: number, end: number): Promise<Uint8Array> => {
+    it.read += end - start
+    it.largest = Math.max(it.largest, end - start)
+    const found = new Uint8Array(end - start)
+    found.set(bytes.subarray(start, Math.min(end, bytes.length)))
+    return found
+  }
+  return Object.assign(it, { part })
+}
+
+test.each<[string, () => Uint8Array | Promise<Uint8Array>, number | undefined]>([
+  ['a film of three seconds', () => webm(3), 3_000],
+  ['a film of ten minutes', () => webm(600), 600_000],
+  ['a sound of two seconds', () => wav(2), 2_000],
+  ['a sound whose head claims ten hours', () => wav(2, 36_000), 2_000],
+  ['a film that is cut', async () => (await webm(3)).subarray(0, 60), undefined],
+  ['no film at all', () => Buffer.from('hello'), undefined],
+  ['nothing', () => new Uint8Array(), undefined],
+])('of %s', async (_what, bytes, ms) => {
+  expect(await lengthOf(stored(await bytes()))).toBe(ms)
+})
+
+test('of half a gigabyte little is read, and never much at a time', async () => {
+  const samples = 500_000_000
+  const head = wav(0, samples / 32_000)
+  const it = stored(head, head.length + samples)
+  expect(await lengthOf(it)).toBe((samples / 32_000) * 1000)
+  expect(it.read).toBeLessThan(1_000_000)
+  expect(it.largest).toBeLessThan(300_000)
+})
+
+test('one that would have to be read whole is given up, and so is one that cannot be read', async () => {
+  // Frames of MPEG audio with no end and no index.
+  const frame = Buffer.alloc(417)
+  frame.set([0xff, 0xfb, 0x90, 0x64])
+  const frames = Buffer.concat(Array.from({ length: 20_000 }, () => frame))
+  let read = 0
+  const part = async (start: number, end: number): Promise<Uint8Array> => {
+    read += end - start
+    const at = start % 417
+    return frames.subarray(at, at + end - start)
+  }
+  expect(await lengthOf({ bytes: 417 * 500_000, part })).toBeUndefined()
+  expect(read).toBeLessThanOrEqual(64 * 1024 * 1024)
+  expect(
+    await lengthOf({ bytes: 5_000, part: () => Promise.reject(new Error('the disk is away')) }),
+  ).toBeUndefined()
+})

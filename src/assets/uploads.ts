@@ -1,0 +1,114 @@
+/** Files that callers bring as inputs of calls: streamed to where results are, kept for days, read by their key and those above it. */
+
+import { type Refusal, refuse } from '../core/refusal.ts'
+import type { Clock } from '../core/time.ts'
+import type { CallId } from '../ledger/types.ts'
+import type {
+  Asset,
+  AssetId,
+  AssetStore,
+  Upload,
+  UploadNote,
+  UploadQuery,
+} from '../store/calls/asset-port.ts'
+import type { KeyId } from '../tenancy/key.ts'
+import type { PublicParts } from '../transport/public-address.ts'
+import type { ByteStore } from './byte-store.ts'
+import type { Room } from './room.ts'
+import { AssetFault, takeBytes, WRITING_MS } from './take.ts'
+
+export type UploadSettings = {
+  /** How long a file is kept, how large it may be, and what those of one key may be together. */
+  readonly lifeMs: number
+  readonly bytesMax: number
+  readonly keyBytesMax: number
+}
+
+type NewUpload = {
+  readonly keyId: KeyId
+  /** The request that brings it. */
+  readonly requestId: CallId
+  readonly pieces: AsyncGenerator<Uint8Array>
+  /** Asked when all bytes are there: some clients say what a file is for behind it. Throws the Refusal of what is wrong. */
+  readonly note: () => Promise<UploadNote & { readonly lifeMs?: number | undefined }>
+}
+
+export type Uploads = {
+  readonly bytesMax: number
+  /** The refusal while there is no room for more files of the key; asked before any byte is read. */
+  full(keyId: KeyId): Promise<Refusal | undefined>
+  /** Throws AssetFault, and what pieces and note throw; each leaves nothing that is seen. */
+  take(it: NewUpload): Promise<Upload>
+  findFor(id: AssetId, keyId: KeyId): Promise<Upload | undefined>
+  list(query: UploadQuery): Promise<readonly Upload[]>
+  /** An address of it for vendors; undefined where this server has none that they reach. */
+  address(upload: Upload): string | undefined
+  /** All its bytes; undefined when they are gone. */
+  bytes(upload: Upload): Promise<Uint8Array | undefined>
+}
+
+type Parts = {
+  readonly store: AssetStore
+  readonly bytes: ByteStore
+  readonly web: PublicParts
+  readonly clock: Clock
+  readonly newId: () => AssetId
+  readonly base: () => string
+  readonly settings: { readonly bytesMax: number; readonly uploads: UploadSettings }
+}
+
+type Shared = {
+  readonly room: Room
+  readonly discard: (id: AssetId) => Promise<void>
+  /** Signed. */
+  readonly addressOf: (asset: Asset) => string
+}
+
+export const openUploads = (parts: Parts, { room, discard, addressOf }: Shared): Uploads => {
+  const { store, bytes, settings } = parts
+  const { uploads } = settings
+  const takeOne = async ({ keyId, requestId, pieces, note }: NewUpload): Promise<Upload> => {
+    const id = parts.newId()
+    const row = { id, keyId, runId: requestId, place: 0, source: 'upload' }
+    const begin = () => store.beginAsset(row, WRITING_MS)
+    try {
+      const measured = await takeBytes(parts, {
+        id,
+        type: 'file',
+        from: { pieces },
+        inRow: () => false,
+        begin,
+      })
+      const { lifeMs = uploads.lifeMs, ...noted } = await note()
+      const asset = await store.finishAsset(id, measured, Math.min(lifeMs, uploads.lifeMs), noted)
+      if (asset === undefined) throw new AssetFault('storage', 'the file was swept', { again: true })
+      room.took(asset.bytes)
+      return { ...asset, ...noted }
+    } catch (error) {
+      await discard(id)
+      throw error
+    }
+  }
+  return {
+    bytesMax: uploads.bytesMax,
+    full: async (keyId) => {
+      const none = await room.refusal()
+      if (none !== undefined) return none
+      const stored = await store.uploadBytes(keyId)
+      return stored.own >= uploads.keyBytesMax || stored.all >= settings.bytesMax / 2
+        ? noRoom(uploads.keyBytesMax)
+        : undefined
+    },
+    take: takeOne,
+    findFor: (id, keyId) => store.uploadFor(id, keyId),
+    list: (query) => store.uploads(query),
+    address: (upload) => (parts.base().startsWith('https://') ? addressOf(upload) : undefined),
+    bytes: ({ id }) => bytes.whole(id),
+  }
+}
+
+const noRoom = (most: number): Refusal =>
+  refuse(
+    'rate_limit_exceeded',
+    `There is no room for more files: those of one key may be ${most} bytes together. Delete some, or wait until they expire.`,
+  )

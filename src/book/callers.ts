@@ -1,0 +1,70 @@
+/** What this process knows of callers, provably fresh: their keys, who made those, the rules of their wallets, their rates. */
+import { disabledKey, unknownKey } from '../admission/caller.ts'
+import { Refusal } from '../core/refusal.ts'
+import { type Clock, monthOf } from '../core/time.ts'
+import { isEnabled, isKnown } from '../tenancy/key.ts'
+import type { AdmissionGate } from './admission-gate.ts'
+import type { Book } from './contract.ts'
+import type { Heartbeat } from './heartbeat.ts'
+import type { KnownKeys } from './known-keys.ts'
+import type { RulesKnown } from './known-rules.ts'
+import type { Rates } from './rates.ts'
+import { type Touch, unreachable } from './touch.ts'
+
+/** When a call is told why it was fenced, it does not wait a second time for a ledger that is away. */
+const REREAD_MS = 250
+
+type CallersParts = {
+  readonly clock: Clock
+  readonly gate: AdmissionGate
+  readonly heartbeat: Pick<Heartbeat, 'fresh'>
+  readonly keys: KnownKeys
+  readonly rules: RulesKnown
+  readonly rates: Rates
+  readonly touch: Touch
+}
+
+type Callers = Pick<Book, 'caller' | 'makersOf' | 'rules' | 'takeRate' | 'whyFenced'>
+
+export const createCallers = (parts: CallersParts): Callers => {
+  const { clock, gate, heartbeat, keys, rules, rates, touch } = parts
+  const read = <T>(asked: Promise<T>): Promise<T | Refusal> => touch.whileInTouch(asked).catch(unreachable)
+  const callerNow = (hash: string): ReturnType<Book['caller']> => {
+    const refusal = gate.refusesNew()
+    if (refusal) return refusal
+    const found = keys.find(hash)
+    return found instanceof Promise ? read(found) : found
+  }
+  return {
+    caller: (hash) => {
+      const now = callerNow(hash)
+      const late = now instanceof Refusal && !heartbeat.fresh()
+      return late ? gate.untilFresh().then(() => callerNow(hash)) : now
+    },
+    makersOf: async ({ ancestors }) => {
+      try {
+        const makers = await Promise.all(ancestors.map((id) => keys.get(id) ?? keys.reread(id)))
+        return makers.filter((maker) => maker !== undefined)
+      } catch {
+        return unreachable()
+      }
+    },
+    rules: (walletId) => {
+      const known = rules.of(walletId)
+      return known instanceof Promise ? read(known.then((one) => one.rules)) : known.rules
+    },
+    takeRate: (keyId, limits, planRpm, tokens) => {
+      const taken = rates.take(keyId, limits, planRpm, tokens)
+      // A request that cannot be counted is not admitted: the window would no longer be exact.
+      return taken instanceof Promise ? read(taken) : taken
+    },
+    whyFenced: async (key) => {
+      const now = await Promise.race([
+        keys.reread(key.id).catch(() => key),
+        clock.sleep(REREAD_MS).then(() => key),
+      ])
+      if (now === undefined || !isKnown(now, clock.now())) return unknownKey()
+      return isEnabled(now, monthOf(clock.now())) ? unreachable() : disabledKey(now)
+    },
+  }
+}

@@ -1,0 +1,59 @@
+/** When the pump sends what waits: it lets others join for some turns of the event loop, and no longer than a batch needs. */
+import { expect, test } from 'bun:test'
+import { silentLog } from '../core/log.ts'
+import type { CommitBatch, CommitResult } from '../ledger/types.ts'
+import { CommitPump } from './commit-pump.ts'
+import { OperationQueue } from './operation-queue.ts'
+import { Outage } from './outage.ts'
+
+const NO_EFFECT: CommitResult = {
+  opened: new Set(),
+  extended: new Set(),
+  settled: new Map(),
+  chargedBefore: new Map(),
+  answeredElsewhere: new Set(),
+}
+
+/** Commits `voids` that are all there when the first turn has ended; tells after how many turns each batch went, and its size. */
+const sent = async (voids: number) => {
+  const queue = new OperationQueue()
+  const batches: { turns: number; size: number }[] = []
+  let turns = 0
+  const add = (id: number) =>
+    queue.add({ kind: 'void', callId: `call ${id}`, queuedMs: 0, done: () => undefined })
+  const clock = {
+    now: () => 0,
+    monotonicMs: () => 0,
+    sleep: () => Promise.resolve(),
+    turn: async () => {
+      if (++turns === 1) for (let id = 1; id < voids; id++) add(id)
+    },
+  }
+  const store = {
+    commit: async (batch: CommitBatch) => {
+      batches.push({ turns, size: batch.voids.length })
+      return NO_EFFECT
+    },
+  }
+  const parts = { store, clock, instance: 'one', log: silentLog, outbox: undefined, queue }
+  const pump = new CommitPump({ ...parts, outage: new Outage(parts) })
+  add(0)
+  pump.start()
+  await pump.idle()
+  return batches
+}
+
+test('what is less than a batch waits four turns for more', async () => {
+  expect(await sent(100)).toEqual([{ turns: 4, size: 100 }])
+})
+
+test('enough for a batch goes at once: turns are long when many wait, and each would make all of them later', async () => {
+  expect(await sent(600)).toEqual([{ turns: 1, size: 600 }])
+})
+
+test('what is more than goes together goes right behind', async () => {
+  expect(await sent(2_000)).toEqual([
+    { turns: 1, size: 1_024 },
+    { turns: 1, size: 976 },
+  ])
+})

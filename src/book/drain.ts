@@ -1,0 +1,42 @@
+/** The end of a process in order: open calls end, what they queued is committed, leases go back. */
+import type { Clock } from '../core/time.ts'
+import type { InstanceId } from '../ledger/types.ts'
+import type { InstanceStore } from '../store/calls/instance-port.ts'
+import type { AdmissionGate } from './admission-gate.ts'
+import type { Heartbeat } from './heartbeat.ts'
+import type { LeasePool } from './lease-pool.ts'
+import type { OpenHolds } from './open-holds.ts'
+import type { Writer } from './writer.ts'
+
+/** The part of the drain time that is kept for settling calls that were cut, and for leaving the ledger. */
+const LEAVE_MS = 2_000
+
+type DrainParts = {
+  readonly store: { readonly instances: Pick<InstanceStore, 'leave'> }
+  readonly clock: Clock
+  readonly instance: InstanceId
+  readonly gate: AdmissionGate
+  readonly heartbeat: Pick<Heartbeat, 'stop'>
+  readonly holds: OpenHolds
+  readonly leases: LeasePool
+  readonly writer: Writer
+}
+
+/** See Book. `cut` ends calls that are still open a little before the deadline. */
+export const drain = async (parts: DrainParts, deadlineMs: number, cut: () => void): Promise<void> => {
+  const { clock, gate, holds, writer } = parts
+  gate.close()
+  const leaveMs = Math.min(LEAVE_MS, deadlineMs / 2)
+  const ended = holds.allEnded()
+  await Promise.race([ended, clock.sleep(deadlineMs - leaveMs)])
+  if (holds.count > 0) cut()
+  const settled = ended.then(() => writer.idle())
+  await Promise.race([settled, clock.sleep(leaveMs / 2)])
+  await Promise.race([leave(parts), clock.sleep(leaveMs / 2)])
+}
+
+const leave = async ({ store, instance, heartbeat, leases }: DrainParts): Promise<void> => {
+  await heartbeat.stop()
+  await leases.giveBackAll()
+  await store.instances.leave(instance).catch(() => undefined)
+}

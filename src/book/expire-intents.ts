@@ -1,0 +1,34 @@
+/** Waits for a commit that end before it does: a call whose intent has waited too long must not answer, nor one whose charge has. */
+import type { CallId } from '../ledger/types.ts'
+import type { Operation, OperationQueue, SettleOperation } from './operation-queue.ts'
+
+const INTENT_WAIT_MS = 2_000
+const SETTLE_WAIT_MS = 2_000
+
+/** Gives up on intents that have waited too long; their calls are voided in place of a settlement that was not sent yet. */
+export const expireIntents = (queue: OperationQueue, nowMs: number): void => {
+  const givenUp = new Set<CallId>()
+  for (const operation of queue.all())
+    if (operation.kind === 'intent' && operation.queuedMs < nowMs - INTENT_WAIT_MS) {
+      givenUp.add(operation.intent.callId)
+      operation.done(false)
+    }
+  if (givenUp.size === 0) return
+  queue.replaceWaiting((operation) =>
+    operation.kind === 'settle' && !operation.safe && givenUp.has(operation.settle.callId)
+      ? voidInstead(operation)
+      : operation,
+  )
+}
+
+const voidInstead = ({ settle, queuedMs, ends }: SettleOperation): Operation => {
+  ends.dropped()
+  return { kind: 'void', callId: settle.callId, queuedMs, done: (before) => ends.done(undefined, before) }
+}
+
+/** Tells those who have waited too long for a charge that it is in doubt. It stays queued: what was delivered is paid for. */
+export const tellDoubt = (queue: OperationQueue, nowMs: number): void => {
+  for (const operation of queue.all())
+    if (operation.kind === 'settle' && !operation.safe && operation.queuedMs < nowMs - SETTLE_WAIT_MS)
+      operation.ends.inDoubt()
+}

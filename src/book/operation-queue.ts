@@ -1,0 +1,183 @@
+/** What waits for a commit: the operations of calls, those whose commit is under way, and how many go together as what batch. */
+import type { Nano } from '../core/money.ts'
+import type { CallId, Checkpoint, CommitBatch, InstanceId, Intent, Settle } from '../ledger/types.ts'
+
+export type SettleEnds = {
+  /** The settlement would survive a crash of this process, so the answer may end; the ledger has it later. */
+  readonly kept: () => void
+  /** The call's intent was given up and the settlement never sent: the answer must not go out. `done` follows. */
+  readonly dropped: () => void
+  /** The ledger has not answered in time, and there is no outbox: whether it is charged is not known. `done` follows. */
+  readonly inDoubt: () => void
+  /**
+   * The ledger has answered. Without `remaining` the call was not open: nothing was charged, or another attempt was
+   * charged for its own answer. `chargedBefore` is what the call had been charged already. /
+   */
+  readonly done: (remaining: Nano | undefined, chargedBefore: Nano) => void
+}
+
+export type SettleOperation = {
+  readonly kind: 'settle'
+  readonly settle: Settle
+  readonly queuedMs: number
+  readonly ends: SettleEnds
+  /** In the outbox, or concluded: nothing is left to keep. */
+  safe: boolean
+}
+
+export type Operation =
+  | SettleOperation
+  | {
+      readonly kind: 'intent'
+      readonly intent: Intent
+      readonly queuedMs: number
+      readonly done: (opened: boolean) => void
+    }
+  | {
+      readonly kind: 'progress'
+      readonly progress: Checkpoint
+      readonly queuedMs: number
+      readonly done: (extended: boolean) => void
+    }
+  | {
+      readonly kind: 'void'
+      readonly callId: CallId
+      readonly queuedMs: number
+      readonly done: (chargedBefore: Nano) => void
+    }
+
+/** So many need not wait for more. */
+const BATCH_ENOUGH = 256
+/** What has come while a slow ledger took the last batch goes together. */
+const BATCH_MAX = 1_024
+
+/**
+ * Which operations go out together, and which wait for the next commit. A commit opens calls before it settles and voids
+ * calls, so a call that ends and is opened again (a repeat under the same id) takes two commits; and so does one that is
+ * settled twice, by an outbox that was left and by a repeat.
+ *
+ * `apart`: no call is opened and charged in one commit. While nobody knows whether a commit was made, a call whose intent
+ * is in doubt is refused, and one whose charge is in doubt is answered from the outbox; with both in doubt it could have
+ * neither, and would wait for as long as the ledger is silent.
+ */
+const nextBatch = (
+  queue: readonly Operation[],
+  apart: boolean,
+): { readonly now: readonly Operation[]; readonly later: readonly Operation[] } => {
+  const opened = new Set<CallId>()
+  const ended = new Set<CallId>()
+  /** What belongs to these calls stays in its order. */
+  const late = new Set<CallId>()
+  const now: Operation[] = []
+  const later: Operation[] = []
+  for (const op of queue) {
+    const callId = callOf(op)
+    const again = ended.has(callId) && (op.kind === 'intent' || op.kind === 'settle')
+    const tooSoon = apart && op.kind === 'settle' && opened.has(callId)
+    if (now.length === BATCH_MAX || late.has(callId) || again || tooSoon) {
+      late.add(callId)
+      later.push(op)
+      continue
+    }
+    if (op.kind === 'intent') opened.add(callId)
+    if (op.kind === 'settle' || op.kind === 'void') ended.add(callId)
+    now.push(op)
+  }
+  return { now, later }
+}
+
+const callOf = (op: Operation): CallId => {
+  switch (op.kind) {
+    case 'intent':
+      return op.intent.callId
+    case 'progress':
+      return op.progress.callId
+    case 'settle':
+      return op.settle.callId
+    case 'void':
+      return op.callId
+    default:
+      return op satisfies never
+  }
+}
+
+export const batchOf = (instance: InstanceId, ops: readonly Operation[]): CommitBatch => {
+  const intents: Intent[] = []
+  const progress: Checkpoint[] = []
+  const settles: Settle[] = []
+  const voids: CallId[] = []
+  for (const op of ops)
+    switch (op.kind) {
+      case 'intent':
+        intents.push(op.intent)
+        break
+      case 'progress':
+        progress.push(op.progress)
+        break
+      case 'settle':
+        settles.push(op.settle)
+        break
+      case 'void':
+        voids.push(op.callId)
+        break
+      default:
+        op satisfies never
+    }
+  return { instance, intents, progress, settles, voids }
+}
+
+export class OperationQueue {
+  #waiting: Operation[] = []
+  #underWay: readonly Operation[] = []
+
+  add(operation: Operation): void {
+    this.#waiting.push(operation)
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0
+  }
+
+  /** Whether nothing is gained by waiting for more. */
+  get hasEnough(): boolean {
+    return this.#waiting.length >= BATCH_ENOUGH
+  }
+
+  /** Counts all operations, also those under way. */
+  get length(): number {
+    return this.#waiting.length + this.#underWay.length
+  }
+
+  /** When the oldest of all came, in monotonic milliseconds; undefined when there is none. */
+  get oldestMs(): number | undefined {
+    return (this.#underWay[0] ?? this.#waiting[0])?.queuedMs
+  }
+
+  all(): readonly Operation[] {
+    return [...this.#underWay, ...this.#waiting]
+  }
+
+  /** Takes what goes out together; it is under way until `setUnderWay` says otherwise. For `apart` see `nextBatch`. */
+  takeBatch(apart: boolean): readonly Operation[] {
+    const { now, later } = nextBatch(this.#waiting, apart)
+    this.#underWay = now
+    this.#waiting = [...later]
+    return this.#underWay
+  }
+
+  setUnderWay(operations: readonly Operation[]): void {
+    this.#underWay = operations
+  }
+
+  /** Replaces operations that were not sent yet. */
+  replaceWaiting(change: (operation: Operation) => Operation): void {
+    this.#waiting = this.#waiting.map(change)
+  }
+
+  /** Takes operations out that must not be sent. */
+  withdraw(which: (operation: Operation) => boolean): readonly Operation[] {
+    const withdrawn = this.#waiting.filter(which)
+    if (withdrawn.length > 0) this.#waiting = this.#waiting.filter((each) => !which(each))
+    return withdrawn
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The outbox: settlements on the local disk while the ledger cannot be reached, so that an answer may end without it.
+ * The writer goes on sending them; an outbox is read only at a start, when it was left by a process that was killed.
+ * Bringing one settlement into the ledger twice changes nothing, so no step here needs to know whether one was in vain.
+ * For the operator this is the journal: the setting JOURNAL names its folder.
+ *
+ * Processes may share the folder. Who starts takes over what lies there by renaming it before reading it, and who
+ * writes looks after each sync whether the file still has its name: a settlement that came too late to be read by the
+ * other is then written again, to a new file. So nobody needs to know which of the others is alive.
+ */
+import type { Log } from '../core/log.ts'
+import type { CallId, InstanceId, Settle } from '../ledger/types.ts'
+import { lineOf, settlesIn } from './outbox-record.ts'
+
+/** A file that only grows. */
+export type OutboxFile = {
+  append(text: string): Promise<void>
+  /** Resolves when what was appended would survive a crash of the machine. */
+  sync(): Promise<void>
+  /** Whether it still has the name it was made under. */
+  isNamed(): Promise<boolean>
+  close(): Promise<void>
+}
+
+export type OutboxFolder = {
+  names(): Promise<readonly string[]>
+  /** Makes a new file, whose name survives a crash when this resolves. */
+  create(name: string): Promise<OutboxFile>
+  read(name: string): Promise<string>
+  /** False when there is no such file any more. */
+  rename(from: string, to: string): Promise<boolean>
+  /** A file that is gone already is no error. */
+  remove(name: string): Promise<void>
+}
+
+type LeftBehind = {
+  readonly settles: readonly Settle[]
+  /** To be called when all of them are in the ledger. */
+  remove(): Promise<void>
+}
+
+export type Outbox = {
+  /** Resolves when the settlements would survive a crash here. One call at a time. */
+  keep(settles: readonly Settle[]): Promise<void>
+  /** A settlement, kept or not, is in the ledger; the files go when all are. */
+  inLedger(callId: CallId): void
+  /** How many are kept and not in the ledger. */
+  waiting(): number
+  /** Takes over what processes that ended left behind. */
+  left(): Promise<readonly LeftBehind[]>
+}
+
+type OutboxParts = {
+  readonly folder: OutboxFolder
+  /** Names the database, so that no settlement can reach another one's ledger. */
+  readonly ledger: string
+  readonly instance: InstanceId
+  readonly log: Log
+}
+
+export const createOutbox = ({ folder, ledger, instance, log }: OutboxParts): Outbox => {
+  /** Kept and not yet in the ledger. */
+  const waiting = new Set<CallId>()
+  let mine: string[] = []
+  let current: { readonly file: OutboxFile; readonly name: string; holds: boolean } | undefined
+  let keeping = false
+  let serial = 0
+
+  const newName = (): string => `${ledger}.${instance}.${++serial}`
+
+  const begin = async () => {
+    const name = newName()
+    mine.push(name)
+    return { file: await folder.create(name), name, holds: false }
+  }
+
+  const append = async (text: string): Promise<void> => {
+    for (;;) {
+      current ??= await begin()
+      await current.file.append(text)
+      await current.file.sync()
+      if (await current.file.isNamed()) break
+      // A starting process took the file over and may have read it before this was in it.
+      await letGo()
+    }
+    current.holds = true
+  }
+
+  const letGo = async (): Promise<void> => {
+    const file = current?.file
+    current = undefined
+    await file?.close().catch(() => undefined)
+  }
+
+  /** After a failed write or sync nobody knows how the file ends, so nothing more is written to it. */
+  const abandon = async (): Promise<void> => {
+    const [name, holds] = [current?.name, current?.holds]
+    await letGo()
+    if (name !== undefined && holds === false) await folder.remove(name).catch(() => undefined)
+  }
+
+  const removeMine = async (): Promise<void> => {
+    const names = mine
+    mine = []
+    await letGo()
+    for (const name of names) await folder.remove(name).catch(() => undefined)
+  }
+
+  const removeWhenDone = (): void => {
+    if (waiting.size === 0 && mine.length > 0 && !keeping) void removeMine()
+  }
+
+  return {
+    keep: async (settles) => {
+      keeping = true
+      for (const { callId } of settles) waiting.add(callId)
+      try {
+        await append(settles.map(lineOf).join(''))
+      } catch (error) {
+        for (const { callId } of settles) waiting.delete(callId)
+        await abandon()
+        throw error
+      } finally {
+        keeping = false
+        removeWhenDone()
+      }
+    },
+    inLedger: (callId) => {
+      waiting.delete(callId)
+      removeWhenDone()
+    },
+    waiting: () => waiting.size,
+    left: async () => {
+      const found: LeftBehind[] = []
+      for (const name of await folder.names()) {
+        if (!name.startsWith(`${ledger}.`) || mine.includes(name)) continue
+        const taken = newName()
+        if (!(await folder.rename(name, taken))) continue
+        const { settles, torn } = settlesIn(await folder.read(taken))
+        log.warn('a journal was left behind', { ops: settles.length, torn })
+        found.push({ settles, remove: () => folder.remove(taken) })
+      }
+      return found
+    },
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * What a process does by itself for as long as it lives: waits are ended in time, and what dead processes left is
+ * settled.
+ */
+import type { Log } from '../core/log.ts'
+import type { Clock } from '../core/time.ts'
+import type { LedgerStore } from '../store/ledger/ledger-port.ts'
+import type { AdmissionGate } from './admission-gate.ts'
+import type { Heartbeat } from './heartbeat.ts'
+import type { OpenHolds } from './open-holds.ts'
+import type { Outbox } from './outbox.ts'
+import type { Touch } from './touch.ts'
+import type { Writer } from './writer.ts'
+
+const REAP_MS = 1_000
+const EXPIRE_MS = 250
+const REAP_GRACE_MS = 1_000
+const LONGEST_CALL_MS = 15 * 60_000
+
+type UpkeepParts = {
+  readonly store: { readonly ledger: Pick<LedgerStore, 'reap'> }
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  readonly longestCallMs?: number
+  readonly gate: AdmissionGate
+  readonly heartbeat: Pick<Heartbeat, 'beatNow' | 'steady'>
+  readonly holds: OpenHolds
+  readonly touch: Touch
+  readonly writer: Writer
+}
+
+/** Charges and closes calls of processes that died, until this one drains. */
+export const reapForEver = async (parts: UpkeepParts): Promise<void> => {
+  const { store, clock, random, log, gate, heartbeat } = parts
+  while (!gate.draining) {
+    await clock.sleep(REAP_MS * (1 + random()))
+    if (gate.draining) return
+    // Read right before, so that the clock can hardly jump unseen in between.
+    await heartbeat.beatNow()
+    if (!heartbeat.steady()) continue
+    const reaped = await store.ledger
+      .reap({ graceMs: REAP_GRACE_MS, longestCallMs: parts.longestCallMs ?? LONGEST_CALL_MS })
+      .catch(() => undefined)
+    if (reaped !== undefined && reaped.recovered > 0)
+      log.warn('orphaned calls were charged', { recovered: reaped.recovered })
+  }
+}
+
+/** Not part of the heartbeat, so that intents are given up in time while the ledger does not answer. */
+export const expireForEver = async ({ clock, gate, holds, touch, writer }: UpkeepParts): Promise<void> => {
+  while (!gate.draining || holds.count > 0) {
+    await clock.sleep(EXPIRE_MS)
+    writer.expire()
+    touch.check()
+  }
+}
+
+/** Brings into the ledger what processes that were killed had to leave in their outboxes. */
+export const settleLeft = async (outbox: Outbox | undefined, writer: Writer): Promise<void> => {
+  for (const { settles, remove } of (await outbox?.left()) ?? []) {
+    const charged = await Promise.all(settles.map((settle) => writer.resettle(settle)))
+    if (charged.every((one) => one)) await remove()
+  }
+}

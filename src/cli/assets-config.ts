@@ -1,0 +1,68 @@
+/** From settings to the place of assets: which store of bytes, how long, how many. */
+import { randomBytes } from 'node:crypto'
+import { type AssetSettings, type Assets, openAssets } from '../assets/assets.ts'
+import { type BucketSettings, openBucket } from '../assets/bucket.ts'
+import { openFolder } from '../assets/folder.ts'
+import type { Log } from '../core/log.ts'
+import { systemClock } from '../core/time.ts'
+import type { assetSettings } from '../settings/assets.ts'
+import { bad } from '../settings/bad-setting.ts'
+import type { ValuesOf } from '../settings/setting.ts'
+import type { AssetStore } from '../store/calls/asset-port.ts'
+import { systemPublicParts } from '../transport/public-address.ts'
+
+export type AssetsConfig = AssetSettings & {
+  readonly place: { readonly folder: string } | BucketSettings
+  /** What addresses begin with; undefined for the address that the server listens on. */
+  readonly origin: string | undefined
+}
+
+type Values = ValuesOf<typeof assetSettings>
+
+const FREE_BYTES_MIN = 1_000_000_000
+/** A file of its own costs more than all else of a call with a small result. */
+const SMALL = { bytes: 32 * 1024, allBytes: 1024 ** 3 }
+const ID_BYTES = 16
+
+/** Throws BadSetting. */
+export const assetsConfigOf = (values: Values): AssetsConfig => {
+  const { bytesMax, lifeMs, addressMs, uploadLifeMs, uploadBytesMax, uploadsKeyBytesMax } = values
+  return {
+    bytesMax,
+    lifeMs,
+    addressMs,
+    uploads: { lifeMs: uploadLifeMs, bytesMax: uploadBytesMax, keyBytesMax: uploadsKeyBytesMax },
+    freeBytesMin: FREE_BYTES_MIN,
+    small: SMALL,
+    origin: values.origin ?? values.publicUrl,
+    place: placeOf(values),
+  }
+}
+
+const placeOf = ({ place, keyId, secret, endpoint, region }: Values): AssetsConfig['place'] => {
+  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/?$/.exec(place) ?? []
+  if (bucket === undefined) return { folder: place }
+  return keyId === undefined || secret === undefined
+    ? bad('ASSETS=s3://… needs ASSETS_KEY_ID and ASSETS_SECRET')
+    : { bucket, prefix: prefix === '' ? '' : `${prefix}/`, endpoint, region, keyId, secret }
+}
+
+type Parts = {
+  readonly store: AssetStore
+  readonly hash: (text: string) => string
+  readonly log: Log
+  /** Where the server listens, once it does. */
+  readonly port: () => number
+}
+
+/** Opens nothing yet: a folder is made and a bucket asked when the first result comes. */
+export const assetsFor = ({ place, origin, ...settings }: AssetsConfig, parts: Parts): Assets =>
+  openAssets({
+    ...parts,
+    settings,
+    bytes: 'folder' in place ? openFolder(place.folder) : openBucket(place),
+    web: systemPublicParts,
+    clock: systemClock,
+    newId: () => randomBytes(ID_BYTES).toString('hex'),
+    base: () => origin ?? `http://localhost:${parts.port()}`,
+  })

@@ -1,0 +1,176 @@
+/** `turnpike person …`, `turnpike events` and `turnpike roll-up`: the people of the console, what they did, its sums. */
+import type { Command } from 'commander'
+import { addressOfLink, INVITATION_MS, LINK_MS, mintLink } from '../console/links.ts'
+import { ensurePerson, normalEmail, type Person, personBy } from '../console/new-person.ts'
+import { email as emailAddress } from '../console/schema/session.ts'
+import { systemClock } from '../core/time.ts'
+import { type Role, roles } from '../store/people/people-port.ts'
+import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+
+const by = (name: string) => ({ kind: 'command', id: name, name: `turnpike ${name}` }) as const
+
+type Json = { readonly json?: boolean }
+
+const linkOf = async ({ store, config }: Database, email: string, lifeMs: number): Promise<string> => {
+  const origin = config.console.origin ?? `http://${config.host}:${config.port}`
+  return addressOfLink(origin, await mintLink(store.people, { email, now: systemClock.now(), lifeMs }))
+}
+
+const known = async ({ store }: Database, email: string): Promise<Person> => {
+  const person = await personBy(store.people, email)
+  if (person === undefined)
+    throw new Failed(`there is no person '${email}'; 'turnpike person list' shows them`)
+  return person
+}
+
+const roleOf = (text: string): Role => {
+  const role = roles.find((one) => one === text)
+  if (role === undefined) throw new Failed(`--role must be one of ${roles.join(', ')}, not '${text}'`)
+  return role
+}
+
+type Invitation = Json & {
+  readonly org: string
+  readonly role: string
+  readonly name?: string
+  readonly operator?: boolean
+}
+
+const invite = async (database: Database, email: string, options: Invitation): Promise<void> => {
+  if (!emailAddress.safeParse(email).success) throw new Failed(`'${email}' is not an e-mail address`)
+  const { store } = database
+  const role = roleOf(options.role)
+  if ((await store.reports.walletsOf(options.org)).length === 0)
+    throw new Failed(`there is no organisation '${options.org}'; 'turnpike wallet list' shows them`)
+  const now = systemClock.now()
+  const person = await ensurePerson(store.people, {
+    email,
+    name: options.name ?? email.split('@')[0] ?? email,
+    now,
+  })
+  if (
+    (await store.members.put({ orgId: options.org, personId: person.id, role }, by('person invite'))) ===
+    'last_owner'
+  )
+    throw new Failed('the organisation needs an owner; make somebody else one first')
+  if (options.operator === true) await store.members.setOperator(person.id, true, by('person invite'))
+  const link = await linkOf(database, person.email, INVITATION_MS)
+  say(
+    options.json,
+    { id: person.id, email: person.email, org: options.org, role, link },
+    `${person.email} is ${role} of ${options.org}. This link signs them in once, within seven days:\n\n  ${link}\n`,
+  )
+}
+
+const list = async ({ store }: Database, { json }: Json): Promise<void> => {
+  const [people, members] = await Promise.all([
+    store.people.find('person', { where: [], by: { column: 'email', down: false } }),
+    store.members.list({}),
+  ])
+  const rows = people.map((row) => ({
+    id: String(row.id),
+    email: String(row.email),
+    name: String(row.name),
+    operator: row.operator === 1,
+    organisations: members
+      .filter(({ personId }) => personId === row.id)
+      .map(({ orgId, role }) => `${orgId}:${role}`)
+      .join(' '),
+  }))
+  say(json, rows, tableOf(rows))
+}
+
+const setOperator = async (
+  database: Database,
+  email: string,
+  { off = false, json }: Json & { off?: boolean },
+): Promise<void> => {
+  const person = await known(database, email)
+  await database.store.members.setOperator(person.id, !off, by('person operator'))
+  say(
+    json,
+    { id: person.id, email: person.email, operator: !off },
+    `${person.email} is ${off ? 'no operator any more' : 'an operator'}\n`,
+  )
+}
+
+const resetLink = async (database: Database, email: string, { json }: Json): Promise<void> => {
+  const person = await known(database, normalEmail(email))
+  const link = await linkOf(database, person.email, LINK_MS)
+  say(
+    json,
+    { email: person.email, link },
+    `This link signs ${person.email} in once, within a quarter of an hour:\n\n  ${link}\n`,
+  )
+}
+
+export const personCommands = (program: Command): void => {
+  const person = program.command('person').description('people of the console')
+  person
+    .command('invite <email>')
+    .description('make somebody a member of an organisation, and print a link that signs them in once')
+    .option('--org <id>', 'the organisation', 'operator')
+    .option('--role <role>', roles.join(', '), 'developer')
+    .option('--name <text>', 'how they are called')
+    .option('--operator', 'they run the server: all organisations')
+    .option('--json', 'for programs')
+    .action((email: string, options: Invitation) =>
+      withDatabase((database) => invite(database, email, options)),
+    )
+  person
+    .command('list')
+    .description('everybody, with their organisations')
+    .option('--json', 'for programs')
+    .action((options: Json) => withDatabase((database) => list(database, options)))
+  person
+    .command('operator <email>')
+    .description('make somebody an operator')
+    .option('--off', 'make them one no more')
+    .option('--json', 'for programs')
+    .action((email: string, options: Json & { off?: boolean }) =>
+      withDatabase((database) => setOperator(database, email, options)),
+    )
+  person
+    .command('reset-link <email>')
+    .description('print a link that signs somebody in once, where they can set a new password')
+    .option('--json', 'for programs')
+    .action((email: string, options: Json) => withDatabase((database) => resetLink(database, email, options)))
+}
+
+/** What was done, and the sums of the reports. */
+export const eventCommands = (program: Command): void => {
+  program
+    .command('events')
+    .description('what people and commands did to money, keys, limits and people, newest first')
+    .option('--org <id>', 'of one organisation')
+    .option('--json', 'for programs')
+    .action(({ org, json }: Json & { org?: string }) =>
+      withDatabase(async ({ store }) => {
+        const found = await store.events.list({ ...(org === undefined ? {} : { orgId: org }), most: 1_000 })
+        const rows = found.map(({ at, orgId, actor, what, subject }) => ({
+          at: new Date(at).toISOString(),
+          organisation: orgId,
+          by: actor.name,
+          what,
+          subject,
+        }))
+        say(
+          json,
+          found.map((event) => ({ ...event, at: new Date(event.at).toISOString() })),
+          tableOf(rows),
+        )
+      }),
+    )
+  program
+    .command('roll-up')
+    .description('bring the sums of the console’s reports up to date')
+    .option('--rebuild', 'forget them and make them anew from the ledger')
+    .option('--json', 'for programs')
+    .action(({ rebuild = false, json }: Json & { rebuild?: boolean }) =>
+      withDatabase(async ({ store }) => {
+        if (rebuild) await store.reports.forgetRollUps()
+        const until = new Date(await store.reports.rollUp()).toISOString()
+        say(json, { until }, `the sums are whole up to ${until}; later calls are summed from the ledger\n`)
+      }),
+    )
+}

@@ -1,0 +1,113 @@
+/** How a server is watched: what it counts, at which address that is told, and what only the process knows of itself. */
+import { version } from '../../package.json'
+import type { Log } from '../core/log.ts'
+import { messageOf } from '../core/message-of.ts'
+import { systemClock } from '../core/time.ts'
+import { keepExporting } from '../export/keep-exporting.ts'
+import { sinkOf } from '../export/sinks.ts'
+import type { Gateway, MetricsDoor } from '../gateway/gateway.ts'
+import { ownMetrics } from '../gateway/read-metrics.ts'
+import { listenForMetrics } from '../http/listen-metrics.ts'
+import { type Meters, newMeters } from '../metrics/meters.ts'
+import type { Reading } from '../metrics/snapshot.ts'
+import type { Store } from '../store/port.ts'
+import { openTraces } from '../transport/open-traces.ts'
+import type { Config } from './config.ts'
+import type { KeyHash } from './parts.ts'
+import { askParent } from './worker-metrics.ts'
+
+type Watched = { readonly meters?: Meters; readonly metrics?: MetricsDoor }
+
+/** The token of `GET /metrics`: that of the settings, else one that who has the ledger can make again. */
+export const metricsToken = ({ watch }: Config, hash: KeyHash): string =>
+  watch.metricsToken?.reveal() ?? hash('turnpike metrics')
+
+/** The parts of a gateway that count and tell; none where METRICS is off. `shared`: one of several processes on a port. */
+export const watchedBy = (config: Config, hash: KeyHash, shared: boolean): Watched => {
+  const { metrics } = config.watch
+  if (metrics === 'off') return {}
+  return {
+    meters: newMeters(),
+    metrics: {
+      tokenHash: metrics === 'token' ? hash(metricsToken(config, hash)) : undefined,
+      ofProcess: () => ofProcess(config),
+      together: shared ? askParent() : undefined,
+    },
+  }
+}
+
+/** Begins to export calls, if the settings say so; else charges note none for it any more. */
+export const startExport = async ({ exporting }: Config, { exports: store }: Store, log: Log) => {
+  await store.noteExports(exporting !== undefined)
+  return exporting === undefined
+    ? undefined
+    : keepExporting({
+        store,
+        sink: sinkOf(exporting.sink),
+        clock: systemClock,
+        log,
+        everyMs: exporting.everyMs,
+      })
+}
+
+type OpenTraces = Awaited<ReturnType<typeof openTraces>>
+
+/** Where traces go, if the settings say so. Without the packages a server starts all the same, and says what is missing. */
+export const tracesOf = async ({ watch: { traces } }: Config, log: Log): Promise<OpenTraces | undefined> => {
+  const { endpoint, ...options } = traces
+  if (endpoint === undefined) return undefined
+  try {
+    const instance = `${process.pid}`
+    return await openTraces({ endpoint, ...options, version, instance, random: Math.random, log })
+  } catch (error) {
+    log.error('no traces: install the optional packages of OpenTelemetry, or leave out their endpoint', {
+      error: messageOf(error),
+    })
+    return undefined
+  }
+}
+
+/** Opens the port of the metrics where they have one, and measures the event loop; gives how to end both. */
+export const startWatch = (gateway: Gateway, { watch }: Config, shared: boolean): (() => void) => {
+  const { meters } = gateway
+  if (meters === undefined) return () => undefined
+  const timer = timeLoop(meters)
+  gateway.metrics?.together?.tells(() => ownMetrics(gateway))
+  const { metrics } = watch
+  const stop =
+    typeof metrics === 'object'
+      ? listenForMetrics(gateway, { hostname: metrics.host, port: metrics.port, shared })
+      : undefined
+  return () => {
+    clearInterval(timer)
+    stop?.()
+  }
+}
+
+const LOOP_MS = 100
+
+const timeLoop = (meters: Meters) => {
+  let dueMs = systemClock.monotonicMs() + LOOP_MS
+  return setInterval(() => {
+    const nowMs = systemClock.monotonicMs()
+    meters.loopDelayed(Math.max(0, nowMs - dueMs))
+    dueMs = nowMs + LOOP_MS
+  }, LOOP_MS)
+}
+
+const SECOND_MS = 1_000
+const SECOND_US = 1_000_000
+const startedS = (systemClock.now() - systemClock.monotonicMs()) / SECOND_MS
+
+const ofProcess = ({ databaseUrl }: Config): readonly Reading[] => {
+  const { user, system } = process.cpuUsage()
+  const { rss, heapUsed } = process.memoryUsage()
+  return [
+    ['info', 1, [version, databaseUrl.startsWith('sqlite:') ? 'sqlite' : 'postgres']],
+    ['processes', 1],
+    ['memory', rss],
+    ['heap', heapUsed],
+    ['cpu', (user + system) / SECOND_US],
+    ['started', startedS],
+  ]
+}

@@ -1,0 +1,103 @@
+/**
+ * Metrics of several processes on one port. Whoever is asked asks the parent, which asks all of its workers and gives one
+ * answer: what they counted together, with that of workers that have ended, since sums only grow.
+ */
+import type { MetricsTogether } from '../gateway/gateway.ts'
+import { countersOf, merged, type Snapshot } from '../metrics/snapshot.ts'
+
+type FromWorker =
+  | { readonly type: 'ask'; readonly id: number }
+  | { readonly type: 'told'; readonly id: number; readonly snapshot: Snapshot }
+
+type FromParent =
+  | { readonly type: 'tell'; readonly id: number }
+  | { readonly type: 'answer'; readonly id: number; readonly snapshot: Snapshot }
+
+/** A worker that is busy for longer is told as it was the last time. */
+const TELL_MS = 1_000
+const ANSWER_MS = 3_000
+
+/** In a worker: asks the parent for all. */
+export const askParent = (): MetricsTogether => {
+  let last = 0
+  let own: () => Snapshot = () => ({})
+  const waiting = new Map<number, (snapshot: Snapshot) => void>()
+  process.on('message', (message: FromParent) => {
+    if (message.type === 'tell') send({ type: 'told', id: message.id, snapshot: own() })
+    else waiting.get(message.id)?.(message.snapshot)
+  })
+  return {
+    tells: (read) => {
+      own = read
+    },
+    all: async () => {
+      const id = ++last
+      const answered = Promise.withResolvers<Snapshot>()
+      waiting.set(id, answered.resolve)
+      const late = setTimeout(
+        () => answered.reject(new Error('the other processes do not answer')),
+        ANSWER_MS,
+      )
+      try {
+        send({ type: 'ask', id })
+        return await answered.promise
+      } finally {
+        clearTimeout(late)
+        waiting.delete(id)
+      }
+    },
+  }
+}
+
+const send = (message: FromWorker): void => {
+  process.send?.(message)
+}
+
+type Worker = { send(message: FromParent): void }
+
+/** In the parent: to be told of each worker's start, words and end. */
+export const gatherMetrics = () => {
+  /** What each living worker told last. */
+  const known = new Map<Worker, Snapshot>()
+  let ended: Snapshot = {}
+  let round = 0
+  let gathering: { readonly id: number; readonly missing: Set<Worker>; readonly done: () => void } | undefined
+  let running: Promise<void> | undefined
+
+  /** Asks all; who asks meanwhile shares the answer. */
+  const gather = async (): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    gathering = { id: ++round, missing: new Set(known.keys()), done: resolve }
+    const late = setTimeout(resolve, TELL_MS)
+    for (const worker of known.keys()) worker.send({ type: 'tell', id: round })
+    await promise
+    clearTimeout(late)
+    gathering = undefined
+    running = undefined
+  }
+
+  const told = (worker: Worker): void => {
+    gathering?.missing.delete(worker)
+    if (gathering?.missing.size === 0) gathering.done()
+  }
+
+  return {
+    started: (worker: Worker): void => void known.set(worker, {}),
+    said: async (worker: Worker, message: FromWorker): Promise<void> => {
+      if (message.type === 'ask') {
+        running ??= gather()
+        await running
+        if (known.has(worker))
+          worker.send({ type: 'answer', id: message.id, snapshot: merged([ended, ...known.values()]) })
+        return
+      }
+      if (known.has(worker)) known.set(worker, message.snapshot)
+      if (message.id === gathering?.id) told(worker)
+    },
+    ended: (worker: Worker): void => {
+      ended = merged([ended, countersOf(known.get(worker) ?? {})])
+      known.delete(worker)
+      told(worker)
+    },
+  }
+}

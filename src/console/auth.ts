@@ -1,0 +1,127 @@
+/** The sign-in library, set up: passwords, sessions, links, TOTP, passkeys, a company's OIDC. Loaded when the console is first used. */
+import { passkey } from '@better-auth/passkey'
+import { APIError, betterAuth } from 'better-auth'
+import { genericOAuth, magicLink, twoFactor } from 'better-auth/plugins'
+import type { ConsoleSettings } from '../gateway/gateway.ts'
+import type { PeopleRows } from '../store/people/people-port.ts'
+import { peopleAdapter } from './auth-adapter.ts'
+import { hashOfLink, LINK_MS } from './links.ts'
+import { hashOfPassword } from './password-hash.ts'
+
+type AuthParts = {
+  readonly people: PeopleRows
+  /** Signs cookies and encrypts TOTP secrets. */
+  readonly secret: string
+  /** Where the console is; its scheme decides about the cookie. */
+  readonly origin: string
+  /** Set for signing in by the company's provider, which is asked for its addresses at once. */
+  readonly company?: ConsoleSettings
+}
+
+const SESSION_SECONDS = 7 * 86_400
+const REFRESH_SECONDS = 86_400
+const PASSWORD_LEAST = 12
+
+/** The finger, face or PIN of the person makes a passkey two factors; without it a found device would be enough. */
+const passkeys = (origin: string) =>
+  passkey({
+    rpName: 'Turnpike',
+    rpID: new URL(origin).hostname,
+    origin,
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    authentication: {
+      afterVerification: async ({ verification }) => {
+        if (!verification.authenticationInfo.userVerified) throw new APIError('UNAUTHORIZED')
+      },
+    },
+    schema: { passkey: { fields: { credentialID: 'credentialId' } } },
+  })
+
+/** A company's identity provider. It is found by discovery; its tokens are checked against its keys, and none is kept. */
+const companyOf = ({ oidcIssuer = '', oidcClientId = '', oidcClientSecret, oidcOrg }: ConsoleSettings) =>
+  genericOAuth({
+    config: [
+      {
+        providerId: 'company',
+        discoveryUrl: `${oidcIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+        clientId: oidcClientId,
+        ...(oidcClientSecret === undefined ? {} : { clientSecret: oidcClientSecret.reveal() }),
+        scopes: ['openid', 'email', 'profile'],
+        pkce: true,
+        requireIdTokenVerification: true,
+        // Without an organisation for them, only people whom somebody added come in.
+        disableSignUp: oidcOrg === undefined,
+      },
+    ],
+  })
+
+const withoutTokens = async <Account extends object>(account: Account) => ({
+  data: { ...account, accessToken: null, refreshToken: null, idToken: null },
+})
+const keepNoTokens = {
+  account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
+}
+
+/** Opens the library. It never sees a request of its own: each of its functions is called by a route of ours. */
+export const openAuth = (parts: AuthParts) => {
+  const { origin, company } = parts
+  const secure = origin.startsWith('https://')
+  return betterAuth({
+    appName: 'Turnpike',
+    baseURL: origin,
+    basePath: '/console/api/session',
+    secret: parts.secret,
+    database: peopleAdapter(parts.people),
+    telemetry: { enabled: false },
+    logger: { disabled: true },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: PASSWORD_LEAST,
+      maxPasswordLength: 200,
+      password: {
+        hash: (password) => hashOfPassword(password),
+        verify: ({ hash, password }) => Bun.password.verify(password, hash),
+      },
+    },
+    user: {
+      additionalFields: { operator: { type: 'boolean', input: false, required: false, defaultValue: false } },
+    },
+    session: {
+      expiresIn: SESSION_SECONDS,
+      updateAge: REFRESH_SECONDS,
+      cookieCache: { enabled: false },
+      additionalFields: { orgId: { type: 'string', input: false, required: false } },
+    },
+    databaseHooks: keepNoTokens,
+    // The provider says who it is about; that it proved the address is not asked of a company's own.
+    account: {
+      accountLinking: { enabled: true, trustedProviders: ['company'], requireLocalEmailVerified: false },
+    },
+    // Counted by us, by address and by account, on all processes together.
+    rateLimit: { enabled: false },
+    advanced: {
+      useSecureCookies: false,
+      disableCSRFCheck: false,
+      cookies: {
+        session_token: { name: secure ? '__Host-turnpike_session' : 'turnpike_session' },
+      },
+      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/', secure },
+      database: { generateId: () => Bun.randomUUIDv7() },
+    },
+    plugins: [
+      magicLink({
+        disableSignUp: true,
+        expiresIn: LINK_MS / 1_000,
+        storeToken: { type: 'custom-hasher', hash: async (token) => hashOfLink(token) },
+        // Links are minted and sent by us.
+        sendMagicLink: async () => undefined,
+      }),
+      twoFactor({ issuer: 'Turnpike' }),
+      passkeys(origin),
+      ...(company === undefined ? [] : [companyOf(company)]),
+    ],
+  })
+}
+
+export type Auth = ReturnType<typeof openAuth>

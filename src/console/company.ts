@@ -1,0 +1,82 @@
+/** Signing in by the company's own identity provider (OpenID Connect): there and back again. */
+import { refuse } from '../core/refusal.ts'
+import { takeAttempt } from './attempts.ts'
+import { wrongSignIn } from './credentials.ts'
+import type { ConsoleRoute, Here, Reply } from './here.ts'
+import { companyBegun } from './schema/session.ts'
+import { done } from './schema/shared.ts'
+import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
+
+const FAILED = '/console/sign-in?company=failed'
+
+const apiOf = async (here: Here) => {
+  if (here.settings.oidcIssuer === undefined)
+    throw refuse('not_found', 'This server has no company sign-in (OIDC_ISSUER).')
+  return (await here.console.company(here.asked.origin)).api
+}
+
+const begin = async (here: Here): Promise<Reply> => {
+  const api = await apiOf(here)
+  await takeAttempt(here)
+  const { headers, response } = await api
+    .signInSocial({
+      body: { provider: 'company', callbackURL: '/console', errorCallbackURL: FAILED, disableRedirect: true },
+      headers: headersOf(here.asked, ''),
+      returnHeaders: true,
+    })
+    .catch(wrongSignIn)
+  return { value: { url: response.url ?? '' }, cookies: cookiesOf(headers) }
+}
+
+/** Somebody whom the provider knows and nobody here has added belongs to the company's organisation, if there is one. */
+const join = async ({ gateway, settings, asked }: Here, person: { id: string; email: string }) => {
+  const { members } = gateway.store
+  const orgId = settings.oidcOrg
+  if (orgId === undefined || (await members.list({ personId: person.id })).length > 0) return
+  const actor = { kind: 'person', id: person.id, name: person.email, address: asked.address } as const
+  await members.put({ orgId, personId: person.id, role: settings.oidcRole }, actor)
+}
+
+const back = async (here: Here): Promise<Reply> => {
+  const api = await apiOf(here)
+  const { query } = here.asked
+  const given = (name: string) => {
+    const value = query.get(name)
+    return value === undefined ? {} : { [name]: value }
+  }
+  const response = await api.callbackOAuth({
+    method: 'GET',
+    params: { id: 'company' },
+    query: { ...given('code'), ...given('state'), ...given('error'), ...given('iss') },
+    headers: headersOf(here.asked),
+    asResponse: true,
+  })
+  const cookies = cookiesOf(response.headers)
+  const found = await api.getSession({ headers: headersOf(here.asked, sentBack(response.headers)) })
+  if (response.headers.get('location') !== '/console' || found === null) return { redirect: FAILED, cookies }
+  await join(here, found.user)
+  await recordSignIn(here, found.user, 'company')
+  return { redirect: '/console', cookies }
+}
+
+export const companyRoutes: readonly ConsoleRoute[] = [
+  {
+    method: 'POST',
+    path: '/session/company',
+    summary: 'Begins to sign in by the company’s identity provider: the address to go to.',
+    whom: 'anybody',
+    answer: companyBegun,
+    handler: begin,
+  },
+  {
+    method: 'GET',
+    path: '/session/callback/company',
+    summary: 'Where the identity provider sends people back to; goes on to the console.',
+    whom: 'anybody',
+    fromElsewhere: true,
+    query: ['code', 'state', 'error', 'error_description', 'iss', 'session_state', 'scope'],
+    answer: done,
+    statuses: [302],
+    handler: back,
+  },
+]

@@ -1,0 +1,101 @@
+/** Before each request of the console: its origin, its session, and what the person may do. */
+import { refuse } from '../core/refusal.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Member } from '../store/people/people-port.ts'
+import type { TenantLink } from '../store/tenants/tenant-port.ts'
+import { takeAttempt } from './attempts.ts'
+import { libraryFault } from './credentials.ts'
+import type { Asked, ConsoleRoute, Here, Session } from './here.ts'
+import { hashOfLink } from './links.ts'
+import { consoleOf } from './open-console.ts'
+import { actsOf } from './rights.ts'
+
+const FRESH_MS = 60 * 60_000
+
+/** A page of another site can send requests with our cookie; browsers say which page it was. */
+const checkOrigin = ({ method, fromElsewhere }: ConsoleRoute, { headers, origin }: Asked): void => {
+  if (fromElsewhere === true) return
+  const [from, site] = [headers.get('origin'), headers.get('sec-fetch-site')]
+  const foreign =
+    (site !== null && site !== 'same-origin' && site !== 'none') || (from !== null && from !== origin)
+  if (method === 'GET' ? foreign && site === 'cross-site' : from === null || foreign)
+    throw refuse('foreign_origin', 'The console takes changes from its own pages only.')
+}
+
+type Found = NonNullable<
+  Awaited<
+    ReturnType<Awaited<ReturnType<ReturnType<typeof consoleOf>['console']['auth']>>['api']['getSession']>
+  >
+>
+
+/** The membership the session looks at: the chosen one, else the first. */
+const chosen = (members: readonly Member[], orgId: unknown): Member | undefined =>
+  members.find((member) => member.orgId === orgId) ?? members[0]
+
+const sessionOf = async (gateway: Gateway, { session, user }: Found): Promise<Session> => {
+  const members = await gateway.store.members.list({ personId: user.id })
+  const operator = user.operator === true
+  const asked = session.orgId ?? undefined
+  const actsFor = operator && asked !== undefined && !members.some((member) => member.orgId === asked)
+  const member = chosen(members, asked)
+  const [orgId, role] = actsFor ? ([asked, 'owner'] as const) : [member?.orgId, member?.role]
+  return {
+    token: session.token,
+    personId: user.id,
+    email: user.email,
+    name: user.name,
+    operator,
+    totp: user.twoFactorEnabled === true,
+    createdAt: session.createdAt.getTime(),
+    orgId,
+    role,
+    actsFor,
+    acts: role === undefined ? [] : actsOf(role),
+  }
+}
+
+const checkWhom = ({ whom, fresh }: ConsoleRoute, session: Session | undefined, now: number): void => {
+  if (whom === 'anybody' || whom === 'tenant') return
+  if (session === undefined) throw refuse('sign_in_required', 'Sign in first.')
+  if (whom === 'operator' && !session.operator)
+    throw refuse('not_found', 'There is nothing at this address, or it is not yours.')
+  if (typeof whom === 'object' && !whom.some((act) => session.acts.includes(act)))
+    throw refuse('forbidden', `Your role (${session.role ?? 'none'}) may not do this; ask an owner or admin.`)
+  if (fresh === true && now - session.createdAt > FRESH_MS)
+    throw refuse('forbidden', 'This needs a sign-in of the last hour; sign in again.', {
+      members: { reason: 'sign_in_again' },
+    })
+}
+
+/** The link of a tenant: it opens that tenant's own use, whoever has it. Wrong ones are counted by address. */
+const tenantLink = async (gateway: Gateway, asked: Asked): Promise<TenantLink> => {
+  const secret = /^Bearer (tl-[\w-]{43})$/.exec(asked.headers.get('authorization') ?? '')?.[1]
+  const link = secret === undefined ? undefined : await gateway.store.tenants.linkByHash(hashOfLink(secret))
+  if (link !== undefined) return link
+  await takeAttempt({ gateway, asked })
+  throw refuse('sign_in_required', 'This link is not valid any more; ask for a new one.')
+}
+
+/** Lets a request in, with what is known of who asks; throws the refusal of what is wrong. */
+export const letIn = async (gateway: Gateway, route: ConsoleRoute, asked: Asked): Promise<Here> => {
+  const { console: opened, settings } = consoleOf(gateway)
+  checkOrigin(route, asked)
+  if (route.whom === 'tenant')
+    return {
+      gateway,
+      console: opened,
+      settings,
+      asked,
+      session: undefined,
+      tenant: await tenantLink(gateway, asked),
+    }
+  const hasCookie = asked.headers.get('cookie')?.includes('turnpike_session=') === true
+  let session: Session | undefined
+  if (hasCookie) {
+    const auth = await opened.auth(asked.origin)
+    const found = await auth.api.getSession({ headers: asked.headers }).catch(libraryFault)
+    if (found !== null) session = await sessionOf(gateway, found)
+  }
+  checkWhom(route, session, gateway.clock.now())
+  return { gateway, console: opened, settings, asked, session }
+}

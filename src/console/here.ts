@@ -1,0 +1,124 @@
+/** One request of the console on its way: who asks, for which organisation, with which rights. */
+import type { z } from 'zod'
+import type { JsonObject } from '../core/json-body.ts'
+import { refuse } from '../core/refusal.ts'
+import type { ConsoleSettings, Gateway } from '../gateway/gateway.ts'
+import type { Actor } from '../store/people/event-port.ts'
+import type { Role } from '../store/people/people-port.ts'
+import type { TenantLink } from '../store/tenants/tenant-port.ts'
+import type { OpenConsole } from './open-console.ts'
+import type { Act } from './rights.ts'
+
+export type Session = {
+  readonly token: string
+  readonly personId: string
+  readonly email: string
+  readonly name: string
+  /** Runs the server. */
+  readonly operator: boolean
+  readonly totp: boolean
+  readonly createdAt: number
+  /** The organisation that the session looks at; undefined for somebody who belongs to none. */
+  readonly orgId: string | undefined
+  readonly role: Role | undefined
+  /** An operator looks at an organisation that is not theirs. */
+  readonly actsFor: boolean
+  readonly acts: readonly Act[]
+}
+
+/** What a request brings. */
+export type Asked = {
+  readonly headers: Headers
+  readonly params: Readonly<Record<string, string>>
+  readonly query: ReadonlyMap<string, string>
+  /** The network address, as far as it can be known. */
+  readonly address: string
+  /** The address of the console as the browser wrote it. */
+  readonly origin: string
+}
+
+export type Here = {
+  readonly gateway: Gateway
+  readonly console: OpenConsole
+  readonly settings: ConsoleSettings
+  readonly asked: Asked
+  /** Undefined for who is not signed in. */
+  readonly session: Session | undefined
+  /** The link of a tenant that asks by one. */
+  readonly tenant?: TenantLink
+}
+
+/** Somebody who is signed in and looks at an organisation. */
+export type Within = Here & { readonly session: Session & { readonly orgId: string; readonly role: Role } }
+
+export type Reply = {
+  readonly value?: unknown
+  readonly status?: 200 | 201
+  /** Where the browser goes on, at this origin. */
+  readonly redirect?: string
+  readonly cookies?: readonly string[]
+  /** A file instead of JSON. */
+  readonly csv?: { readonly name: string; readonly text: string }
+}
+
+/**
+ * Who may ask: anybody, who is signed in, an operator, who has a tenant's link, or who may do at least one of these acts in
+ * the organisation.
+ */
+type Whom = 'anybody' | 'person' | 'operator' | 'tenant' | readonly Act[]
+
+export type ConsoleRoute = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Behind /console/api. */
+  readonly path: string
+  readonly summary: string
+  readonly whom: Whom
+  /** It needs a sign-in of the last hour. */
+  readonly fresh?: true
+  /** People are sent to it by another site. */
+  readonly fromElsewhere?: true
+  readonly body?: z.ZodType
+  readonly answer: z.ZodType
+  readonly csv?: true
+  readonly statuses?: readonly (200 | 201 | 302)[]
+  readonly query?: readonly string[]
+  readonly handler: (here: Here, body: () => Promise<JsonObject>) => Promise<Reply>
+}
+
+/** A row with its body: the handler gets it as the schema reads it. */
+type BodyRow<Body> = Omit<ConsoleRoute, 'body' | 'handler'> & {
+  readonly body: z.ZodType<Body>
+  readonly handler: (here: Here, body: Body) => Promise<Reply>
+}
+
+/** Gives the row the reader of its body; `read` throws the refusal of what is wrong. */
+export const withBody = <Body>(
+  row: BodyRow<Body>,
+  read: (schema: z.ZodType<Body>, body: JsonObject) => Body,
+): ConsoleRoute => ({
+  ...row,
+  handler: async (here, body) => row.handler(here, read(row.body, await body())),
+})
+
+/** Who is signed in. */
+export const personOf = ({ session }: Here): Session => {
+  if (session === undefined) throw refuse('sign_in_required', 'Sign in first.')
+  return session
+}
+
+/** The organisation that the session looks at, never one that the request names. */
+export const within = (here: Here): Within => {
+  const session = personOf(here)
+  const { orgId, role } = session
+  if (orgId === undefined || role === undefined)
+    throw refuse('forbidden', 'You belong to no organisation yet; ask for an invitation.')
+  return { ...here, session: { ...session, orgId, role } }
+}
+
+/** Who does it, for the record. */
+export const actorOf = (here: Here): Actor => {
+  const { personId, email, actsFor } = personOf(here)
+  return { kind: 'person', id: personId, name: email, address: here.asked.address, operator: actsFor }
+}
+
+export const may = ({ session }: Here, act: Act): boolean => session?.acts.includes(act) === true

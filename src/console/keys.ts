@@ -1,0 +1,183 @@
+/** Keys in the console: listed, made, changed, rotated, deleted. Who may govern own keys only sees and changes just those. */
+
+import { invalid } from '../core/refusal.ts'
+import { checkAliases } from '../gateway/aliases.ts'
+import type { KeyLine, KeyLineQuery } from '../store/reports/report-port.ts'
+import { type LimitsBody, newKeyBody } from '../tenancy/limits-body.ts'
+import { actorOf, type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
+import { makeKey, noSuchKey, walletOf } from './make-key.ts'
+import { bodied, storable } from './read.ts'
+import { keyChangeBody, keyList, keyMade, keyShown } from './schema/keys.ts'
+import { most } from './schema/reports.ts'
+import { done } from './schema/shared.ts'
+import { shownKey } from './shown-key.ts'
+
+/** Whose keys the person may see or change. */
+const ownOnly = (here: Within, act: 'read' | 'keys'): Pick<KeyLineQuery, 'madeBy'> =>
+  may(here, act) ? {} : { madeBy: here.session.personId }
+
+const listKeys = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const { query } = here.asked
+  const which = query.get('which') ?? 'own'
+  if (which !== 'own' && which !== 'tenants' && which !== 'all')
+    throw invalid('which', "'which' must be own, tenants or all.")
+  const count = most(query.get('limit'), 100, 1_000)
+  const [search, after] = [query.get('search'), query.get('after')]
+  const lines = await here.gateway.store.reports.keys({
+    orgId: here.session.orgId,
+    which,
+    ...ownOnly(here, 'read'),
+    ...(search === undefined || search === '' ? {} : { search }),
+    ...(after === undefined ? {} : { after }),
+    most: count + 1,
+  })
+  return {
+    value: {
+      data: lines.slice(0, count).map((line) => shownKey(here.gateway, line)),
+      has_more: lines.length > count,
+    },
+  }
+}
+
+/** The key of the address, if the person may see it (`read`) or change it (`keys`). */
+const target = async (here: Within, act: 'read' | 'keys'): Promise<KeyLine> => {
+  const [line] = await here.gateway.store.reports.keys({
+    orgId: here.session.orgId,
+    which: 'all',
+    id: here.asked.params.id ?? '',
+    ...ownOnly(here, act),
+    most: 1,
+  })
+  if (line === undefined) throw noSuchKey()
+  return line
+}
+
+const getKey = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  return { value: shownKey(here.gateway, await target(here, 'read')) }
+}
+
+const createKey = async (
+  asked: Here,
+  { label, limits, sub }: { label: string; limits: LimitsBody; sub: string | undefined },
+): Promise<Reply> => {
+  const here = within(asked)
+  // Who governs own keys only cannot make one that governs the wallet.
+  const given = may(here, 'keys') ? limits : { ...limits, canManage: false }
+  return { value: await makeKey(here, await walletOf(here), { label, limits: given, sub }), status: 201 }
+}
+
+/** Resolves when no process can admit a call on the older limits any more. */
+const changeKey = async (
+  asked: Here,
+  { label, limits = {} }: { label?: string | undefined; limits?: LimitsBody | undefined },
+): Promise<Reply> => {
+  const here = within(asked)
+  const { gateway } = here
+  const { key } = await target(here, 'keys')
+  if (key.deleted) throw noSuchKey()
+  const unsold = checkAliases(gateway, limits.aliases)
+  if (unsold) throw unsold
+  const { disabled, canManage, ...others } = limits
+  const changed = await gateway.book.changeKey(
+    key.id,
+    {
+      ...others,
+      ...(canManage === undefined || !may(here, 'keys') ? {} : { canManage }),
+      ...(label === undefined ? {} : { label: storable(label) }),
+      ...(disabled === undefined ? {} : { disabledReason: disabled ? 'operator' : null }),
+      byCreator: true,
+    },
+    actorOf(here),
+  )
+  if (changed === undefined) throw noSuchKey()
+  return { value: shownKey(gateway, { ...(await target(here, 'keys')), key: changed }) }
+}
+
+/** Resolves when no process can admit a call of the key any more. */
+const deleteKey = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const { key } = await target(here, 'keys')
+  if (key.deleted || !(await here.gateway.book.deleteKey(key.id, true, actorOf(here)))) throw noSuchKey()
+  return { value: { done: true } }
+}
+
+/** A new key with the limits of the old one, which goes on until it is deleted. */
+const rotateKey = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const { key, reference, tenantId } = await target(here, 'keys')
+  if (key.deleted) throw noSuchKey()
+  const parentId = key.ancestors[0]
+  const parent = parentId === undefined ? undefined : await here.gateway.store.keys.key(parentId)
+  const made = await makeKey(here, key.walletId, {
+    label: key.label,
+    limits: {
+      ...key.limits,
+      canManage: key.canManage,
+      ...(key.aliases === undefined ? {} : { aliases: key.aliases }),
+    },
+    sub: key.subWallet,
+    reference,
+    ...(parent === undefined ? {} : { parent, tenantId: tenantId ?? key.id }),
+  })
+  return { value: made, status: 201 }
+}
+
+const id = '/keys/:id'
+
+export const keyRoutes: readonly ConsoleRoute[] = [
+  {
+    method: 'GET',
+    path: '/keys',
+    summary: 'The keys of the organisation, newest first; `which` is own, tenants or all.',
+    whom: ['read', 'read_own'],
+    query: ['which', 'search', 'after', 'limit'],
+    answer: keyList,
+    handler: listKeys,
+  },
+  bodied({
+    method: 'POST',
+    path: '/keys',
+    summary: 'Makes a key; its value is shown once.',
+    whom: ['keys', 'keys_own'],
+    body: newKeyBody,
+    answer: keyMade,
+    statuses: [201],
+    handler: createKey,
+  }),
+  {
+    method: 'GET',
+    path: id,
+    summary: 'One key; also one that was deleted.',
+    whom: ['read', 'read_own'],
+    answer: keyShown,
+    handler: getKey,
+  },
+  bodied({
+    method: 'PUT',
+    path: id,
+    summary: 'Changes label and limits; answers when they hold on every process.',
+    whom: ['keys', 'keys_own'],
+    body: keyChangeBody,
+    answer: keyShown,
+    handler: changeKey,
+  }),
+  {
+    method: 'DELETE',
+    path: id,
+    summary: 'Deletes a key and those below it; answers when no process can admit a call of them.',
+    whom: ['keys', 'keys_own'],
+    answer: done,
+    handler: deleteKey,
+  },
+  {
+    method: 'POST',
+    path: `${id}/rotate`,
+    summary: 'Makes a new key with the same limits; the old one goes on until it is deleted.',
+    whom: ['keys', 'keys_own'],
+    answer: keyMade,
+    statuses: [201],
+    handler: rotateKey,
+  },
+]

@@ -1,0 +1,161 @@
+/** What the owner of a wallet sets for all its keys: the rules of its calls, and sub-wallets. */
+import type { Nano } from '../core/money.ts'
+import { greatest } from '../core/money.ts'
+import { refuse } from '../core/refusal.ts'
+import { changeRules } from '../gateway/change-rules.ts'
+import type { SubWallet } from '../store/accounts/sub-wallet-port.ts'
+import { ownRulesBody } from '../tenancy/rules-body.ts'
+import { type RulesChange, shownRules, type WalletRules } from '../tenancy/wallet-rules.ts'
+import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
+import { walletOf } from './make-key.ts'
+import { bodied, isoOf, storable, usdOf } from './read.ts'
+import { done } from './schema/shared.ts'
+import { rules, subWallet, subWalletBody, subWalletChangeBody, subWallets } from './schema/wallet.ts'
+
+const shown = (now: WalletRules) => {
+  const { auto_top_up: _elsewhere, ...others } = shownRules(now)
+  return others
+}
+
+const getRules = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const known = await here.gateway.store.wallets.walletRules(await walletOf(here))
+  return { value: shown(known.rules) }
+}
+
+/** Answers when no process admits a call on the older rules any more. */
+const putRules = async (asked: Here, change: RulesChange): Promise<Reply> => {
+  const here = within(asked)
+  const now = await changeRules(here.gateway, { walletId: await walletOf(here), change, by: actorOf(here) })
+  return { value: shown(now) }
+}
+
+const shownSub = ({ id, label, budget, spent, held, createdAt }: SubWallet) => ({
+  id,
+  label,
+  budget_usd: usdOf(budget),
+  spent_usd: usdOf(spent),
+  held_usd: usdOf(held),
+  remaining_usd: usdOf(greatest(budget - spent - held, 0n)),
+  created_at: isoOf(createdAt),
+})
+
+/** The organisation sees all sub-wallets of its wallet, as a key without a maker does. */
+const viewerOf = async (here: Within) => ({ id: '', walletId: await walletOf(here), ancestors: [] })
+
+const noSuchSub = () => refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
+
+const listSubs = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const found = await here.gateway.store.subWallets.list(await viewerOf(here))
+  return { value: { data: found.map(shownSub) } }
+}
+
+const createSub = async (
+  asked: Here,
+  { label, budget_usd: budget }: { label: string; budget_usd: Nano },
+): Promise<Reply> => {
+  const here = within(asked)
+  const { store, newCallId } = here.gateway
+  const made = await store.subWallets.createSubWallet(
+    {
+      id: `sub_${newCallId().replaceAll('-', '')}`,
+      walletId: await walletOf(here),
+      label: storable(label),
+      budget,
+    },
+    actorOf(here),
+  )
+  if (made === undefined)
+    throw refuse(
+      'forbidden',
+      'The wallet has as many sub-wallets as it may have; delete one that is not used.',
+    )
+  return { value: shownSub(made), status: 201 }
+}
+
+type SubChange = { readonly label?: string | undefined; readonly budget_usd?: Nano | undefined }
+
+/** Answers when no process admits a call on the older ceiling any more. */
+const changeSub = async (asked: Here, { label, budget_usd: budget }: SubChange): Promise<Reply> => {
+  const here = within(asked)
+  const { gateway } = here
+  const changed = await gateway.store.subWallets.changeSubWallet(
+    await viewerOf(here),
+    here.asked.params.id ?? '',
+    {
+      ...(label === undefined ? {} : { label: storable(label) }),
+      ...(budget === undefined ? {} : { budget }),
+    },
+    actorOf(here),
+  )
+  if (changed === undefined) throw noSuchSub()
+  await gateway.book.untilKnown(changed.at)
+  return { value: shownSub(changed.sub) }
+}
+
+const deleteSub = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const { gateway } = here
+  const id = here.asked.params.id ?? ''
+  const deleted = await gateway.store.subWallets.deleteSubWallet(await viewerOf(here), id, actorOf(here))
+  if (deleted === undefined) throw noSuchSub()
+  await gateway.book.untilKnown(deleted.at)
+  return { value: { done: true } }
+}
+
+export const limitRoutes: readonly ConsoleRoute[] = [
+  {
+    method: 'GET',
+    path: '/rules',
+    summary: 'What calls of all keys may cost, and which models they may use.',
+    whom: ['wallet_read'],
+    answer: rules,
+    handler: getRules,
+  },
+  bodied({
+    method: 'PUT',
+    path: '/rules',
+    summary: 'Changes the rules; null removes one. Answers when they hold on every process.',
+    whom: ['rules'],
+    body: ownRulesBody,
+    answer: rules,
+    handler: putRules,
+  }),
+  {
+    method: 'GET',
+    path: '/sub-wallets',
+    summary: 'The named ceilings on the money of the wallet.',
+    whom: ['wallet_read'],
+    answer: subWallets,
+    handler: listSubs,
+  },
+  bodied({
+    method: 'POST',
+    path: '/sub-wallets',
+    summary: 'Makes a sub-wallet.',
+    whom: ['rules'],
+    body: subWalletBody,
+    answer: subWallet,
+    statuses: [201],
+    handler: createSub,
+  }),
+  bodied({
+    method: 'PUT',
+    path: '/sub-wallets/:id',
+    summary: 'Changes the name or the ceiling of a sub-wallet; answers when it holds on every process.',
+    whom: ['rules'],
+    body: subWalletChangeBody,
+    answer: subWallet,
+    handler: changeSub,
+  }),
+  {
+    method: 'DELETE',
+    path: '/sub-wallets/:id',
+    summary:
+      'Deletes a sub-wallet: nothing can be spent under it any more, not even by a key that is bound to it.',
+    whom: ['rules'],
+    answer: done,
+    handler: deleteSub,
+  },
+]

@@ -1,0 +1,37 @@
+/**
+ * One-time links: a secret that signs one person in, once. Written in the form in which the sign-in library looks for them,
+ * without loading it, so that a start and a command can make one. Only the hash of the secret is kept.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Instant } from '../core/time.ts'
+import type { PeopleRows } from '../store/people/people-port.ts'
+
+/** Signs in who asks for it now. */
+export const LINK_MS = 15 * 60_000
+/** Reaches somebody who did not ask for it. */
+export const INVITATION_MS = 7 * 86_400_000
+
+/** The form in which a link's secret is kept. */
+export const hashOfLink = (secret: string): string =>
+  new Bun.CryptoHasher('sha256').update(secret).digest('hex')
+
+/** Makes the secret of a link for whoever has the e-mail address; the caller has made sure that there is such a person. */
+export const mintLink = async (
+  people: PeopleRows,
+  { email, now, lifeMs }: { readonly email: string; readonly now: Instant; readonly lifeMs: number },
+): Promise<string> => {
+  const secret = randomBytes(32).toString('base64url')
+  const at = new Date(now).toISOString()
+  await people.create('person_verification', {
+    id: Bun.randomUUIDv7(),
+    identifier: `magic-link:${hashOfLink(secret)}`,
+    value: JSON.stringify({ type: 'magic-link', email }),
+    expires_at: new Date(now + lifeMs).toISOString(),
+    created_at: at,
+    updated_at: at,
+  })
+  return secret
+}
+
+/** The page of a link. The secret is behind a #, so that no log of a server or proxy has it. */
+export const addressOfLink = (origin: string, secret: string): string => `${origin}/console/link#${secret}`

@@ -1,0 +1,33 @@
+/** One-time links on their way to people: by mail where it is set up, else shown to who asked, if they may see it. */
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Here } from './here.ts'
+import { addressOfLink, mintLink } from './links.ts'
+
+type Letter = { readonly to: string; readonly subject: string; readonly text: string }
+
+const send = async ({ console: settings, log }: Gateway, letter: Letter): Promise<boolean> => {
+  if (settings?.smtp === undefined) return false
+  const { createTransport } = await import('nodemailer')
+  const transport = createTransport(settings.smtp.reveal())
+  try {
+    await transport.sendMail({ from: settings.mailFrom, ...letter })
+    return true
+  } catch (error) {
+    log.warn('a mail of the console was not sent', { error: String(error) })
+    return false
+  } finally {
+    transport.close()
+  }
+}
+
+/** Makes a link and mails it; where no mail went out, gives the link. */
+export const sendLink = async (
+  { gateway, asked, settings }: Here,
+  { email, lifeMs, subject }: { readonly email: string; readonly lifeMs: number; readonly subject: string },
+): Promise<{ readonly sent: boolean; readonly link: string | null }> => {
+  const secret = await mintLink(gateway.store.people, { email, now: gateway.clock.now(), lifeMs })
+  const link = addressOfLink(settings.origin ?? asked.origin, secret)
+  const text = `${subject}\n\nThis link signs you in, once:\n${link}\n\nIf you did not expect it, do nothing.\n`
+  const sent = await send(gateway, { to: email, subject, text })
+  return { sent, link: sent ? null : link }
+}

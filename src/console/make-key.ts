@@ -1,0 +1,113 @@
+/** Keys made in the console: their values are random, shown once and never stored. */
+import { must, refuse } from '../core/refusal.ts'
+import { checkAliases } from '../gateway/aliases.ts'
+import { newId, newToken, prefixOf } from '../gateway/new-token.ts'
+import type { NewKey } from '../store/accounts/tenancy-port.ts'
+import type { Key } from '../tenancy/key.ts'
+import type { LimitsBody } from '../tenancy/limits-body.ts'
+import { checkWithin } from '../tenancy/rights.ts'
+import { actorOf, type Within } from './here.ts'
+import { storable } from './read.ts'
+import type { KeyMadeShown } from './schema/keys.ts'
+import { shownKey } from './shown-key.ts'
+
+/** The wallet that pays for the organisation's keys: its first. */
+export const walletOf = async ({ gateway, session }: Within): Promise<string> => {
+  const [wallet] = await gateway.store.reports.walletsOf(session.orgId)
+  if (wallet === undefined) throw refuse('not_found', 'The organisation has no wallet.')
+  return wallet
+}
+
+/** What people see instead of what is not theirs: the same as for what does not exist. */
+export const noSuchKey = () => refuse('not_found', 'There is no such key, or it is not yours.')
+
+type Wanted = {
+  readonly label: string
+  readonly limits: LimitsBody
+  readonly sub?: string | undefined
+  readonly reference?: string | undefined
+  readonly parent?: Key
+  /** The tenant, of a key that takes the place of an older one. */
+  readonly tenantId?: string
+}
+
+const limitsOf = (body: LimitsBody): NewKey['limits'] => {
+  const { disabled: _, canManage: _right, withChildren: _below, aliases: _names, ...limits } = body
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null))
+}
+
+/** Why the limits may not be given. */
+const checkWanted = async (
+  here: Within,
+  walletId: string,
+  { limits, sub, parent }: Wanted,
+): Promise<void> => {
+  const { gateway } = here
+  const refusal =
+    checkAliases(gateway, limits.aliases) ??
+    (parent === undefined ? undefined : checkWithin(parent, limits, gateway.options.planRpm))
+  if (refusal !== undefined) throw refusal
+  if (
+    sub !== undefined &&
+    (await gateway.store.subWallets.subWallet({ id: '', walletId, ancestors: [] }, sub)) === undefined
+  )
+    throw refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
+}
+
+/** Makes a key, with its event in the same transaction. */
+export const makeKey = async (here: Within, walletId: string, wanted: Wanted): Promise<KeyMadeShown> => {
+  const { gateway, session } = here
+  const { label, limits, sub, reference, parent, tenantId } = wanted
+  await checkWanted(here, walletId, wanted)
+  const token = newToken()
+  const { aliases, canManage } = limits
+  const made = await gateway.store.keys.createKey(
+    {
+      id: newId('key'),
+      hash: gateway.hash(token),
+      orgId: session.orgId,
+      walletId,
+      label: storable(label),
+      prefix: prefixOf(token),
+      limits: limitsOf(limits),
+      ...(parent === undefined ? {} : { parentId: parent.id }),
+      ...(sub === undefined ? {} : { subWallet: sub }),
+      ...(canManage === undefined ? {} : { canManage }),
+      ...(aliases == null ? {} : { aliases }),
+    },
+    actorOf(here),
+    {
+      madeBy: session.personId,
+      ...(reference === undefined ? {} : { reference: storable(reference) }),
+      ...(tenantId === undefined ? {} : { tenantId }),
+    },
+  )
+  const line = {
+    key: made,
+    spent: 0n,
+    spentThisMonth: 0n,
+    requests: 0,
+    madeBy: session.email,
+    ...(reference === undefined ? {} : { reference }),
+    ...(tenantId === undefined ? {} : { tenantId }),
+  }
+  return { ...shownKey(gateway, line), key: token }
+}
+
+/** The key that the organisation's tenants are below: the oldest that manages; made when there is none, and then nobody has its value. */
+export const resellerKey = async (here: Within, walletId: string): Promise<Key> => {
+  const { store, clock } = here.gateway
+  const lines = await store.reports.keys({ orgId: here.session.orgId, which: 'own', most: 1_000 })
+  const found = lines
+    .map(({ key }) => key)
+    .filter(
+      ({ canManage, subWallet, disabledReason }) =>
+        canManage && subWallet === undefined && disabledReason === undefined,
+    )
+    .at(-1)
+  if (found !== undefined) return found
+  const made = await makeKey(here, walletId, { label: 'Tenants', limits: { canManage: true } })
+  return must(
+    (await store.keys.key(made.id)) ?? refuse('not_found', `The key was deleted at ${clock.now()}.`),
+  )
+}

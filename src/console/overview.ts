@@ -1,0 +1,104 @@
+/** The overview: what is left, what is spent, on what, and what needs attention. */
+import { greatest, type Nano } from '../core/money.ts'
+import { DAY_MS } from '../core/time.ts'
+import type { KeyLine, ReportLine } from '../store/reports/report-port.ts'
+import { type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
+import { walletOf } from './make-key.ts'
+import { isoOf, usdOf } from './read.ts'
+import { overview } from './schema/reports.ts'
+import { scopeOf } from './usage.ts'
+
+const sumOf = (lines: readonly ReportLine[], of: (line: ReportLine) => boolean): Nano =>
+  lines.reduce((sum, line) => (of(line) ? sum + line.amount : sum), 0n)
+
+const attentionOf = (keys: readonly KeyLine[], balance: Nano, daysLeft: number | null, mayPay: boolean) => [
+  ...(balance <= 0n
+    ? [{ kind: 'empty', text: 'The wallet is empty: calls are refused.', to: '/wallet' }]
+    : daysLeft !== null && daysLeft < 7
+      ? [
+          {
+            kind: 'low',
+            text: `The wallet lasts about ${daysLeft} more ${daysLeft === 1 ? 'day' : 'days'} at this week's rate.${mayPay ? ' Top it up.' : ''}`,
+            to: '/wallet',
+          },
+        ]
+      : []),
+  ...keys.flatMap(({ key, spent, spentThisMonth }) => {
+    const reached = key.disabledReason === 'spend_cap' || key.disabledReason === 'monthly_cap'
+    if (reached)
+      return [{ kind: 'cap', text: `${key.label} reached its cap and is refused.`, to: `/keys/${key.id}` }]
+    const near = (used: Nano, cap: Nano | undefined) =>
+      cap !== undefined && cap > 0n && used * 10n >= cap * 9n
+    return near(spent, key.limits.spendCap) || near(spentThisMonth, key.limits.monthlyCap)
+      ? [{ kind: 'near', text: `${key.label} has used 90 % of its cap.`, to: `/keys/${key.id}` }]
+      : []
+  }),
+]
+
+const WEEK_DAYS = 7n
+const ATTENTION_MOST = 8
+
+const readOverview = async (here: Within) => {
+  const { reports, wallets } = here.gateway.store
+  const scope = scopeOf(here)
+  const today = Math.trunc(here.gateway.clock.now() / DAY_MS) * DAY_MS
+  const span = { ...scope, from: today - 29 * DAY_MS, to: today + DAY_MS, only: {}, most: 2_000 }
+  const own = scope.madeBy === undefined ? {} : { madeBy: scope.madeBy }
+  const ofKeys = { orgId: here.session.orgId, which: 'all', ...own } as const
+  const [found, byDay, busiest, near, any] = await Promise.all([
+    wallets.wallet(await walletOf(here)),
+    reports.usage({ ...span, groupBy: ['day', 'model'] }),
+    reports.usage({ ...span, from: today - 6 * DAY_MS, groupBy: ['key'], most: 5 }),
+    reports.keys({ ...ofKeys, nearCap: true, most: ATTENTION_MOST }),
+    reports.keys({ ...ofKeys, most: 1 }),
+  ])
+  return { today, found, byDay, busiest, near, hasKeys: any.length > 0 }
+}
+
+const getOverview = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  here.console.keepRolledUp()
+  const { today, found, byDay, busiest, near, hasKeys } = await readOverview(here)
+  const since = (at: number) => (line: ReportLine) => Date.parse(line.groups.day ?? '') >= at
+  const month = Date.parse(`${isoOf(today).slice(0, 7)}-01`)
+  const week = sumOf(byDay, (line) => since(today - 7 * DAY_MS)(line) && !since(today)(line))
+  const balance = found?.balance ?? 0n
+  const daysLeft = week > 0n ? Number((greatest(balance, 0n) * WEEK_DAYS) / week) : null
+  const todays = byDay.filter(since(today))
+  return {
+    value: {
+      balance_usd: usdOf(balance),
+      held_usd: usdOf(found?.held ?? 0n),
+      spent_today_usd: usdOf(sumOf(todays, () => true)),
+      spent_this_month_usd: usdOf(sumOf(byDay, since(month))),
+      spent_week_usd: usdOf(week),
+      days_left: daysLeft,
+      requests_today: todays.reduce((sum, { requests }) => sum + requests, 0),
+      by_day: byDay.map(({ groups, amount, requests }) => ({
+        day: (groups.day ?? '').slice(0, 10),
+        model: groups.model ?? '',
+        cost_usd: usdOf(amount),
+        requests,
+      })),
+      keys: busiest.map(({ groups, label, amount, requests }) => ({
+        id: groups.key ?? '',
+        label: label ?? '',
+        cost_usd: usdOf(amount),
+        requests,
+      })),
+      attention: attentionOf(near, balance, daysLeft, may(here, 'wallet')).slice(0, ATTENTION_MOST),
+      has_keys: hasKeys,
+    },
+  }
+}
+
+export const overviewRoutes: readonly ConsoleRoute[] = [
+  {
+    method: 'GET',
+    path: '/overview',
+    summary: 'Balance, spending by day and model, the busiest keys, what needs attention.',
+    whom: ['read', 'read_own'],
+    answer: overview,
+    handler: getOverview,
+  },
+]

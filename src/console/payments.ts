@@ -1,0 +1,135 @@
+/** Paying in the console: checkouts of Stripe, the saved card and its rule, invoices. Each is recorded with its change. */
+import type { Nano } from '../core/money.ts'
+import { refuse } from '../core/refusal.ts'
+import { changeRules } from '../gateway/change-rules.ts'
+import { forgetCard, openForInvoice, openTopUp } from '../gateway/checkouts.ts'
+import { payFromWallet } from '../payment/pay-invoice.ts'
+import type { Invoice } from '../store/funding/funding-port.ts'
+import type { AutoTopUpChange } from '../tenancy/rules-body.ts'
+import { autoTopUpBody } from '../tenancy/rules-body.ts'
+import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
+import { walletOf } from './make-key.ts'
+import { bodied, usdOf } from './read.ts'
+import { done } from './schema/shared.ts'
+import { checkoutState, invoicePaid, payBody, topUp, topUpBody } from './schema/wallet.ts'
+
+/** Payers come back to the page that they left. */
+const payerOf = (here: Within) => {
+  const origin = here.settings.origin ?? here.asked.origin
+  return { origin, back: `${origin}/console/wallet`, by: actorOf(here) }
+}
+
+type TopUp = { readonly amount_usd: Nano; readonly save_card?: boolean | undefined }
+
+/** Opens a checkout of Stripe, as POST /api/wallet/checkout does for a key. */
+const postTopUp = async (
+  asked: Here,
+  { amount_usd: amount, save_card: save = false }: TopUp,
+): Promise<Reply> => {
+  const here = within(asked)
+  const opened = await openTopUp(here.gateway, {
+    walletId: await walletOf(here),
+    amount,
+    save,
+    payer: payerOf(here),
+  })
+  return { value: opened, status: 201 }
+}
+
+const getCheckout = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const found = await here.gateway.store.funding.checkout(here.asked.params.id ?? '')
+  if (found === undefined || found.walletId !== (await walletOf(here)))
+    throw refuse('not_found', 'There is no such checkout, or it is not yours.')
+  const { id, paid, amount, invoiceId } = found
+  return { value: { id, paid, amount_usd: usdOf(amount), invoice: invoiceId ?? null } }
+}
+
+const putAutoTopUp = async (asked: Here, change: AutoTopUpChange): Promise<Reply> => {
+  const here = within(asked)
+  await changeRules(here.gateway, { walletId: await walletOf(here), change, by: actorOf(here) })
+  return { value: { done: true } }
+}
+
+const deleteCard = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  await forgetCard(here.gateway, await walletOf(here), actorOf(here))
+  return { value: { done: true } }
+}
+
+const invoiceOf = async (here: Within): Promise<Invoice> => {
+  const found = await here.gateway.store.credit.invoice(here.asked.params.id ?? '')
+  if (found === undefined || found.walletId !== (await walletOf(here)))
+    throw refuse('not_found', 'There is no such invoice, or it is not yours.')
+  return found
+}
+
+const short = ({ total }: Invoice) =>
+  refuse(
+    'insufficient_balance',
+    `The wallet has less than the ${usdOf(total)} USD of the invoice; top it up, or pay the invoice by card.`,
+    { members: { limit: 'wallet' } },
+  )
+
+const payInvoice = async (asked: Here, { method }: { method: 'wallet' | 'stripe' }): Promise<Reply> => {
+  const here = within(asked)
+  const { gateway } = here
+  const invoice = await invoiceOf(here)
+  if (method === 'stripe') {
+    const { url } = await openForInvoice(gateway, invoice, payerOf(here))
+    return { value: { paid: false, url } }
+  }
+  const outcome = await payFromWallet(gateway.store.credit, gateway.clock, invoice.id, actorOf(here))
+  if (outcome === 'short' || outcome === 'leased') throw short(invoice)
+  return { value: { paid: true, url: null } }
+}
+
+export const paymentRoutes: readonly ConsoleRoute[] = [
+  bodied({
+    method: 'POST',
+    path: '/wallet/top-up',
+    summary:
+      'Opens a checkout of Stripe for the wallet; with `save_card` the card is kept for automatic top-ups.',
+    whom: ['wallet'],
+    body: topUpBody,
+    answer: topUp,
+    statuses: [201],
+    handler: postTopUp,
+  }),
+  {
+    method: 'GET',
+    path: '/wallet/checkouts/:id',
+    summary: 'Whether a checkout is paid.',
+    whom: ['wallet_read'],
+    answer: checkoutState,
+    handler: getCheckout,
+  },
+  bodied({
+    method: 'PUT',
+    path: '/wallet/auto-top-up',
+    summary: 'Sets or, with null, removes the rule by which the saved card is charged.',
+    whom: ['wallet'],
+    fresh: true,
+    body: autoTopUpBody,
+    answer: done,
+    handler: putAutoTopUp,
+  }),
+  {
+    method: 'DELETE',
+    path: '/wallet/card',
+    summary: 'Forgets the saved card; nothing is charged to it any more.',
+    whom: ['wallet'],
+    fresh: true,
+    answer: done,
+    handler: deleteCard,
+  },
+  bodied({
+    method: 'POST',
+    path: '/wallet/invoices/:id/pay',
+    summary: 'Pays an invoice from the wallet, or opens a checkout of Stripe for it.',
+    whom: ['wallet'],
+    body: payBody,
+    answer: invoicePaid,
+    handler: payInvoice,
+  }),
+]

@@ -1,0 +1,45 @@
+/** Reading bodies and queries of the console, and writing its values. */
+import type { z } from 'zod'
+import { readAs } from '../core/body.ts'
+import type { JsonObject } from '../core/json-body.ts'
+import { decimalFromNano, type Nano } from '../core/money.ts'
+import { invalid, Refusal } from '../core/refusal.ts'
+import { type ConsoleRoute, withBody } from './here.ts'
+
+const read = <Body>(schema: z.ZodType<Body>, body: JsonObject): Body => {
+  const value = readAs(schema, body)
+  if (value instanceof Refusal) throw value
+  return value
+}
+
+/** A row of the console with its body. */
+export const bodied = <Body>(row: Parameters<typeof withBody<Body>>[0]): ConsoleRoute => withBody(row, read)
+
+export const usdOf = (amount: Nano): string => decimalFromNano(amount)
+export const maybeUsd = (amount: Nano | undefined): string | null =>
+  amount === undefined ? null : decimalFromNano(amount)
+export const isoOf = (at: number): string => new Date(at).toISOString()
+
+/** An instant of a query: ISO 8601, or a day. */
+export const instantOf = (name: string, text: string | undefined, otherwise: number): number => {
+  if (text === undefined) return otherwise
+  const at = /^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at)) throw invalid(name, `'${name}' must be a day or an instant in UTC.`)
+  return at
+}
+
+/** PostgreSQL can keep neither U+0000 nor half a surrogate pair. */
+export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
+
+/** A cell of a CSV. What a spreadsheet would run as a formula is told to be text. */
+const cellOf = (value: string | number): string => {
+  const text = String(value)
+  const safe =
+    typeof value === 'string' && /^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text)
+      ? `'${text}`
+      : text
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+export const csvOf = (rows: readonly (readonly (string | number)[])[]): string =>
+  `${rows.map((row) => row.map(cellOf).join(',')).join('\r\n')}\r\n`

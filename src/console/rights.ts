@@ -1,0 +1,49 @@
+/** Who may do what in the console: one table, of roles and acts. Operators act for an organisation as its owner. */
+import type { Role } from '../store/people/people-port.ts'
+
+/** `own` stands for a person's own keys and what those used. */
+export type Act =
+  | 'read'
+  | 'read_own'
+  | 'keys'
+  | 'keys_own'
+  | 'wallet_read'
+  | 'wallet'
+  | 'rules'
+  | 'tenants'
+  | 'statements'
+  | 'play'
+  | 'team_read'
+  | 'team'
+  | 'events'
+
+const everything: readonly Act[] = [
+  'read',
+  'read_own',
+  'keys',
+  'keys_own',
+  'wallet_read',
+  'wallet',
+  'rules',
+  'tenants',
+  'statements',
+  'play',
+  'team_read',
+  'team',
+  'events',
+]
+
+const rights: Readonly<Record<Role, readonly Act[]>> = {
+  owner: everything,
+  admin: everything.filter((act) => act !== 'wallet'),
+  billing: ['read', 'read_own', 'wallet_read', 'wallet', 'statements', 'team_read', 'events'],
+  developer: ['read_own', 'keys_own', 'play', 'team_read'],
+  viewer: ['read', 'read_own', 'wallet_read', 'team_read'],
+}
+
+/** What a role may do. */
+export const actsOf = (role: Role): readonly Act[] => rights[role]
+
+/** Whether a person of the first role may give or take the second: nobody makes somebody more than they are. */
+export const mayGive = (giver: Role, role: Role): boolean =>
+  giver === 'owner' || (giver === 'admin' && role !== 'owner')

@@ -1,0 +1,8 @@
+/** What the console's answers share. Amounts are decimal texts of USD, exact to the nano-dollar; instants ISO 8601 in UTC. */
+import { z } from 'zod'
+
+export const usd = z.string().describe('USD, exact to the nano-dollar')
+export const instant = z.string().meta({ format: 'date-time' })
+
+export const done = z.object({ done: z.literal(true) }).meta({ id: 'ConsoleDone' })
+export const csv = z.string().meta({ id: 'ConsoleCsv' })

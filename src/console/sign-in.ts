@@ -1,0 +1,193 @@
+/** Signing in: by password (and a code), by a one-time link; signing out; passwords, TOTP and sessions of a person. */
+import { refuse } from '../core/refusal.ts'
+import { newId } from '../gateway/new-token.ts'
+import { forgetAttempts, takeAttempt, takeCode } from './attempts.ts'
+import { setPassword, signInFailed, wrongSignIn } from './credentials.ts'
+import { type ConsoleRoute, type Here, personOf, type Reply } from './here.ts'
+import { LINK_MS } from './links.ts'
+import { sendLink } from './mail.ts'
+import { ensurePerson, normalEmail, personBy } from './new-person.ts'
+import { bodied, storable } from './read.ts'
+import { askLinkBody, linkBody, passwordBody, session, signInBody, signUpBody } from './schema/session.ts'
+import { done } from './schema/shared.ts'
+import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
+import { shownSession } from './shown-session.ts'
+
+const byPassword = async (
+  here: Here,
+  { email, password, code }: { email: string; password: string; code?: string | undefined },
+): Promise<Reply> => {
+  await takeAttempt(here, email)
+  const { api } = await here.console.auth(here.asked.origin)
+  const signed = await api
+    .signInEmail({
+      body: { email: normalEmail(email), password },
+      headers: headersOf(here.asked),
+      returnHeaders: true,
+    })
+    .catch(wrongSignIn)
+  let { headers } = signed
+  const person = await personBy(here.gateway.store.people, email)
+  if ('twoFactorRedirect' in signed.response) {
+    if (code === undefined) throw refuse('code_required', 'Enter the code of your authenticator app.')
+    if (person === undefined || !(await takeCode(here, person.id, code))) throw signInFailed()
+    const cookie = sentBack(headers)
+    const asking = { body: { code }, headers: headersOf(here.asked, cookie), returnHeaders: true } as const
+    const verified = await (code.length === 6 ? api.verifyTOTP(asking) : api.verifyBackupCode(asking)).catch(
+      wrongSignIn,
+    )
+    headers = verified.headers
+  }
+  await forgetAttempts(here, email)
+  if (person !== undefined)
+    await recordSignIn(here, person, code === undefined ? 'password' : 'password and code')
+  return { value: { done: true }, cookies: cookiesOf(headers) }
+}
+
+const byLink = async (
+  here: Here,
+  { token, password, name }: { token: string; password?: string | undefined; name?: string | undefined },
+): Promise<Reply> => {
+  await takeAttempt(here, `link ${token}`)
+  const { api } = await here.console.auth(here.asked.origin)
+  const { headers, response } = await api
+    .magicLinkVerify({ query: { token }, headers: headersOf(here.asked), returnHeaders: true })
+    .catch(wrongSignIn)
+  const person = await personBy(here.gateway.store.people, response.user.email)
+  if (person === undefined) throw refuse('sign_in_failed', 'The link is of nobody.')
+  if (name !== undefined)
+    await here.gateway.store.people.update('person', [{ column: 'id', is: '=', value: person.id }], {
+      name: storable(name),
+    })
+  if (password !== undefined) await setPassword(here, person.id, password, response.token)
+  await recordSignIn(here, person, 'link')
+  return { value: { done: true }, cookies: cookiesOf(headers) }
+}
+
+/** Sends a link by mail. The answer is the same whether there is such a person or not. */
+const askLink = async (here: Here, { email }: { email: string }): Promise<Reply> => {
+  await takeAttempt(here, `ask ${email}`)
+  if (here.settings.smtp === undefined)
+    throw refuse(
+      'not_found',
+      'This server sends no mail; ask its operator for a link: turnpike person reset-link.',
+    )
+  const person = await personBy(here.gateway.store.people, email)
+  // Not awaited: the time of the answer must not tell whether there is such a person.
+  if (person !== undefined)
+    sendLink(here, { email: person.email, lifeMs: LINK_MS, subject: 'Sign in to Turnpike' }).catch(
+      () => undefined,
+    )
+  return { value: { done: true } }
+}
+
+/** A new organisation with its first owner, where the operator lets anybody in. The link proves the address. */
+const signUp = async (
+  here: Here,
+  asked: { email: string; name: string; organisation: string },
+): Promise<Reply> => {
+  const { settings, gateway } = here
+  if (settings.signUp !== 'open' || settings.smtp === undefined)
+    throw refuse('not_found', 'Nobody can sign up here by themselves; ask for an invitation.')
+  await takeAttempt(here, `sign up ${asked.email}`)
+  const { store } = gateway
+  if ((await personBy(store.people, asked.email)) === undefined) {
+    const person = await ensurePerson(store.people, {
+      email: asked.email,
+      name: storable(asked.name),
+      now: gateway.clock.now(),
+    })
+    const orgId = newId('org')
+    await store.wallets.createWallet({ id: newId('wal'), orgId, name: storable(asked.organisation) })
+    const actor = { kind: 'person', id: person.id, name: person.email, address: here.asked.address } as const
+    await store.members.put({ orgId, personId: person.id, role: 'owner' }, actor)
+  }
+  sendLink(here, { email: normalEmail(asked.email), lifeMs: LINK_MS, subject: 'Welcome to Turnpike' }).catch(
+    () => undefined,
+  )
+  return { value: { done: true } }
+}
+
+const signOut = async (here: Here): Promise<Reply> => {
+  const { api } = await here.console.auth(here.asked.origin)
+  const { headers } = await api.signOut({ headers: headersOf(here.asked), returnHeaders: true })
+  return { value: { done: true }, cookies: cookiesOf(headers) }
+}
+
+const changePassword = async (
+  here: Here,
+  { current, password }: { current?: string | undefined; password: string },
+): Promise<Reply> => {
+  const { personId, email, token } = personOf(here)
+  await takeAttempt(here, email)
+  const { api } = await here.console.auth(here.asked.origin)
+  await api
+    .verifyPassword({ body: { password: current ?? '' }, headers: headersOf(here.asked) })
+    .catch(wrongSignIn)
+  await setPassword(here, personId, password, token)
+  return { value: { done: true } }
+}
+
+export const signInRoutes: readonly ConsoleRoute[] = [
+  {
+    method: 'GET',
+    path: '/session',
+    summary: 'Who is signed in, where, and what they may do.',
+    whom: 'anybody',
+    answer: session,
+    handler: shownSession,
+  },
+  bodied({
+    method: 'POST',
+    path: '/session/password',
+    summary: 'Signs in by password, and by a code where the person has TOTP.',
+    whom: 'anybody',
+    body: signInBody,
+    answer: done,
+    handler: byPassword,
+  }),
+  bodied({
+    method: 'POST',
+    path: '/session/link',
+    summary: 'Signs in by a one-time link, and sets a password if one is given.',
+    whom: 'anybody',
+    body: linkBody,
+    answer: done,
+    handler: byLink,
+  }),
+  bodied({
+    method: 'POST',
+    path: '/session/ask-link',
+    summary: 'Mails a one-time link; the answer is the same for unknown addresses.',
+    whom: 'anybody',
+    body: askLinkBody,
+    answer: done,
+    handler: askLink,
+  }),
+  bodied({
+    method: 'POST',
+    path: '/session/sign-up',
+    summary: 'Makes an organisation with its owner, where SIGN_UP is open and mail is set up.',
+    whom: 'anybody',
+    body: signUpBody,
+    answer: done,
+    handler: signUp,
+  }),
+  {
+    method: 'DELETE',
+    path: '/session',
+    summary: 'Signs out.',
+    whom: 'person',
+    answer: done,
+    handler: signOut,
+  },
+  bodied({
+    method: 'PUT',
+    path: '/session/new-password',
+    summary: 'Changes the password; all other sessions end.',
+    whom: 'person',
+    body: passwordBody,
+    answer: done,
+    handler: changePassword,
+  }),
+]

@@ -1,0 +1,37 @@
+/** The tenant that an address names, by its own id or that of any of its keys. */
+import { refuse } from '../core/refusal.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { TenantKey } from '../store/tenants/tenant-port.ts'
+import type { Key } from '../tenancy/key.ts'
+
+export type Tenant = {
+  readonly id: string
+  readonly label: string
+  readonly reference: string | undefined
+  /** Those right below the reseller's key, oldest first; also deleted ones. */
+  readonly keys: readonly Key[]
+}
+
+/** The tenants of some keys, oldest first. The newest key of each says how it is called. */
+export const tenantsAmong = (found: readonly TenantKey[]): readonly Tenant[] => {
+  const tenants = new Map<string, Tenant>()
+  for (const { key, tenantId, reference } of found)
+    if (key.ancestors.length === 1)
+      tenants.set(tenantId, {
+        id: tenantId,
+        label: key.label,
+        reference,
+        keys: [...(tenants.get(tenantId)?.keys ?? []), key],
+      })
+  return [...tenants.values()]
+}
+
+/** The tenant of an organisation. Throws the 404 of what is not there or not theirs. */
+export const tenantOf = async ({ store }: Gateway, orgId: string, id: string): Promise<Tenant> => {
+  const [line] = await store.reports.keys({ orgId, which: 'tenants', id, most: 1 })
+  const tenantId = line?.tenantId ?? line?.key.ancestors.at(-2) ?? line?.key.id
+  const all = tenantId === undefined ? [] : await store.tenants.keys({ orgId, tenantId })
+  const tenant = tenantsAmong(all).find((one) => one.id === tenantId)
+  if (tenant === undefined) throw refuse('not_found', 'There is no such tenant, or it is not yours.')
+  return tenant
+}

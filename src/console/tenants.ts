@@ -1,0 +1,216 @@
+/** A reseller's tenants: made from a list, suspended, their prices, and the links by which they see their own use. */
+import { randomBytes } from 'node:crypto'
+import { refuse } from '../core/refusal.ts'
+import { monthOf } from '../core/time.ts'
+import type { LimitsBody } from '../tenancy/limits-body.ts'
+import { marginIn } from '../tenancy/margin.ts'
+import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
+import { hashOfLink } from './links.ts'
+import { makeKey, resellerKey, walletOf } from './make-key.ts'
+import { bodied, isoOf } from './read.ts'
+import { keysMade, tenantsBody } from './schema/keys.ts'
+import { done } from './schema/shared.ts'
+import {
+  ownPriceBody,
+  pointsOf,
+  priceBody,
+  suspendBody,
+  tenantLinkMade,
+  tenantShown,
+} from './schema/tenants.ts'
+import { shownKey } from './shown-key.ts'
+import { type Tenant, tenantOf } from './tenant-of.ts'
+
+type NewTenant = { label: string; reference?: string | undefined; limits?: LimitsBody | undefined }
+
+/** Makes child keys, one for each tenant. Their values are in this answer and nowhere else. */
+const createTenants = async (asked: Here, { tenants }: { tenants: readonly NewTenant[] }): Promise<Reply> => {
+  const here = within(asked)
+  const walletId = await walletOf(here)
+  const parent = await resellerKey(here, walletId)
+  const data = []
+  for (const { label, reference, limits = {} } of tenants)
+    data.push(await makeKey(here, walletId, { label, reference, limits, parent }))
+  return { value: { data }, status: 201 }
+}
+
+const target = async (asked: Here): Promise<{ here: Within; tenant: Tenant }> => {
+  const here = within(asked)
+  return { here, tenant: await tenantOf(here.gateway, here.session.orgId, here.asked.params.id ?? '') }
+}
+
+const shown = async (here: Within, { id, label, reference, keys }: Tenant) => {
+  const { gateway, session } = here
+  const { tenants, reports } = gateway.store
+  const { orgId } = session
+  const [margins, links, lines] = await Promise.all([
+    tenants.margins(orgId),
+    tenants.links({ orgId, tenantId: id }),
+    Promise.all(
+      keys
+        .filter((key) => !key.deleted)
+        .map((key) => reports.keys({ orgId, which: 'tenants', id: key.id, most: 1 })),
+    ),
+  ])
+  const { basisPoints, own } = marginIn(margins, monthOf(gateway.clock.now()), id)
+  return {
+    id,
+    label,
+    reference: reference ?? null,
+    margin_percent: basisPoints / 100,
+    own_margin: own,
+    keys: lines.flat().map((line) => shownKey(gateway, line)),
+    links: links.map((link) => ({ id: link.id, made_by: link.madeBy, created_at: isoOf(link.createdAt) })),
+  }
+}
+
+const getTenant = async (asked: Here): Promise<Reply> => {
+  const { here, tenant } = await target(asked)
+  return { value: await shown(here, tenant) }
+}
+
+/** Switches all keys of the tenant off or on; answers when that holds on every process. */
+const suspendTenant = async (asked: Here, { suspended }: { suspended: boolean }): Promise<Reply> => {
+  const { here, tenant } = await target(asked)
+  const change = {
+    disabledReason: suspended ? 'operator' : null,
+    withChildren: true,
+    byCreator: true,
+  } as const
+  await Promise.all(
+    tenant.keys
+      .filter((key) => !key.deleted)
+      .map((key) => here.gateway.book.changeKey(key.id, change, actorOf(here))),
+  )
+  return { value: await shown(here, tenant) }
+}
+
+const setPrice = async (
+  asked: Here,
+  price: { margin_percent: number; from_month?: string | undefined },
+): Promise<Reply> => {
+  const here = within(asked)
+  await here.gateway.store.tenants.setMargin(
+    here.session.orgId,
+    {
+      fromMonth: price.from_month ?? monthOf(here.gateway.clock.now()),
+      basisPoints: pointsOf(price.margin_percent),
+    },
+    actorOf(here),
+  )
+  return { value: { done: true } }
+}
+
+const setOwnPrice = async (
+  asked: Here,
+  price: { margin_percent: number | null; from_month?: string | undefined },
+): Promise<Reply> => {
+  const { here, tenant } = await target(asked)
+  await here.gateway.store.tenants.setMargin(
+    here.session.orgId,
+    {
+      tenantId: tenant.id,
+      fromMonth: price.from_month ?? monthOf(here.gateway.clock.now()),
+      ...(price.margin_percent === null ? {} : { basisPoints: pointsOf(price.margin_percent) }),
+    },
+    actorOf(here),
+  )
+  return { value: await shown(here, tenant) }
+}
+
+const MOST_LINKS = 20
+
+/** A link that shows the tenant its own use and nothing else. Only the hash of its secret is kept. */
+const makeLink = async (asked: Here): Promise<Reply> => {
+  const { here, tenant } = await target(asked)
+  const { gateway, session, settings } = here
+  const { tenants } = gateway.store
+  if ((await tenants.links({ orgId: session.orgId, tenantId: tenant.id })).length >= MOST_LINKS)
+    throw refuse('forbidden', `A tenant has at most ${MOST_LINKS} links; revoke one first.`)
+  const secret = `tl-${randomBytes(32).toString('base64url')}`
+  const link = {
+    id: Bun.randomUUIDv7(),
+    hash: hashOfLink(secret),
+    orgId: session.orgId,
+    tenantId: tenant.id,
+    madeBy: session.email,
+  }
+  await tenants.makeLink(link, actorOf(here))
+  const address = `${settings.origin ?? here.asked.origin}/console/use#${secret}`
+  return { value: { id: link.id, link: address }, status: 201 }
+}
+
+const endLink = async (asked: Here): Promise<Reply> => {
+  const { here, tenant } = await target(asked)
+  const link = { id: here.asked.params.link ?? '', orgId: here.session.orgId, tenantId: tenant.id }
+  if (!(await here.gateway.store.tenants.endLink(link, actorOf(here))))
+    throw refuse('not_found', 'There is no such link of this tenant.')
+  return { value: { done: true } }
+}
+
+const id = '/tenants/:id'
+
+export const tenantRoutes: readonly ConsoleRoute[] = [
+  bodied({
+    method: 'POST',
+    path: '/tenants',
+    summary: 'Makes a child key for each tenant; their values are shown once.',
+    whom: ['tenants'],
+    body: tenantsBody,
+    answer: keysMade,
+    statuses: [201],
+    handler: createTenants,
+  }),
+  bodied({
+    method: 'PUT',
+    path: '/tenants/price',
+    summary: 'What is added to our price for all tenants without a price of their own; for reports only.',
+    whom: ['tenants'],
+    body: priceBody,
+    answer: done,
+    handler: setPrice,
+  }),
+  {
+    method: 'GET',
+    path: id,
+    summary: 'One tenant, by its id or that of any of its keys.',
+    whom: ['tenants', 'statements'],
+    answer: tenantShown,
+    handler: getTenant,
+  },
+  bodied({
+    method: 'PUT',
+    path: id,
+    summary: 'Suspends a tenant with all its keys, or ends that; answers when it holds on every process.',
+    whom: ['tenants'],
+    body: suspendBody,
+    answer: tenantShown,
+    handler: suspendTenant,
+  }),
+  bodied({
+    method: 'PUT',
+    path: `${id}/price`,
+    summary: 'What is added to our price for this tenant; for reports only.',
+    whom: ['tenants'],
+    body: ownPriceBody,
+    answer: tenantShown,
+    handler: setOwnPrice,
+  }),
+  {
+    method: 'POST',
+    path: `${id}/links`,
+    summary: 'Makes a link that shows the tenant its own use; its secret is shown once.',
+    whom: ['tenants'],
+    answer: tenantLinkMade,
+    statuses: [201],
+    handler: makeLink,
+  },
+  {
+    method: 'DELETE',
+    path: `${id}/links/:link`,
+    summary: 'Revokes such a link.',
+    whom: ['tenants'],
+    answer: done,
+    handler: endLink,
+  },
+]

@@ -1,0 +1,225 @@
+/** Calls and use of an organisation: listed, summed by groups, and as CSV. */
+import { decimalFromNano } from '../core/money.ts'
+import { invalid, refuse } from '../core/refusal.ts'
+import { DAY_MS } from '../core/time.ts'
+import {
+  type CallLine,
+  type ReportLine,
+  type ReportQuery,
+  type Scope,
+  type UsageGroup,
+  usageGroups,
+} from '../store/reports/report-port.ts'
+import { type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
+import { csvOf, instantOf, isoOf, usdOf } from './read.ts'
+import { type CallShown, callList, callShown, most, usageShown } from './schema/reports.ts'
+import { csv } from './schema/shared.ts'
+
+/** Whose calls the person may see; a key that is asked for must be among them. */
+export const scopeOf = (here: Within): Scope => {
+  const [keyId, tenant] = [here.asked.query.get('key'), here.asked.query.get('tenant')]
+  return {
+    orgId: here.session.orgId,
+    ...(may(here, 'read') ? {} : { madeBy: here.session.personId }),
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(here.asked.query.get('tenants') === 'true' ? { tenants: true } : {}),
+  }
+}
+
+const shownCall = ({ id, at, keyId, label, prefix, amount, refunded, detail }: CallLine): CallShown => ({
+  id,
+  at: isoOf(at),
+  key: { id: keyId, label, prefix },
+  cost_usd: usdOf(amount),
+  refunded_usd: usdOf(refunded),
+  model: detail?.model ?? null,
+  vendor: detail?.vendor ?? null,
+  status: detail?.ended ?? null,
+  estimated: detail?.estimated ?? false,
+  tokens: Object.fromEntries(Object.entries(detail?.usage ?? {}).filter(([, count]) => count > 0)),
+  took_ms: detail === undefined ? null : Math.round(detail.tookMs),
+  first_byte_ms: detail === undefined ? null : Math.round(detail.firstByteMs),
+})
+
+const listCalls = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const count = most(here.asked.query.get('limit'), 50, 500)
+  const before = here.asked.query.get('before')
+  const found = await here.gateway.store.reports.calls({
+    ...scopeOf(here),
+    ...(before === undefined ? {} : { before }),
+    most: count + 1,
+  })
+  return { value: { data: found.slice(0, count).map(shownCall), has_more: found.length > count } }
+}
+
+const getCall = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const [found] = await here.gateway.store.reports.calls({
+    ...scopeOf(here),
+    id: here.asked.params.id ?? '',
+    most: 1,
+  })
+  if (found === undefined) throw refuse('not_found', 'There is no such call, or it is not yours.')
+  return { value: shownCall(found) }
+}
+
+const isGroup = (name: string): name is UsageGroup => usageGroups.some((one) => one === name)
+
+const groupsOf = (text: string | undefined): readonly UsageGroup[] => {
+  if (text === undefined || text === '') return []
+  const names = text.split(',')
+  if (!names.every(isGroup))
+    throw invalid('group_by', `'group_by' takes ${usageGroups.join(', ')}, with commas between.`)
+  if (names.includes('hour') && names.includes('key'))
+    throw invalid('group_by', 'Keys are summed by day; group by day and key.')
+  return [...new Set(names)]
+}
+
+const ROWS_MOST = 5_000
+
+const reportQuery = (here: Within): ReportQuery => {
+  const { query } = here.asked
+  const now = here.gateway.clock.now()
+  const tomorrow = (Math.trunc(now / DAY_MS) + 1) * DAY_MS
+  const from = instantOf('from', query.get('from'), tomorrow - 30 * DAY_MS)
+  const to = instantOf('to', query.get('to'), tomorrow)
+  const whole = (at: number) => Math.trunc(at / DAY_MS) * DAY_MS
+  const [model, vendor, status] = [query.get('model'), query.get('vendor'), query.get('status')]
+  return {
+    ...scopeOf(here),
+    from: whole(from),
+    to: whole(to),
+    groupBy: groupsOf(query.get('group_by')),
+    only: {
+      ...(model === undefined ? {} : { model }),
+      ...(vendor === undefined ? {} : { vendor }),
+      ...(status === undefined ? {} : { status }),
+    },
+    most: ROWS_MOST + 1,
+  }
+}
+
+type Counted = Pick<ReportLine, 'requests' | 'inputTokens' | 'outputTokens' | 'amount'>
+
+const countedOf = ({ requests, inputTokens, outputTokens, amount }: Counted) => ({
+  requests,
+  input_tokens: inputTokens,
+  output_tokens: outputTokens,
+  cost_usd: usdOf(amount),
+})
+
+const nothing: Counted = { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n }
+
+const added = (sum: Counted, line: Counted): Counted => ({
+  requests: sum.requests + line.requests,
+  inputTokens: sum.inputTokens + line.inputTokens,
+  outputTokens: sum.outputTokens + line.outputTokens,
+  amount: sum.amount + line.amount,
+})
+
+const getUsage = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  here.console.keepRolledUp()
+  const query = reportQuery(here)
+  const { usage } = here.gateway.store.reports
+  const rows = await usage(query)
+  // The groups share no call, so their sum is the total; only where some are left out it is asked for by itself.
+  const total =
+    rows.length <= ROWS_MOST
+      ? rows.reduce(added, nothing)
+      : ((await usage({ ...query, groupBy: [], most: 1 }))[0] ?? nothing)
+  return {
+    value: {
+      from: isoOf(query.from),
+      to: isoOf(query.to),
+      group_by: query.groupBy,
+      total: countedOf(total),
+      rows: rows.slice(0, ROWS_MOST).map((line) => ({
+        groups: line.groups,
+        label: line.label ?? null,
+        reference: line.reference ?? null,
+        ...countedOf(line),
+      })),
+      has_more: rows.length > ROWS_MOST,
+    },
+  }
+}
+
+const getUsageCsv = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const query = reportQuery(here)
+  const rows = await here.gateway.store.reports.usage({ ...query, most: 1_000_000 })
+  const named = query.groupBy.includes('key')
+  const head = [
+    ...query.groupBy,
+    ...(named ? ['label', 'reference'] : []),
+    'requests',
+    'input_tokens',
+    'output_tokens',
+    'cost_usd',
+  ]
+  const lines = rows.map(
+    ({ groups, label = '', reference = '', requests, inputTokens, outputTokens, amount }) => [
+      ...query.groupBy.map((group) => groups[group] ?? ''),
+      ...(named ? [label, reference] : []),
+      requests,
+      inputTokens,
+      outputTokens,
+      decimalFromNano(amount),
+    ],
+  )
+  return { csv: { name: `usage-${isoOf(query.from).slice(0, 10)}.csv`, text: csvOf([head, ...lines]) } }
+}
+
+const usageQuery = [
+  'from',
+  'to',
+  'group_by',
+  'key',
+  'model',
+  'vendor',
+  'status',
+  'tenant',
+  'tenants',
+] as const
+
+export const usageRoutes: readonly ConsoleRoute[] = [
+  {
+    method: 'GET',
+    path: '/calls',
+    summary: 'The calls of the organisation, newest first; never any content.',
+    whom: ['read', 'read_own'],
+    query: ['key', 'tenant', 'before', 'limit'],
+    answer: callList,
+    handler: listCalls,
+  },
+  {
+    method: 'GET',
+    path: '/calls/:id',
+    summary: 'One call.',
+    whom: ['read', 'read_own'],
+    answer: callShown,
+    handler: getCall,
+  },
+  {
+    method: 'GET',
+    path: '/usage',
+    summary: 'Use in whole UTC days, summed by groups; equal to the ledger.',
+    whom: ['read', 'read_own'],
+    query: usageQuery,
+    answer: usageShown,
+    handler: getUsage,
+  },
+  {
+    method: 'GET',
+    path: '/usage.csv',
+    summary: 'The same as CSV.',
+    whom: ['read', 'read_own'],
+    query: usageQuery,
+    answer: csv,
+    csv: true,
+    handler: getUsageCsv,
+  },
+]

@@ -1,0 +1,2 @@
+/** Styles that the bundler takes. */
+declare module '*.css'

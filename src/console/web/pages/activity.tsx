@@ -1,0 +1,125 @@
+/** What people and commands did in the organisation, newest first. */
+import { Button, Group, Table, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { EventsShown } from '../../schema/people.ts'
+import { queryOf, reading } from '../parts/api.ts'
+import { Copy, Empty, Failed, Loading, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+
+const words: Readonly<Record<string, string>> = {
+  'key.created': 'made a key',
+  'key.changed': 'changed a key',
+  'key.disabled': 'disabled a key',
+  'key.enabled': 'enabled a key',
+  'key.deleted': 'deleted a key',
+  'tenant.price_set': 'set a price for tenants',
+  'tenant.link_made': 'made a link for a tenant',
+  'tenant.link_revoked': 'revoked a link of a tenant',
+  'member.added': 'added a person',
+  'member.changed': 'changed a role',
+  'member.removed': 'removed a person',
+  'wallet.credited': 'gave credit',
+  'wallet.checkout_opened': 'opened a top-up',
+  'operator.acts_for': 'began to act for the organisation',
+}
+
+const money = new Set(['spendCap', 'monthlyCap', 'stopAt', 'amount_usd', 'balance_usd'])
+
+const memberText = ([name, value]: [string, unknown]): string => {
+  const plain = name
+    .replace('_usd', '')
+    .replaceAll('_', ' ')
+    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  if (name === 'label' || name === 'note' || name === 'role') return String(value)
+  if (name === 'disabled') return value === false ? 'enabled' : 'disabled'
+  if (value === true) return plain
+  if (value === false) return `not ${plain}`
+  return money.has(name) ? `${plain} $${String(value)}` : `${plain} ${String(value)}`
+}
+
+const changeText = (values: Record<string, unknown> | null): string =>
+  values === null ? '' : Object.entries(values).map(memberText).join(', ')
+
+const EventTable = ({ rows }: { rows: EventsShown['data'] }) => (
+  <TableBox>
+    <Table verticalSpacing={6} aria-label="Activity">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>When</Table.Th>
+          <Table.Th>Who</Table.Th>
+          <Table.Th>What</Table.Th>
+          <Table.Th>Before</Table.Th>
+          <Table.Th>After</Table.Th>
+          <Table.Th>Of</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map((event) => (
+          <Table.Tr key={event.id}>
+            <Table.Td>
+              <When at={event.at} />
+            </Table.Td>
+            <Table.Td>
+              <Text size="sm">
+                {event.actor}
+                {event.operator ? ' (operator)' : ''}
+              </Text>
+              {event.address !== null && (
+                <Text size="xs" c="dimmed">
+                  {event.address}
+                </Text>
+              )}
+            </Table.Td>
+            <Table.Td>{words[event.what] ?? event.what}</Table.Td>
+            <Table.Td maw={200}>
+              <Text size="xs" c="dimmed">
+                {changeText(event.before)}
+              </Text>
+            </Table.Td>
+            <Table.Td maw={200}>
+              <Text size="xs">{changeText(event.after)}</Text>
+            </Table.Td>
+            <Table.Td>
+              <Copy
+                text={event.subject}
+                shown={`${event.subject.slice(0, 6)}…${event.subject.slice(-4)}`}
+                name="id"
+              />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  </TableBox>
+)
+
+export const Activity = () => {
+  const [before, setBefore] = useState<string>()
+  const { data, error } = useQuery({
+    ...reading<EventsShown>(`/events${queryOf({ before })}`),
+    placeholderData: keepPreviousData,
+  })
+  if (data === undefined) return error === null ? <Loading rows={8} /> : <Failed error={error} />
+  return (
+    <>
+      <PageHead
+        title="Activity"
+        about="Everything that changed money, keys, limits or people. The record cannot be changed."
+      />
+      <Panel>
+        {data.data.length === 0 ? (
+          <Empty title="Nothing yet">What people do here is recorded, with who did it and from where.</Empty>
+        ) : (
+          <EventTable rows={data.data} />
+        )}
+        {data.has_more && (
+          <Group justify="center" mt="md">
+            <Button variant="default" size="xs" onClick={() => setBefore(data.data.at(-1)?.id)}>
+              Older
+            </Button>
+          </Group>
+        )}
+      </Panel>
+    </>
+  )
+}

@@ -1,0 +1,147 @@
+/** The rules of all calls of the organisation, and its sub-wallets. */
+import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { RulesShown } from '../../schema/wallet.ts'
+import { ask, queries, reading } from '../parts/api.ts'
+import { typedUsd } from '../parts/format.ts'
+import { SubWallets } from '../parts/sub-wallets.tsx'
+import { Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
+import { useMay } from '../parts/use-may.ts'
+
+const textsOf = (rules: RulesShown) => ({
+  call: rules.per_call_max_usd === null ? '' : String(rules.per_call_max_usd),
+  day: rules.daily_limit_usd === null ? '' : String(rules.daily_limit_usd),
+  warn: rules.alert_below_usd === null ? '' : String(rules.alert_below_usd),
+  url: rules.alert_webhook_url ?? '',
+  allowed: rules.allowed_models?.join('\n') ?? '',
+  blocked: rules.blocked_models?.join('\n') ?? '',
+})
+
+type Texts = ReturnType<typeof textsOf>
+
+/** One pattern a line; none is no rule. */
+const patternsOf = (text: string): readonly string[] | null => {
+  const lines = text.split(/[\n,]/).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
+  return lines.length === 0 ? null : lines
+}
+
+/** The body of the change; undefined where an amount cannot be read. */
+const bodyOf = (texts: Texts) => {
+  const [call, day, warn] = [typedUsd(texts.call), typedUsd(texts.day), typedUsd(texts.warn)]
+  if (call === null || day === null || warn === null) return undefined
+  return {
+    per_call_max_usd: call ?? null,
+    daily_limit_usd: day ?? null,
+    alert_below_usd: warn ?? null,
+    alert_webhook_url: texts.url.trim() === '' ? null : texts.url.trim(),
+    allowed_models: patternsOf(texts.allowed),
+    blocked_models: patternsOf(texts.blocked),
+  }
+}
+
+const fields = [
+  ['call', 'Most for one call, in USD', 'A call that may cost more is refused'],
+  ['day', 'Most for a day, in USD', 'All keys together, per UTC day'],
+  ['warn', 'Warn below, in USD', 'Sent once when the wallet falls below it'],
+] as const
+const lists = [
+  ['allowed', 'Only these models', 'One a line; * stands for any letters. Empty allows all'],
+  ['blocked', 'Never these models', 'One a line'],
+] as const
+
+const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean }) => {
+  const [texts, setTexts] = useState(() => textsOf(rules))
+  const body = bodyOf(texts)
+  const save = useMutation({
+    mutationFn: () => ask('PUT', '/rules', body),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  const field = (name: keyof Texts) => ({
+    value: texts[name],
+    readOnly: !mayChange,
+    onChange: (event: { currentTarget: { value: string } }) =>
+      setTexts({ ...texts, [name]: event.currentTarget.value }),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (body !== undefined) save.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          {fields.map(([name, label, description]) => (
+            <TextInput
+              key={name}
+              label={label}
+              description={description}
+              placeholder="none"
+              inputMode="decimal"
+              error={typedUsd(texts[name]) === null ? 'An amount such as 25 or 0.5' : undefined}
+              {...field(name)}
+            />
+          ))}
+          <TextInput
+            label="Where warnings go"
+            description="An https address on a public server"
+            placeholder="https://…"
+            {...field('url')}
+          />
+          {lists.map(([name, label, description]) => (
+            <Textarea
+              key={name}
+              label={label}
+              description={description}
+              autosize
+              minRows={3}
+              maxRows={8}
+              className="mono-input"
+              {...field(name)}
+            />
+          ))}
+        </SimpleGrid>
+        <Failed error={save.error} />
+        {mayChange && (
+          <Group>
+            <Button type="submit" loading={save.isPending} disabled={body === undefined}>
+              Save rules
+            </Button>
+            {save.isSuccess && (
+              <Text size="sm" role="status">
+                Saved. The rules hold on every process.
+              </Text>
+            )}
+          </Group>
+        )}
+      </Stack>
+    </form>
+  )
+}
+
+export const Limits = () => {
+  const { data, error } = useQuery(reading<RulesShown>('/rules'))
+  const mayChange = useMay('rules')
+  return (
+    <>
+      <PageHead
+        title="Rules"
+        about="What binds every key of the organisation, whatever its own limits are. An empty field is no rule."
+      />
+      <Stack>
+        <Panel title="Rules of all calls">
+          {data === undefined ? (
+            error === null ? (
+              <Loading rows={4} />
+            ) : (
+              <Failed error={error} />
+            )
+          ) : (
+            <RulesForm key={JSON.stringify(data)} rules={data} mayChange={mayChange} />
+          )}
+        </Panel>
+        <SubWallets mayChange={mayChange} />
+      </Stack>
+    </>
+  )
+}

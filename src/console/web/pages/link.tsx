@@ -1,0 +1,52 @@
+/** A one-time link: signs in when the person says so, and lets them set a password. The secret is behind the #. */
+import { Button, Card, Center, PasswordInput, Stack, Text, Title } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { ask, queries } from '../parts/api.ts'
+import { Failed } from '../parts/ui.tsx'
+
+export const Link = () => {
+  const [token] = useState(() => location.hash.slice(1))
+  const [password, setPassword] = useState('')
+  const navigate = useNavigate()
+  const signIn = useMutation({
+    mutationFn: () => ask('POST', '/session/link', { token, ...(password === '' ? {} : { password }) }),
+    onSuccess: async () => {
+      queries.clear()
+      await navigate({ to: '/' })
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    signIn.mutate()
+  }
+  return (
+    <Center mih="100vh" p="md" component="main">
+      <Card withBorder w={420} maw="100%" padding="xl" radius="lg">
+        <Title order={1} size="h2">
+          Welcome to Turnpike
+        </Title>
+        <Text c="dimmed" size="sm" mb="lg">
+          This link signs you in once. Set a password now, and you can come back by it.
+        </Text>
+        <form onSubmit={submit}>
+          <Stack>
+            <PasswordInput
+              label="New password"
+              description="At least 12 characters; leave it empty to keep what you have."
+              autoComplete="new-password"
+              minLength={12}
+              value={password}
+              onChange={(event) => setPassword(event.currentTarget.value)}
+            />
+            <Failed error={signIn.error} />
+            <Button type="submit" loading={signIn.isPending} disabled={token === ''}>
+              Sign in
+            </Button>
+          </Stack>
+        </form>
+      </Card>
+    </Center>
+  )
+}

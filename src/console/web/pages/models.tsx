@@ -1,0 +1,113 @@
+/** What is sold: models with their prices, searched and filtered. */
+import { Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ModelsShown } from '../../schema/reports.ts'
+import { reading } from '../parts/api.ts'
+import { shortCount } from '../parts/format.ts'
+import { Copy, Empty, Failed, Loading, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+
+type Model = ModelsShown['data'][number]
+const MOST = 200
+
+const Prices = ({ prices, unit }: Pick<Model, 'prices' | 'unit'>) => (
+  <Text size="xs" className="number">
+    {Object.entries(prices).map(([name, price]) => (
+      <span key={name} style={{ display: 'block' }}>
+        ${price}{' '}
+        <Text span inherit c="dimmed">
+          {name.replaceAll('_', ' ')}
+        </Text>
+      </span>
+    ))}
+    {Object.keys(prices).length === 0 && (
+      <Text span inherit c="dimmed">
+        free, by {unit}
+      </Text>
+    )}
+  </Text>
+)
+
+const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
+  <TableBox>
+    <Table verticalSpacing="xs" aria-label="Models">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Model</Table.Th>
+          <Table.Th>Category</Table.Th>
+          <Table.Th className="right">Context</Table.Th>
+          <Table.Th>USD per million units</Table.Th>
+          <Table.Th>Capabilities</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map((model) => (
+          <Table.Tr key={model.id}>
+            <Table.Td>
+              <Copy text={model.id} name="name of the model" />
+            </Table.Td>
+            <Table.Td>{model.category}</Table.Td>
+            <Table.Td className="right number">
+              {model.context_length === 0 ? '—' : shortCount(model.context_length)}
+            </Table.Td>
+            <Table.Td>
+              <Prices prices={model.prices} unit={model.unit} />
+            </Table.Td>
+            <Table.Td maw={260}>
+              <Text size="xs" c="dimmed">
+                {model.capabilities.join(', ').replaceAll('_', ' ')}
+              </Text>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  </TableBox>
+)
+
+export const Models = () => {
+  const { data, error } = useQuery(reading<ModelsShown>('/models'))
+  const [search, setSearch] = useState('')
+  const [category, setCategory] = useState('')
+  if (data === undefined) return error === null ? <Loading rows={8} /> : <Failed error={error} />
+  const categories = [...new Set(data.data.map((model) => model.category))].sort()
+  const found = data.data.filter(
+    (model) =>
+      (category === '' || model.category === category) &&
+      model.id.toLowerCase().includes(search.toLowerCase()),
+  )
+  return (
+    <>
+      <PageHead title="Models" about={`${data.data.length} models are sold here. Press a name to copy it.`} />
+      <Stack>
+        <Group>
+          <TextInput
+            aria-label="Search models"
+            placeholder="Search by name"
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
+            miw={240}
+          />
+          <NativeSelect
+            aria-label="Category"
+            value={category}
+            data={[{ value: '', label: 'All categories' }, ...categories]}
+            onChange={(event) => setCategory(event.currentTarget.value)}
+          />
+        </Group>
+        <Panel>
+          {found.length === 0 ? (
+            <Empty title="No model fits">Try another name or category.</Empty>
+          ) : (
+            <ModelTable rows={found.slice(0, MOST)} />
+          )}
+        </Panel>
+        {found.length > MOST && (
+          <Text size="sm" c="dimmed">
+            {found.length - MOST} more; narrow the search.
+          </Text>
+        )}
+      </Stack>
+    </>
+  )
+}

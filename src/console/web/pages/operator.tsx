@@ -1,0 +1,220 @@
+/** For operators: all accounts, found by name or member, and what can be done to each. */
+import { Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import type { AccountsShown } from '../../schema/operator.ts'
+import { type Account, AccountActs, type Act } from '../parts/account-acts.tsx'
+import { ask, queries, queryOf, reading } from '../parts/api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { countText } from '../parts/format.ts'
+import { Code, Empty, Failed, Loading, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+
+const actFor = async (id: string) => {
+  await ask('PUT', '/session/organisation', { org_id: id })
+  location.assign('/console')
+}
+
+const NewAccount = () => {
+  const [opened, setOpened] = useState(false)
+  const [name, setName] = useState('')
+  const [email, setEmail] = useState('')
+  const create = useMutation({
+    mutationFn: () =>
+      ask<{ link: string | null; sent: boolean }>('POST', '/operator/accounts', { name, owner_email: email }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate()
+  }
+  return (
+    <>
+      <Button onClick={() => setOpened(true)}>New account</Button>
+      <Dialog opened={opened} onClose={() => setOpened(false)} title="New account">
+        {create.data === undefined ? (
+          <form onSubmit={submit}>
+            <Stack>
+              <TextInput
+                label="Organisation"
+                required
+                data-autofocus
+                value={name}
+                onChange={(event) => setName(event.currentTarget.value)}
+              />
+              <TextInput
+                label="E-mail address of its owner"
+                type="email"
+                required
+                value={email}
+                onChange={(event) => setEmail(event.currentTarget.value)}
+              />
+              <Failed error={create.error} />
+              <Group justify="flex-end">
+                <Button type="submit" loading={create.isPending}>
+                  Create
+                </Button>
+              </Group>
+            </Stack>
+          </form>
+        ) : create.data.link === null ? (
+          <Text size="sm">A link is on its way to the owner by mail.</Text>
+        ) : (
+          <Stack>
+            <Text size="sm">Give this link to the owner. It signs them in once, within seven days.</Text>
+            <Code text={create.data.link} name="link of the owner" />
+          </Stack>
+        )}
+      </Dialog>
+    </>
+  )
+}
+
+type OnAct = (act: Act, account: Account) => void
+
+const Row = ({ account, onAct }: { account: Account; onAct: OnAct }) => (
+  <Table.Tr>
+    <Table.Td>
+      {account.name}
+      <Text size="xs" c="dimmed" className="mono">
+        {account.org_id}
+      </Text>
+    </Table.Td>
+    <Table.Td>
+      <span title={account.suspended ?? undefined}>
+        <State of={account.suspended === null ? 'active' : 'suspended'} />
+      </span>
+    </Table.Td>
+    <Table.Td className="right">
+      <Money usd={account.balance_usd} />
+      {account.credit_limit_usd !== null && (
+        <Text size="xs" c="dimmed">
+          and <Money usd={account.credit_limit_usd} /> credit
+        </Text>
+      )}
+    </Table.Td>
+    <Table.Td className="right">
+      <Money usd={account.spent_30d_usd} />
+    </Table.Td>
+    <Table.Td className="right number">{countText(account.keys)}</Table.Td>
+    <Table.Td className="right number">{countText(account.members)}</Table.Td>
+    <Table.Td>
+      <Group gap={6} wrap="nowrap" justify="flex-end">
+        <Button size="compact-sm" variant="default" onClick={() => onAct('credit', account)}>
+          Give credit
+        </Button>
+        <Button size="compact-sm" variant="default" onClick={() => onAct('line', account)}>
+          Credit line
+        </Button>
+        <Button size="compact-sm" variant="default" onClick={() => onAct('suspend', account)}>
+          {account.suspended === null ? 'Suspend' : 'Resume'}
+        </Button>
+        <Button size="compact-sm" variant="default" onClick={() => void actFor(account.org_id)}>
+          Act for
+        </Button>
+      </Group>
+    </Table.Td>
+  </Table.Tr>
+)
+
+const AccountTable = ({ rows, onAct }: { rows: readonly Account[]; onAct: OnAct }) => (
+  <TableBox wide>
+    <Table verticalSpacing="sm" aria-label="Accounts">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Organisation</Table.Th>
+          <Table.Th>State</Table.Th>
+          <Table.Th className="right">Balance</Table.Th>
+          <Table.Th className="right">Spent, 30 days</Table.Th>
+          <Table.Th className="right">Keys</Table.Th>
+          <Table.Th className="right">People</Table.Th>
+          <Table.Th>
+            <span className="hide">Actions</span>
+          </Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map((account) => (
+          <Row key={account.wallet_id} account={account} onAct={onAct} />
+        ))}
+      </Table.Tbody>
+    </Table>
+  </TableBox>
+)
+
+const Found = ({
+  search,
+  after,
+  onAct,
+  onMore,
+}: {
+  search: string
+  after: string | undefined
+  onAct: OnAct
+  onMore: (after: string | undefined) => void
+}) => {
+  const { data, error } = useQuery({
+    ...reading<AccountsShown>(`/operator/accounts${queryOf({ search, after })}`),
+    placeholderData: keepPreviousData,
+  })
+  if (error !== null) return <Failed error={error} />
+  if (data === undefined) return <Loading rows={6} />
+  if (data.data.length === 0)
+    return <Empty title="No account fits">Nothing and nobody is called “{search}”.</Empty>
+  return (
+    <>
+      <AccountTable rows={data.data} onAct={onAct} />
+      <Group justify="center" mt="md">
+        {after !== undefined && (
+          <Button variant="default" size="xs" onClick={() => onMore(undefined)}>
+            First
+          </Button>
+        )}
+        {data.has_more && (
+          <Button variant="default" size="xs" onClick={() => onMore(data.data.at(-1)?.wallet_id)}>
+            More accounts
+          </Button>
+        )}
+      </Group>
+    </>
+  )
+}
+
+export const Operator = () => {
+  const asked: { search?: string; after?: string } = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const [chosen, setChosen] = useState<{ act: Act; account: Account }>()
+  const show = (next: { search?: string | undefined; after?: string | undefined }) =>
+    void navigate({
+      to: '/operator',
+      search: Object.fromEntries(
+        Object.entries({ ...asked, ...next }).filter(([, value]) => (value ?? '') !== ''),
+      ),
+      replace: true,
+    })
+  return (
+    <>
+      <PageHead title="Accounts" about="Every organisation of this server, with its wallet.">
+        <NewAccount />
+      </PageHead>
+      <Stack>
+        <TextInput
+          aria-label="Search accounts"
+          placeholder="Search by name, id or member"
+          maw={360}
+          value={asked.search ?? ''}
+          onChange={(event) => show({ search: event.currentTarget.value, after: undefined })}
+        />
+        <Panel>
+          <Found
+            search={asked.search ?? ''}
+            after={asked.after}
+            onAct={(act, account) => setChosen({ act, account })}
+            onMore={(after) => show({ after })}
+          />
+        </Panel>
+      </Stack>
+      <AccountActs chosen={chosen} onClose={() => setChosen(undefined)} />
+    </>
+  )
+}

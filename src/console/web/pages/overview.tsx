@@ -1,0 +1,178 @@
+/** The overview: what is left, what is spent, on what, and what needs attention. */
+import { Anchor, Button, Group, List, SimpleGrid, Stack, Table, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import type { OverviewShown } from '../../schema/reports.ts'
+import { reading } from '../parts/api.ts'
+import { StackedBars } from '../parts/chart.tsx'
+import { countText } from '../parts/format.ts'
+import { Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+
+/** The last thirty days in UTC, oldest first. */
+const lastDays = (): readonly string[] => {
+  const today = Math.trunc(Date.now() / 86_400_000)
+  return Array.from({ length: 30 }, (_, at) =>
+    new Date((today - 29 + at) * 86_400_000).toISOString().slice(0, 10),
+  )
+}
+
+const Figures = ({ data }: { data: OverviewShown }) => (
+  <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+    <Figure
+      name="Balance"
+      below={
+        data.held_usd === '0' ? (
+          'nothing is held by open calls'
+        ) : (
+          <>
+            of which <Money usd={data.held_usd} /> is held by open calls
+          </>
+        )
+      }
+    >
+      <Money usd={data.balance_usd} />
+    </Figure>
+    <Figure name="Spent today" below={`${countText(data.requests_today)} calls (UTC day)`}>
+      <Money usd={data.spent_today_usd} />
+    </Figure>
+    <Figure name="Spent this month" below="calendar month in UTC">
+      <Money usd={data.spent_this_month_usd} />
+    </Figure>
+    <Figure
+      name="Lasts"
+      below={
+        <>
+          <Money usd={data.spent_week_usd} /> in the last seven days
+        </>
+      }
+    >
+      {data.days_left === null ? '—' : data.days_left > 365 ? 'over a year' : `${data.days_left} days`}
+    </Figure>
+  </SimpleGrid>
+)
+
+const Busiest = ({ keys }: { keys: OverviewShown['keys'] }) => (
+  <Panel title="Busiest keys, seven days">
+    {keys.length === 0 ? (
+      <Text c="dimmed" size="sm">
+        No calls in the last seven days.
+      </Text>
+    ) : (
+      <Table verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Key</Table.Th>
+            <Table.Th className="right">Calls</Table.Th>
+            <Table.Th className="right">Cost</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {keys.map(({ id, label, cost_usd, requests }) => (
+            <Table.Tr key={id}>
+              <Table.Td>
+                <Anchor component={Link} to={`/keys/${id}`} size="sm">
+                  {label}
+                </Anchor>
+              </Table.Td>
+              <Table.Td className="right number">{countText(requests)}</Table.Td>
+              <Table.Td className="right">
+                <Money usd={cost_usd} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    )}
+  </Panel>
+)
+
+const Attention = ({ list }: { list: OverviewShown['attention'] }) => (
+  <Panel title="Needs attention">
+    {list.length === 0 ? (
+      <Text c="dimmed" size="sm">
+        Nothing. Keys are within their caps and the wallet is funded.
+      </Text>
+    ) : (
+      <List spacing="xs" size="sm">
+        {list.map(({ text, to }) => (
+          <List.Item key={text}>
+            <Anchor component={Link} to={to} size="sm">
+              {text}
+            </Anchor>
+          </List.Item>
+        ))}
+      </List>
+    )}
+  </Panel>
+)
+
+const First = () => {
+  const navigate = useNavigate()
+  return (
+    <Panel>
+      <Empty
+        title="Make your first key"
+        action={
+          <Button onClick={() => void navigate({ to: '/keys', search: { new: 'key' } })}>Create a key</Button>
+        }
+      >
+        A key with a cap, a ready snippet for your client, and the first call appears here within two seconds.
+      </Empty>
+    </Panel>
+  )
+}
+
+export const Overview = () => {
+  const { data, error } = useQuery(reading<OverviewShown>('/overview', 10_000))
+  const navigate = useNavigate()
+  if (data === undefined)
+    return (
+      <>
+        <PageHead title="Overview" />
+        <Failed error={error} />
+        {error === null && <Loading rows={6} />}
+      </>
+    )
+  return (
+    <>
+      <PageHead title="Overview">
+        <Button variant="default" onClick={() => void navigate({ to: '/playground' })}>
+          Playground
+        </Button>
+        <Button onClick={() => void navigate({ to: '/keys', search: { new: 'key' } })}>Create a key</Button>
+      </PageHead>
+      <Stack>
+        <Figures data={data} />
+        {!data.has_keys && <First />}
+        <Panel
+          title="Spending by day and model"
+          action={
+            <Group gap="xs">
+              <Anchor component={Link} to="/usage" size="sm">
+                All usage
+              </Anchor>
+            </Group>
+          }
+        >
+          {data.by_day.length === 0 ? (
+            <Empty title="No calls yet">What your keys spend shows here by day, stacked by model.</Empty>
+          ) : (
+            <StackedBars
+              slots={lastDays()}
+              bars={data.by_day.map(({ day, model, cost_usd }) => ({
+                slot: day,
+                group: model,
+                usd: cost_usd,
+              }))}
+              about="Spending of the last thirty days, by day and model"
+            />
+          )}
+        </Panel>
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          <Busiest keys={data.keys} />
+          <Attention list={data.attention} />
+        </SimpleGrid>
+      </Stack>
+    </>
+  )
+}

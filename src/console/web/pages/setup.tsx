@@ -1,0 +1,108 @@
+/** For operators: what the server was started with, and where each value came from. Read-only. */
+import { SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { SetupShown } from '../../schema/operator.ts'
+import { reading } from '../parts/api.ts'
+import { countText } from '../parts/format.ts'
+import { Empty, Failed, Figure, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+
+type Setting = SetupShown['settings'][number]
+
+const sources = { environment: 'environment', default: 'default', unset: 'not set' } as const
+
+const writtenOf = ({ value, secret, from }: Setting): string =>
+  secret && from !== 'unset' ? 'hidden' : (value ?? '—')
+
+const SettingTable = ({ rows }: { rows: readonly Setting[] }) => (
+  <TableBox wide>
+    <Table verticalSpacing={6} aria-label="Settings" className="settings">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Setting</Table.Th>
+          <Table.Th>Value</Table.Th>
+          <Table.Th>From</Table.Th>
+          <Table.Th>Meaning</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map((row) => (
+          <Table.Tr key={row.name}>
+            <Table.Td className="mono">{row.name}</Table.Td>
+            <Table.Td className="mono">{writtenOf(row)}</Table.Td>
+            <Table.Td>
+              <Text size="sm" fw={row.from === 'environment' ? 650 : 400}>
+                {sources[row.from]}
+              </Text>
+            </Table.Td>
+            <Table.Td>
+              <Text size="sm" c="dimmed" title={row.allowed}>
+                {row.meaning}
+              </Text>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  </TableBox>
+)
+
+const Gifts = ({ data: { trials, referrals } }: { data: SetupShown }) => (
+  <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+    <Figure
+      name="A trial"
+      below={
+        <>
+          <Money usd={trials.given_today_usd} /> of <Money usd={trials.daily_usd} /> given today
+        </>
+      }
+    >
+      <Money usd={trials.amount_usd} />
+    </Figure>
+    <Figure name="Trials" below={`${countText(trials.active)} have not ended`}>
+      {countText(trials.claimed)}
+    </Figure>
+    <Figure name="Referrals" below={`${countText(referrals.codes)} accounts have a code`}>
+      {countText(referrals.claimed)}
+    </Figure>
+    <Figure name="Given for referrals" below="to both sides">
+      <Money usd={referrals.given_usd} />
+    </Figure>
+  </SimpleGrid>
+)
+
+export const SetupPage = () => {
+  const { data, error } = useQuery(reading<SetupShown>('/operator/setup'))
+  const [search, setSearch] = useState('')
+  if (data === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  const found = data.settings.filter(({ name, meaning }) =>
+    `${name} ${meaning}`.toLowerCase().includes(search.toLowerCase()),
+  )
+  return (
+    <>
+      <PageHead
+        title="Setup"
+        about="What this server was started with. Change it in the environment or turnpike.yaml, and restart."
+      />
+      <Stack>
+        <Gifts data={data} />
+        <Panel title="Settings">
+          <Stack>
+            <TextInput
+              aria-label="Search settings"
+              placeholder="Search by name or meaning"
+              maw={360}
+              value={search}
+              onChange={(event) => setSearch(event.currentTarget.value)}
+            />
+            {found.length === 0 ? (
+              <Empty title="No setting fits">Nothing is called “{search}”.</Empty>
+            ) : (
+              <SettingTable rows={found} />
+            )}
+          </Stack>
+        </Panel>
+      </Stack>
+    </>
+  )
+}

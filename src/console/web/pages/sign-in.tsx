@@ -1,0 +1,82 @@
+/** The sign-in: by password, with a code where the person has TOTP; the other ways are below it. */
+import { Button, Card, Center, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { ApiError, ask, queries } from '../parts/api.ts'
+import { OtherWays } from '../parts/other-ways.tsx'
+import { Failed } from '../parts/ui.tsx'
+
+const useSignIn = () => {
+  const navigate = useNavigate()
+  return useMutation({
+    mutationFn: (values: object) => ask('POST', '/session/password', values),
+    onSuccess: async () => {
+      queries.clear()
+      await navigate({ to: '/' })
+    },
+  })
+}
+
+const needsCode = (error: unknown): boolean => error instanceof ApiError && error.code === 'code_required'
+
+export const SignIn = () => {
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const signIn = useSignIn()
+  const [asksCode, setAsksCode] = useState(false)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    signIn.mutate(
+      { email, password, ...(code === '' ? {} : { code }) },
+      { onError: (error) => setAsksCode(asksCode || needsCode(error)) },
+    )
+  }
+  return (
+    <Center mih="100vh" p="md" component="main">
+      <Card withBorder w={400} maw="100%" padding="xl" radius="lg">
+        <Title order={1} size="h2">
+          Turnpike
+        </Title>
+        <Text c="dimmed" size="sm" mb="lg">
+          Every model vendor behind one address and one key.
+        </Text>
+        <form onSubmit={submit}>
+          <Stack>
+            <TextInput
+              label="E-mail address"
+              type="email"
+              autoComplete="username"
+              required
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+            />
+            <PasswordInput
+              label="Password"
+              autoComplete="current-password"
+              required
+              value={password}
+              onChange={(event) => setPassword(event.currentTarget.value)}
+            />
+            {asksCode && (
+              <TextInput
+                label="Code of your authenticator app"
+                autoComplete="one-time-code"
+                inputMode="numeric"
+                autoFocus
+                value={code}
+                onChange={(event) => setCode(event.currentTarget.value)}
+              />
+            )}
+            {!needsCode(signIn.error) && <Failed error={signIn.error} />}
+            <Button type="submit" loading={signIn.isPending}>
+              Sign in
+            </Button>
+            <OtherWays email={email} />
+          </Stack>
+        </form>
+      </Card>
+    </Center>
+  )
+}

@@ -1,0 +1,61 @@
+/** Making an account, where the operator lets anybody in: the link that comes by mail proves the address. */
+import { Anchor, Button, Card, Center, Stack, Text, TextInput, Title } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { ask } from '../parts/api.ts'
+import { Failed } from '../parts/ui.tsx'
+
+const fields = {
+  email: ['E-mail address', 'email', 'email'],
+  name: ['Your name', 'text', 'name'],
+  organisation: ['Organisation', 'text', 'organization'],
+} as const
+
+export const SignUp = () => {
+  const [values, setValues] = useState({ email: '', name: '', organisation: '' })
+  const signUp = useMutation({ mutationFn: () => ask('POST', '/session/sign-up', values) })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    signUp.mutate()
+  }
+  return (
+    <Center mih="100vh" p="md" component="main">
+      <Card withBorder w={400} maw="100%" padding="xl" radius="lg">
+        <Title order={1} size="h2" mb="lg">
+          Make an account
+        </Title>
+        {signUp.isSuccess ? (
+          <Text role="status">
+            Look into your mail: a link is on its way to {values.email}. It signs you in once, for a quarter
+            of an hour.
+          </Text>
+        ) : (
+          <form onSubmit={submit}>
+            <Stack>
+              {(['email', 'name', 'organisation'] as const).map((field) => (
+                <TextInput
+                  key={field}
+                  label={fields[field][0]}
+                  type={fields[field][1]}
+                  autoComplete={fields[field][2]}
+                  required
+                  maxLength={field === 'email' ? 254 : 100}
+                  value={values[field]}
+                  onChange={(event) => setValues({ ...values, [field]: event.currentTarget.value })}
+                />
+              ))}
+              <Failed error={signUp.error} />
+              <Button type="submit" loading={signUp.isPending}>
+                Make an account
+              </Button>
+            </Stack>
+          </form>
+        )}
+        <Anchor component={Link} to="/sign-in" size="sm" mt="md">
+          I have an account
+        </Anchor>
+      </Card>
+    </Center>
+  )
+}

@@ -1,0 +1,100 @@
+/** Statements of a month, one sheet for each tenant: to look through, to print, or as CSV. The address is the view. */
+import { Alert, Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { StatementShown } from '../../schema/tenants.ts'
+import { queryOf, reading } from '../parts/api.ts'
+import { monthChoice, recentMonths } from '../parts/months.ts'
+import { StatementSheet } from '../parts/statement-sheet.tsx'
+import { Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+
+/** What only the reseller sees: never on paper. */
+const Earned = ({ data }: { data: StatementShown }) => (
+  <SimpleGrid cols={{ base: 1, xs: 3 }} className="no-print" mb="lg">
+    <Figure name="You bill" below={`${data.tenants.length} tenants with use`}>
+      <Money usd={data.total.billed_usd} />
+    </Figure>
+    <Figure name="You pay us" below="from your wallet, as it was used">
+      <Money usd={data.total.cost_usd} />
+    </Figure>
+    <Figure name="Your margin" below={`${data.default_margin_percent} % unless a tenant has its own price`}>
+      <Money usd={data.total.margin_usd} />
+    </Figure>
+  </SimpleGrid>
+)
+
+const Sheets = ({ data }: { data: StatementShown }) => (
+  <Stack gap="md">
+    {data.tenants.map((tenant) => (
+      <Card key={tenant.id} withBorder padding="lg" radius="md" className="paper">
+        <StatementSheet
+          sheet={{ ...tenant, from: data.organisation, month: data.month, complete: data.complete }}
+        />
+        <Text size="xs" c="dimmed" mt="sm" className="no-print">
+          You pay us <Money usd={tenant.total.cost_usd} /> for this; your margin is {tenant.margin_percent} %.
+          Neither is printed.
+        </Text>
+      </Card>
+    ))}
+  </Stack>
+)
+
+export const Statement = () => {
+  const asked: Record<string, string | undefined> = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const months = recentMonths()
+  const month = asked.month ?? months[0] ?? ''
+  const query = queryOf({ month, tenant: asked.tenant })
+  const { data, error } = useQuery({
+    ...reading<StatementShown>(`/statement${query}`),
+    placeholderData: keepPreviousData,
+  })
+  const show = (next: string) =>
+    void navigate({
+      to: '/statement',
+      search: { month: next, ...(asked.tenant === undefined ? {} : { tenant: asked.tenant }) },
+      replace: true,
+    })
+  return (
+    <>
+      <div className="no-print">
+        <PageHead
+          title="Statements"
+          about="What your tenants used in a month and what you bill for it, by your prices. Your own wallet pays our price; this is a report."
+        >
+          <Group gap="xs">
+            <NativeSelect
+              aria-label="Month"
+              data={monthChoice(months.includes(month) ? months : [month, ...months])}
+              value={month}
+              onChange={(event) => show(event.currentTarget.value)}
+            />
+            <Button component="a" variant="default" href={`/console/api/statement.csv${query}`} download>
+              CSV
+            </Button>
+            <Button onClick={() => window.print()}>Print</Button>
+          </Group>
+        </PageHead>
+      </div>
+      <Failed error={error} />
+      {data === undefined && error === null && <Loading rows={6} />}
+      {data !== undefined && (
+        <>
+          {!data.complete && (
+            <Alert color="yellow" variant="outline" className="failed no-print" mb="md">
+              The month goes on until its last day ends in UTC: bill by it when it is over.
+            </Alert>
+          )}
+          <Earned data={data} />
+          {data.tenants.length === 0 ? (
+            <Panel>
+              <Empty title="No tenant used anything">Choose another month.</Empty>
+            </Panel>
+          ) : (
+            <Sheets data={data} />
+          )}
+        </>
+      )}
+    </>
+  )
+}

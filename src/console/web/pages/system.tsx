@@ -1,0 +1,127 @@
+/** For operators: the processes, what is lent to them, and the books. */
+import { Button, SimpleGrid, Stack, Table, Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import type { AuditShown, SystemShown } from '../../schema/operator.ts'
+import { ask, reading } from '../parts/api.ts'
+import { countText } from '../parts/format.ts'
+import { Failed, Figure, Loading, Money, PageHead, Panel, State, TableBox, When } from '../parts/ui.tsx'
+
+const Audit = ({ books }: { books: SystemShown['books'] }) => {
+  const run = useMutation({ mutationFn: () => ask<AuditShown>('POST', '/operator/audit') })
+  return (
+    <Panel
+      title="Books"
+      action={
+        <Button size="xs" variant="default" loading={run.isPending} onClick={() => run.mutate()}>
+          Check now
+        </Button>
+      }
+    >
+      <Text size="sm">
+        {books.trouble ?? 'All laws of the sums held at the last check'}
+        {books.looked_at !== null && (
+          <>
+            {' '}
+            (<When at={books.looked_at} />)
+          </>
+        )}
+        .
+      </Text>
+      <Failed error={run.error} />
+      {run.data !== undefined && (
+        <TableBox>
+          <Table mt="sm" aria-label="Laws of the books">
+            <Table.Tbody>
+              {run.data.data.map(({ check, ok, detail }) => (
+                <Table.Tr key={check}>
+                  <Table.Td>{check}</Table.Td>
+                  <Table.Td>{ok ? <State of="ok" /> : <Text size="sm">broken: {detail}</Text>}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </TableBox>
+      )}
+    </Panel>
+  )
+}
+
+const Processes = ({ data }: { data: SystemShown }) => (
+  <Panel title="Processes">
+    <TableBox>
+      <Table aria-label="Processes">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Process</Table.Th>
+            <Table.Th>Last heartbeat</Table.Th>
+            <Table.Th className="right">Open calls</Table.Th>
+            <Table.Th className="right">Held</Table.Th>
+            <Table.Th className="right">Leases</Table.Th>
+            <Table.Th className="right">Lent</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {data.processes.map((one) => (
+            <Table.Tr key={one.id}>
+              <Table.Td className="mono">
+                {one.id}
+                {one.id === data.instance ? ' (answers this page)' : ''}
+              </Table.Td>
+              <Table.Td>{one.beat_at === null ? 'has left' : <When at={one.beat_at} ago />}</Table.Td>
+              <Table.Td className="right number">{countText(one.open_calls)}</Table.Td>
+              <Table.Td className="right">
+                <Money usd={one.held_usd} />
+              </Table.Td>
+              <Table.Td className="right number">{countText(one.leases)}</Table.Td>
+              <Table.Td className="right">
+                <Money usd={one.lent_usd} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </TableBox>
+  </Panel>
+)
+
+export const System = () => {
+  const { data, error } = useQuery(reading<SystemShown>('/operator/system', 5_000))
+  if (data === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  return (
+    <>
+      <PageHead
+        title="System"
+        about="The ledger and the processes on it. Figures are of the process that answered this page."
+      />
+      <Stack>
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+          <Figure name="Ledger" below={data.engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}>
+            {data.fresh ? 'in touch' : 'out of touch'}
+          </Figure>
+          <Figure name="Open calls" below="of this process">
+            {countText(data.open_calls)}
+          </Figure>
+          <Figure
+            name="Queue"
+            below={
+              data.journal === null
+                ? 'changes that wait for the ledger; no journal'
+                : `changes that wait for the ledger; journal in ${data.journal}`
+            }
+          >
+            {countText(data.queued)}
+          </Figure>
+          <Figure name="Memory" below="of this process">
+            {countText(data.memory_mb)} MB
+          </Figure>
+        </SimpleGrid>
+        <Processes data={data} />
+        <Audit books={data.books} />
+        <Text size="xs" c="dimmed">
+          Reports are summed up to <When at={data.rolled_up_until} />; what came later is summed from the
+          ledger each time.
+        </Text>
+      </Stack>
+    </>
+  )
+}

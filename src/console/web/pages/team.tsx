@@ -1,0 +1,177 @@
+/** The people of the organisation: who they are, what they may do, and inviting more. */
+import { Alert, Button, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { InvitedShown, TeamShown } from '../../schema/people.ts'
+import { ask, queries, reading, sessionQuery } from '../parts/api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Code, Failed, Loading, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+import { useMay } from '../parts/use-may.ts'
+
+const roleTexts = [
+  { value: 'owner', label: 'Owner: everything' },
+  { value: 'admin', label: 'Admin: keys, tenants, people' },
+  { value: 'billing', label: 'Billing: wallet and reports' },
+  { value: 'developer', label: 'Developer: own keys only' },
+  { value: 'viewer', label: 'Viewer: sees, changes nothing' },
+]
+
+const InviteForm = ({ onDone }: { onDone: (invited: InvitedShown) => void }) => {
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState('developer')
+  const invite = useMutation({
+    mutationFn: () => ask<InvitedShown>('POST', '/team', { email, role }),
+    onSuccess: async (invited) => {
+      onDone(invited)
+      await queries.invalidateQueries()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    invite.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="E-mail address"
+          type="email"
+          required
+          data-autofocus
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <NativeSelect
+          label="Role"
+          data={roleTexts}
+          value={role}
+          onChange={(event) => setRole(event.currentTarget.value)}
+        />
+        <Failed error={invite.error} />
+        <Group justify="flex-end">
+          <Button type="submit" loading={invite.isPending}>
+            Invite
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const Invited = ({ invited }: { invited: InvitedShown }) => (
+  <Stack>
+    {invited.link === null ? (
+      <Text size="sm">{invited.sent ? 'A link is on its way by mail.' : 'Done. They sign in as ever.'}</Text>
+    ) : (
+      <>
+        <Alert color="yellow" variant="outline" className="failed" title="Give them this link">
+          It signs them in once, within seven days, and is shown only now.
+        </Alert>
+        <Code text={invited.link} name="link of the invitation" />
+      </>
+    )}
+  </Stack>
+)
+
+const Member = ({
+  member,
+  mayChange,
+  me,
+}: {
+  member: TeamShown['data'][number]
+  mayChange: boolean
+  me: string | undefined
+}) => {
+  const change = useMutation({
+    mutationFn: (role: string) => ask('PUT', `/team/${member.id}`, { role }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  const remove = useMutation({
+    mutationFn: () => ask('DELETE', `/team/${member.id}`),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  return (
+    <Table.Tr>
+      <Table.Td>
+        {member.name}
+        <Text size="xs" c="dimmed">
+          {member.email}
+          {member.id === me ? ' (you)' : ''}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        {mayChange ? (
+          <NativeSelect
+            aria-label={`Role of ${member.email}`}
+            size="xs"
+            data={roleTexts}
+            value={member.role}
+            onChange={(event) => change.mutate(event.currentTarget.value)}
+          />
+        ) : (
+          member.role
+        )}
+        <Failed error={change.error ?? remove.error} />
+      </Table.Td>
+      <Table.Td>
+        <When at={member.since} />
+      </Table.Td>
+      <Table.Td>
+        {mayChange && member.id !== me && (
+          <Button
+            size="compact-xs"
+            variant="default"
+            loading={remove.isPending}
+            onClick={() => remove.mutate()}
+          >
+            Remove
+          </Button>
+        )}
+      </Table.Td>
+    </Table.Tr>
+  )
+}
+
+export const Team = () => {
+  const { data, error } = useQuery(reading<TeamShown>('/team'))
+  const { data: session } = useQuery(sessionQuery)
+  const mayChange = useMay('team')
+  const [opened, setOpened] = useState(false)
+  const [invited, setInvited] = useState<InvitedShown>()
+  if (data === undefined) return error === null ? <Loading rows={5} /> : <Failed error={error} />
+  const close = () => {
+    setOpened(false)
+    setInvited(undefined)
+  }
+  return (
+    <>
+      <PageHead title="Team" about="Who belongs to the organisation, and what they may do.">
+        {data.may_invite && <Button onClick={() => setOpened(true)}>Invite</Button>}
+      </PageHead>
+      <Panel>
+        <TableBox>
+          <Table verticalSpacing="sm" aria-label="People">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Person</Table.Th>
+                <Table.Th>Role</Table.Th>
+                <Table.Th>Since</Table.Th>
+                <Table.Th>
+                  <span className="hide">Actions</span>
+                </Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {data.data.map((member) => (
+                <Member key={member.id} member={member} mayChange={mayChange} me={session?.person?.id} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </TableBox>
+      </Panel>
+      <Dialog opened={opened} onClose={close} title="Invite somebody">
+        {invited === undefined ? <InviteForm onDone={setInvited} /> : <Invited invited={invited} />}
+      </Dialog>
+    </>
+  )
+}

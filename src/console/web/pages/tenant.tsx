@@ -1,0 +1,199 @@
+/** One tenant: its keys, what it used and is billed, its price, the links by which it sees its use, and its suspension. */
+import { Alert, Anchor, Box, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { StatementShown, TenantLinkShown, TenantShown } from '../../schema/tenants.ts'
+import { ask, queries, queryOf, reading } from '../parts/api.ts'
+import { CallTable } from '../parts/call-table.tsx'
+import { Confirm } from '../parts/confirm.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { countText } from '../parts/format.ts'
+import { KeyTable } from '../parts/key-table.tsx'
+import { PriceForm } from '../parts/price-form.tsx'
+import { Code, Copy, Empty, Failed, Figure, Loading, Money, PageHead, Panel, When } from '../parts/ui.tsx'
+import { useMay } from '../parts/use-may.ts'
+
+const isOff = ({ keys }: TenantShown): boolean =>
+  keys.length > 0 && keys.every(({ status }) => status === 'disabled')
+
+const Suspension = ({ tenant }: { tenant: TenantShown }) => {
+  const [asks, setAsks] = useState(false)
+  const off = isOff(tenant)
+  const change = useMutation({
+    mutationFn: (suspended: boolean) => ask<TenantShown>('PUT', `/tenants/${tenant.id}`, { suspended }),
+    onSuccess: async () => {
+      setAsks(false)
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <Stack gap="xs" align="flex-end">
+      <Button
+        variant={off ? 'filled' : 'default'}
+        className={off ? '' : 'danger'}
+        loading={change.isPending}
+        onClick={() => (off ? change.mutate(false) : setAsks(true))}
+      >
+        {off ? 'Resume' : 'Suspend'}
+      </Button>
+      {change.isSuccess && (
+        <Text size="sm" role="status">
+          {change.variables ? 'Suspended: this holds on every process.' : 'Resumed on every process.'}
+        </Text>
+      )}
+      {!asks && <Failed error={change.error} />}
+      <Confirm
+        opened={asks}
+        title={`Suspend ${tenant.label}?`}
+        verb="Suspend tenant"
+        pending={change.isPending}
+        error={change.error}
+        onYes={() => change.mutate(true)}
+        onClose={() => setAsks(false)}
+      >
+        Its calls are refused from then on, with all its keys and those below them. Answers that are under way
+        come to their end. You can resume it at any time.
+      </Confirm>
+    </Stack>
+  )
+}
+
+const ThisMonth = ({ tenant }: { tenant: TenantShown }) => {
+  const { data, error } = useQuery(
+    reading<StatementShown>(`/statement${queryOf({ tenant: tenant.id })}`, 10_000),
+  )
+  const total = data?.tenants[0]?.total
+  if (total === undefined) return error === null ? <Loading rows={2} /> : <Failed error={error} />
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 3 }}>
+      <Figure name="You bill this month" below={`${tenant.margin_percent} % above our price`}>
+        <Money usd={total.billed_usd} />
+      </Figure>
+      <Figure name="You pay us" below="from your wallet, as it was used">
+        <Money usd={total.cost_usd} />
+      </Figure>
+      <Figure name="Calls this month" below={`${countText(total.input_tokens)} tokens in`}>
+        {countText(total.requests)}
+      </Figure>
+    </SimpleGrid>
+  )
+}
+
+const NewLink = ({ made, onClose }: { made: TenantLinkShown | undefined; onClose: () => void }) => (
+  <Dialog opened={made !== undefined} onClose={onClose} title="A link for the tenant" keep>
+    <Stack>
+      <Alert color="yellow" variant="outline" className="failed" title="Copy it now">
+        It is shown only this once. Whoever has it sees this tenant’s use at your price, until you revoke it;
+        never our price, a key or another tenant.
+      </Alert>
+      {made !== undefined && <Code text={made.link} name="link for the tenant" />}
+      <Group justify="flex-end">
+        <Button onClick={onClose}>I have copied it</Button>
+      </Group>
+    </Stack>
+  </Dialog>
+)
+
+const LinkRows = ({ tenant, onRevoke }: { tenant: TenantShown; onRevoke: (id: string) => void }) => (
+  <Stack gap="xs" component="ul" className="rows">
+    {tenant.links.map(({ id, made_by, created_at }) => (
+      <Group key={id} component="li" justify="space-between" wrap="nowrap">
+        <Box miw={0}>
+          <Text size="sm">
+            Made <When at={created_at} />
+          </Text>
+          <Text size="xs" c="dimmed" truncate>
+            by {made_by}
+          </Text>
+        </Box>
+        <Button size="compact-sm" variant="default" onClick={() => onRevoke(id)}>
+          Revoke
+        </Button>
+      </Group>
+    ))}
+  </Stack>
+)
+
+const Links = ({ tenant }: { tenant: TenantShown }) => {
+  const [made, setMade] = useState<TenantLinkShown>()
+  const make = useMutation({
+    mutationFn: () => ask<TenantLinkShown>('POST', `/tenants/${tenant.id}/links`),
+    onSuccess: async (link) => {
+      setMade(link)
+      await queries.invalidateQueries()
+    },
+  })
+  const revoke = useMutation({
+    mutationFn: (id: string) => ask('DELETE', `/tenants/${tenant.id}/links/${id}`),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  return (
+    <Panel
+      title="Read-only links"
+      action={
+        <Button size="xs" variant="default" loading={make.isPending} onClick={() => make.mutate()}>
+          Make a link
+        </Button>
+      }
+    >
+      <Failed error={make.error ?? revoke.error} />
+      {tenant.links.length === 0 ? (
+        <Empty title="No link yet">
+          A link shows this tenant its own use at your price, without an account. You can revoke it.
+        </Empty>
+      ) : (
+        <LinkRows tenant={tenant} onRevoke={revoke.mutate} />
+      )}
+      <NewLink made={made} onClose={() => setMade(undefined)} />
+    </Panel>
+  )
+}
+
+export const TenantPage = () => {
+  const { id = '' } = useParams({ strict: false })
+  const mayChange = useMay('tenants')
+  const { data: tenant, error } = useQuery(reading<TenantShown>(`/tenants/${id}`, 5_000))
+  if (tenant === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  return (
+    <>
+      <PageHead
+        title={tenant.label}
+        about={
+          <>
+            <Anchor component={Link} to="/tenants" size="sm">
+              Tenants
+            </Anchor>{' '}
+            · {tenant.reference ?? 'no reference'} · <Copy text={tenant.id} name="id of the tenant" />
+          </>
+        }
+      >
+        <Button component={Link} variant="default" to="/statement" search={{ tenant: tenant.id } as never}>
+          Statement
+        </Button>
+        {mayChange && tenant.keys.length > 0 && <Suspension tenant={tenant} />}
+      </PageHead>
+      <Stack>
+        <ThisMonth tenant={tenant} />
+        <Panel title="Keys">
+          {tenant.keys.length === 0 ? (
+            <Empty title="All its keys are deleted">What they used stays in the statements.</Empty>
+          ) : (
+            <KeyTable rows={tenant.keys} />
+          )}
+        </Panel>
+        {mayChange && (
+          <SimpleGrid cols={{ base: 1, md: 2 }}>
+            <Panel title="Your price">
+              <PriceForm key={String(tenant.own_margin)} tenant={tenant} />
+            </Panel>
+            <Links tenant={tenant} />
+          </SimpleGrid>
+        )}
+        <Panel title="Newest calls">
+          <CallTable tenant={tenant.id} live />
+        </Panel>
+      </Stack>
+    </>
+  )
+}

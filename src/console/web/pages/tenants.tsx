@@ -1,0 +1,233 @@
+/** A reseller's tenants: made from a pasted list, their use, statements, suspension. */
+import {
+  Alert,
+  Button,
+  FileButton,
+  Group,
+  SimpleGrid,
+  Stack,
+  Table,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { KeyListShown, KeysMadeShown } from '../../schema/keys.ts'
+import type { StatementShown } from '../../schema/tenants.ts'
+import { ask, queries, queryOf, reading } from '../parts/api.ts'
+import { csvCell, download } from '../parts/csv.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { KeyTable } from '../parts/key-table.tsx'
+import { PriceForm } from '../parts/price-form.tsx'
+import { readTenants } from '../parts/tenant-list.ts'
+import { Empty, Failed, Figure, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { useMay } from '../parts/use-may.ts'
+
+const Made = ({ made, onClose }: { made: KeysMadeShown; onClose: () => void }) => {
+  const rows = made.data.map(({ label, reference, id, key }) =>
+    [label, reference ?? '', id, key].map(csvCell).join(','),
+  )
+  return (
+    <Stack>
+      <Alert
+        color="yellow"
+        variant="outline"
+        className="failed"
+        title={`Download the ${made.data.length} keys now`}
+      >
+        They are shown only this once: nobody, not even we, can read them again.
+      </Alert>
+      <TableBox>
+        <Table verticalSpacing={4} aria-label="New tenants">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Tenant</Table.Th>
+              <Table.Th>Key</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {made.data.map(({ id, label, key }) => (
+              <Table.Tr key={id}>
+                <Table.Td>{label}</Table.Td>
+                <Table.Td className="mono">{key}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </TableBox>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          Done
+        </Button>
+        <Button
+          onClick={() => download('tenant-keys.csv', `label,reference,id,key\r\n${rows.join('\r\n')}\r\n`)}
+        >
+          Download keys
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
+  const [text, setText] = useState('')
+  const { tenants, wrong } = readTenants(text)
+  const create = useMutation({
+    mutationFn: () => ask<KeysMadeShown>('POST', '/tenants', { tenants }),
+    onSuccess: async (made) => {
+      onMade(made)
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <Stack>
+      <Textarea
+        label="Tenants, one a line"
+        description="Label, your reference, monthly cap in USD. Paste from a spreadsheet, or open a CSV file."
+        placeholder={'Acme GmbH, C-1001, 50\nBlue Ltd, C-1002, 20'}
+        autosize
+        minRows={8}
+        maxRows={16}
+        data-autofocus
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      {wrong.length > 0 && (
+        <Alert color="red" variant="outline" className="failed">
+          {wrong.slice(0, 5).join(' ')}
+        </Alert>
+      )}
+      <Failed error={create.error} />
+      <Group justify="space-between">
+        <FileButton accept=".csv,text/csv,text/plain" onChange={(file) => void file?.text().then(setText)}>
+          {(props) => (
+            <Button variant="default" {...props}>
+              Open CSV
+            </Button>
+          )}
+        </FileButton>
+        <Button
+          loading={create.isPending}
+          disabled={tenants.length === 0 || wrong.length > 0 || tenants.length > 200}
+          onClick={() => create.mutate()}
+        >
+          {tenants.length === 0
+            ? 'Create tenants'
+            : `Create ${tenants.length} ${tenants.length === 1 ? 'tenant' : 'tenants'}`}
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+const NewTenants = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
+  const [made, setMade] = useState<KeysMadeShown>()
+  const close = () => {
+    setMade(undefined)
+    onClose()
+  }
+  return (
+    <Dialog
+      opened={opened}
+      onClose={close}
+      size="xl"
+      title={made === undefined ? 'New tenants' : 'Their keys'}
+      keep={made !== undefined}
+    >
+      {made === undefined ? <ListForm onMade={setMade} /> : <Made made={made} onClose={close} />}
+    </Dialog>
+  )
+}
+
+const Month = () => {
+  const { data, error } = useQuery(reading<StatementShown>('/statement', 10_000))
+  if (data === undefined) return error === null ? <Loading rows={2} /> : <Failed error={error} />
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 3 }}>
+      <Figure name="You bill this month" below={`${data.tenants.length} tenants with use`}>
+        <Money usd={data.total.billed_usd} />
+      </Figure>
+      <Figure name="You pay us" below="from your wallet, as it was used">
+        <Money usd={data.total.cost_usd} />
+      </Figure>
+      <Figure name="Your margin" below={`${data.default_margin_percent} % unless a tenant has its own price`}>
+        <Money usd={data.total.margin_usd} />
+      </Figure>
+    </SimpleGrid>
+  )
+}
+
+const Prices = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
+  const { data } = useQuery(reading<StatementShown>('/statement', 10_000))
+  return (
+    <Dialog opened={opened && data !== undefined} onClose={onClose} title="Your prices">
+      <PriceForm present={String(data?.default_margin_percent ?? 0)} onDone={onClose} />
+    </Dialog>
+  )
+}
+
+const Found = ({ search }: { search: string }) => {
+  const { data, error } = useQuery({
+    ...reading<KeyListShown>(`/keys${queryOf({ which: 'tenants', search, limit: '200' })}`, 5_000),
+    placeholderData: keepPreviousData,
+  })
+  if (error !== null) return <Failed error={error} />
+  if (data === undefined) return <Loading rows={6} />
+  if (data.data.length === 0)
+    return (
+      <Empty title={search === '' ? 'No tenants yet' : 'No tenant fits'}>
+        Paste a list, and each tenant gets a key of its own: billed to your wallet, capped and reported by
+        itself.
+      </Empty>
+    )
+  return <KeyTable rows={data.data} tenants />
+}
+
+export const Tenants = () => {
+  const asked: Record<string, string | undefined> = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const mayChange = useMay('tenants')
+  const show = (search: Record<string, string>) => void navigate({ to: '/tenants', search, replace: true })
+  return (
+    <>
+      <PageHead
+        title="Tenants"
+        about="One child key for each of your customers. Open one to suspend it: that holds on every process before the page says so."
+      >
+        <Button component={Link} variant="default" to="/statement">
+          Statements
+        </Button>
+        {mayChange && (
+          <>
+            <Button variant="default" onClick={() => show({ new: 'price' })}>
+              Prices
+            </Button>
+            <Button onClick={() => show({ new: 'tenants' })}>Create tenants</Button>
+          </>
+        )}
+      </PageHead>
+      <Stack>
+        <Month />
+        <TextInput
+          aria-label="Search tenants"
+          placeholder="Search by label, reference or prefix"
+          maw={360}
+          value={asked.search ?? ''}
+          onChange={(event) =>
+            show(event.currentTarget.value === '' ? {} : { search: event.currentTarget.value })
+          }
+        />
+        <Panel>
+          <Found search={asked.search ?? ''} />
+        </Panel>
+        <Text size="xs" c="dimmed">
+          What a tenant spends counts against your own wallet and caps as well.
+        </Text>
+      </Stack>
+      <NewTenants opened={asked.new === 'tenants' && mayChange} onClose={() => show({})} />
+      <Prices opened={asked.new === 'price' && mayChange} onClose={() => show({})} />
+    </>
+  )
+}

@@ -1,0 +1,243 @@
+/** Use over time: a chart and a table of what the address of the page says, and the same as CSV. */
+import { Button, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { UsageShown } from '../../schema/reports.ts'
+import { queryOf, reading } from '../parts/api.ts'
+import { StackedBars } from '../parts/chart.tsx'
+import { countText } from '../parts/format.ts'
+import { Empty, Failed, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Windowed } from '../parts/windowed.tsx'
+
+const DAY = 86_400_000
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
+
+const groupNames = { model: 'Model', key: 'Key', vendor: 'Vendor', status: 'Status' } as const
+type Group_ = keyof typeof groupNames
+const slotNames = { day: 'Day', hour: 'Hour', month: 'Month' } as const
+
+const isGroup = (text: string | undefined): text is Group_ =>
+  text !== undefined && Object.hasOwn(groupNames, text)
+
+type View = {
+  from: string
+  to: string
+  by: Group_
+  slot: keyof typeof slotNames
+  model: string
+  vendor: string
+  status: string
+  key: string
+}
+
+const viewOf = (asked: Record<string, string | undefined>): View => {
+  const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
+  const by = isGroup(asked.by) ? asked.by : 'model'
+  return {
+    from: asked.from ?? dayOf(tomorrow - 30 * DAY),
+    to: asked.to ?? dayOf(tomorrow - DAY),
+    by,
+    slot: asked.slot === 'hour' && by !== 'key' ? 'hour' : asked.slot === 'month' ? 'month' : 'day',
+    model: asked.model ?? '',
+    vendor: asked.vendor ?? '',
+    status: asked.status ?? '',
+    key: asked.key ?? '',
+  }
+}
+
+/** The last day counts whole. */
+const filterOf = ({ from, to, model, vendor, status, key }: View) => ({
+  from,
+  to: dayOf(Date.parse(to) + DAY),
+  model,
+  vendor,
+  status,
+  key,
+})
+
+const slotsOf = ({ from, to, slot }: View, rows: UsageShown['rows']): readonly string[] => {
+  if (slot !== 'day') return [...new Set(rows.map(({ groups }) => groups[slot] ?? ''))].sort()
+  const [first, last] = [Date.parse(from), Date.parse(to)]
+  return Array.from({ length: Math.max(0, Math.min(366, (last - first) / DAY + 1)) }, (_, at) =>
+    dayOf(first + at * DAY),
+  )
+}
+
+const slotText = (view: View, row: UsageShown['rows'][number]): string => {
+  const text = row.groups[view.slot] ?? ''
+  return view.slot === 'day' ? text.slice(0, 10) : text
+}
+
+const nameOf = (view: View, row: UsageShown['rows'][number]): string => row.label ?? row.groups[view.by] ?? ''
+
+const Filters = ({ view, show }: { view: View; show: (change: Partial<View>) => void }) => (
+  <Group align="flex-end" gap="sm" className="no-print">
+    <TextInput
+      label="From (UTC)"
+      type="date"
+      value={view.from}
+      onChange={(event) => show({ from: event.currentTarget.value })}
+    />
+    <TextInput
+      label="To"
+      type="date"
+      value={view.to}
+      onChange={(event) => show({ to: event.currentTarget.value })}
+    />
+    <NativeSelect
+      label="Group by"
+      value={view.by}
+      data={Object.entries(groupNames).map(([value, label]) => ({ value, label }))}
+      onChange={(event) => isGroup(event.currentTarget.value) && show({ by: event.currentTarget.value })}
+    />
+    <NativeSelect
+      label="Each"
+      value={view.slot}
+      data={Object.entries(slotNames)
+        .filter(([name]) => name !== 'hour' || view.by !== 'key')
+        .map(([value, label]) => ({ value, label }))}
+      onChange={(event) => {
+        const { value } = event.currentTarget
+        show({ slot: value === 'hour' || value === 'month' ? value : 'day' })
+      }}
+    />
+    <TextInput
+      label="Model"
+      placeholder="all"
+      w={170}
+      value={view.model}
+      onChange={(event) => show({ model: event.currentTarget.value })}
+    />
+  </Group>
+)
+
+const Totals = ({
+  rows,
+  total,
+  view,
+}: {
+  rows: UsageShown['rows']
+  total: UsageShown['total']
+  view: View
+}) => (
+  <TableBox>
+    <Windowed
+      label="Use by group"
+      rows={rows}
+      head={
+        <Table.Tr>
+          <Table.Th>{groupNames[view.by]}</Table.Th>
+          <Table.Th className="right">Calls</Table.Th>
+          <Table.Th className="right">Input units</Table.Th>
+          <Table.Th className="right">Output units</Table.Th>
+          <Table.Th className="right">Cost</Table.Th>
+        </Table.Tr>
+      }
+      row={(row) => (
+        <Table.Tr key={row.groups[view.by] ?? ''}>
+          <Table.Td>{nameOf(view, row) === '' ? 'recovered calls' : nameOf(view, row)}</Table.Td>
+          <Table.Td className="right number">{countText(row.requests)}</Table.Td>
+          <Table.Td className="right number">{countText(row.input_tokens)}</Table.Td>
+          <Table.Td className="right number">{countText(row.output_tokens)}</Table.Td>
+          <Table.Td className="right">
+            <Money usd={row.cost_usd} />
+          </Table.Td>
+        </Table.Tr>
+      )}
+      foot={
+        <Table.Tr>
+          <Table.Th>Total</Table.Th>
+          <Table.Th className="right number">{countText(total.requests)}</Table.Th>
+          <Table.Th className="right number">{countText(total.input_tokens)}</Table.Th>
+          <Table.Th className="right number">{countText(total.output_tokens)}</Table.Th>
+          <Table.Th className="right">
+            <Money usd={total.cost_usd} strong />
+          </Table.Th>
+        </Table.Tr>
+      }
+    />
+  </TableBox>
+)
+
+const Report = ({ view }: { view: View }) => {
+  const filter = filterOf(view)
+  const chart = useQuery({
+    ...reading<UsageShown>(`/usage${queryOf({ ...filter, group_by: `${view.slot},${view.by}` })}`),
+    placeholderData: keepPreviousData,
+  })
+  const table = useQuery({
+    ...reading<UsageShown>(`/usage${queryOf({ ...filter, group_by: view.by })}`),
+    placeholderData: keepPreviousData,
+  })
+  const error = chart.error ?? table.error
+  if (error !== null) return <Failed error={error} />
+  if (chart.data === undefined || table.data === undefined) return <Loading rows={8} />
+  if (table.data.total.requests === 0)
+    return (
+      <Panel>
+        <Empty title="Nothing was used">No call of these days fits.</Empty>
+      </Panel>
+    )
+  const bars = chart.data.rows.map((row) => ({
+    slot: slotText(view, row),
+    group: nameOf(view, row),
+    usd: row.cost_usd,
+  }))
+  return (
+    <Stack>
+      <Panel title="Cost">
+        <StackedBars
+          slots={slotsOf(view, chart.data.rows)}
+          bars={bars}
+          about={`Cost by ${view.slot} and ${view.by}`}
+        />
+      </Panel>
+      <Panel title="By group">
+        <Totals rows={table.data.rows} total={table.data.total} view={view} />
+      </Panel>
+    </Stack>
+  )
+}
+
+export const Usage = () => {
+  const asked: Record<string, string | undefined> = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const view = viewOf(asked)
+  const show = (change: Partial<View>) =>
+    void navigate({
+      to: '/usage',
+      search: Object.fromEntries(
+        Object.entries({ ...asked, ...change }).filter(([, value]) => value !== undefined && value !== ''),
+      ),
+      replace: true,
+    })
+  return (
+    <>
+      <PageHead
+        title="Usage"
+        about="Every view is its address: share it, or keep it. The sums are the ledger's, to the nano-dollar."
+      >
+        <Button
+          component="a"
+          variant="default"
+          href={`/console/api/usage.csv${queryOf({ ...filterOf(view), group_by: `${view.slot},${view.by}` })}`}
+          download
+        >
+          CSV
+        </Button>
+      </PageHead>
+      <Stack>
+        <Filters view={view} show={show} />
+        {view.key !== '' && (
+          <Text size="sm">
+            Only the key {view.key}.{' '}
+            <Button size="compact-xs" variant="default" onClick={() => show({ key: '' })}>
+              All keys
+            </Button>
+          </Text>
+        )}
+        <Report view={view} />
+      </Stack>
+    </>
+  )
+}

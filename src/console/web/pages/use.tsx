@@ -1,0 +1,102 @@
+/** What a tenant sees by its own link: its use, at what its reseller bills, and nothing else. The secret is behind the #. */
+import { Box, Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { TenantUseShown } from '../../schema/tenants.ts'
+import { askBy, queryOf, textBy } from '../parts/api.ts'
+import { StackedBars } from '../parts/chart.tsx'
+import { download } from '../parts/csv.ts'
+import { countText } from '../parts/format.ts'
+import { daysOf, monthChoice, monthText } from '../parts/months.ts'
+import { StatementSheet } from '../parts/statement-sheet.tsx'
+import { Failed, Figure, Loading, Money, Panel, State } from '../parts/ui.tsx'
+
+const Figures = ({ use }: { use: TenantUseShown }) => (
+  <SimpleGrid cols={{ base: 1, xs: 3 }} className="no-print">
+    <Figure name={monthText(use.month)} below={use.complete ? 'whole month' : 'so far'}>
+      <Money usd={use.total.billed_usd} />
+    </Figure>
+    <Figure
+      name="Calls"
+      below={`${countText(use.total.input_tokens)} tokens in, ${countText(use.total.output_tokens)} out`}
+    >
+      {countText(use.total.requests)}
+    </Figure>
+    <Figure
+      name="Your access now"
+      below={
+        use.cap_used_percent === null
+          ? 'no monthly cap'
+          : `${use.cap_used_percent} % of this month’s cap is used`
+      }
+    >
+      <State of={use.suspended ? 'suspended' : 'enabled'} />
+    </Figure>
+  </SimpleGrid>
+)
+
+const Shown = ({ use }: { use: TenantUseShown }) => (
+  <Stack gap="md">
+    <Figures use={use} />
+    <div className="no-print">
+      <Panel title="By day">
+        <StackedBars
+          slots={daysOf(use.month)}
+          bars={use.days.map(({ day, billed_usd }) => ({ slot: day, group: 'use', usd: billed_usd }))}
+          legend={false}
+          about={`Use by day in ${monthText(use.month)}; the amounts by model are in the table.`}
+        />
+      </Panel>
+    </div>
+    <Card withBorder padding="lg" radius="md" className="paper">
+      <StatementSheet sheet={{ ...use, from: use.organisation }} />
+    </Card>
+  </Stack>
+)
+
+export const Use = () => {
+  const [secret] = useState(() => location.hash.slice(1))
+  const [month, setMonth] = useState<string>()
+  const query = queryOf({ month })
+  const { data, error } = useQuery({
+    queryKey: ['use', secret, month],
+    queryFn: () => askBy<TenantUseShown>(secret, `/use${query}`),
+    placeholderData: keepPreviousData,
+  })
+  const csv = useMutation({
+    mutationFn: () => textBy(secret, `/use.csv${query}`),
+    onSuccess: (text) => download(`use-${data?.month ?? ''}.csv`, text),
+  })
+  return (
+    <Box component="main" maw={980} mx="auto" p="lg">
+      <Group justify="space-between" align="flex-start" mb="lg" gap="sm" className="no-print">
+        <Box>
+          <Title order={1} size="h2">
+            {data === undefined ? 'Your use' : `Use of ${data.label}`}
+          </Title>
+          {data !== undefined && (
+            <Text size="sm" c="dimmed">
+              Billed by {data.organisation}. You can look at your own use here, and change nothing.
+            </Text>
+          )}
+        </Box>
+        {data !== undefined && (
+          <Group gap="xs">
+            <NativeSelect
+              aria-label="Month"
+              data={monthChoice(data.months)}
+              value={data.month}
+              onChange={(event) => setMonth(event.currentTarget.value)}
+            />
+            <Button variant="default" loading={csv.isPending} onClick={() => csv.mutate()}>
+              CSV
+            </Button>
+            <Button onClick={() => window.print()}>Print</Button>
+          </Group>
+        )}
+      </Group>
+      <Failed error={error ?? csv.error} />
+      {data === undefined ? error === null && <Loading rows={6} /> : <Shown use={data} />}
+    </Box>
+  )
+}

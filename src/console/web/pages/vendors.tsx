@@ -1,0 +1,106 @@
+/** For operators: the vendors, their keys, what rests after failures, and how the newest calls went. */
+import { Stack, Table, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { VendorsShown } from '../../schema/operator.ts'
+import { reading } from '../parts/api.ts'
+import { countText } from '../parts/format.ts'
+import { Failed, Loading, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+
+type Vendor = VendorsShown['data'][number]
+
+const ms = (value: number | null): string => (value === null ? '—' : `${countText(value)} ms`)
+
+const Health = ({ resting }: { resting: Vendor['resting'] }) =>
+  resting.length === 0 ? (
+    <State of="ok" />
+  ) : (
+    <Stack gap={2}>
+      {resting.map(({ key, model, failures, seconds }) => (
+        <Text size="sm" key={`${key} ${model}`}>
+          {model ?? 'all models'} at {key}: {failures} {failures === 1 ? 'failure' : 'failures'}, tried again
+          in {seconds} s
+        </Text>
+      ))}
+    </Stack>
+  )
+
+const VendorTable = ({ data }: { data: VendorsShown }) => (
+  <TableBox>
+    <Table aria-label="Vendors">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Vendor</Table.Th>
+          <Table.Th>Keys, by their last four</Table.Th>
+          <Table.Th>Health</Table.Th>
+          <Table.Th className="right">Calls</Table.Th>
+          <Table.Th className="right">Failed</Table.Th>
+          <Table.Th className="right">First byte</Table.Th>
+          <Table.Th className="right">Took</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {data.data.map((vendor) => (
+          <Table.Tr key={vendor.id}>
+            <Table.Td>
+              {vendor.name}
+              <Text size="xs" c="dimmed" className="mono">
+                {vendor.id}
+              </Text>
+            </Table.Td>
+            <Table.Td className="mono">
+              {vendor.keys.length === 0 ? 'none needed' : vendor.keys.join(', ')}
+            </Table.Td>
+            <Table.Td>
+              <Health resting={vendor.resting} />
+            </Table.Td>
+            <Table.Td className="right number">{countText(vendor.calls)}</Table.Td>
+            <Table.Td className="right number">
+              {vendor.calls === 0 ? '—' : `${Math.round((100 * vendor.failed) / vendor.calls)} %`}
+            </Table.Td>
+            <Table.Td className="right number">{ms(vendor.first_byte_ms)}</Table.Td>
+            <Table.Td className="right number">{ms(vendor.took_ms)}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  </TableBox>
+)
+
+const Off = ({ off }: { off: VendorsShown['off'] }) => (
+  <Panel title="Off">
+    <Text size="sm" mb="sm" c="dimmed">
+      Each is on from the next start when its variable is set.
+    </Text>
+    <TableBox>
+      <Table verticalSpacing={4} aria-label="Vendors that are off">
+        <Table.Tbody>
+          {off.map(({ id, variable }) => (
+            <Table.Tr key={id}>
+              <Table.Td>{id}</Table.Td>
+              <Table.Td className="mono">{variable}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </TableBox>
+  </Panel>
+)
+
+export const Vendors = () => {
+  const { data, error } = useQuery(reading<VendorsShown>('/operator/vendors', 5_000))
+  if (data === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  return (
+    <>
+      <PageHead
+        title="Vendors"
+        about={`Health is of the process that answered this page; calls are of the newest ${countText(data.of_calls)} of all organisations, times their medians.`}
+      />
+      <Stack>
+        <Panel title="On">
+          <VendorTable data={data} />
+        </Panel>
+        {data.off.length > 0 && <Off off={data.off} />}
+      </Stack>
+    </>
+  )
+}

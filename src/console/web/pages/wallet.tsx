@@ -1,0 +1,69 @@
+/** The wallet: what is there, how to add to it, what is owed, every movement, and receipts. */
+import { Alert, SimpleGrid, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { WalletShown } from '../../schema/wallet.ts'
+import { reading } from '../parts/api.ts'
+import { Credit } from '../parts/invoices.tsx'
+import { Movements } from '../parts/movements.tsx'
+import { ReceiptCheck } from '../parts/receipt-check.tsx'
+import { AutoTopUp, Returned, TopUp } from '../parts/top-up.tsx'
+import { Copy, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { useMay } from '../parts/use-may.ts'
+
+const NoCards = ({ data }: { data: WalletShown }) => (
+  <Text size="sm" c="dimmed">
+    This server takes no cards; its operator funds wallets
+    {data.x402 ? ', and calls may be paid one by one with x402' : ''}.
+  </Text>
+)
+
+const Pay = ({ data }: { data: WalletShown }) => {
+  const mayPay = useMay('wallet')
+  if (!data.card) return <NoCards data={data} />
+  return (
+    <SimpleGrid cols={{ base: 1, md: mayPay ? 2 : 1 }}>
+      {mayPay && <TopUp data={data} />}
+      <AutoTopUp data={data} mayPay={mayPay} />
+    </SimpleGrid>
+  )
+}
+
+export const Wallet = () => {
+  const { data, error } = useQuery(reading<WalletShown>('/wallet', 5_000))
+  const mayPay = useMay('wallet')
+  if (data === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  return (
+    <>
+      <PageHead
+        title="Wallet"
+        about={
+          <>
+            Pays for all keys of the organisation. Its id: <Copy text={data.id} name="id of the wallet" />
+          </>
+        }
+      />
+      <Stack>
+        {data.suspended !== null && (
+          <Alert color="red" variant="outline" className="failed">
+            The operator has suspended the account: {data.suspended}. Calls of its keys are refused.
+          </Alert>
+        )}
+        <Returned />
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <Figure name="Balance" below={`exactly ${data.balance_usd} USD`}>
+            <Money usd={data.balance_usd} />
+          </Figure>
+          <Figure name="Held by open calls" below="comes back, or is charged when they end">
+            <Money usd={data.held_usd} />
+          </Figure>
+        </SimpleGrid>
+        <Pay data={data} />
+        <Credit data={data} mayPay={mayPay} />
+        <Panel title="Movements">
+          <Movements />
+        </Panel>
+        <ReceiptCheck />
+      </Stack>
+    </>
+  )
+}

@@ -1,0 +1,182 @@
+/** What operators do to an account: give credit, open a credit line, suspend it and let it go on. */
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { AccountsShown } from '../../schema/operator.ts'
+import { ask, queries } from './api.ts'
+import { Dialog } from './dialog.tsx'
+import { typedUsd } from './format.ts'
+import { Failed } from './ui.tsx'
+
+export type Account = AccountsShown['data'][number]
+export type Act = 'credit' | 'line' | 'suspend'
+
+type FormProps = { readonly account: Account; readonly onDone: () => void }
+
+const after = (onDone: () => void) => async () => {
+  await queries.invalidateQueries()
+  onDone()
+}
+
+const CreditForm = ({ account, onDone }: FormProps) => {
+  const [text, setText] = useState('')
+  const [note, setNote] = useState('')
+  // Named once, so that pressing twice gives once.
+  const [ref] = useState(() => crypto.randomUUID())
+  const amount = typedUsd(text)
+  const give = useMutation({
+    mutationFn: () =>
+      ask('POST', '/operator/credit', { wallet_id: account.wallet_id, amount_usd: amount, note, ref }),
+    onSuccess: after(onDone),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    give.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="Amount in USD"
+          inputMode="decimal"
+          required
+          data-autofocus
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          error={amount === null ? 'An amount such as 25 or 0.5' : undefined}
+        />
+        <TextInput
+          label="What for"
+          required
+          maxLength={200}
+          value={note}
+          onChange={(event) => setNote(event.currentTarget.value)}
+        />
+        <Failed error={give.error} />
+        <Group justify="flex-end">
+          <Button type="submit" loading={give.isPending} disabled={amount === null || amount === undefined}>
+            Give credit
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const LineForm = ({ account, onDone }: FormProps) => {
+  const [text, setText] = useState(account.credit_limit_usd ?? '')
+  const [days, setDays] = useState('14')
+  const limit = typedUsd(text)
+  const right = typeof limit === 'number' && /^\d{1,3}$/.test(days) && Number(days) <= 365
+  const put = useMutation({
+    mutationFn: () =>
+      ask('PUT', `/operator/accounts/${account.wallet_id}/credit-line`, {
+        limit_usd: limit,
+        net_days: Number(days),
+      }),
+    onSuccess: after(onDone),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (right) put.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="Limit in USD"
+          description="What may be owed; 0 withdraws the line, and what is owed stays owed"
+          inputMode="decimal"
+          required
+          data-autofocus
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <TextInput
+          label="Days to pay an invoice"
+          inputMode="numeric"
+          required
+          value={days}
+          onChange={(event) => setDays(event.currentTarget.value)}
+        />
+        <Failed error={put.error} />
+        <Group justify="flex-end">
+          <Button type="submit" loading={put.isPending} disabled={!right}>
+            Grant
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const SuspendForm = ({ account, onDone }: FormProps) => {
+  const [reason, setReason] = useState('')
+  const isOff = account.suspended !== null
+  const put = useMutation({
+    mutationFn: () =>
+      ask('PUT', `/operator/accounts/${account.wallet_id}/suspended`, { reason: isOff ? null : reason }),
+    onSuccess: after(onDone),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    put.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Text size="sm">
+          {isOff
+            ? `It was suspended: ${account.suspended}. Its keys work again as they did before.`
+            : 'All calls of all its keys are refused, on every process, until you end it. Money and keys stay as they are. Callers and members read the reason.'}
+        </Text>
+        {!isOff && (
+          <TextInput
+            label="Reason"
+            required
+            data-autofocus
+            maxLength={200}
+            value={reason}
+            onChange={(event) => setReason(event.currentTarget.value)}
+          />
+        )}
+        <Failed error={put.error} />
+        <Group justify="flex-end">
+          <Button
+            type="submit"
+            {...(isOff ? {} : { color: 'red.8' })}
+            loading={put.isPending}
+            disabled={!isOff && reason.trim() === ''}
+          >
+            {isOff ? 'Let it go on' : 'Suspend'}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const titles: Readonly<Record<Act, string>> = {
+  credit: 'Credit for',
+  line: 'Credit line of',
+  suspend: 'Suspend',
+}
+
+/** The dialog of an act; none where none is chosen. */
+export const AccountActs = ({
+  chosen,
+  onClose,
+}: {
+  chosen: { readonly act: Act; readonly account: Account } | undefined
+  onClose: () => void
+}) => (
+  <Dialog
+    opened={chosen !== undefined}
+    onClose={onClose}
+    title={chosen === undefined ? '' : `${titles[chosen.act]} ${chosen.account.name}`}
+  >
+    {chosen?.act === 'credit' && <CreditForm account={chosen.account} onDone={onClose} />}
+    {chosen?.act === 'line' && <LineForm account={chosen.account} onDone={onClose} />}
+    {chosen?.act === 'suspend' && <SuspendForm account={chosen.account} onDone={onClose} />}
+  </Dialog>
+)

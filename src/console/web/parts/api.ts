@@ -1,0 +1,99 @@
+/** The console's API from the page: one function, errors in the server's own words, and what is asked again and when. */
+import { QueryClient, queryOptions } from '@tanstack/react-query'
+import type { SessionShown } from '../../schema/session.ts'
+
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly requestId: string
+
+  constructor(
+    status: number,
+    { message, code, request_id }: { message: string; code: string; request_id: string },
+  ) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.requestId = request_id
+  }
+}
+
+const unreadable = {
+  message: 'The server cannot be reached. Try again.',
+  code: 'unreachable',
+  request_id: '',
+}
+
+const sent = async (path: string, init: RequestInit): Promise<Response> => {
+  const response = await fetch(`/console/api${path}`, init).catch(() => {
+    throw new ApiError(0, unreadable)
+  })
+  if (response.ok) return response
+  const value = await response.json().catch(() => ({}))
+  throw new ApiError(response.status, value.error ?? unreadable)
+}
+
+const readJson = <T>(response: Response): Promise<T> =>
+  response.json().catch(() => {
+    throw new ApiError(response.status, unreadable)
+  })
+
+/** Asks the server; rejects with an ApiError. The caller names what the address answers. */
+export const ask = async <T>(
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  body?: unknown,
+): Promise<T> =>
+  readJson(
+    await sent(path, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    }),
+  )
+
+/** The same by the secret of a tenant's link: no session is asked for, nor sent. */
+const byLink = (secret: string): RequestInit => ({
+  credentials: 'omit',
+  headers: { authorization: `Bearer ${secret}` },
+})
+export const askBy = async <T>(secret: string, path: string): Promise<T> =>
+  readJson(await sent(path, byLink(secret)))
+export const textBy = async (secret: string, path: string): Promise<string> =>
+  (await sent(path, byLink(secret))).text()
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      retry: (count, error) =>
+        count < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
+    },
+  },
+})
+
+/** What an address answers, kept under its path. */
+export const reading = <T>(path: string, everyMs?: number) =>
+  queryOptions({
+    queryKey: [path],
+    queryFn: () => ask<T>('GET', path),
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+  })
+
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: () => ask<SessionShown>('GET', '/session'),
+  staleTime: 60_000,
+})
+
+/** A query string of the members that are not empty. */
+export const queryOf = (values: Readonly<Record<string, string | undefined>>): string => {
+  const set = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, value]],
+  )
+  return set.length === 0 ? '' : `?${new URLSearchParams(set)}`
+}
+
+/** The calls of the gateway's own API take a key, never the session. */
+export const gatewayAddress = (): string => `${location.origin}/v1`

@@ -1,0 +1,48 @@
+/** What a call cost, as the ledger has it, and its receipt. */
+import { Button, Group, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { CallShown } from '../../schema/reports.ts'
+import type { ReceiptShown } from '../../schema/wallet.ts'
+import { reading } from './api.ts'
+import { Dialog } from './dialog.tsx'
+import { Claims } from './receipt-check.tsx'
+import { Code, Failed, Loading, Money } from './ui.tsx'
+
+const Receipt = ({ id }: { id: string }) => {
+  const { data, error } = useQuery(reading<ReceiptShown>(`/calls/${id}/receipt`))
+  if (data === undefined) return error === null ? <Loading rows={4} /> : <Failed error={error} />
+  return (
+    <>
+      <Code text={data.receipt} name="receipt" />
+      <Claims claims={data.claims} />
+    </>
+  )
+}
+
+/** Asked again until the call is charged. */
+export const CallCost = ({ id }: { id: string }) => {
+  const [opened, setOpened] = useState(false)
+  const { data } = useQuery({ ...reading<CallShown>(`/calls/${id}`), retry: 20, retryDelay: 400 })
+  if (data === undefined)
+    return (
+      <Text size="xs" c="dimmed">
+        settling…
+      </Text>
+    )
+  const units = Object.entries(data.tokens).map(([name, count]) => `${count} ${name.replaceAll('_', ' ')}`)
+  return (
+    <Group gap="xs" mt={4}>
+      <Text size="xs" c="dimmed">
+        <Money usd={data.cost_usd} /> · {[...units, `${data.took_ms} ms`].join(' · ')} · request{' '}
+        <span className="mono">{id}</span>
+      </Text>
+      <Button size="compact-xs" variant="default" onClick={() => setOpened(true)}>
+        Receipt
+      </Button>
+      <Dialog opened={opened} onClose={() => setOpened(false)} title="Receipt" size="xl">
+        {opened && <Receipt id={id} />}
+      </Dialog>
+    </Group>
+  )
+}

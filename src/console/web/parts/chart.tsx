@@ -1,0 +1,133 @@
+/** A chart of stacked bars in SVG: days or hours, stacked by a group, with its legend. Amounts are drawn, never summed, here. */
+import { Box, Group, Text } from '@mantine/core'
+import { dayText, shortUsd } from './format.ts'
+
+type Bar = { readonly slot: string; readonly group: string; readonly usd: string }
+
+const colours = ['#0b7568', '#5b6ee1', '#c2571a', '#a23b87', '#5a8f29', '#7a828c']
+const GROUPS_MOST = colours.length - 1
+const [WIDTH, HEIGHT, BASE, TOP] = [1080, 230, 200, 12]
+
+/** The groups that cost most, by name; the others are one. */
+const groupsOf = (bars: readonly Bar[]): readonly string[] => {
+  const sums = new Map<string, number>()
+  for (const { group, usd } of bars) sums.set(group, (sums.get(group) ?? 0) + Number(usd))
+  return [...sums].sort(([, a], [, b]) => b - a).map(([name]) => name)
+}
+
+type Piece = { readonly group: number; readonly from: number; readonly to: number }
+
+const stack = (bars: readonly Bar[], slot: string, groups: readonly string[]): readonly Piece[] => {
+  const heights = new Map<number, number>()
+  for (const { slot: at, group, usd } of bars) {
+    if (at !== slot) continue
+    const place = Math.min(groups.indexOf(group), GROUPS_MOST)
+    heights.set(place, (heights.get(place) ?? 0) + Math.max(0, Number(usd)))
+  }
+  let from = 0
+  return [...heights]
+    .sort(([a], [b]) => a - b)
+    .map(([group, height]) => {
+      const piece = { group, from, to: from + height }
+      from += height
+      return piece
+    })
+}
+
+/** A round number at or above the highest bar. */
+const roundUp = (value: number): number => {
+  if (value <= 0) return 1
+  const unit = 10 ** Math.floor(Math.log10(value))
+  return [1, 2, 2.5, 5, 10].map((times) => times * unit).find((limit) => limit >= value) ?? value
+}
+
+const axisText = (value: number): string => shortUsd(value.toFixed(9))
+
+const Axis = ({ high }: { high: number }) => (
+  <g className="axis">
+    {[0, 0.5, 1].map((part) => {
+      const y = BASE - part * (BASE - TOP)
+      return (
+        <g key={part}>
+          <line x1={64} x2={WIDTH} y1={y} y2={y} />
+          <text x={56} y={y + 4} textAnchor="end">
+            {axisText(high * part)}
+          </text>
+        </g>
+      )
+    })}
+  </g>
+)
+
+const Columns = ({
+  slots,
+  stacks,
+  high,
+}: {
+  slots: readonly string[]
+  stacks: readonly (readonly Piece[])[]
+  high: number
+}) => {
+  const step = (WIDTH - 72) / Math.max(1, slots.length)
+  const y = (value: number) => BASE - (value / high) * (BASE - TOP)
+  const every = Math.ceil(slots.length / 8)
+  return (
+    <>
+      {slots.map((slot, at) => (
+        <g key={slot}>
+          {(stacks[at] ?? []).map(({ group, from, to }) => (
+            <rect
+              key={group}
+              x={68 + at * step + step * 0.14}
+              width={Math.max(1, step * 0.72)}
+              y={y(to)}
+              height={Math.max(0, y(from) - y(to))}
+              fill={colours[group]}
+            />
+          ))}
+          {at % every === 0 && (
+            <text x={68 + at * step + step / 2} y={HEIGHT - 10} textAnchor="middle">
+              {slot.length > 10 ? slot.slice(11, 16) : dayText(slot)}
+            </text>
+          )}
+        </g>
+      ))}
+    </>
+  )
+}
+
+/** Bars for all slots, in order; `about` is what a screen reader tells instead of them. */
+export const StackedBars = ({
+  slots,
+  bars,
+  about,
+  legend = true,
+}: {
+  slots: readonly string[]
+  bars: readonly Bar[]
+  about: string
+  legend?: boolean
+}) => {
+  const groups = groupsOf(bars)
+  const stacks = slots.map((slot) => stack(bars, slot, groups))
+  const high = roundUp(Math.max(0, ...stacks.map((pieces) => pieces.at(-1)?.to ?? 0)))
+  const named = groups.length > colours.length ? [...groups.slice(0, GROUPS_MOST), 'others'] : groups
+  return (
+    <Box>
+      <div className="chart-box" tabIndex={0} role="group" aria-label="Chart">
+        <svg className="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={about}>
+          <Axis high={high} />
+          <Columns slots={slots} stacks={stacks} high={high} />
+        </svg>
+      </div>
+      <Group gap="md" mt="xs">
+        {(legend ? named : []).map((name, at) => (
+          <Group key={name} gap={6} wrap="nowrap">
+            <span className="dot" style={{ background: colours[at] }} aria-hidden="true" />
+            <Text size="xs">{name === '' ? 'recovered calls' : name}</Text>
+          </Group>
+        ))}
+      </Group>
+    </Box>
+  )
+}

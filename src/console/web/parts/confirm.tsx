@@ -1,0 +1,33 @@
+/** A question before an act that is hard to undo: it names what will be done. */
+import { Button, Group, Stack, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { Dialog } from './dialog.tsx'
+import { Failed } from './ui.tsx'
+
+type Asked = {
+  readonly opened: boolean
+  readonly title: string
+  readonly verb: string
+  readonly children: ReactNode
+  readonly pending: boolean
+  readonly error: unknown
+  readonly onYes: () => void
+  readonly onClose: () => void
+}
+
+export const Confirm = ({ opened, title, verb, children, pending, error, onYes, onClose }: Asked) => (
+  <Dialog opened={opened} onClose={onClose} title={title}>
+    <Stack>
+      <Text size="sm">{children}</Text>
+      <Failed error={error} />
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose} data-autofocus>
+          Cancel
+        </Button>
+        <Button color="red.8" loading={pending} onClick={onYes}>
+          {verb}
+        </Button>
+      </Group>
+    </Stack>
+  </Dialog>
+)

@@ -1,0 +1,26 @@
+/** A dialog with its title and a button that closes it. Its head is no header of the page, as the library's would be. */
+import { Group, Modal } from '@mantine/core'
+import type { ReactNode } from 'react'
+
+type Shown = {
+  readonly opened: boolean
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly size?: 'md' | 'lg' | 'xl'
+  /** What it shows is shown once: a click beside it must not lose that. */
+  readonly keep?: boolean
+}
+
+export const Dialog = ({ opened, title, onClose, children, size = 'md', keep = false }: Shown) => (
+  <Modal.Root opened={opened} onClose={onClose} size={size} closeOnClickOutside={!keep}>
+    <Modal.Overlay />
+    <Modal.Content>
+      <Group justify="space-between" p="md" pb={0} wrap="nowrap">
+        <Modal.Title fw={650}>{title}</Modal.Title>
+        <Modal.CloseButton aria-label="Close" />
+      </Group>
+      <Modal.Body pt="md">{children}</Modal.Body>
+    </Modal.Content>
+  </Modal.Root>
+)

@@ -1,0 +1,70 @@
+/** Amounts, counts and times as people read them. Amounts arrive as exact decimal texts and stay texts. */
+
+/** The amount with as many digits as matter: cents from a dollar on, else its first four digits. */
+export const shortUsd = (usd: string): string => {
+  const negative = usd.startsWith('-')
+  const [whole = '0', fraction = ''] = usd.replace('-', '').split('.')
+  const sign = negative ? '−$' : '$'
+  if (whole !== '0')
+    return `${sign}${Number(whole).toLocaleString('en-US')}.${fraction.padEnd(2, '0').slice(0, 2)}`
+  const first = fraction.search(/[1-9]/)
+  if (first < 0) return '$0.00'
+  return `${sign}0.${fraction
+    .slice(0, Math.max(first + 4, 2))
+    .replace(/0+$/, '')
+    .padEnd(2, '0')}`
+}
+
+/** Amounts under each other, exact: with as many decimals as the longest of them has, two at least. */
+export const evenUsd = (amounts: readonly string[]): readonly string[] => {
+  const places = Math.max(2, ...amounts.map((usd) => usd.split('.')[1]?.length ?? 0))
+  return amounts.map((usd) => {
+    const [before = '0', fraction = ''] = usd.replace('-', '').split('.')
+    return `${usd.startsWith('-') ? '−' : ''}${Number(before).toLocaleString('en-US')}.${fraction.padEnd(places, '0')}`
+  })
+}
+
+const whole = new Intl.NumberFormat('en-US')
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+
+export const countText = (count: number): string => whole.format(count)
+export const shortCount = (count: number): string => short.format(count)
+
+/** Part of a whole, from 0 to 1; for bars, not for sums. */
+export const shareOf = (part: string, of: string): number => {
+  const all = Number(of)
+  return all <= 0 ? 0 : Math.min(1, Math.max(0, Number(part) / all))
+}
+
+const dayAndTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const monthDay = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' })
+
+/** The year is told where it is not this one. */
+export const timeText = (iso: string): string => {
+  const date = new Date(iso)
+  return (date.getFullYear() === new Date().getFullYear() ? dayAndTime : otherYear).format(date)
+}
+export const clockText = (iso: string): string => clock.format(new Date(iso))
+export const dayText = (day: string): string => monthDay.format(new Date(day))
+
+/** How long ago, in the largest unit that fits. */
+export const agoText = (iso: string, now = Date.now()): string => {
+  const seconds = Math.max(0, Math.round((now - Date.parse(iso)) / 1_000))
+  if (seconds < 60) return seconds < 5 ? 'just now' : `${seconds} s ago`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
+  return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} d ago`
+}
+
+/** An amount that somebody typed; undefined for none, null where it is no amount. */
+export const typedUsd = (text: string): number | undefined | null => {
+  const plain = text.trim().replace(/^\$/, '')
+  if (plain === '') return undefined
+  return /^\d{1,9}(\.\d{1,9})?$/.test(plain) ? Number(plain) : null
+}

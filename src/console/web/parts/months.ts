@@ -1,0 +1,24 @@
+/** Months in UTC, as statements are made for. */
+
+const MONTHS = 12
+
+/** This month and those before it, newest first. */
+export const recentMonths = (now = new Date()): readonly string[] =>
+  Array.from({ length: MONTHS }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
+  )
+
+const named = new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+
+export const monthText = (month: string): string => named.format(new Date(`${month}-01T00:00:00Z`))
+
+/** The months as a choice. */
+export const monthChoice = (months: readonly string[]) =>
+  months.map((month) => ({ value: month, label: monthText(month) }))
+
+/** All days of a month. */
+export const daysOf = (month: string): readonly string[] => {
+  const start = new Date(`${month}-01T00:00:00Z`)
+  const days = new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 0)).getUTCDate()
+  return Array.from({ length: days }, (_, day) => `${month}-${String(day + 1).padStart(2, '0')}`)
+}

@@ -1,0 +1,115 @@
+/** A new key: its form, and then its value, shown once, with ready programs. */
+import { Alert, Button, Group, Stack, Tabs, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { KeyMadeShown } from '../../schema/keys.ts'
+import type { ModelsShown } from '../../schema/reports.ts'
+import { ask, queries, reading } from './api.ts'
+import { Dialog } from './dialog.tsx'
+import { LimitsForm, limitsOf, noLimits } from './limits-form.tsx'
+import { snippetsFor } from './snippets.ts'
+import { Code, Failed } from './ui.tsx'
+
+/** A chat model that is sold here, for the programs. */
+const useModel = (): string => {
+  const { data } = useQuery(reading<ModelsShown>('/models'))
+  const chat = data?.data.filter(({ category }) => category === 'chat') ?? []
+  return (chat.find(({ id }) => id === 'local/echo-1') ?? chat[0])?.id ?? 'local/echo-1'
+}
+
+/** The value of a key that was just made. It is nowhere else, so the person is told. */
+export const ShownOnce = ({ made, onClose }: { made: KeyMadeShown; onClose: () => void }) => {
+  const model = useModel()
+  const snippets = snippetsFor(location.origin, made.key, model)
+  return (
+    <Stack>
+      <Alert color="yellow" variant="outline" title="Copy the key now" className="failed">
+        It is shown only this once: nobody, not even we, can read it again.
+      </Alert>
+      <Code text={made.key} name={`key ${made.label}`} />
+      <Tabs defaultValue="curl" keepMounted={false}>
+        <Tabs.List>
+          {snippets.map(({ name }) => (
+            <Tabs.Tab key={name} value={name}>
+              {name}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {snippets.map(({ name, text }) => (
+          <Tabs.Panel key={name} value={name} pt="sm">
+            <Code text={text} name={`program for ${name}`} />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+      <Group justify="flex-end">
+        <Button onClick={onClose}>I have copied it</Button>
+      </Group>
+    </Stack>
+  )
+}
+
+const KeyForm = ({ onMade }: { onMade: (made: KeyMadeShown) => void }) => {
+  const [label, setLabel] = useState('')
+  const [limits, setLimits] = useState(noLimits)
+  const read = limitsOf(limits)
+  const create = useMutation({
+    mutationFn: () => ask<KeyMadeShown>('POST', '/keys', { label, ...read }),
+    onSuccess: async (made) => {
+      onMade(made)
+      await queries.invalidateQueries()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (read !== undefined) create.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="Label"
+          description="Who or what uses the key"
+          placeholder="support agent"
+          required
+          maxLength={200}
+          data-autofocus
+          value={label}
+          onChange={(event) => setLabel(event.currentTarget.value)}
+        />
+        <LimitsForm value={limits} onChange={setLimits} />
+        <Text size="xs" c="dimmed">
+          Caps hold to the nano-dollar, on every process. All of this can be changed later.
+        </Text>
+        <Failed error={create.error} />
+        <Group justify="flex-end">
+          <Button
+            type="submit"
+            loading={create.isPending}
+            disabled={label.trim() === '' || read === undefined}
+          >
+            Create key
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+export const NewKey = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
+  const [made, setMade] = useState<KeyMadeShown>()
+  const close = () => {
+    setMade(undefined)
+    onClose()
+  }
+  return (
+    <Dialog
+      opened={opened}
+      onClose={close}
+      size="lg"
+      title={made === undefined ? 'New key' : `Key for ${made.label}`}
+      keep={made !== undefined}
+    >
+      {made === undefined ? <KeyForm onMade={setMade} /> : <ShownOnce made={made} onClose={close} />}
+    </Dialog>
+  )
+}

@@ -1,0 +1,100 @@
+/** Ways to sign in beside the password: a passkey, the company's own provider, a link by mail. */
+import { Button, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { ask, queries, sessionQuery } from './api.ts'
+import { isGivenUp, knowsPasskeys, signInByPasskey } from './passkey.ts'
+import { Failed } from './ui.tsx'
+
+const ByPasskey = () => {
+  const navigate = useNavigate()
+  const signIn = useMutation({
+    mutationFn: signInByPasskey,
+    onSuccess: async () => {
+      queries.clear()
+      await navigate({ to: '/' })
+    },
+  })
+  return (
+    <>
+      <Button variant="default" loading={signIn.isPending} onClick={() => signIn.mutate()}>
+        Use a passkey
+      </Button>
+      {isGivenUp(signIn.error) ? (
+        <Text size="sm" role="status">
+          No passkey was given. Sign in another way.
+        </Text>
+      ) : (
+        <Failed error={signIn.error} />
+      )}
+    </>
+  )
+}
+
+const ByCompany = ({ name }: { name: string }) => {
+  const asked: Record<string, unknown> = useSearch({ strict: false })
+  const begin = useMutation({
+    mutationFn: () => ask<{ url: string }>('POST', '/session/company'),
+    onSuccess: ({ url }) => location.assign(url),
+  })
+  return (
+    <>
+      <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate()}>
+        Sign in with {name}
+      </Button>
+      {asked.company === 'failed' && (
+        <Text size="sm" role="alert">
+          {name} did not let you in, or nobody has added you here yet. Ask who runs this server.
+        </Text>
+      )}
+      <Failed error={begin.error} />
+    </>
+  )
+}
+
+/** What somebody does who has no password, or has forgotten it. */
+const ByLink = ({ email, mail }: { email: string; mail: boolean }) => {
+  const link = useMutation({ mutationFn: () => ask('POST', '/session/ask-link', { email }) })
+  if (!mail)
+    return (
+      <Text size="sm" c="dimmed">
+        No password yet, or forgotten? The operator of this server prints a link with{' '}
+        <span className="mono">turnpike person reset-link</span>.
+      </Text>
+    )
+  return (
+    <>
+      <Button
+        variant="default"
+        disabled={email === ''}
+        loading={link.isPending}
+        onClick={() => link.mutate()}
+      >
+        Mail me a link instead
+      </Button>
+      {link.isSuccess && (
+        <Text size="sm" role="status">
+          If {email} has an account, a link is on its way. It works once, for a quarter of an hour.
+        </Text>
+      )}
+      <Failed error={link.error} />
+    </>
+  )
+}
+
+export const OtherWays = ({ email }: { email: string }) => {
+  const { data: session } = useQuery(sessionQuery)
+  if (session === undefined) return null
+  return (
+    <Stack>
+      {knowsPasskeys() && <ByPasskey />}
+      {session.company !== null && <ByCompany name={session.company} />}
+      <ByLink email={email} mail={session.mail} />
+      {session.sign_up === 'open' && session.mail && (
+        <Text size="sm">
+          New here? <a href="/console/sign-up">Make an account</a>.
+        </Text>
+      )}
+    </Stack>
+  )
+}

@@ -1,0 +1,250 @@
+/** The frame around all pages of who is signed in: navigation, organisation, person. */
+import {
+  ActionIcon,
+  AppShell,
+  Box,
+  Burger,
+  Button,
+  Card,
+  Group,
+  NavLink,
+  Stack,
+  Text,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { Outlet, useLocation, useNavigate } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import type { SessionShown } from '../../schema/session.ts'
+import { ask, queries, sessionQuery } from './api.ts'
+import type { Place } from './place.ts'
+import { Shortcuts } from './shortcuts.tsx'
+import { Failed, Loading } from './ui.tsx'
+
+const places: readonly Place[] = [
+  { to: '/', name: 'Overview', acts: ['read', 'read_own'] },
+  { to: '/keys', name: 'Keys', acts: ['read', 'read_own'] },
+  { to: '/calls', name: 'Calls', acts: ['read', 'read_own'] },
+  { to: '/usage', name: 'Usage', acts: ['read', 'read_own'] },
+  { to: '/tenants', name: 'Tenants', acts: ['tenants', 'statements'] },
+  { to: '/wallet', name: 'Wallet', acts: ['wallet_read'] },
+  { to: '/rules', name: 'Rules', acts: ['wallet_read'] },
+  { to: '/playground', name: 'Playground', acts: ['play'] },
+  { to: '/models', name: 'Models' },
+]
+const about: readonly Place[] = [
+  { to: '/team', name: 'Team', acts: ['team_read'] },
+  { to: '/activity', name: 'Activity', acts: ['events'] },
+  { to: '/settings', name: 'Settings' },
+]
+const operators: readonly Place[] = [
+  { to: '/operator', name: 'Accounts' },
+  { to: '/vendors', name: 'Vendors' },
+  { to: '/prices', name: 'Models and prices' },
+  { to: '/system', name: 'System' },
+  { to: '/setup', name: 'Setup' },
+]
+
+const Places = ({
+  title,
+  list,
+  acts,
+}: {
+  title?: string
+  list: readonly Place[]
+  acts: readonly string[]
+}) => {
+  const { pathname } = useLocation()
+  const navigate = useNavigate()
+  const shown = list.filter(
+    (place) => place.acts === undefined || place.acts.some((act) => acts.includes(act)),
+  )
+  return (
+    <Box mb="md">
+      {title !== undefined && (
+        <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
+          {title}
+        </Text>
+      )}
+      {shown.map(({ to, name }) => {
+        const active = to === '/' ? pathname === '/' : pathname === to || pathname.startsWith(`${to}/`)
+        return (
+          <NavLink
+            key={to}
+            href={`/console${to === '/' ? '' : to}`}
+            label={name}
+            active={active}
+            variant="subtle"
+            className="place"
+            aria-current={active ? 'page' : undefined}
+            fw={active ? 650 : 450}
+            style={{ borderRadius: 8 }}
+            onClick={(event) => {
+              event.preventDefault()
+              void navigate({ to })
+            }}
+          />
+        )
+      })}
+    </Box>
+  )
+}
+
+const signOut = async () => {
+  await ask('DELETE', '/session')
+  location.assign('/console/sign-in')
+}
+
+const choose = async (id: string) => {
+  await ask('PUT', '/session/organisation', { org_id: id })
+  queries.clear()
+  location.assign('/console')
+}
+
+/** A native disclosure: the library's menu would be a tenth of the first load. */
+const PersonMenu = ({ session }: { session: SessionShown }) => (
+  <details className="menu">
+    <summary>
+      <Text span truncate size="sm" visibleFrom="xs">
+        {session.person?.email}
+      </Text>
+      <Text span size="sm" hiddenFrom="xs">
+        Account
+      </Text>
+    </summary>
+    <Card withBorder shadow="md" padding="xs" className="menu-body">
+      <Stack gap={4}>
+        <Text size="xs" c="dimmed" px="xs">
+          {session.person?.email}
+        </Text>
+        {session.organisations.length > 1 &&
+          session.organisations.map(({ id, name, role }) => (
+            <Button key={id} variant="subtle" size="xs" justify="flex-start" onClick={() => void choose(id)}>
+              {name} ({role})
+            </Button>
+          ))}
+        <Button variant="default" size="xs" onClick={() => void signOut()}>
+          Sign out
+        </Button>
+      </Stack>
+    </Card>
+  </details>
+)
+
+const SchemeButton = () => {
+  const { setColorScheme } = useMantineColorScheme()
+  const dark = useComputedColorScheme('light') === 'dark'
+  return (
+    <ActionIcon
+      variant="default"
+      size={30}
+      aria-label={dark ? 'Use light colours' : 'Use dark colours'}
+      onClick={() => setColorScheme(dark ? 'light' : 'dark')}
+    >
+      {dark ? '☀' : '☾'}
+    </ActionIcon>
+  )
+}
+
+const ActsFor = ({ session }: { session: SessionShown }) => {
+  const own = session.organisations[0]
+  if (session.organisation?.acts_for !== true) return null
+  return (
+    <Group bg="yellow.1" c="dark.9" px="md" py={6} gap="sm" role="status">
+      <Text size="sm">
+        You act for <b>{session.organisation.name}</b> as an operator. What you do is recorded as such.
+      </Text>
+      {own !== undefined && (
+        <Button size="compact-xs" color="dark" onClick={() => void choose(own.id)}>
+          Back to {own.name}
+        </Button>
+      )}
+    </Group>
+  )
+}
+
+const Top = ({ session, opened, toggle }: { session: SessionShown; opened: boolean; toggle: () => void }) => (
+  <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+    <Group gap="sm" wrap="nowrap">
+      <Burger
+        opened={opened}
+        onClick={toggle}
+        hiddenFrom="sm"
+        size="sm"
+        aria-label="Navigation"
+        aria-expanded={opened}
+      />
+      <Text fw={700} size="lg">
+        Turnpike
+      </Text>
+      <Text c="dimmed" size="sm" visibleFrom="xs" truncate>
+        {session.organisation?.name}
+      </Text>
+    </Group>
+    <Group gap="xs" wrap="nowrap">
+      <SchemeButton />
+      <PersonMenu session={session} />
+    </Group>
+  </Group>
+)
+
+const Frame = ({ session }: { session: SessionShown }) => {
+  const [opened, { toggle, close }] = useDisclosure(false)
+  const { pathname } = useLocation()
+  const [shownAt, setShownAt] = useState(pathname)
+  if (shownAt !== pathname) {
+    // Another page was chosen: the navigation of small screens goes away.
+    setShownAt(pathname)
+    close()
+  }
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 216, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      padding="lg"
+    >
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <AppShell.Header>
+        <Top session={session} opened={opened} toggle={toggle} />
+      </AppShell.Header>
+      <AppShell.Navbar p="sm" aria-label="Pages">
+        <Box className="places">
+          <Places list={places} acts={session.acts} />
+          <Places title="Organisation" list={about} acts={session.acts} />
+          {session.person?.operator === true && (
+            <Places title="Operator" list={operators} acts={session.acts} />
+          )}
+        </Box>
+      </AppShell.Navbar>
+      <Shortcuts places={[...places, ...about]} acts={session.acts} />
+      <AppShell.Main id="main">
+        <ActsFor session={session} />
+        <Box maw={1180} mx="auto">
+          <Outlet />
+        </Box>
+      </AppShell.Main>
+    </AppShell>
+  )
+}
+
+/** Sends who is not signed in to the sign-in. */
+export const Shell = () => {
+  const { data, error } = useQuery(sessionQuery)
+  const navigate = useNavigate()
+  const out = data !== undefined && data.person === null
+  useEffect(() => {
+    if (out) void navigate({ to: '/sign-in' })
+  }, [out, navigate])
+  if (error !== null) return <Failed error={error} />
+  if (data === undefined || out)
+    return (
+      <Box p="xl" component="main">
+        <Loading />
+      </Box>
+    )
+  return <Frame session={data} />
+}

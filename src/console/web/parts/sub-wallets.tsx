@@ -1,0 +1,201 @@
+/** Sub-wallets: named ceilings on the money of the wallet, made, changed and deleted. */
+import { Button, Group, Stack, Table, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { SubWalletShown, SubWalletsShown } from '../../schema/wallet.ts'
+import { ask, queries, reading } from './api.ts'
+import { Confirm } from './confirm.tsx'
+import { Dialog } from './dialog.tsx'
+import { typedUsd } from './format.ts'
+import { CapBar, Copy, Empty, Failed, Loading, Money, Panel, TableBox } from './ui.tsx'
+
+const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => void }) => {
+  const [label, setLabel] = useState(sub?.label ?? '')
+  const [text, setText] = useState(sub?.budget_usd ?? '')
+  const budget = typedUsd(text)
+  const save = useMutation({
+    mutationFn: () =>
+      ask(sub === undefined ? 'POST' : 'PUT', sub === undefined ? '/sub-wallets' : `/sub-wallets/${sub.id}`, {
+        label,
+        budget_usd: budget,
+      }),
+    onSuccess: async () => {
+      await queries.invalidateQueries()
+      onDone()
+    },
+  })
+  const right = label.trim() !== '' && typeof budget === 'number' && budget > 0 && budget <= 10_000
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (right) save.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="Name"
+          required
+          data-autofocus
+          maxLength={200}
+          value={label}
+          onChange={(event) => setLabel(event.currentTarget.value)}
+        />
+        <TextInput
+          label="Ceiling in USD"
+          description="What calls under it may cost in all; it holds no money of its own"
+          required
+          inputMode="decimal"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          error={text !== '' && typeof budget !== 'number' ? 'An amount such as 25 or 0.5' : undefined}
+        />
+        <Failed error={save.error} />
+        <Group justify="flex-end">
+          <Button type="submit" loading={save.isPending} disabled={!right}>
+            {sub === undefined ? 'Create' : 'Save'}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const Row = ({
+  sub,
+  mayChange,
+  onEdit,
+  onDelete,
+}: {
+  sub: SubWalletShown
+  mayChange: boolean
+  onEdit: () => void
+  onDelete: () => void
+}) => (
+  <Table.Tr>
+    <Table.Td>{sub.label === '' ? 'without a name' : sub.label}</Table.Td>
+    <Table.Td>
+      <Copy
+        text={sub.id}
+        shown={`${sub.id.slice(0, 10)}…${sub.id.slice(-4)}`}
+        name="id for the header X-Sub-Wallet"
+      />
+    </Table.Td>
+    <Table.Td>
+      <CapBar used={sub.spent_usd} cap={sub.budget_usd} label={`Ceiling of ${sub.label}`} />
+    </Table.Td>
+    <Table.Td className="right">
+      <Money usd={sub.remaining_usd} />
+    </Table.Td>
+    <Table.Td>
+      {mayChange && (
+        <Group gap="xs" wrap="nowrap" justify="flex-end">
+          <Button size="compact-sm" variant="default" onClick={onEdit}>
+            Change
+          </Button>
+          <Button size="compact-sm" variant="default" onClick={onDelete}>
+            Delete
+          </Button>
+        </Group>
+      )}
+    </Table.Td>
+  </Table.Tr>
+)
+
+const Found = ({
+  rows,
+  mayChange,
+  onEdit,
+  onDelete,
+}: {
+  rows: readonly SubWalletShown[]
+  mayChange: boolean
+  onEdit: (sub: SubWalletShown) => void
+  onDelete: (sub: SubWalletShown) => void
+}) => (
+  <TableBox>
+    <Table verticalSpacing="sm" aria-label="Sub-wallets">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Name</Table.Th>
+          <Table.Th>Id</Table.Th>
+          <Table.Th>Spent</Table.Th>
+          <Table.Th className="right">Left</Table.Th>
+          <Table.Th>
+            <span className="hide">Actions</span>
+          </Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map((sub) => (
+          <Row
+            key={sub.id}
+            sub={sub}
+            mayChange={mayChange}
+            onEdit={() => onEdit(sub)}
+            onDelete={() => onDelete(sub)}
+          />
+        ))}
+      </Table.Tbody>
+    </Table>
+  </TableBox>
+)
+
+export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
+  const { data, error } = useQuery(reading<SubWalletsShown>('/sub-wallets', 10_000))
+  const [form, setForm] = useState<{ sub: SubWalletShown | undefined }>()
+  const [asked, setAsked] = useState<SubWalletShown>()
+  const remove = useMutation({
+    mutationFn: (id: string) => ask('DELETE', `/sub-wallets/${id}`),
+    onSuccess: async () => {
+      setAsked(undefined)
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <Panel
+      title="Sub-wallets"
+      action={
+        mayChange ? (
+          <Button size="xs" variant="default" onClick={() => setForm({ sub: undefined })}>
+            Create sub-wallet
+          </Button>
+        ) : undefined
+      }
+    >
+      <Failed error={error} />
+      {data === undefined ? (
+        error === null && <Loading rows={3} />
+      ) : data.data.length === 0 ? (
+        <Empty title="No sub-wallets">
+          A sub-wallet is a ceiling that several keys share: name it in the header X-Sub-Wallet of a call, or
+          bind a key to it.
+        </Empty>
+      ) : (
+        <Found
+          rows={data.data}
+          mayChange={mayChange}
+          onEdit={(sub) => setForm({ sub })}
+          onDelete={setAsked}
+        />
+      )}
+      <Dialog
+        opened={form !== undefined}
+        title={form?.sub === undefined ? 'New sub-wallet' : `Change ${form.sub.label}`}
+        onClose={() => setForm(undefined)}
+      >
+        {form !== undefined && <Form sub={form.sub} onDone={() => setForm(undefined)} />}
+      </Dialog>
+      <Confirm
+        opened={asked !== undefined}
+        title={`Delete ${asked?.label ?? ''}?`}
+        verb="Delete sub-wallet"
+        pending={remove.isPending}
+        error={remove.error}
+        onYes={() => asked !== undefined && remove.mutate(asked.id)}
+        onClose={() => setAsked(undefined)}
+      >
+        Nothing can be spent under it any more, not even by a key that is bound to it. This cannot be undone.
+      </Confirm>
+    </Panel>
+  )
+}

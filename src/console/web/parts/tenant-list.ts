@@ -1,0 +1,37 @@
+/** A pasted list of tenants, one a line: label, reference, monthly cap in USD; with commas, semicolons or tabs between. */
+import { typedUsd } from './format.ts'
+
+type TenantLine = {
+  readonly label: string
+  readonly reference?: string
+  readonly limits?: { readonly monthly_cap_usd: number }
+}
+
+type TenantList = { readonly tenants: readonly TenantLine[]; readonly wrong: readonly string[] }
+
+/** Cells of a line of CSV, in quotes or not. */
+const cellsOf = (line: string): readonly string[] =>
+  [...line.matchAll(/(?:^|[,;\t])\s*(?:"((?:[^"]|"")*)"|([^,;\t]*))/g)].map(([, quoted, plain]) =>
+    (quoted?.replaceAll('""', '"') ?? plain ?? '').trim(),
+  )
+
+const isHead = (line: string): boolean => /^"?(label|tenant|name)"?\s*[,;\t]/i.test(line)
+
+export const readTenants = (text: string): TenantList => {
+  const tenants: TenantLine[] = []
+  const wrong: string[] = []
+  for (const [at, line] of text.split(/\r?\n/).entries()) {
+    if (line.trim() === '' || (at === 0 && isHead(line))) continue
+    const [label = '', reference = '', cap = ''] = cellsOf(line)
+    const amount = typedUsd(cap)
+    if (label === '') wrong.push(`Line ${at + 1} has no label.`)
+    else if (amount === null) wrong.push(`Line ${at + 1}: '${cap}' is no amount.`)
+    else
+      tenants.push({
+        label,
+        ...(reference === '' ? {} : { reference }),
+        ...(amount === undefined ? {} : { limits: { monthly_cap_usd: amount } }),
+      })
+  }
+  return { tenants, wrong }
+}

@@ -1,0 +1,243 @@
+/** Paying into the wallet by card, and the rule by which a saved card is charged. */
+import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import type { CheckoutShown, TopUpShown, WalletShown } from '../../schema/wallet.ts'
+import { ask, queries, reading } from './api.ts'
+import { Confirm } from './confirm.tsx'
+import { typedUsd } from './format.ts'
+import { Failed, Money, Panel, When } from './ui.tsx'
+
+const PAYABLE = 'From 0.5 to 10000, in whole cents'
+
+const isPayable = (amount: number | null | undefined): amount is number =>
+  typeof amount === 'number' &&
+  amount >= 0.5 &&
+  amount <= 10_000 &&
+  Number.isInteger(Number((amount * 100).toFixed(6)))
+
+export const TopUp = ({ data }: { data: WalletShown }) => {
+  const [text, setText] = useState('25')
+  const [save, setSave] = useState(false)
+  const amount = typedUsd(text)
+  const open = useMutation({
+    mutationFn: () => ask<TopUpShown>('POST', '/wallet/top-up', { amount_usd: amount, save_card: save }),
+    onSuccess: ({ url }) => location.assign(url),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isPayable(amount)) open.mutate()
+  }
+  return (
+    <Panel title="Top up by card">
+      <form onSubmit={submit}>
+        <Stack gap="sm">
+          <Group align="flex-start" gap="xs">
+            <TextInput
+              label="Amount in USD"
+              inputMode="decimal"
+              w={150}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+              error={isPayable(amount) ? undefined : PAYABLE}
+            />
+            <Group gap="xs" mt={25}>
+              {['10', '50', '200'].map((choice) => (
+                <Button key={choice} variant="default" onClick={() => setText(choice)}>
+                  ${choice}
+                </Button>
+              ))}
+            </Group>
+          </Group>
+          {data.auto_top_up_daily_usd !== null && data.auto_top_up_daily_usd !== '0' && (
+            <Switch
+              label={
+                data.top_ups.card_saved
+                  ? 'Replace the saved card by this one'
+                  : 'Save the card for automatic top-ups'
+              }
+              checked={save}
+              onChange={(event) => setSave(event.currentTarget.checked)}
+            />
+          )}
+          <Group>
+            <Button type="submit" loading={open.isPending} disabled={!isPayable(amount)}>
+              Pay by card
+            </Button>
+            <Text size="xs" c="dimmed">
+              You pay at Stripe and come back here.
+            </Text>
+          </Group>
+          <Failed error={open.error} />
+        </Stack>
+      </form>
+    </Panel>
+  )
+}
+
+/** How the payment stands from which somebody comes back; asked until it is paid. */
+export const Returned = () => {
+  const { checkout }: { checkout?: string } = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const { data } = useQuery({
+    ...reading<CheckoutShown>(`/wallet/checkouts/${checkout ?? ''}`),
+    enabled: checkout !== undefined,
+    refetchInterval: ({ state }) => (state.data?.paid === true ? false : 1_000),
+  })
+  if (checkout === undefined || data === undefined) return null
+  return (
+    <Panel>
+      <Group justify="space-between">
+        <Text size="sm" role="status">
+          {data.paid ? (
+            <>
+              <b>
+                <Money usd={data.amount_usd} /> is paid
+              </b>{' '}
+              {data.invoice === null ? 'and in the wallet.' : `for invoice ${data.invoice}.`}
+            </>
+          ) : (
+            <>
+              The payment of <Money usd={data.amount_usd} /> has not come in. Stripe usually confirms within
+              seconds; if you went back without paying, nothing is charged.
+            </>
+          )}
+        </Text>
+        <Button size="xs" variant="default" onClick={() => void navigate({ to: '/wallet', search: {} })}>
+          Close
+        </Button>
+      </Group>
+    </Panel>
+  )
+}
+
+const pauses: Readonly<Record<string, string>> = {
+  card_declined: 'the card was declined',
+  expired_card: 'the card has expired',
+  authentication_required: 'the bank wants you to confirm: pay once by card and save it again',
+  payment_method_gone: 'Stripe does not have the card any more',
+  refused_by_stripe: 'Stripe refused the payment',
+  outcome_unknown: 'Stripe did not tell whether a payment was made',
+  payment_taken_back: 'a payment was refunded or disputed',
+}
+
+const State = ({ of }: { of: WalletShown['top_ups'] }) => (
+  <Text size="sm">
+    {of.paused !== null
+      ? `Paused: ${pauses[of.paused] ?? of.paused}. Saving the rule or another card starts it again.`
+      : of.active
+        ? 'On.'
+        : of.card_saved
+          ? 'Off. A card is saved; set an amount to turn it on.'
+          : 'Off. Pay once with “Save the card” to turn it on.'}{' '}
+    {of.charged_this_month_usd !== '0' && (
+      <>
+        <Money usd={of.charged_this_month_usd} /> charged this month.{' '}
+      </>
+    )}
+    {of.waits_until !== null && (
+      <>
+        The most is reached; it goes on at <When at={of.waits_until} />.
+      </>
+    )}
+  </Text>
+)
+
+const RuleForm = ({ data }: { data: WalletShown }) => {
+  const { rule } = data.top_ups
+  const [below, setBelow] = useState(String(rule?.below_usd ?? '10'))
+  const [amount, setAmount] = useState(String(rule?.amount_usd ?? '25'))
+  const [month, setMonth] = useState(rule?.monthly_max_usd == null ? '' : String(rule.monthly_max_usd))
+  const [under, each, most] = [typedUsd(below), typedUsd(amount), typedUsd(month)]
+  const put = useMutation({
+    mutationFn: (next: object | null) => ask('PUT', '/wallet/auto-top-up', { auto_top_up: next }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  const right = typeof under === 'number' && isPayable(each) && most !== null
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (right) put.mutate({ below_usd: under, amount_usd: each, monthly_max_usd: most ?? null })
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <Group align="flex-start">
+          <TextInput
+            label="When it falls below, in USD"
+            inputMode="decimal"
+            w={190}
+            value={below}
+            onChange={(event) => setBelow(event.currentTarget.value)}
+          />
+          <TextInput
+            label="Charge, in USD"
+            inputMode="decimal"
+            w={150}
+            value={amount}
+            onChange={(event) => setAmount(event.currentTarget.value)}
+            error={isPayable(each) ? undefined : PAYABLE}
+          />
+          <TextInput
+            label="At most a month, in USD"
+            inputMode="decimal"
+            placeholder="no limit"
+            w={180}
+            value={month}
+            onChange={(event) => setMonth(event.currentTarget.value)}
+          />
+        </Group>
+        <Failed error={put.error} />
+        <Group>
+          <Button type="submit" loading={put.isPending} disabled={!right}>
+            {rule === null ? 'Turn on' : 'Save rule'}
+          </Button>
+          {rule !== null && (
+            <Button variant="default" onClick={() => put.mutate(null)} disabled={put.isPending}>
+              Turn off
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const RemoveCard = () => {
+  const [asked, setAsked] = useState(false)
+  const remove = useMutation({
+    mutationFn: () => ask('DELETE', '/wallet/card'),
+    onSuccess: async () => {
+      setAsked(false)
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <>
+      <Button size="xs" variant="default" onClick={() => setAsked(true)}>
+        Remove card
+      </Button>
+      <Confirm
+        opened={asked}
+        title="Remove the saved card?"
+        verb="Remove card"
+        pending={remove.isPending}
+        error={remove.error}
+        onYes={() => remove.mutate()}
+        onClose={() => setAsked(false)}
+      >
+        Nothing is charged to it any more, and the wallet is not topped up by itself. Pay by card again to
+        save one.
+      </Confirm>
+    </>
+  )
+}
+
+export const AutoTopUp = ({ data, mayPay }: { data: WalletShown; mayPay: boolean }) => (
+  <Panel title="Automatic top-ups" action={mayPay && data.top_ups.card_saved ? <RemoveCard /> : undefined}>
+    <Stack gap="sm">
+      <State of={data.top_ups} />
+      {mayPay && data.top_ups.card_saved && <RuleForm key={JSON.stringify(data.top_ups.rule)} data={data} />}
+    </Stack>
+  </Panel>
+)

@@ -1,0 +1,258 @@
+/** Small parts of all pages: amounts, times, states, empty places, errors. */
+import {
+  Alert,
+  Anchor,
+  Box,
+  Button,
+  Card,
+  CopyButton,
+  Group,
+  Progress,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core'
+import type { ReactNode } from 'react'
+import { ApiError } from './api.ts'
+import { agoText, shareOf, shortUsd, timeText } from './format.ts'
+
+/** An amount; its exact value is told when it is pointed at. */
+export const Money = ({ usd, strong = false }: { usd: string; strong?: boolean }) => (
+  <Text span inherit fw={strong ? 600 : undefined} title={`${usd} USD`} className="number">
+    {shortUsd(usd)}
+  </Text>
+)
+
+export const When = ({ at, ago = false }: { at: string | null; ago?: boolean }) =>
+  at === null ? (
+    <Text span inherit c="dimmed">
+      never
+    </Text>
+  ) : (
+    <time dateTime={at} title={at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')}>
+      {ago ? agoText(at) : timeText(at)}
+    </time>
+  )
+
+const states: Readonly<Record<string, readonly [string, string]>> = {
+  enabled: ['var(--good)', 'Enabled'],
+  disabled: ['var(--bad)', 'Disabled'],
+  suspended: ['var(--bad)', 'Suspended'],
+  spend_cap: ['var(--warn)', 'Cap reached'],
+  monthly_cap: ['var(--warn)', 'Monthly cap reached'],
+  deleted: ['var(--off)', 'Deleted'],
+  ok: ['var(--good)', 'OK'],
+  client_gone: ['var(--warn)', 'Caller left'],
+  vendor_failed: ['var(--bad)', 'Vendor failed'],
+  cost_ceiling: ['var(--warn)', 'Cost ceiling'],
+  deadline: ['var(--warn)', 'Deadline'],
+  recovered: ['var(--warn)', 'Recovered'],
+  open: ['var(--warn)', 'Open'],
+  past_due: ['var(--bad)', 'Past due'],
+  paid: ['var(--good)', 'Paid'],
+  nothing_due: ['var(--off)', 'Nothing due'],
+  valid: ['var(--good)', 'Valid'],
+  queued: ['var(--off)', 'Queued'],
+  running: ['var(--warn)', 'Running'],
+  active: ['var(--good)', 'Active'],
+}
+
+/** A state: a coloured dot beside its word, so that colour is never alone. */
+export const State = ({ of }: { of: string }) => {
+  const [colour, word] = states[of] ?? ['var(--off)', of]
+  return (
+    <span className="state">
+      <span className="dot" style={{ background: colour }} aria-hidden="true" />
+      {word}
+    </span>
+  )
+}
+
+/** What is used of a cap, as a bar with its words. */
+export const CapBar = ({ used, cap, label }: { used: string; cap: string | null; label: string }) => {
+  if (cap === null)
+    return (
+      <Box miw={110}>
+        <Money usd={used} />
+        <Text size="xs" c="dimmed">
+          no cap
+        </Text>
+      </Box>
+    )
+  const share = shareOf(used, cap)
+  return (
+    <Box miw={130}>
+      <Text size="sm" className="number">
+        {shortUsd(used)}{' '}
+        <Text span c="dimmed" inherit>
+          of {shortUsd(cap)}
+        </Text>
+      </Text>
+      <Progress
+        value={share * 100}
+        color={share >= 1 ? 'red.8' : share >= 0.9 ? 'orange.8' : 'pine.6'}
+        size={5}
+        mt={4}
+        aria-label={`${label}: ${Math.round(share * 100)} % used`}
+      />
+    </Box>
+  )
+}
+
+export const PageHead = ({
+  title,
+  about,
+  children,
+}: {
+  title: string
+  about?: ReactNode
+  children?: ReactNode
+}) => (
+  <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
+    <Box>
+      <Title order={1} size="h2">
+        {title}
+      </Title>
+      {about !== undefined && (
+        <Text c="dimmed" size="sm" mt={2} maw={680}>
+          {about}
+        </Text>
+      )}
+    </Box>
+    <Group gap="xs">{children}</Group>
+  </Group>
+)
+
+export const Panel = ({
+  title,
+  children,
+  action,
+}: {
+  title?: string
+  children: ReactNode
+  action?: ReactNode
+}) => (
+  <Card withBorder radius="md" padding="lg">
+    {title !== undefined && (
+      <Group justify="space-between" mb="md">
+        <Title order={2} size="h5">
+          {title}
+        </Title>
+        {action}
+      </Group>
+    )}
+    {children}
+  </Card>
+)
+
+/** One number with its name. */
+export const Figure = ({
+  name,
+  children,
+  below,
+}: {
+  name: string
+  children: ReactNode
+  below?: ReactNode
+}) => (
+  <Card withBorder radius="md" padding="md">
+    <Text size="sm" c="dimmed">
+      {name}
+    </Text>
+    <Text size="xl" fw={650} mt={4} className="number">
+      {children}
+    </Text>
+    {below !== undefined && (
+      <Text size="xs" c="dimmed" mt={4}>
+        {below}
+      </Text>
+    )}
+  </Card>
+)
+
+/** An empty place, and what to do about it. */
+export const Empty = ({
+  title,
+  children,
+  action,
+}: {
+  title: string
+  children: ReactNode
+  action?: ReactNode
+}) => (
+  <Stack align="center" gap={6} py={48} px="md">
+    <Text fw={600}>{title}</Text>
+    <Text c="dimmed" size="sm" ta="center" maw={460}>
+      {children}
+    </Text>
+    {action !== undefined && <Box mt="sm">{action}</Box>}
+  </Stack>
+)
+
+/** What went wrong, in the server's words, with the id that the operator asks for. */
+export const Failed = ({ error }: { error: unknown }) => {
+  if (error === null || error === undefined) return null
+  const known = error instanceof ApiError ? error : undefined
+  return (
+    <Alert color="red" variant="outline" role="alert" className="failed">
+      {known?.message ?? 'Something went wrong in this page; reload it.'}
+      {known !== undefined && known.requestId !== '' && (
+        <Text size="xs" mt={4} className="mono">
+          Request {known.requestId}
+        </Text>
+      )}
+    </Alert>
+  )
+}
+
+export const Loading = ({ rows = 4 }: { rows?: number }) => (
+  <Stack gap="sm" aria-busy="true" aria-label="Loading">
+    {Array.from({ length: rows }, (_, at) => `row ${at}`).map((name) => (
+      <Skeleton key={name} height={name === 'row 0' ? 40 : 28} radius="sm" />
+    ))}
+  </Stack>
+)
+
+/** A text that copies when it is pressed. */
+export const Copy = ({ text, shown = text, name }: { text: string; shown?: string; name: string }) => (
+  <CopyButton value={text}>
+    {({ copied, copy }) => (
+      <Anchor component="button" type="button" size="sm" className="mono" onClick={copy} title={text}>
+        <span className="hide">Copy {name}: </span>
+        {copied ? 'Copied' : shown}
+      </Anchor>
+    )}
+  </CopyButton>
+)
+
+/** Code with a button that copies it. */
+export const Code = ({ text, name }: { text: string; name: string }) => (
+  <Box pos="relative">
+    <pre className="code" tabIndex={0} role="group" aria-label={name}>
+      {text}
+    </pre>
+    <CopyButton value={text}>
+      {({ copied, copy }) => (
+        <Button
+          size="compact-xs"
+          variant="default"
+          pos="absolute"
+          top={8}
+          right={8}
+          onClick={copy}
+          aria-label={`Copy ${name}`}
+        >
+          {copied ? 'Copied' : 'Copy'}
+        </Button>
+      )}
+    </CopyButton>
+  </Box>
+)
+
+/** A table that is moved by itself where the screen is narrow, also by keyboard. */
+export const TableBox = ({ children, wide = false }: { children: ReactNode; wide?: boolean }) => (
+  <div className={wide ? 'table-box calls' : 'table-box'} tabIndex={0} role="group" aria-label="Table">
+    {children}
+  </div>
+)

@@ -1,0 +1,71 @@
+/** Bodies of requests as schemas: read to their types once, and told to the reference. What is wrong is refused by its name. */
+import { z } from 'zod'
+import type { Json, JsonObject } from './json-body.ts'
+import { type Nano, nanoFromNumber } from './money.ts'
+import { invalid, Refusal } from './refusal.ts'
+
+type Issue = z.core.$ZodIssue
+
+/**
+ * Reads a body. The message of a schema goes on behind the name of its member (`must be …`). `otherwise` may refuse in
+ * another way, given the members that are wrong.
+ */
+export const readAs = <T, Other = never>(
+  schema: z.ZodType<T>,
+  body: JsonObject,
+  otherwise: (wrong: ReadonlySet<string>) => Other | undefined = () => undefined,
+): T | Refusal | Other => {
+  const read = schema.safeParse(body)
+  if (read.success) return read.data
+  const { issues } = read.error
+  return otherwise(new Set(issues.map(({ path }) => String(path[0] ?? '')))) ?? refusalOf(issues)
+}
+
+/** An unknown member is told first: what was meant by it may be what seems to be missing. */
+const refusalOf = (issues: readonly Issue[]): Refusal => {
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
+  if (issue === undefined) return invalid('body', 'The body cannot be read.')
+  if (issue.code === 'custom' && issue.params?.refusal instanceof Refusal) return issue.params.refusal
+  const stranger = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
+  const param = [...issue.path, ...stranger].join('.')
+  return invalid(param, `'${param}' ${issue.message}.`)
+}
+
+/** An amount of USD; anything else is refused with `what`. */
+export const usd = (what: string) =>
+  z.number(what).transform((value, context): Nano => {
+    const amount = nanoFromNumber(value)
+    if (amount !== undefined) return amount
+    context.issues.push({ code: 'custom', message: what, input: value })
+    return z.NEVER
+  })
+
+/** A whole number, both ends included. */
+export const whole = (least: number, most: number, what: string) =>
+  z.int(what).min(least, what).max(most, what)
+
+/** A text of so many characters. */
+export const text = (least: number, most: number, what: string) =>
+  z.string(what).min(least, what).max(most, what)
+
+/** A value that is read by a function with refusals of its own; `shown` is what the reference says of it. */
+export const readBy = <T>(read: (value: Json) => T | Refusal, shown: object) =>
+  z
+    .unknown()
+    .transform((value, context): T => {
+      // It stands in a body, so it is JSON.
+      const result = read(value as Json)
+      if (!(result instanceof Refusal)) return result
+      context.issues.push({
+        code: 'custom',
+        message: result.message,
+        input: value,
+        params: { refusal: result },
+      })
+      return z.NEVER
+    })
+    .meta({ ...shown })
+
+/** The message about members that a body does not take. */
+export const strangers = (what: string) => (issue: { readonly code?: string }) =>
+  issue.code === 'unrecognized_keys' ? what : undefined

@@ -1,0 +1,75 @@
+/** The members that a bill adds to an answer, in exact decimal texts; every dialect puts them where its clients skip or read them. */
+import type { Usage } from '../core/usage.ts'
+
+export type Bill = {
+  /** USD. */
+  readonly cost: string
+  /** USD by usage class. */
+  readonly details: Readonly<Record<string, string>>
+  readonly estimated: boolean
+  /** The bound that was sent in place of the model's own, because no more was affordable, or of a larger one of the caller's. */
+  readonly lowered?: number
+}
+
+export type Balance = { readonly remainingCredits: string; readonly warning: boolean }
+
+/** An answer that is kept for its caller, and the one it went on from. */
+export type KeptAnswer = { readonly previous?: string }
+
+export type Billed = { readonly usage: Usage; readonly bill: Bill; readonly kept?: KeptAnswer }
+
+/** Members `"cost":…,"cost_details":{…}` as JSON text, to stand behind others. */
+const billText = ({ cost, details, estimated, lowered }: Bill): string => {
+  let each = ''
+  // Names of usage classes need no escapes.
+  for (const name in details) each += `${each === '' ? '' : ','}"${name}":${details[name]}`
+  const bound = lowered === undefined ? '' : `"max_tokens_lowered":${lowered},`
+  return `${estimated ? '"estimated":true,' : ''}${bound}"cost":${cost},"cost_details":{${each}}`
+}
+
+/** JSON text of an object with the bill's members behind its own. */
+export const withBill = (usage: object, bill: Bill): string => {
+  const text = JSON.stringify(usage)
+  return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${billText(bill)}}`
+}
+
+/** Edits that take out the balance of a vendor which is a Turnpike itself. */
+export const noBalance = { _balance_warning: undefined, _remaining_credits: undefined } as const
+
+/** The balance as JSON text to stand behind other members. */
+const balanceText = (balance: Balance): string =>
+  `,"_balance_warning":${balance.warning},"_remaining_credits":${balance.remainingCredits}`
+
+/** A whole answer with the balance, if it is known, as its last members: the hash in a receipt is of the bytes without them. */
+export const withBalance = (answer: Uint8Array, balance: Balance | undefined): Uint8Array =>
+  balance === undefined ? answer : endedWith(answer, `${balanceText(balance)}}`)
+
+/** JSON bytes with an ASCII text in place of their last one. */
+const endedWith = (json: Uint8Array, ending: string): Uint8Array => {
+  const whole = Buffer.allocUnsafeSlow(json.length - 1 + ending.length)
+  whole.set(json)
+  whole.write(ending, json.length - 1, 'latin1')
+  return whole
+}
+
+/**
+ * The end of a stream is written before the charge, so that the receipt can speak of its bytes, and has slots for what is
+ * known after it. They are control characters, which JSON text never contains. This one stands behind other members.
+ */
+export const membersSlot = '\u0001'
+const commentSlot = '\u0002'
+
+/** The cost of a stream as a comment that clients skip: headers have gone out long before. */
+export const costComment = (bill: Bill): string => `: x-cost-usd: ${bill.cost}\n\n${commentSlot}`
+
+/** A sign of life while the vendor says nothing. It must not be `: ping`: there @continuedev/fetch stops reading. */
+export const keepAlive = ': keep-alive\n\n'
+
+/** The end of a stream with its slots filled: the receipt is a member where the balance is one, else a comment. */
+export const filled = (ending: string, balance: Balance | undefined, receipt: string | undefined): string => {
+  const told = balance === undefined ? '' : balanceText(balance)
+  const asMember = ending.includes(membersSlot)
+  const member = receipt === undefined ? '' : `,"receipt":"${receipt}"`
+  const comment = receipt === undefined || asMember ? '' : `: x-receipt: ${receipt}\n\n`
+  return ending.replace(membersSlot, told + member).replace(commentSlot, comment)
+}

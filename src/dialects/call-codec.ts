@@ -1,0 +1,285 @@
+/**
+ * The codec of one call to one vendor: what to send where, and how to read what comes back. Same dialect on both
+ * sides: bytes pass through. Different ones: everything goes by the neutral form.
+ */
+import type { Call } from '../core/call.ts'
+import { bodyOf, type JsonBody, type JsonObject, readJsonBody, scanJson } from '../core/json-body.ts'
+import type { Model } from '../core/model.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
+import { usageFinder } from '../metering/find-usage.ts'
+import { readUsage } from '../metering/read-usage.ts'
+import { withAllowedTools } from './allowed-tools.ts'
+import type { Billed } from './bill-members.ts'
+import { addChatBill } from './chat/pass-reply.ts'
+import type { Speaker, VendorDialect } from './dialect.ts'
+import { encodeEmbeddingsCall } from './embeddings.ts'
+import { embeddingsElsewhere } from './embeddings-elsewhere.ts'
+import { callerDialects, vendorDialects } from './index.ts'
+import { betaHeader, betasFor } from './messages/betas.ts'
+import type { Conversation, Piece, Reply } from './neutral.ts'
+import { oneCallSteps, withOneCall } from './one-call.ts'
+import { prefillOf, withoutPrefill, withoutPrefillSteps } from './prefill.ts'
+import type { StreamRelay } from './relay.ts'
+import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
+import { watchingTier } from './served-tier.ts'
+import { withShortNames } from './short-names.ts'
+import type { WriterContext } from './stream-writer.ts'
+import { toolsInOrder } from './tools-in-order.ts'
+import { translatedRelay } from './translate-stream.ts'
+import { unsupportedIn } from './unsupported.ts'
+import { upstreamDialect } from './upstream-dialect.ts'
+import { refuseUnsupported, type Target } from './vendor-call.ts'
+
+/** An answer in one piece, read but still without its bill. */
+export type WholeReply = {
+  readonly usage: Usage | undefined
+  /** Of its texts, for the estimate where the vendor gave no usage. */
+  readonly letters: () => number
+  /** The tier in which the vendor says that it served a model that was asked for in a cheaper one. */
+  readonly tier: string | undefined
+  /** The prompt was blocked: there is no answer. */
+  readonly blocked: boolean
+  /** What the vendor said and the caller's dialect has no place for, by name. */
+  readonly notCarried: readonly string[]
+  addBill(billed: Billed): Uint8Array
+}
+
+export type CallCodec = {
+  /** Below the vendor's address, with its query. */
+  readonly path: string
+  readonly body: Uint8Array
+  /** Headers that the call needs beside the vendor's own; made here, never a caller's. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Members and features of the request that do not reach the vendor, by name. */
+  readonly notCarried: readonly string[]
+  /** Reads a vendor's answer; undefined when it is none. `header` reads one of its headers. */
+  readWhole(bytes: Uint8Array, header?: (name: string) => string | null): WholeReply | undefined
+  relay(): StreamRelay
+}
+
+type Sides = {
+  readonly call: Call
+  readonly target: Target
+  readonly speaker: Speaker
+  readonly context: WriterContext
+}
+
+/** The codec of a call to a vendor; a Refusal when the vendor's dialect cannot say what the call means. */
+export const codecFor = (sides: Sides): CallCodec | Refusal => {
+  const { call, speaker } = sides
+  if (call.dialect === 'embeddings') return embeddingsCodec(sides)
+  const vendor = vendorDialects[upstreamDialect(call, sides.target.model, speaker)]
+  return call.betas === undefined ? codecOf(sides, vendor) : codecWithBetas(sides, vendor, call.betas)
+}
+
+const codecOf = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
+  const { call, speaker, target } = sides
+  const passes = call.dialect === upstreamDialect(call, target.model, speaker) && call.foreign !== true
+  return passes && vendor.pass !== undefined
+    ? passingCodec(sides, vendor, vendor.pass)
+    : translatingCodec(sides, vendor)
+}
+
+const codecWithBetas = (
+  sides: Sides,
+  vendor: VendorDialect,
+  asked: readonly string[],
+): CallCodec | Refusal => {
+  const { target } = sides
+  const reach = vendor.betas?.(target.model)
+  const betas = betasFor(asked, reach, target.model)
+  if (betas instanceof Refusal) return betas
+  const codec = codecOf({ ...sides, target: { ...target, betas: betas.sent } }, vendor)
+  if (codec instanceof Refusal) return codec
+  const headers = reach === 'header' ? betaHeader(betas.sent) : {}
+  return { ...codec, headers, notCarried: [...codec.notCarried, ...betas.notCarried] }
+}
+
+// A list of embeddings has more numbers than any request may hold; its size is bounded by the transport.
+const readBody = (bytes: Uint8Array): JsonBody | undefined => {
+  const body = readJsonBody(bytes, scanJson(bytes, Number.MAX_SAFE_INTEGER))
+  return body instanceof Refusal ? undefined : body
+}
+
+const none = () => 0
+
+const noStream = (): never => {
+  throw new Error('embeddings are not streamed')
+}
+
+const embeddingsCodec = (sides: Sides): CallCodec | Refusal => {
+  const { call, target, speaker } = sides
+  if (speaker.embeds === undefined) return embeddingsPassed(sides)
+  const codec = embeddingsElsewhere(speaker.embeds, call, target.model)
+  if (codec instanceof Refusal) return codec
+  const { read, ...sent } = codec
+  return {
+    ...sent,
+    readWhole: (bytes, header = () => null) => {
+      const value = readBody(bytes)?.value
+      const answered = value === undefined ? undefined : read(value, header)
+      return answered && { ...answered, letters: none, tier: undefined, blocked: false, notCarried: [] }
+    },
+    relay: noStream,
+  }
+}
+
+const embeddingsPassed = ({ call, target, speaker }: Sides): CallCodec => ({
+  path: '/embeddings',
+  body: encodeEmbeddingsCall(call, target.model),
+  notCarried: [],
+  readWhole: (bytes) => {
+    const body = readBody(bytes)
+    if (body === undefined || !Array.isArray(body.value.data)) return undefined
+    const raw = usageFinder(speaker)(body.value)
+    const usage = raw === undefined ? undefined : readUsage(raw, speaker)
+    return {
+      usage,
+      letters: none,
+      tier: undefined,
+      blocked: false,
+      notCarried: [],
+      addBill: (billed) => addChatBill(body, billed),
+    }
+  },
+  relay: noStream,
+})
+
+type Pass = NonNullable<VendorDialect['pass']>
+
+const passingCodec = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass: Pass): CallCodec => ({
+  path: vendor.path(target.model, call.stream),
+  body: pass.call(call, target),
+  notCarried: pass.notCarried?.(call, target) ?? [],
+  readWhole: (bytes) => {
+    const body = readBody(bytes)
+    if (body === undefined || !pass.isReply(body.value)) return undefined
+    return {
+      usage: vendor.usageOf(body.value, speaker),
+      letters: () => vendor.letters(body.value),
+      tier: servedTier(vendor, target.model, body.value),
+      blocked: false,
+      notCarried: [],
+      addBill: (billed) => callerOf(call).addBill(body, billed, call.modelName),
+    }
+  },
+  relay: () => watchingTier(vendor, target.model, pass.relay(speaker, call.listed === true, call.modelName)),
+})
+
+/** The tier of a whole answer; undefined where no cheaper one was asked for, or the vendor does not say. */
+const servedTier = (vendor: VendorDialect, model: Model, value: JsonObject): string | undefined =>
+  model.cheaper === undefined ? undefined : vendor.tierOf?.(value)
+
+const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]
+
+/** What is done to an answer on its way back, whole or step by step. */
+type Way = {
+  readonly reply: (reply: Omit<Reply, 'usage'>) => Omit<Reply, 'usage'>
+  readonly steps: (read: StepReader) => StepReader
+}
+type StepReader = (data: string) => readonly Piece[]
+
+/** What must be undone or left out of the answer, in order; nothing for most calls. */
+const waysBack = (asked: Conversation, byTool: boolean, { call, target }: Sides, vendor: VendorDialect) => {
+  const caller = callerOf(call)
+  const ways: Way[] = []
+  if (byTool) ways.push({ reply: textFromTool, steps: textFromToolSteps })
+  const prefill =
+    caller.goesOn === true && vendor.goesOn?.(target.model) !== true ? prefillOf(asked) : undefined
+  if (prefill !== undefined)
+    ways.push({
+      reply: (reply) => withoutPrefill(reply, prefill),
+      steps: (read) => withoutPrefillSteps(read, prefill),
+    })
+  if (caller.oneCall?.(call.body.value) === true) ways.push({ reply: withOneCall, steps: oneCallSteps })
+  return { ways, notCarried: prefill === undefined ? [] : ['prefill'] }
+}
+
+const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
+  const { call, target, speaker, context } = sides
+  if (call.unknown !== undefined)
+    return refuseUnsupported(`inputs.${call.unknown[0]}`, `'${call.unknown[0]}'`)
+  const caller = callerOf(call)
+  const read = caller.readConversation(call.body.value)
+  const [unknown] = read.unknownContent
+  if (unknown !== undefined) return refuseUnsupported(unknown.param, unknown.what)
+  const allowed = withAllowedTools(read)
+  if (allowed instanceof Refusal) return allowed
+  const short = withShortNames(allowed, vendor.names)
+  const asked = short.conversation
+  const byTool = asked.format?.type === 'schema' && vendor.needsSchemaTool(target.model, asked)
+  const encoded = vendor.writeCall(byTool ? withSchemaTool(asked) : asked, target)
+  if (encoded instanceof Refusal) return encoded
+  const back = waysBack(asked, byTool, sides, vendor)
+  const ways: readonly Way[] = [...back.ways, short]
+  const newId = idMaker(context.requestId)
+  return {
+    path: vendor.path(target.model, call.stream),
+    body: bodyOf(encoded.body).bytes,
+    notCarried: [
+      ...new Set([
+        ...asked.ignored,
+        ...unsupportedIn(asked, vendor.unsupported),
+        ...encoded.notCarried,
+        ...back.notCarried,
+      ]),
+    ],
+    readWhole: (bytes) => {
+      const value = readBody(bytes)?.value
+      const read = value === undefined ? undefined : vendor.readReply(value, newId)
+      if (value === undefined || read === undefined) return undefined
+      const reply = ways.reduce((one, way) => way.reply(one), read)
+      return {
+        usage: vendor.usageOf(value, speaker),
+        letters: () => vendor.letters(value),
+        tier: servedTier(vendor, target.model, value),
+        blocked: reply.blocked === true,
+        notCarried: [
+          ...new Set([...(reply.notCarried ?? []), ...unsupportedParts(reply, caller.unsupported ?? [])]),
+        ],
+        addBill: (billed) =>
+          caller.addBill(
+            bodyOf(written(reply, billed, context, caller.writeReply)),
+            billed,
+            context.modelName,
+          ),
+      }
+    },
+    relay: () => {
+      const read: StepReader = toolsInOrder(vendor.streamReader(newId, speaker))
+      const writer = caller.streamWriter(context, call.listed === true)
+      const steps = ways.reduce((one, way) => way.steps(one), read)
+      return watchingTier(vendor, target.model, translatedRelay(steps, writer, caller))
+    },
+  }
+}
+
+/** Kinds of parts in an answer that the caller's dialect does not support. */
+const unsupportedParts = (
+  { choices }: Pick<Reply, 'choices'>,
+  unsupported: readonly string[],
+): readonly string[] =>
+  choices.flatMap(({ parts }) => parts.map(({ type }) => type)).filter((type) => unsupported.includes(type))
+
+const written = (
+  reply: Omit<Reply, 'usage'>,
+  billed: Billed,
+  context: WriterContext,
+  write: (reply: Reply, context: WriterContext) => JsonObject,
+): JsonObject =>
+  write(
+    {
+      ...reply,
+      id: reply.id || context.requestId,
+      model: reply.model || context.modelName,
+      usage: billed.usage,
+    },
+    context,
+  )
+
+/** Ids for tool calls of vendors that give none: unique over the conversations of any caller. */
+const idMaker = (requestId: string): (() => string) => {
+  let count = 0
+  return () => `call_${requestId.replaceAll('-', '').slice(-16)}_${++count}`
+}

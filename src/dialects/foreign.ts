@@ -1,0 +1,22 @@
+/** Shapes of a request that may hold a mark of another vendor: signatures.ts says how it got there. */
+import type { Json } from '../core/json-body.ts'
+import type { Shape } from './shape.ts'
+import { hasSignature, isForeign } from './signatures.ts'
+
+/** The id of a call in which another vendor's signature may have travelled. */
+export const callId: Shape<Json> = {
+  check: (value, found) => {
+    if (!found.foreign && hasSignature(value)) found.foreign = true
+    return undefined
+  },
+  schema: { type: 'string' },
+}
+
+/** A signature that another vendor may have made. */
+export const signature: Shape<Json> = {
+  check: (value, found) => {
+    if (!found.foreign && isForeign(value)) found.foreign = true
+    return undefined
+  },
+  schema: { type: 'string' },
+}

@@ -1,0 +1,85 @@
+/** Exports calls for as long as a server runs, off the way of calls: at least once each, in batches, with the call's id as the key. */
+import type { Log } from '../core/log.ts'
+import { messageOf } from '../core/message-of.ts'
+import type { Clock } from '../core/time.ts'
+import type { ExportStore } from '../store/exports/export-port.ts'
+import { lineOf } from './record.ts'
+import type { Sink } from './sinks.ts'
+
+type ExportParts = {
+  readonly store: ExportStore
+  readonly sink: Sink
+  readonly clock: Clock
+  readonly log: Log
+  /** How long it waits when all is told. */
+  readonly everyMs: number
+}
+
+/** How the export stands, for the metrics. */
+export type Exporting = {
+  /** Age of the oldest call that was not told when it was looked last. */
+  readonly lagMs: () => number
+  /** Attempts that failed since the last that went well. */
+  readonly failures: () => number
+}
+
+/** Calls of a batch: so many are read and told at once. */
+const BATCH_MAX = 500
+/** A process that dies with a batch leaves it to others after this long: longer than any sink may take. */
+const CLAIM_MS = 300_000
+const LONGEST_PAUSE_MS = 60_000
+
+/** Runs until it is stopped; several servers may do it at the same time. */
+export const keepExporting = (parts: ExportParts): Exporting & { readonly stop: () => void } => {
+  const { clock, log, everyMs } = parts
+  let stopped = false
+  let failures = 0
+  let oldest: number | undefined
+  const state = {
+    saw: (at: number | undefined) => {
+      oldest = at
+    },
+  }
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      let more = false
+      try {
+        more = await exportBatch(parts, state)
+        failures = 0
+      } catch (error) {
+        failures++
+        log.warn('calls could not be exported; they are kept and sent again', { error: messageOf(error) })
+      }
+      if (!more) await clock.sleep(Math.min(everyMs * 2 ** Math.min(failures, 10), LONGEST_PAUSE_MS))
+    }
+  }
+  void run()
+  return {
+    lagMs: () => (oldest === undefined ? 0 : Math.max(0, clock.now() - oldest)),
+    failures: () => failures,
+    stop: () => {
+      stopped = true
+    },
+  }
+}
+
+/** One batch; tells whether there may be more at once. What the sink did not take is released. */
+const exportBatch = async (
+  { store, sink }: ExportParts,
+  state: { readonly saw: (at: number | undefined) => void },
+): Promise<boolean> => {
+  const records = await store.claimExports(BATCH_MAX, CLAIM_MS)
+  const [first] = records
+  state.saw(first?.at)
+  if (first === undefined) return false
+  const ids = records.map(({ id }) => id)
+  try {
+    await sink({ lines: records.map(lineOf).join(''), first: first.id, at: first.at })
+  } catch (error) {
+    // When this fails too, the claim ends by itself.
+    await store.releaseExports(ids).catch(() => undefined)
+    throw error
+  }
+  await store.exported(ids)
+  return records.length === BATCH_MAX
+}

@@ -1,0 +1,72 @@
+/** Where calls are exported to: a file, an HTTPS endpoint, or a bucket that speaks the protocol of S3. */
+import { mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { type BucketSettings, openBucket } from '../assets/bucket.ts'
+
+/** A batch of lines, with the id of its first call: the same batch sent again has the same name. */
+type Batch = { readonly lines: string; readonly first: string; readonly at: number }
+
+/** Resolves when the lines are kept there for good. */
+export type Sink = (batch: Batch) => Promise<void>
+
+export type SinkSettings =
+  | { readonly file: string }
+  | { readonly url: string; readonly headers: Readonly<Record<string, string>> }
+  | { readonly bucket: BucketSettings }
+
+const ANSWER_MS = 30_000
+const OWNER_ONLY = 0o600
+
+/** Nothing is opened or asked before the first batch. */
+export const sinkOf = (settings: SinkSettings): Sink => {
+  if ('file' in settings) return fileSink(settings.file)
+  return 'url' in settings ? endpointSink(settings.url, settings.headers) : bucketSink(settings.bucket)
+}
+
+/** Opened for each batch, so that the file may be rotated. */
+const fileSink =
+  (path: string): Sink =>
+  async ({ lines }) => {
+    await mkdir(dirname(path), { recursive: true })
+    const file = await open(path, 'a+', OWNER_ONLY)
+    try {
+      const { size } = await file.stat()
+      const last = Buffer.alloc(1, '\n')
+      if (size > 0) await file.read(last, 0, 1, size - 1)
+      // A crash can leave half a line: the batch is written again from a line of its own.
+      await file.appendFile(last.toString() === '\n' ? lines : `\n${lines}`)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+
+const endpointSink =
+  (url: string, headers: Readonly<Record<string, string>>): Sink =>
+  async ({ lines }) => {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-ndjson', ...headers },
+      body: lines,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWER_MS),
+    })
+    await answer.body?.cancel()
+    if (!answer.ok) throw new Error(`the endpoint answered ${answer.status}`)
+  }
+
+const bucketSink = (settings: BucketSettings): Sink => {
+  const bucket = openBucket(settings)
+  const encoder = new TextEncoder()
+  return async ({ lines, first, at }) => {
+    const name = `${new Date(at).toISOString().slice(0, 10)}/${first}.jsonl`
+    await bucket.write(name, oneOf(encoder.encode(lines)), {
+      mediaType: 'application/x-ndjson',
+      disposition: 'attachment',
+    })
+  }
+}
+
+async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}

@@ -1,0 +1,264 @@
+/**
+ * A call whose product is a job. Its money is held on a lease of its own with the row `submitting`; it is submitted once,
+ * goes on in the row (keep-jobs.ts), and its caller waits for it as long as it wants to, or asks later.
+ */
+
+import type { Call, Prefer } from '../core/call.ts'
+import { messageOf } from '../core/message-of.ts'
+import type { Priced } from '../core/model.ts'
+import { must, type Refusal, refuse, unavailable } from '../core/refusal.ts'
+import type { IdempotencyRef } from '../ledger/types.ts'
+import type { JobShape } from '../media/shape.ts'
+import type { Run, RunFacts } from '../store/calls/run-port.ts'
+import { StoreFault } from '../store/faults.ts'
+import type { Answer } from './answer.ts'
+import { deliver } from './end-job.ts'
+import type { Gateway } from './gateway.ts'
+import { giveUp } from './give-up.ts'
+import { jobShapeOf, RunExists } from './job-hold.ts'
+import { endedHere, newJob } from './jobs.ts'
+import { askNow } from './keep-jobs.ts'
+import type { Keep } from './recording.ts'
+import { deliveredAnswer, errorOf, shownRun } from './shown-run.ts'
+import { noRoom } from './store-outputs.ts'
+import { type Submitted, submitJob } from './submit-job.ts'
+import type { Task } from './task.ts'
+import type { Trace } from './trace.ts'
+import { askStep } from './vendor-step.ts'
+import { hookAddress } from './wake-hook.ts'
+
+/** How often a run is looked at that another process goes on with. */
+const LOOK_MS = 500
+const AGAIN_MS = 500
+
+export const answerJob = async (
+  gateway: Gateway,
+  task: Task,
+  it: { readonly shape: JobShape; readonly priced: Priced },
+): Promise<Answer> => {
+  const { trace, call, keep } = task
+  const full = await noRoom(gateway, task)
+  if (full !== undefined) {
+    await giveUp(gateway, task)
+    throw full
+  }
+  const run = await submit(gateway, task, it)
+  // How long a job takes says nothing of what a call is kept waiting here.
+  trace.askedMs = undefined
+  return answerRun(gateway, { id: run.id, call, trace, ref: keep?.ref })
+}
+
+/** Submits it and takes it up here. Throws what there is no job for. */
+const submit = async (
+  gateway: Gateway,
+  task: Task,
+  { shape, priced }: { readonly shape: JobShape; readonly priced: Priced },
+): Promise<Run> => {
+  const { jobs, store, log } = gateway
+  const { callId } = task.trace
+  const wakeAt = hookAddress(gateway, task.model.vendor, callId)
+  const job = { id: callId, ...(wakeAt === undefined ? {} : { wakeAt }) }
+  // Whether or not its caller stays: a submission that is cut off may have been taken.
+  const staying = { ...task, signal: new AbortController().signal }
+  jobs.submitting.add(callId)
+  try {
+    const submitted = await submitJob(gateway, staying, { shape, priced, job }).catch(
+      async (thrown: unknown) => {
+        await giveUp(gateway, task)
+        throw thrown
+      },
+    )
+    const { begun, at } = submitted
+    const facts = factsOf(task, priced, submitted)
+    const ref = task.keep?.ref
+    const note = { facts, webhook: task.call.webhook, ref }
+    const began = await untilStored(gateway, () => store.runs.began(callId, note))
+    const run = await untilStored(gateway, () => store.runs.run(callId))
+    if (!began || run === undefined || run.endedAt !== undefined) {
+      // This process was silent so long that another one gave the job up.
+      log.warn('a job was given up while it was submitted; what its vendor bills is a loss', { call: callId })
+      const cancel = 'ref' in begun ? shape.cancel?.(begun.ref) : undefined
+      if (cancel !== undefined)
+        await askStep(gateway, { deployment: at, shape, id: callId }, cancel).catch(nothing)
+      throw unavailable('The job was given up while it was submitted.')
+    }
+    await goOn(gateway, { run, facts, submitted, shape })
+    return run
+  } finally {
+    jobs.submitting.delete(callId)
+  }
+}
+
+const nothing = (): void => undefined
+
+/** The vendor has the job: what is known of it must not be lost while the ledger is away. */
+const untilStored = async <T>({ clock, jobs }: Gateway, work: () => Promise<T>): Promise<T> => {
+  for (;;)
+    try {
+      return await work()
+    } catch (fault) {
+      if (!(fault instanceof StoreFault) || jobs.stopped) throw fault
+      await clock.sleep(AGAIN_MS)
+    }
+}
+
+const goOn = async (
+  gateway: Gateway,
+  { run, facts, submitted, shape }: { run: Run; facts: RunFacts; submitted: Submitted; shape: JobShape },
+): Promise<void> => {
+  const { jobs, clock, log } = gateway
+  const { begun, at } = submitted
+  const job = newJob(run, facts, clock.monotonicMs(), shape.everyMs)
+  jobs.open.set(run.id, job)
+  if ('verdict' in begun)
+    return deliver(gateway, job, { done: begun, shape, at }).catch((error: unknown) =>
+      log.warn('a step of a job failed', { call: run.id, error: messageOf(error) }),
+    )
+  // The vendor wants more than the call can be charged.
+  if (begun.vendorCost !== undefined && begun.vendorCost > run.hold) askNow(gateway, run.id, { cancel: true })
+}
+
+const factsOf = (task: Task, { price, most }: Priced, { begun, at }: Submitted): RunFacts => ({
+  ref: 'ref' in begun ? begun.ref : {},
+  vendor: at.setup.vendor.id,
+  deployment: at.key,
+  modelName: task.call.modelName,
+  style: task.call.results ?? 'run',
+  price,
+  most,
+  payment: task.payment,
+  requestHash: task.requestHash(),
+  ...(task.keep === undefined ? {} : { keep: task.keep.ref }),
+})
+
+type Repeat = {
+  readonly keep: Keep | undefined
+  readonly trace: Trace
+  readonly ofRun: (id: string, ref?: IdempotencyRef) => Promise<Answer>
+}
+
+/** What `work` answers; where an earlier attempt of its call began a job, that one: it is never begun anew. */
+export const orItsRun = async (
+  { store, instance }: Gateway,
+  { keep, trace, ofRun }: Repeat,
+  work: () => Promise<Answer>,
+): Promise<Answer> => {
+  try {
+    return await work()
+  } catch (thrown) {
+    if (!(thrown instanceof RunExists)) throw thrown
+    const answer = await ofRun(trace.callId, keep?.ref)
+    if (keep !== undefined) await store.idempotency.release(keep.ref, instance)
+    return answer
+  }
+}
+
+type Waiting = {
+  readonly id: string
+  readonly call: Call
+  readonly trace: Trace
+  /** Where its answer is kept for repeats. */
+  readonly ref: IdempotencyRef | undefined
+}
+
+/** Waits for a run and answers as it stands then. Throws the refusal of one that failed. */
+export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> => {
+  const { id, call, trace, ref } = it
+  const { results: style = 'run', prefer } = call
+  const { timeouts, runWaitMs } = gateway.options
+  const mayAnswerLater = style === 'run'
+  const wantedMs = mayAnswerLater ? (prefer?.waitMs ?? runWaitMs) : timeouts.totalMs
+  const run = await awaitRun(gateway, id, Math.min(wantedMs, timeouts.totalMs))
+  if (run === undefined) throw unavailable('The job is no longer known.')
+  trace.vendor = run.facts?.vendor ?? trace.vendor ?? ''
+  const applied = prefer === undefined || !mayAnswerLater ? {} : { 'preference-applied': prefer.said }
+  if (run.endedAt === undefined) {
+    if (!mayAnswerLater) throw await tooLong(gateway, run)
+    trace.ended = 'accepted'
+    return accepted(gateway, run, applied)
+  }
+  const error = errorOf(run)
+  if (error !== undefined) throw error
+  trace.ended = 'ok'
+  const kept = ref === undefined ? undefined : await keptAnswer(gateway, ref, id)
+  const answer = kept ?? must((await deliveredAnswer(gateway, run)) ?? gone())
+  if (run.result !== undefined && !('error' in run.result)) trace.charged = BigInt(run.result.charged)
+  return { ...answer, headers: { ...answer.headers, ...applied } }
+}
+
+const gone = (): Refusal => refuse('not_found', 'The job is no longer known.')
+
+const accepted = (gateway: Gateway, run: Run, headers: Record<string, string>): Answer => {
+  const everyMs = jobShapeOf(gateway, run.model)?.everyMs ?? 1_000
+  const shown = shownRun(gateway, run)
+  return {
+    status: 202,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      location: String(shown.poll_url),
+      'retry-after': String(Math.max(1, Math.ceil(everyMs / 1000))),
+      ...headers,
+    },
+    body: new TextEncoder().encode(JSON.stringify(shown)),
+  }
+}
+
+/** Clients of these styles know no later: what can be cancelled is; else they are told where its result will be. */
+const tooLong = async (gateway: Gateway, { id, model }: Run): Promise<Refusal> => {
+  const free = jobShapeOf(gateway, model)
+  const ends = free?.cancel !== undefined && free.onCancel === 'free'
+  if (ends) await cancelRun(gateway, id)
+  return refuse(
+    'upstream_error',
+    ends
+      ? 'The vendor took too long, so the job is cancelled. What is cancelled is not charged.'
+      : `The vendor takes longer than this address waits; the job goes on and is charged when it delivers. GET /v1/run/${id} gives its result.`,
+    { members: { run_id: id } },
+  )
+}
+
+/** The answer that was stored with the charge: the same to the byte for all who repeat the call. */
+const keptAnswer = async (
+  { store }: Gateway,
+  ref: IdempotencyRef,
+  callId: string,
+): Promise<Answer | undefined> => {
+  const kept = await store.idempotency.kept(ref, callId)
+  if (kept === undefined) return undefined
+  const isText = /^(?:application\/json|text\/)/.test(kept.headers['content-type'] ?? '')
+  const body = isText ? new TextEncoder().encode(kept.body) : Buffer.from(kept.body, 'base64')
+  return { status: kept.status, headers: kept.headers, body }
+}
+
+export const cancelRun = async (gateway: Gateway, id: string): Promise<void> => {
+  await gateway.store.runs.askCancel(id)
+  askNow(gateway, id, { cancel: true })
+}
+
+/** The run when it has ended, or as it is after so long. */
+export const awaitRun = async (gateway: Gateway, id: string, waitMs: number): Promise<Run | undefined> => {
+  const { store, clock, jobs } = gateway
+  const until = clock.monotonicMs() + waitMs
+  for (;;) {
+    const { ended, stop } = endedHere(jobs, id)
+    try {
+      const run = await store.runs.run(id)
+      const leftMs = until - clock.monotonicMs()
+      if (run === undefined || run.endedAt !== undefined || leftMs <= 0 || jobs.stopped) return run
+      await Promise.race([ended, clock.sleep(jobs.open.has(id) ? leftMs : Math.min(leftMs, LOOK_MS))])
+    } finally {
+      stop()
+    }
+  }
+}
+
+/** How long a caller wants to wait: `Prefer: respond-async` or `wait=<seconds>`, of RFC 7240; others are not known. */
+export const readPrefer = (header: string | null): Prefer | undefined => {
+  const said = (header ?? '').split(',').map((one) => one.trim().toLowerCase())
+  const seconds = said
+    .map((one) => /^wait\s*=\s*"?(\d{1,5})"?$/.exec(one)?.[1])
+    .find((one) => one !== undefined)
+  if (seconds !== undefined) return { waitMs: Number.parseInt(seconds, 10) * 1000, said: `wait=${seconds}` }
+  return said.includes('respond-async') ? { waitMs: 0, said: 'respond-async' } : undefined
+}

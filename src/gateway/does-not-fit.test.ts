@@ -1,0 +1,83 @@
+/** What a caller whose call does not fit is told: what binds, whose limit it is, what is left, and what to do. */
+import { expect, test } from 'bun:test'
+import { type Binding, doesNotFit } from './does-not-fit.ts'
+
+const CREDIT = 10_000_000n
+const gateway = { options: { creditNano: CREDIT } } as Parameters<typeof doesNotFit>[2]
+const binding: Binding = {
+  keyId: 'mine',
+  owner: undefined,
+  limit: 'wallet',
+  spent: true,
+  available: 3n * CREDIT,
+  held: 0n,
+}
+
+test('money that is gone is a 402 that says what is needed and what is there', () => {
+  const refusal = doesNotFit(binding, { required: 5n * CREDIT }, gateway)
+  expect([refusal.code, refusal.status]).toEqual(['insufficient_balance', 402])
+  expect(refusal.members).toEqual({
+    required_credits: 5,
+    available_credits: 3,
+    held_credits: 0,
+    limit: 'wallet',
+  })
+  expect(refusal.headers).toEqual({})
+  expect(refusal.message).toBe(
+    'The call needs 5 credits; the wallet has 3 available. Add credits, raise the limit or lower max_tokens.',
+  )
+})
+
+test('money that is held is a 429 that says when to come back, and that nothing was charged', () => {
+  const refusal = doesNotFit(
+    { ...binding, spent: false, available: 0n, held: 4n * CREDIT },
+    { required: 2n * CREDIT, leastOutput: 16 },
+    gateway,
+  )
+  expect([refusal.code, refusal.status]).toEqual(['balance_held', 429])
+  expect(refusal.headers).toEqual({ 'retry-after': '2' })
+  expect(refusal.members).toMatchObject({ retry_after: 2, held_credits: 4 })
+  expect(refusal.message).toContain('Nothing was charged; try again in 2 s')
+  expect(refusal.message).toEndWith('or set max_tokens: without it, at least 16 output tokens are held.')
+})
+
+test.each<[string | undefined, string | undefined, boolean]>([
+  [undefined, undefined, false],
+  ['mine', 'key', false],
+  ['above', 'parent', true],
+])('a cap of %s is told as that of %s, and never which key it is', (owner, told, namesAbove) => {
+  const refusal = doesNotFit({ ...binding, owner, limit: 'monthly_cap_usd' }, { required: CREDIT }, gateway)
+  expect(refusal.members.limit_owner).toBe(told as string)
+  expect(refusal.message.includes('of a key above this one')).toBe(namesAbove)
+  expect(JSON.stringify([refusal.message, refusal.members])).not.toContain('"above"')
+})
+
+test('a wallet below the minimum of any call says so, and other limits know no minimum', () => {
+  const need = { required: 1n }
+  expect(doesNotFit({ ...binding, available: 0n }, need, gateway)).toMatchObject({
+    message: expect.stringContaining('Any call needs 0.01 USD in the wallet (1 credits)'),
+    members: { required_credits: 1 },
+  })
+  const capped = doesNotFit({ ...binding, available: 0n, limit: 'sub_wallet' }, need, gateway)
+  expect(capped.members.required_credits).toBe(0.000001)
+})
+
+test('more is needed than is there also as it is shown: one is rounded up, the other down', () => {
+  const { members } = doesNotFit(
+    { ...binding, limit: 'sub_wallet', available: CREDIT + 4n },
+    { required: CREDIT + 6n },
+    gateway,
+  )
+  expect(members).toMatchObject({ required_credits: 1.000001, available_credits: 1 })
+})
+
+test('what was overdrawn shows as nothing, not as a debt', () => {
+  const { members } = doesNotFit({ ...binding, available: -CREDIT }, { required: CREDIT }, gateway)
+  expect(members.available_credits).toBe(0)
+})
+
+test.each(['no_credit_line', 'past_due'] as const)('%s says how to pay otherwise', (limit) => {
+  const { message } = doesNotFit({ ...binding, limit }, { required: CREDIT }, gateway)
+  expect(message).toStartWith('Post-paid billing (mpp) is ')
+  expect(message).toContain("'X-Payment-Protocol' out to pay from the wallet")
+})

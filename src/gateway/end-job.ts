@@ -1,0 +1,177 @@
+/** The end of a job: its results are stored, then it is charged, written and answered in one step; or it ends without a charge. */
+import { messageOf } from '../core/message-of.ts'
+import { least } from '../core/money.ts'
+import { type Refusal, refuse } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
+import type { IdempotencyRef } from '../ledger/types.ts'
+import type { JobShape, Output, Verdict } from '../media/shape.ts'
+import { GUESTS_KEY } from '../payment/x402.ts'
+import { chargeFor, withCall } from '../pricing/charge.ts'
+import type { Deployment } from '../routing/deployments.ts'
+import type { Run, RunFacts, RunOutput } from '../store/calls/run-port.ts'
+import { billOf, chargedOf, detailOf, type Metered } from './bill.ts'
+import type { Gateway } from './gateway.ts'
+import { tellEnded } from './jobs.ts'
+import { tellsBytes, written } from './media-results.ts'
+import { receiptFor } from './receipt.ts'
+import { moreOf } from './shown-run.ts'
+import { measuredOf, storeOutputs } from './store-outputs.ts'
+import type { Billed, PaymentFacts } from './task.ts'
+import { watchVendorCost } from './vendor-cost.ts'
+import { credentialFor } from './vendor-step.ts'
+
+type Done = Extract<Verdict, { verdict: 'done' }>
+
+type Ending = { readonly run: Run; readonly facts: RunFacts }
+
+/** Stores and charges what was delivered. Throws as `Assets.keep`; then the job is as it was. */
+export const deliver = async (
+  gateway: Gateway,
+  { run, facts }: Ending,
+  it: { readonly done: Done; readonly shape: JobShape; readonly at: Deployment },
+): Promise<void> => {
+  const { done, shape, at } = it
+  const { style, modelName, most, vendor } = facts
+  const stored = await storeOutputs(gateway.assets, {
+    keyId: run.keyId,
+    runId: run.id,
+    outputs: done.outputs,
+    measured: done.measured,
+    most,
+    tellsBytes: facts.keep !== undefined && tellsBytes({ results: style }),
+    credentialFor: credentialFor(at, shape),
+  })
+  const { vendorCost } = done
+  const metered = { ...meteredOf(facts, measuredOf(done, { most }, stored.lengths)), vendorCost }
+  const billed = billedOf(gateway, { run, facts })
+  const charged = chargedOf(billed, metered)
+  const bill = billOf(billed, metered, charged)
+  const { usage } = metered
+  const results = {
+    done,
+    ...stored,
+    createdS: Math.floor(run.createdAt / 1000),
+    more: moreOf(gateway, run, 'done'),
+  }
+  const told = { call: { results: style, modelName }, trace: { callId: run.id } }
+  const last = written(told, results, { usage, bill, charged })
+  const detail = detailOf(gateway, billed, metered, 'ok', last.hash)
+  const receipt = receiptFor(gateway, billed, detail, charged)
+  const headers = last.headers(receipt)
+  watchVendorCost(gateway, { call: run.id, vendor, vendorCost, charged })
+  const body = facts.keep === undefined ? '' : last.text(last.bytes(undefined, receipt))
+  const { transcript } = done
+  await end(gateway, run, facts, {
+    state: 'done',
+    result: {
+      body: done.body,
+      outputs: done.outputs.map(placeOf),
+      ...(transcript === undefined ? {} : { transcript }),
+      usage,
+      bill,
+      charged: String(charged),
+      headers,
+    },
+    settle: {
+      charge: charged,
+      excess: metered.cost - charged,
+      detail,
+      ...(facts.keep === undefined ? {} : { answer: answerOf(facts.keep, headers, body) }),
+    },
+  })
+}
+
+const answerOf = (ref: IdempotencyRef, headers: Readonly<Record<string, string>>, body: string) => ({
+  ref,
+  answer: { status: 200, headers, body },
+})
+
+/** Without bytes and addresses: what is stored is told by its place. */
+const placeOf = (output: Output): RunOutput =>
+  output.type === 'text' || output.type === 'json'
+    ? output
+    : { type: output.type, ...(output.at === undefined ? {} : { at: output.at }) }
+
+const meteredOf = ({ price }: RunFacts, measured: Usage): Metered => {
+  const usage = withCall(price, measured)
+  return { usage, estimated: false, price, cost: chargeFor(price, usage) }
+}
+
+const billedOf = ({ clock }: Gateway, { run, facts }: Ending): Billed => {
+  const tookMs = Math.max(0, clock.now() - run.createdAt)
+  const startedMs = clock.monotonicMs() - tookMs
+  return {
+    key: { id: run.keyId, walletId: run.walletId },
+    payer: run.payer === run.walletId ? undefined : run.payer,
+    payment: facts.payment as PaymentFacts,
+    outputBound: undefined,
+    requestHash: () => facts.requestHash,
+    model: { id: run.model, vendor: facts.vendor },
+    hold: { amount: () => run.hold },
+    trace: { callId: run.id, startedMs, vendor: facts.vendor, firstByteMs: tookMs },
+  }
+}
+
+/** Ends it without a charge, for a reason its caller is told. */
+export const endFailed = async (
+  gateway: Gateway,
+  run: Run,
+  facts: RunFacts | undefined,
+  error: Refusal,
+): Promise<void> => {
+  const { code, message, members } = error
+  await end(gateway, run, facts, { state: 'failed', result: { error: { code, message, members } } })
+}
+
+/** Ends what its caller cancelled: free, or for what the vendor bills all the same. */
+export const endCancelled = async (
+  gateway: Gateway,
+  { run, facts }: Ending,
+  it: { readonly shape: JobShape; readonly measured: Usage | undefined },
+): Promise<void> => {
+  const error = refuse('upstream_error', 'The job was cancelled.', { members: { provider: facts.vendor } })
+  const result = { error: { code: error.code, message: error.message, members: error.members } }
+  if (it.shape.onCancel === 'free') return end(gateway, run, facts, { state: 'cancelled', result })
+  const metered = meteredOf(facts, it.measured ?? facts.most)
+  const billed = billedOf(gateway, { run, facts })
+  const charge = chargedOf(billed, metered)
+  const detail = detailOf(gateway, billed, metered, 'cancelled', () => '')
+  return end(gateway, run, facts, {
+    state: 'cancelled',
+    result,
+    settle: { charge, excess: metered.cost - charge, detail },
+  })
+}
+
+type RowEnd = Omit<Parameters<Gateway['store']['runs']['end']>[1], 'keptMs'>
+
+const end = async (gateway: Gateway, run: Run, facts: RunFacts | undefined, it: RowEnd): Promise<void> => {
+  const { store, log, options, jobs, meters } = gateway
+  const ended = await store.runs.end(run.id, { ...it, keptMs: options.runKeptMs })
+  jobs.open.delete(run.id)
+  tellEnded(jobs, run.id)
+  if (ended === undefined) return
+  const charged = it.settle === undefined ? 0n : least(it.settle.charge, run.hold)
+  if (it.settle !== undefined && ended.state !== 'failed')
+    meters?.jobCharged({ vendor: it.settle.detail.vendor, model: run.model }, it.settle.detail.usage, charged)
+  log.info('a job ended', { call: run.id, model: run.model, ended: ended.state, charged })
+  if (it.settle !== undefined && ended.state === 'failed')
+    log.warn('a job was delivered after its money was freed; the house pays it', {
+      call: run.id,
+      excess: charged,
+    })
+  await payChange(gateway, run, facts)
+}
+
+/** What is left of a payment goes to the wallet of who made it; a guest claims it. The next round pays what failed here. */
+const payChange = async (
+  { x402, log }: Gateway,
+  { id, keyId, walletId }: Run,
+  facts: RunFacts | undefined,
+): Promise<void> => {
+  const payment = facts?.payment
+  if (payment?.mode !== 'x402' || payment.id === undefined || keyId === GUESTS_KEY) return
+  await x402
+    ?.payChange(payment.id, walletId)
+    .catch((error: unknown) => log.warn('the change of a job waits', { call: id, error: messageOf(error) }))
+}

@@ -1,0 +1,124 @@
+/**
+ * Goes on with jobs for as long as a process runs: asks their vendors, ends them, and takes up those whose process is
+ * silent. A job is asked for from memory; the ledger is told only that this process lives, and how a job ended.
+ */
+import { messageOf } from '../core/message-of.ts'
+import { refuse } from '../core/refusal.ts'
+import type { Run } from '../store/calls/run-port.ts'
+import { endFailed } from './end-job.ts'
+import type { Gateway } from './gateway.ts'
+import { jobShapeOf } from './job-hold.ts'
+import { type Job, newJob, OWNER_MS, tellEnded } from './jobs.ts'
+import { sendRunWebhooks } from './run-webhooks.ts'
+import { stepJob } from './step-job.ts'
+
+const TICK_MS = 250
+const KEEP_MS = 5_000
+const NEWS_MS = 1_000
+const TAKE_MS = 2_000
+/** Jobs that one look takes up. */
+const TAKEN_MOST = 200
+/** Steps at once: each is an exchange with a vendor. */
+const BUSY_MAX = 64
+
+/** Runs until the returned function is called; then others go on with what is open. */
+export const keepJobs = (gateway: Gateway): (() => void) => {
+  const { clock, jobs, store, instance, log } = gateway
+  const failed = (what: string) => (error: unknown) => log.warn(what, { error: messageOf(error) })
+  const loop = async (everyMs: number, what: string, work: () => Promise<void> | void): Promise<void> => {
+    while (!jobs.stopped) {
+      await Promise.resolve(work()).catch(failed(what))
+      await clock.sleep(everyMs)
+    }
+  }
+  void loop(TICK_MS, 'jobs could not be looked at', () => askDue(gateway))
+  void loop(KEEP_MS, 'jobs could not be kept', () => keepOwn(gateway))
+  void loop(NEWS_MS, 'news of jobs could not be read', () => readNews(gateway))
+  void loop(TAKE_MS, 'silent jobs could not be taken up', () => takeSilent(gateway))
+  void loop(TAKE_MS, 'due webhooks could not be read', () => sendRunWebhooks(gateway))
+  return () => {
+    jobs.stopped = true
+    for (const id of [...jobs.waiting.keys()]) tellEnded(jobs, id)
+    if (jobs.open.size > 0) void store.runs.leave(instance).catch(failed('jobs could not be left to others'))
+  }
+}
+
+const askDue = (gateway: Gateway): void => {
+  const { jobs, clock } = gateway
+  if (jobs.open.size === 0) return
+  const nowMs = clock.monotonicMs()
+  for (const job of jobs.open.values()) {
+    if (jobs.busy >= BUSY_MAX) return
+    if (!job.busy && job.dueMs <= nowMs) void step(gateway, job)
+  }
+}
+
+/** One step of a job at a time; whatever it throws is its own failure, and it is tried again. */
+const step = async (gateway: Gateway, job: Job): Promise<void> => {
+  const { jobs, log } = gateway
+  job.busy = true
+  jobs.busy++
+  try {
+    await stepJob(gateway, job)
+  } catch (error) {
+    log.warn('a step of a job failed', {
+      call: job.run.id,
+      vendor: job.facts.vendor,
+      error: messageOf(error),
+    })
+  } finally {
+    job.busy = false
+    jobs.busy--
+  }
+}
+
+/** Asks for a job now, because it may have ended or shall end. */
+export const askNow = (gateway: Gateway, id: string, it: { readonly cancel?: boolean } = {}): void => {
+  const job = gateway.jobs.open.get(id)
+  if (job === undefined) return
+  if (it.cancel === true) job.cancel = true
+  // Whoever can wake it can do so often: its vendor is not asked more often for that.
+  job.dueMs = Math.min(job.dueMs, Math.max(gateway.clock.monotonicMs(), job.askedMs + NEWS_MS))
+  if (it.cancel === true && !job.busy && !job.cancelSent) void step(gateway, job)
+}
+
+const keepOwn = async ({ jobs, store, instance }: Gateway): Promise<void> => {
+  const ids = [...jobs.open.keys(), ...jobs.submitting]
+  if (ids.length === 0) return
+  const changed = [...jobs.open.values()].filter(({ progress, told }) => progress !== told)
+  const progress = changed.map(({ run, progress: now = 0 }) => ({ id: run.id, progress: now }))
+  await store.runs.keep(instance, { ids, lifeMs: OWNER_MS, progress })
+  for (const job of changed) job.told = job.progress
+}
+
+const readNews = async (gateway: Gateway): Promise<void> => {
+  const { jobs, store, instance } = gateway
+  if (jobs.open.size === 0) return
+  for (const { id, cancel } of await store.runs.news(instance)) askNow(gateway, id, { cancel })
+}
+
+const takeSilent = async (gateway: Gateway): Promise<void> => {
+  const { store, instance } = gateway
+  const taken = await store.runs.take(instance, { lifeMs: OWNER_MS, most: TAKEN_MOST })
+  for (const run of taken) await takeUp(gateway, run)
+}
+
+const takeUp = async (gateway: Gateway, run: Run): Promise<void> => {
+  const { jobs, clock, log } = gateway
+  if (jobs.open.has(run.id)) return
+  if (run.facts === undefined) {
+    // The vendor may have it or not, and is never asked a second time: the house's risk is one submission.
+    log.warn('a process died while it submitted a job; what its vendor may bill is a loss', {
+      call: run.id,
+      model: run.model,
+    })
+    return endFailed(
+      gateway,
+      run,
+      undefined,
+      refuse('upstream_error', 'The job was lost while it was submitted. Nothing was charged.'),
+    )
+  }
+  const everyMs = jobShapeOf(gateway, run.model)?.everyMs ?? TAKE_MS
+  jobs.open.set(run.id, newJob(run, run.facts, clock.monotonicMs() - everyMs, everyMs))
+}

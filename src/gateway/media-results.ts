@@ -1,0 +1,205 @@
+/** The last bytes of an answer that is not chat, in the style its caller asked for. */
+
+import type { StoredAsset } from '../assets/assets.ts'
+import type { Call } from '../core/call.ts'
+import { concat, type Json, type JsonObject } from '../core/json-body.ts'
+import { withBalance, withBill } from '../dialects/bill-members.ts'
+import type { Output, Verdict } from '../media/shape.ts'
+import { type Transcript, verboseOf, writtenAs } from '../media/transcript.ts'
+import { bodyHash } from '../receipts/body-hash.ts'
+import type { Charge, LastBytes } from './settle.ts'
+import { STREAM_HEADERS } from './stream-images.ts'
+
+/** An output as its caller is shown it. */
+export type Shown = StoredAsset | Extract<Output, { type: 'text' | 'json' }>
+
+/** Whose results they are. */
+type Told = {
+  readonly call: Pick<Call, 'results' | 'modelName'>
+  readonly trace: { readonly callId: string }
+}
+
+type Done = Extract<Verdict, { verdict: 'done' }>
+
+export type Results = {
+  readonly done: Pick<Done, 'outputs' | 'body' | 'transcript'>
+  /** In the order of the outputs. */
+  readonly shown: readonly Shown[]
+  /** The assets' bytes in their order, where the style tells them. */
+  readonly bytes: readonly Uint8Array[]
+  /** Seconds since 1970. */
+  readonly createdS: number
+  /** What a stream has shown before. */
+  readonly preview?: readonly Uint8Array[]
+  /** What a job's answer tells besides. */
+  readonly more?: JsonObject
+}
+
+/** Styles that tell the results' own bytes. */
+export const tellsBytes = ({ results }: Pick<Call, 'results'>): boolean =>
+  results === 'images_base64' || results === 'bytes' || results?.endsWith('_events') === true
+
+const isAsset = (one: Shown): one is StoredAsset => 'url' in one
+
+/** Everything but what is ours alone. */
+const told = (one: Shown): Json => {
+  if (!isAsset(one))
+    return one.type === 'text' ? { type: 'text', text: one.text } : { type: 'json', value: one.value }
+  const { id: _id, sha256: _hash, ...rest } = one
+  return rest
+}
+
+export const written = (task: Told, results: Results, charge: Charge): LastBytes => {
+  switch (task.call.results) {
+    case 'bytes':
+      return asBytes(results, charge)
+    case 'image_generation_events':
+    case 'image_edit_events':
+      return asEvents(task.call.results, results, charge)
+    case 'transcript_text':
+      return asText(writtenAs(transcriptOf(results), 'text'), charge)
+    case 'transcript_srt':
+      return asText(writtenAs(transcriptOf(results), 'srt'), charge)
+    case 'transcript_vtt':
+      return asText(writtenAs(transcriptOf(results), 'vtt'), charge)
+    default:
+      return asJson(task, results, charge)
+  }
+}
+
+/** What was said; of a vendor that tells no times, its texts. */
+const transcriptOf = ({ done }: Results): Transcript => {
+  const texts = done.outputs.flatMap((one) => (one.type === 'text' ? [one.text] : []))
+  return done.transcript ?? { text: texts.join('\n'), segments: [] }
+}
+
+const asJson = (task: Told, results: Results, { usage, bill }: Charge): LastBytes => {
+  const text = JSON.stringify(bodyFor(task, results))
+  const bytes = encoder.encode(`${text.slice(0, -1)},"usage":${withBill(usageOf(results, usage), bill)}}`)
+  return {
+    hash: () => bodyHash(bytes),
+    bytes: (balance) => withBalance(bytes, balance),
+    text: (sent) => decoder.decode(sent),
+    remembered: () => undefined,
+    headers: (receipt) => headersFor('application/json', bill.cost, receipt),
+  }
+}
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+const headersFor = (type: string, cost: string, receipt: string | undefined) => ({
+  'content-type': type,
+  'x-cost-usd': cost,
+  ...(receipt === undefined ? {} : { 'x-receipt': receipt }),
+})
+
+const usageOf = ({ done }: Results, usage: object): object => {
+  const { usage: reported } = done.body
+  return typeof reported === 'object' && reported !== null && !Array.isArray(reported) ? reported : usage
+}
+
+const bodyFor = (task: Told, results: Results): JsonObject => {
+  const { done, shown, bytes, createdS } = results
+  const { call, trace } = task
+  const assets = shown.filter(isAsset)
+  const urls = assets.map(({ url }) => url)
+  switch (call.results) {
+    case 'image_url':
+      return { image_url: urls[0] ?? null, images: urls, model: call.modelName, id: trace.callId }
+    case 'images_url':
+      return { created: createdS, data: urls.map((url) => ({ url })) }
+    case 'images_base64':
+      return {
+        created: createdS,
+        data: bytes.map((one) => ({ b64_json: Buffer.from(one).toString('base64') })),
+      }
+    case 'transcript_json':
+      return { text: transcriptOf(results).text }
+    case 'transcript_verbose_json':
+      return verboseOf(transcriptOf(results))
+    case 'plain': {
+      const { usage: _usage, ...body } = done.body
+      return { ...body, model: call.modelName }
+    }
+    default: {
+      const { usage: _usage, ...body } = withAddresses(done.body, done.outputs, shown)
+      const own = { id: trace.callId, object: 'run', model: call.modelName }
+      return { ...body, ...own, ...results.more, outputs: shown.map(told) }
+    }
+  }
+}
+
+/** The vendor's body with our addresses where it named its own. */
+const withAddresses = (body: JsonObject, outputs: readonly Output[], shown: readonly Shown[]): JsonObject => {
+  const copy: Record<string, Json | undefined> = structuredClone(body)
+  for (const [index, output] of outputs.entries()) {
+    const one = shown[index]
+    if ('from' in output && output.at !== undefined && one !== undefined && isAsset(one))
+      replaceAt(copy, output.at, one.url)
+  }
+  return copy
+}
+
+const replaceAt = (root: object, path: readonly (string | number)[], value: Json): void => {
+  let at: unknown = root
+  for (const step of path.slice(0, -1)) at = Reflect.get(Object(at), step)
+  const last = path.at(-1)
+  if (typeof at === 'object' && at !== null && last !== undefined) Reflect.set(at, last, value)
+}
+
+/** The first result itself; it has no place for a bill but the headers. */
+const asBytes = ({ shown, bytes: all }: Results, { bill }: Charge): LastBytes => {
+  const first = shown.find(isAsset)
+  const bytes = all[0] ?? new Uint8Array()
+  return {
+    hash: () => bodyHash(bytes),
+    bytes: () => bytes,
+    text: () => Buffer.from(bytes).toString('base64'),
+    remembered: () => undefined,
+    headers: (receipt) => headersFor(first?.media_type ?? 'application/octet-stream', bill.cost, receipt),
+  }
+}
+
+/** An event for each picture, as the API of OpenAI ends its streams; the bill stands in the last one. */
+const asEvents = (style: string, results: Results, { usage, bill }: Charge): LastBytes => {
+  const { shown, bytes: all, done, preview = [] } = results
+  const { data: _pictures, created: _created, usage: _usage, ...said } = done.body
+  const assets = shown.filter(isAsset)
+  const pictures = assets.map(
+    ({ media_type, width, height }, index): JsonObject => ({
+      type: style.replace('_events', '.completed'),
+      b64_json: Buffer.from(all[index] ?? []).toString('base64'),
+      created_at: results.createdS,
+      output_format: media_type.replace('image/', ''),
+      ...(width === undefined ? {} : { size: `${width}x${height}` }),
+      ...said,
+    }),
+  )
+  const billed = `,"usage":${withBill(usageOf(results, usage), bill)}}`
+  const texts = pictures.map((one, index) => {
+    const text = JSON.stringify(one)
+    const whole = index === pictures.length - 1 ? text.slice(0, -1) + billed : text
+    return `event: ${one.type}\ndata: ${whole}\n\n`
+  })
+  const last = encoder.encode(texts.join(''))
+  return {
+    hash: () => bodyHash(concat([...preview, last])),
+    bytes: () => last,
+    text: () => decoder.decode(concat([...preview, last])),
+    remembered: () => undefined,
+    headers: () => STREAM_HEADERS,
+  }
+}
+
+/** A text; it has no place for a bill but the headers. */
+const asText = (it: { readonly text: string; readonly mediaType: string }, { bill }: Charge): LastBytes => {
+  const bytes = encoder.encode(it.text)
+  return {
+    hash: () => bodyHash(bytes),
+    bytes: () => bytes,
+    text: (sent) => decoder.decode(sent),
+    remembered: () => undefined,
+    headers: (receipt) => headersFor(it.mediaType, bill.cost, receipt),
+  }
+}

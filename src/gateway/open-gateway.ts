@@ -1,0 +1,168 @@
+/**
+ * The composition root: from a store, a catalogue and the settings to a gateway that runs. Servers and tests open theirs
+ * here; each may bring its own clock, randomness and vendors.
+ */
+import type { Assets } from '../assets/assets.ts'
+import { keepSweeping } from '../assets/keep-sweeping.ts'
+import { createBook } from '../book/book.ts'
+import type { Outbox } from '../book/outbox.ts'
+import { storeInTouch } from '../book/touch.ts'
+import type { Log } from '../core/log.ts'
+import { type Clock, systemClock } from '../core/time.ts'
+import { keepMonthsClosed } from '../payment/close-months.ts'
+import { openStripe, type StripePayments } from '../payment/stripe.ts'
+import { keepToppingUp } from '../payment/top-ups.ts'
+import type { X402Options } from '../payment/x402/offer.ts'
+import { openX402 } from '../payment/x402.ts'
+import type { AssetStore } from '../store/calls/asset-port.ts'
+import { systemPublicParts } from '../transport/public-address.ts'
+import { createGateway, type Gateway, type GatewayParts, type Receipts } from './gateway.ts'
+import { keepJobs } from './keep-jobs.ts'
+import { openReceiptKeys } from './receipt-keys.ts'
+import { keepAlerting } from './wallet-alerts.ts'
+import { watchBooks } from './watch-books.ts'
+
+type GatewaySetup = Pick<
+  GatewayParts,
+  | 'store'
+  | 'catalogue'
+  | 'vendors'
+  | 'failover'
+  | 'options'
+  | 'hash'
+  | 'log'
+  | 'publicUrl'
+  | 'webhooks'
+  | 'console'
+  | 'meters'
+  | 'metrics'
+  | 'traces'
+  | 'setup'
+  | 'exporting'
+> & {
+  readonly clock?: Clock
+  readonly random?: () => number
+  /** Name of this process among those that share the store; a unique one when absent. */
+  readonly instance?: string
+  readonly nudge?: Parameters<typeof createBook>[0]['nudge']
+  /** Opens the outbox of a process, where it has one. */
+  readonly outbox?: (who: { readonly instance: string; readonly log: Log }) => Promise<Outbox | undefined>
+  readonly stripe?: Parameters<typeof openStripe>[0]['settings'] | undefined
+  readonly x402?: X402Options | undefined
+  /** Where results that are not chat are kept; without it none is sold. */
+  readonly assets?: (own: { readonly store: AssetStore }) => Assets
+  /** Absent when receipts are off. */
+  readonly receipts?: Omit<Receipts, 'keys'> | undefined
+  /** Whether it also does the chores beside calls: invoices, alerts, top-ups, checks of the books. */
+  readonly chores?: boolean
+}
+
+type RunningGateway = {
+  readonly gateway: Gateway
+  /** Ends the chores at once. */
+  readonly stopChores: () => void
+}
+
+/** Opens the parts, starts the book and waits until it knows the ledger. */
+export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => {
+  const { store, log, hash, clock = systemClock, random = Math.random, chores = false } = it
+  const newId: () => string = Bun.randomUUIDv7
+  const instance = it.instance ?? `${process.pid}-${newId().slice(-12)}`
+  const book = createBook({
+    store,
+    clock,
+    instance,
+    random,
+    log,
+    ...(it.nudge === undefined ? {} : { nudge: it.nudge }),
+    outbox: await it.outbox?.({ instance, log }),
+    meters: it.meters,
+    longestCallMs: it.options.timeouts.totalMs + SETTLE_MS,
+  })
+  await book.start()
+  const inTouch = storeInTouch(store, book)
+  const stripe = it.stripe && (await openStripe({ settings: it.stripe, store: inTouch.funding, log, newId }))
+  const x402 = it.x402 && (await openX402({ store: inTouch, clock, log, hash, options: it.x402 }))
+  const assets = it.assets?.({ store: inTouch.assets })
+  const receiptKeys = () => openReceiptKeys({ store: store.receipts, hash, clock, log })
+  const books = chores ? watchBooks({ store, clock, log }) : undefined
+  const gateway = createGateway({
+    store,
+    book,
+    ...(books === undefined ? {} : { books }),
+    ...watchOf(it),
+    catalogue: it.catalogue,
+    vendors: it.vendors,
+    failover: it.failover,
+    publicUrl: it.publicUrl,
+    stripe,
+    x402,
+    options: it.options,
+    console: it.console,
+    setup: it.setup,
+    ...(assets === undefined ? {} : { assets }),
+    ...(it.webhooks === undefined ? {} : { webhooks: it.webhooks }),
+    clock,
+    log,
+    instance,
+    hash,
+    ...(it.receipts === undefined ? {} : { receipts: { keys: await receiptKeys(), ...it.receipts } }),
+    newCallId: newId,
+    random,
+  })
+  const stopJobs = keepsJobs(gateway) ? keepJobs(gateway) : nothing
+  const stopChores = chores ? startChores({ store, hash, log, clock, random, stripe, assets }) : nothing
+  return {
+    gateway,
+    stopChores: () => {
+      stopJobs()
+      stopChores()
+      books?.stop()
+      x402?.stop()
+    },
+  }
+}
+
+/** How those who watch the server see it. */
+const watchOf = ({ meters, metrics, traces, exporting }: GatewaySetup) => ({
+  meters,
+  metrics,
+  traces,
+  exporting,
+})
+
+/** How long after its own deadline the longest call may take to be settled. */
+const SETTLE_MS = 5_000
+
+const nothing = (): void => undefined
+
+const keepsJobs = ({ media }: Gateway): boolean => [...media.values()].some(({ flow }) => flow === 'job')
+
+type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'random'> & {
+  readonly stripe: StripePayments | undefined
+  readonly assets: Assets | undefined
+}
+
+/** What is due beside the calls: invoices, alerts, top-ups. Gives how to stop it. */
+const startChores = ({ store, log, hash, clock, random, stripe, assets }: ChoreParts): (() => void) => {
+  const stops = [
+    keepMonthsClosed({ store: store.credit, clock, log }),
+    keepAlerting({ store: store.wallets, clock, log, hash, webhooks: systemPublicParts }, random),
+    ...(assets === undefined ? [] : [keepSweeping({ assets, clock, log })]),
+    ...(stripe === undefined
+      ? []
+      : [
+          keepToppingUp({
+            store: store.funding,
+            stripe,
+            log,
+            clock,
+            random,
+            newId: () => Bun.randomUUIDv7(),
+          }),
+        ]),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}

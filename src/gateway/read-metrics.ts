@@ -1,0 +1,66 @@
+/** What GET /metrics tells of this process: what it has counted, and how things stand when somebody asks. */
+import { type Reading, type Snapshot, snapshotOf } from '../metrics/snapshot.ts'
+import { restsOf } from '../routing/deployments.ts'
+import type { Gateway } from './gateway.ts'
+
+const SECOND_MS = 1_000
+
+/** The series of this process alone; none where nothing is counted. */
+export const ownMetrics = (gateway: Gateway): Snapshot => {
+  const { meters, metrics } = gateway
+  if (meters === undefined) return {}
+  return snapshotOf(meters.registry, [
+    ...(metrics?.ofProcess() ?? []),
+    ...ofBook(gateway),
+    ...ofDoors(gateway),
+    ...ofExport(gateway),
+    ...ofVendors(gateway),
+  ])
+}
+
+const ofBook = ({ book, books }: Gateway): readonly Reading[] => {
+  const health = book.health()
+  const { count, room, held } = book.leased()
+  return [
+    ['inTouch', Number(health.fresh)],
+    ['beatAge', health.beatAgeMs / SECOND_MS],
+    ['draining', Number(health.draining)],
+    ['instances', health.instances],
+    ['holds', health.openCalls],
+    ['queued', health.queued],
+    ['queueAge', health.oldestQueuedMs / SECOND_MS],
+    ['leases', count],
+    ['leased', room],
+    ['held', held],
+    ['journal', health.journal],
+    ...(books === undefined ? [] : [['booksOk', Number(books.trouble() === undefined)] as const]),
+  ]
+}
+
+const ofDoors = ({ doors }: Gateway): readonly Reading[] => [
+  ['openCalls', doors.calls.used()],
+  ['openStreams', doors.streams],
+  ['openSockets', doors.sockets.used()],
+  ['bytes', doors.bytes.used()],
+]
+
+const ofExport = ({ exporting }: Gateway): readonly Reading[] =>
+  exporting === undefined
+    ? []
+    : [
+        ['exportLag', exporting.lagMs() / SECOND_MS],
+        ['exportFailures', exporting.failures()],
+      ]
+
+/** Vendors in their order: where there are more than there is room for, the last are left out. */
+const ofVendors = ({ vendors, traffic, clock }: Gateway): readonly Reading[] => {
+  const nowMs = clock.monotonicMs()
+  return [...vendors].flatMap(([id, setup]): Reading[] => {
+    const rests = restsOf(setup, traffic, nowMs)
+    return [
+      ['vendorKeys', rests.length, [id]],
+      ['restingKeys', rests.filter((restMs) => restMs > 0).length, [id]],
+      ...rests.map((restMs, at): Reading => ['keyRest', Math.max(0, restMs) / SECOND_MS, [id, String(at)]]),
+    ]
+  })
+}

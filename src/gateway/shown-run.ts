@@ -1,0 +1,111 @@
+/** A run as its caller is shown it: where it stands, and when it has ended what it delivered or why not. */
+import { timingSafeEqual } from 'node:crypto'
+import type { JsonObject } from '../core/json-body.ts'
+import { usdNumber } from '../core/money.ts'
+import { type Refusal, refuse } from '../core/refusal.ts'
+import type { Output } from '../media/shape.ts'
+import { GUESTS_KEY } from '../payment/x402.ts'
+import type { Run, RunOutput, RunResult, RunState } from '../store/calls/run-port.ts'
+import type { Gateway } from './gateway.ts'
+import { type Results, type Shown, tellsBytes, written } from './media-results.ts'
+
+export const shownStates = {
+  submitting: 'queued',
+  running: 'running',
+  done: 'succeeded',
+  failed: 'failed',
+  cancelled: 'cancelled',
+} as const satisfies Record<RunState, string>
+
+type Delivered = Exclude<RunResult, { readonly error: object }>
+
+/** What lets one who has no key see the run that it paid for. */
+const runToken = ({ hash }: Pick<Gateway, 'hash'>, id: string): string => hash(`run ${id}`)
+
+export const isRunToken = (gateway: Pick<Gateway, 'hash'>, id: string, token: string): boolean => {
+  const [ours, theirs] = [Buffer.from(runToken(gateway, id)), Buffer.from(token)]
+  return ours.length === theirs.length && timingSafeEqual(ours, theirs)
+}
+
+const addressOf = (gateway: Gateway, { id, keyId }: Run): string => {
+  const token = keyId === GUESTS_KEY ? `?token=${runToken(gateway, id)}` : ''
+  return `${gateway.assets?.base() ?? ''}/v1/run/${id}${token}`
+}
+
+/** What is told of a run in every state. */
+export const moreOf = (gateway: Gateway, run: Run, state: RunState): JsonObject => ({
+  status: shownStates[state],
+  created_at: new Date(run.createdAt).toISOString(),
+  poll_url: addressOf(gateway, run),
+  max_cost_usd: usdNumber(run.hold),
+})
+
+/** The run without what it delivered. */
+export const shownRun = (gateway: Gateway, run: Run): JsonObject => {
+  const { id, model, facts, state, progress, cancel, endedAt, result } = run
+  const open = endedAt === undefined
+  return {
+    id,
+    object: 'run',
+    model: facts?.modelName ?? model,
+    ...moreOf(gateway, run, state),
+    ...(open ? { cancel_url: addressOf(gateway, run) } : { ended_at: new Date(endedAt).toISOString() }),
+    ...(open && progress !== undefined ? { progress: progress / 1000 } : {}),
+    ...(open && cancel ? { cancel_requested: true } : {}),
+    ...(result !== undefined && 'error' in result
+      ? { error: { ...result.error.members, ...pick(result.error) } }
+      : {}),
+  }
+}
+
+const pick = ({ code, message }: { readonly code: string; readonly message: string }) => ({ code, message })
+
+/** Why a run that has ended delivered nothing. */
+export const errorOf = ({ result, id }: Run): Refusal | undefined => {
+  if (result === undefined || !('error' in result)) return undefined
+  const { code, message, members = {} } = result.error
+  return refuse(code, message, { members: { ...members, run_id: id } })
+}
+
+/** An output with bytes whose place alone is known. */
+const outputOf = (output: RunOutput): Output =>
+  output.type === 'text' || output.type === 'json' ? output : { ...output, from: { base64: '' } }
+
+/** What it delivered, with addresses that are good from now. An asset that is gone has none. */
+const resultsOf = async (gateway: Gateway, run: Run, it: Delivered, bytesToo: boolean): Promise<Results> => {
+  const shown: Shown[] = []
+  const bytes: Uint8Array[] = []
+  for (const [index, output] of it.outputs.entries()) {
+    if (output.type === 'text' || output.type === 'json') shown.push(output)
+    else {
+      const asset = await gateway.assets?.kept(run.id, index, output.type)
+      if (asset === undefined) shown.push({ type: 'json', value: { type: output.type, url: null } })
+      else {
+        shown.push(asset)
+        if (bytesToo) bytes.push((await gateway.assets?.bytes(asset.id)) ?? new Uint8Array())
+      }
+    }
+  }
+  const { body, transcript } = it
+  return {
+    done: { outputs: it.outputs.map(outputOf), body, ...(transcript === undefined ? {} : { transcript }) },
+    shown,
+    bytes,
+    createdS: Math.floor(run.createdAt / 1000),
+    more: moreOf(gateway, run, 'done'),
+  }
+}
+
+/** The answer of a run that delivered, in a style. */
+export const deliveredAnswer = async (gateway: Gateway, run: Run, style = run.facts?.style) => {
+  const { result, facts } = run
+  if (result === undefined || 'error' in result || facts === undefined) return undefined
+  const results = style ?? 'run'
+  const told = { call: { results, modelName: facts.modelName }, trace: { callId: run.id } }
+  const it = await resultsOf(gateway, run, result, tellsBytes({ results }))
+  const { usage, bill } = result
+  const last = written(told, it, { usage, bill, charged: BigInt(result.charged) })
+  const asked = { ...result.headers, 'cache-control': 'no-store', 'content-type': 'application/json' }
+  const headers = results === facts.style ? result.headers : asked
+  return { status: 200, headers, body: last.bytes(undefined, undefined) }
+}

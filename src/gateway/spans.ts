@@ -1,0 +1,56 @@
+/** What a call that is traced notes on its way: each step with its times, which become spans when the call has ended. */
+
+type SpanValue = string | number | boolean
+
+/** A step of a call; times are monotonic milliseconds. */
+export type SpanNote = {
+  readonly name: string
+  /** A request to somebody else. */
+  readonly outward?: true
+  readonly fromMs: number
+  readonly toMs: number
+  readonly failed?: boolean
+  readonly attributes?: Readonly<Record<string, SpanValue>>
+}
+
+/** The span of a caller that this call belongs to, as its `traceparent` says (W3C Trace Context). */
+export type SpanParent = { readonly traceId: string; readonly spanId: string; readonly sampled: boolean }
+
+/** A call with its steps, as it is told. */
+type CallSpan = {
+  readonly parent: SpanParent | undefined
+  readonly call: SpanNote
+  readonly steps: readonly SpanNote[]
+}
+
+/** Where traces go; absent where no endpoint is set. */
+export type Traces = {
+  /** Whether a call is traced: by its parent, by chance, or as the settings say. */
+  isSampled(parent: SpanParent | undefined): boolean
+  /** Takes a call that has ended; `nowMs` and `now` are the same moment on the two clocks. Never throws, never waits. */
+  end(span: CallSpan, at: { readonly nowMs: number; readonly now: number }): void
+}
+
+const PARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/
+const NO_TRACE = '0'.repeat(32)
+const NO_SPAN = '0'.repeat(16)
+
+/** Reads a `traceparent`; undefined for one that is not valid, which counts as none. */
+export const parentOf = (header: string | null): SpanParent | undefined => {
+  if (header === null || header.startsWith('ff')) return undefined
+  const [, traceId, spanId, flags = ''] = PARENT.exec(header) ?? []
+  if (traceId === undefined || spanId === undefined || traceId === NO_TRACE || spanId === NO_SPAN)
+    return undefined
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
+}
+
+/** The part of a call's trace that is its span. */
+type Noting = { parent?: SpanParent | undefined; steps?: SpanNote[] }
+
+/** Begins to note the steps of a call, if it is to be traced. */
+export const beginSpan = (traces: Traces, trace: Noting, traceparent: string | null): void => {
+  const parent = parentOf(traceparent)
+  if (!traces.isSampled(parent)) return
+  trace.parent = parent
+  trace.steps = []
+}

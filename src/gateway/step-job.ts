@@ -1,0 +1,175 @@
+/** One step of a job: cancel it if that was asked, ask its vendor where it stands, and end it when it has ended there. */
+import { AssetFault } from '../assets/take.ts'
+import { messageOf } from '../core/message-of.ts'
+import { Refusal, refuse } from '../core/refusal.ts'
+import type { JobShape, Outgoing, VendorAnswer, Verdict } from '../media/shape.ts'
+import type { Deployment } from '../routing/deployments.ts'
+import { withoutSecrets } from '../routing/vendor-errors.ts'
+import { StoreFault } from '../store/faults.ts'
+import { VendorFault } from '../transport/exchange.ts'
+import { promptBlocked } from './answer-whole.ts'
+import { deploymentsFor } from './deployments-for.ts'
+import { deliver, endCancelled, endFailed } from './end-job.ts'
+import type { Gateway } from './gateway.ts'
+import { jobShapeOf } from './job-hold.ts'
+import type { Job } from './jobs.ts'
+import { STEPS_MAX } from './submit-job.ts'
+import { askStep } from './vendor-step.ts'
+
+/** A young job is asked for more often than an old one: after a tenth of its age, from one second to ten. */
+const PAUSE_LEAST_MS = 1_000
+const PAUSE_MOST_MS = 10_000
+const AGE_SHARE = 10
+/** So many times in a row a vendor may not know a job. */
+const MISSING_MAX = 3
+const FETCHES_MAX = 10
+const FETCHING_MS = 600_000
+
+type At = { readonly shape: JobShape; readonly at: Deployment }
+
+/** Throws what is to be tried again. */
+export const stepJob = async (gateway: Gateway, job: Job): Promise<void> => {
+  const { clock } = gateway
+  job.askedMs = clock.monotonicMs()
+  job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway, job.run.model)?.everyMs ?? 0)
+  const overdue = clock.now() >= job.run.deadline
+  const found = whereIs(gateway, job)
+  if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : undefined
+  if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, found)
+  const read = await poll(gateway, job, found).catch((fault: unknown) => {
+    // A poll that fails never ends a job; its deadline does.
+    if (!(fault instanceof VendorFault) || !overdue) throw fault
+    return undefined
+  })
+  if (read !== undefined && 'verdict' in read) return conclude(gateway, job, found, read)
+  if (read !== undefined) {
+    job.missing = 0
+    if (read.progress !== undefined) job.progress = Math.round(Math.min(1, Math.max(0, read.progress)) * 1000)
+  }
+  if (overdue) return giveUp(gateway, job, found.shape)
+  if (job.missing < MISSING_MAX) return
+  if (job.cancelSent) return endCancelled(gateway, job, { shape: found.shape, measured: undefined })
+  return endFailed(
+    gateway,
+    job.run,
+    job.facts,
+    fault(job, 'The vendor no longer knows the job. Nothing was charged.'),
+  )
+}
+
+const pauseOf = ({ clock, random }: Gateway, { run }: Job, everyMs: number): number => {
+  const age = (clock.now() - run.createdAt) / AGE_SHARE
+  const pause = Math.max(everyMs, Math.min(PAUSE_MOST_MS, Math.max(PAUSE_LEAST_MS, age)))
+  return pause * (1 + 0.2 * random())
+}
+
+/** Its shape, and the key it was submitted with; another one of the vendor's where that is no longer there. */
+const whereIs = (gateway: Gateway, { run, facts }: Job): At | undefined => {
+  const shape = jobShapeOf(gateway, run.model)
+  const model = gateway.catalogue.find(run.model)
+  if (shape === undefined || model === undefined) return undefined
+  const all = deploymentsFor(gateway, model).filter(({ setup }) => setup.vendor.id === facts.vendor)
+  const at = all.find(({ key }) => key === facts.deployment) ?? all[0]
+  return at === undefined ? undefined : { shape, at }
+}
+
+const cancel = async (gateway: Gateway, job: Job, { shape, at }: At): Promise<void> => {
+  const outgoing = shape.cancel?.(job.facts.ref)
+  job.cancelSent = outgoing !== undefined
+  if (outgoing === undefined) return
+  await askStep(gateway, { deployment: at, shape, id: job.run.id }, outgoing).catch((error: unknown) => {
+    job.cancelSent = false
+    gateway.log.warn('a job could not be cancelled', {
+      call: job.run.id,
+      vendor: job.facts.vendor,
+      error: messageOf(error),
+    })
+  })
+}
+
+type Polled = Exclude<ReturnType<JobShape['readPoll']>, { next: Outgoing } | undefined>
+
+const poll = async (gateway: Gateway, job: Job, { shape, at }: At): Promise<Polled | undefined> => {
+  const { ref } = job.facts
+  let outgoing = shape.poll(ref)
+  for (let step = 0; step <= STEPS_MAX; step++) {
+    const answer: VendorAnswer = await askStep(gateway, { deployment: at, shape, id: job.run.id }, outgoing)
+    const read = shape.readPoll(answer, { ref, step })
+    if (read === undefined) {
+      job.missing = answer.status === 404 ? job.missing + 1 : 0
+      return undefined
+    }
+    if (!('next' in read)) return read
+    outgoing = read.next
+  }
+  return undefined
+}
+
+const conclude = async (
+  gateway: Gateway,
+  job: Job,
+  { shape, at }: At,
+  read: Verdict | Extract<Polled, { verdict: 'cancelled' }>,
+): Promise<void> => {
+  const { run, facts } = job
+  switch (read.verdict) {
+    case 'done':
+      return deliver(gateway, job, { done: read, shape, at }).catch((thrown: unknown) =>
+        notStored(gateway, job, thrown),
+      )
+    case 'blocked':
+      return endFailed(gateway, run, facts, promptBlocked())
+    case 'cancelled':
+      return endCancelled(gateway, job, { shape, measured: read.measured })
+    case 'failed': {
+      const text = withoutSecrets(read.message, at.secret?.reveal())
+      const error =
+        read.fault === 'inputs'
+          ? refuse('invalid_parameter', text, { members: { param: 'inputs' } })
+          : fault(job, 'The vendor could not do the job. Nothing was charged.')
+      return endFailed(gateway, run, facts, error)
+    }
+  }
+}
+
+const fault = ({ facts }: Job, message: string): Refusal =>
+  refuse('upstream_error', message, { members: { provider: facts.vendor } })
+
+/** The deadline has come: its money is free again. */
+const giveUp = (gateway: Gateway, { run, facts }: Job, shape: JobShape | undefined): Promise<void> => {
+  if (shape?.onCancel !== 'free')
+    gateway.log.warn('a job did not end in time; what its vendor bills is a loss', {
+      call: run.id,
+      vendor: facts.vendor,
+    })
+  return endFailed(
+    gateway,
+    run,
+    facts,
+    refuse('upstream_error', 'The job did not end in time. Nothing was charged.', {
+      members: { provider: facts.vendor },
+    }),
+  )
+}
+
+/** A result that cannot be had is asked for again, some times; the ledger that is away is waited for. */
+const notStored = async (gateway: Gateway, job: Job, thrown: unknown): Promise<void> => {
+  const { run, facts } = job
+  const nowMs = gateway.clock.monotonicMs()
+  if (thrown instanceof StoreFault) throw thrown
+  job.fetchingMs ??= nowMs
+  job.fetches++
+  const again = !(thrown instanceof Refusal) && (!(thrown instanceof AssetFault) || thrown.again)
+  if (again && job.fetches < FETCHES_MAX && nowMs < job.fetchingMs + FETCHING_MS) throw thrown
+  const error = messageOf(thrown)
+  gateway.log.warn('a result could not be had; what its vendor bills is a loss', {
+    call: run.id,
+    vendor: facts.vendor,
+    error,
+  })
+  const refusal =
+    thrown instanceof Refusal
+      ? thrown
+      : fault(job, 'The result of the vendor could not be had. Nothing was charged.')
+  return endFailed(gateway, run, facts, refusal)
+}

@@ -1,0 +1,100 @@
+/** What a vendor delivered, stored here in its order, and counted where the vendor did not count. */
+import type { Assets, StoredAsset } from '../assets/assets.ts'
+import type { From } from '../assets/take.ts'
+import type { Category, Priced } from '../core/model.ts'
+import { type Refusal, unavailable } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Output, Verdict } from '../media/shape.ts'
+import type { Gateway } from './gateway.ts'
+import type { Shown } from './media-results.ts'
+import type { Task } from './task.ts'
+
+/** What only tells texts and facts needs no place for them. */
+const TELLS: readonly (Category | undefined)[] = ['transcription', 'utility']
+
+/** The 503 of a call whose results could not be kept; asked before the vendor is. */
+export const noRoom = async (
+  { assets }: Pick<Gateway, 'assets'>,
+  { model }: Pick<Task, 'model'>,
+): Promise<Refusal | undefined> => {
+  if (TELLS.includes(model.product?.category)) return undefined
+  return assets === undefined ? unavailable('Results cannot be kept here.') : assets.full()
+}
+
+type Done = Extract<Verdict, { verdict: 'done' }>
+
+type Storing = {
+  readonly keyId: string
+  readonly runId: string
+  readonly outputs: readonly Output[]
+  /** What the vendor counted, and the most that may be charged. */
+  readonly measured: Usage | undefined
+  readonly most: Usage
+  /** Whether the answer tells the results' own bytes. */
+  readonly tellsBytes: boolean
+  /** The vendor's key for an address that its shape marks so; undefined where it may not go there. */
+  readonly credentialFor?: (url: string) => Promise<Extract<From, { url: string }>['credential']>
+}
+
+/** Places that are stored already are told again, and nothing of them is read. Throws as `Assets.keep`. */
+export const storeOutputs = async (assets: Assets | undefined, it: Storing) => {
+  const { keyId, runId } = it
+  const shown: Shown[] = []
+  const bytes: Uint8Array[] = []
+  const probe = newProbe(assets, it)
+  for (const [index, output] of it.outputs.entries())
+    if (output.type === 'text' || output.type === 'json') shown.push(output)
+    else {
+      if (assets === undefined) throw unavailable('Results cannot be kept here.')
+      const from = await fromOf(output, it)
+      const asset = await assets.keep({ keyId, runId, index, type: output.type, from })
+      shown.push(asset)
+      await probe.look(asset)
+      if (it.tellsBytes) bytes.push(await assets.bytes(asset.id))
+    }
+  return { shown, bytes, lengths: probe.lengths() }
+}
+
+/** What lasts is charged by how long it is. */
+const CLASSES = { video: 'video_ms', audio: 'audio_ms' } as const
+
+/** Looks how long results are where they are charged by that and the vendor does not tell; of one that cannot be told, nothing. */
+const newProbe = (assets: Assets | undefined, { measured, most }: Pick<Storing, 'measured' | 'most'>) => {
+  let found: Usage | undefined
+  let known = true
+  const look = async ({ id, type }: StoredAsset): Promise<void> => {
+    if (type !== 'video' && type !== 'audio') return
+    const length = CLASSES[type]
+    if (measured !== undefined || most[length] === undefined || !known) return
+    const ms = await assets?.lengthMs(id)
+    if (ms === undefined) known = false
+    else found = { ...found, [length]: (found?.[length] ?? 0) + ms }
+  }
+  return { look, lengths: () => (known ? found : undefined) }
+}
+
+const fromOf = async (
+  { from }: Extract<Output, { from: object }>,
+  { credentialFor }: Storing,
+): Promise<From> => {
+  if (!('url' in from)) return from
+  const credential = from.withKey === true ? await credentialFor?.(from.url) : undefined
+  return credential === undefined ? { url: from.url } : { url: from.url, credential }
+}
+
+/** Units the vendor counted; else its outputs are counted, or how long they are; else the bound stands. */
+export const measuredOf = (
+  { measured, outputs }: Pick<Done, 'measured' | 'outputs'>,
+  { most }: Pick<Priced, 'most'>,
+  lengths: Usage | undefined,
+): Usage => {
+  if (measured !== undefined) return measured
+  const { image, video_ms: video, audio_ms: audio } = most
+  const pictures = outputs.filter(({ type }) => type === 'image').length
+  return {
+    ...most,
+    ...(image === undefined ? {} : { image: Math.min(image, pictures) }),
+    ...(video === undefined ? {} : { video_ms: Math.min(video, lengths?.video_ms ?? video) }),
+    ...(audio === undefined ? {} : { audio_ms: Math.min(audio, lengths?.audio_ms ?? audio) }),
+  }
+}

@@ -1,0 +1,83 @@
+/** How long a vendor was asked, and what came of it: for the metrics, and to know what of a call's time is not ours. */
+import { Refusal } from '../core/refusal.ts'
+import type { FailedAttempt } from '../routing/failed-attempt.ts'
+import { providerName } from './end-span.ts'
+import type { Gateway } from './gateway.ts'
+import type { Trace } from './trace.ts'
+
+type AttemptParts = Pick<Gateway, 'clock' | 'meters'> & { readonly store: Pick<Gateway['store'], 'engine'> }
+
+/** Runs an attempt, which sets `askedMs` when it sends; a stream goes on after it, so its end is set by who reads it. */
+export const timed = async <T extends object>(
+  gateway: AttemptParts,
+  trace: Trace,
+  attempt: () => Promise<T | FailedAttempt>,
+): Promise<T | FailedAttempt> => {
+  trace.askedMs = undefined
+  try {
+    const tried = await attempt()
+    if ('outcome' in tried) lost(gateway, trace, tried.outcome)
+    else answered(gateway, trace)
+    return tried
+  } catch (thrown) {
+    lost(gateway, trace, thrown instanceof Refusal ? 'refused' : 'gone')
+    throw thrown
+  }
+}
+
+/** An answer that is read so soon after a commit ended has waited for it. */
+const SOON_MS = 0.5
+
+/**
+ * When an answer that is read now has come. A commit of an embedded engine lets nothing else run: what comes meanwhile
+ * waits for it, and that wait is ours and not the vendor's.
+ */
+const cameAt = ({ meters, store }: AttemptParts, askedMs: number, nowMs: number): number => {
+  if (meters === undefined || store.engine !== 'sqlite') return nowMs
+  const { fromMs, toMs } = meters.lastCommit()
+  return fromMs >= askedMs && nowMs - toMs < SOON_MS ? fromMs : nowMs
+}
+
+const answered = (parts: AttemptParts, trace: Trace): void => {
+  const { clock, meters } = parts
+  const nowMs = clock.monotonicMs()
+  const askedMs = trace.askedMs ?? nowMs
+  const cameMs = cameAt(parts, askedMs, nowMs)
+  trace.begunMs = cameMs
+  trace.answeredMs = cameMs
+  meters?.attempted(trace.vendor ?? '', 'ok', nowMs - askedMs)
+  noteStep(trace, 'ok', askedMs, nowMs)
+}
+
+const lost = (
+  { clock, meters }: AttemptParts,
+  trace: Trace,
+  outcome: FailedAttempt['outcome'] | 'gone',
+): void => {
+  const { askedMs } = trace
+  trace.askedMs = undefined
+  // It was not sent.
+  if (askedMs === undefined) return
+  const tookMs = clock.monotonicMs() - askedMs
+  trace.lostMs += tookMs
+  meters?.attempted(trace.vendor ?? '', outcome, tookMs)
+  noteStep(trace, outcome, askedMs, askedMs + tookMs)
+}
+
+const noteStep = ({ steps, vendor = '' }: Trace, outcome: string, fromMs: number, toMs: number): void => {
+  if (steps === undefined) return
+  const attributes = { 'gen_ai.provider.name': providerName(vendor), 'turnpike.outcome': outcome }
+  steps.push({ name: `attempt ${vendor}`, outward: true, fromMs, toMs, failed: outcome !== 'ok', attributes })
+}
+
+/** The call has waited at a gate since `fromMs`. */
+export const noteGate = (
+  { clock, meters }: AttemptParts,
+  { steps }: Trace,
+  gate: 'intent' | 'settle',
+  fromMs: number,
+): void => {
+  const toMs = clock.monotonicMs()
+  meters?.gateWaited(gate, toMs - fromMs)
+  steps?.push({ name: `gate ${gate}`, fromMs, toMs })
+}

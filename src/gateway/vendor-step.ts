@@ -1,0 +1,82 @@
+/** One exchange of a job with its vendor, read whole. The vendor's key goes to the vendor's own hosts and nowhere else. */
+import { type Json, parseJson } from '../core/json-body.ts'
+import { encodeOutgoing } from '../media/encode.ts'
+import type { JobShape, Outgoing, VendorAnswer } from '../media/shape.ts'
+import type { Deployment } from '../routing/deployments.ts'
+import { type Exchange, exchange, VendorFault } from '../transport/exchange.ts'
+import type { VendorSetup } from '../vendors/setup.ts'
+import { authorized } from './authorize.ts'
+import type { Gateway } from './gateway.ts'
+
+const hostOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).hostname : undefined)
+
+/** Whether an address is the vendor's own: of its base address, or below a domain that its shape names, by https. */
+const isOwn = (
+  { baseUrl }: Pick<VendorSetup, 'baseUrl'>,
+  { hosts = [] }: Pick<JobShape, 'hosts'>,
+  url: string,
+): boolean => {
+  if (URL.canParse(baseUrl) && URL.canParse(url) && new URL(url).origin === new URL(baseUrl).origin)
+    return new URL(url).username === ''
+  const host = hostOf(url)
+  if (host === undefined || !url.startsWith('https://') || new URL(url).username !== '') return false
+  return hosts.some((own) => host === own || host.endsWith(`.${own}`))
+}
+
+type Step = {
+  readonly deployment: Deployment
+  readonly shape: JobShape
+  /** The call's id, which also parts forms. */
+  readonly id: string
+}
+
+/** Sends it and reads the answer. Throws VendorFault. */
+export const askStep = async (
+  gateway: Gateway,
+  { deployment, shape, id }: Step,
+  outgoing: Outgoing,
+): Promise<VendorAnswer> => {
+  const { setup, secret } = deployment
+  const { method, path, headers, body } = encodeOutgoing(outgoing, id)
+  const absolute = !path.startsWith('/')
+  const url = absolute ? path : setup.baseUrl + path
+  if (absolute && !isOwn(setup, shape, url))
+    throw new VendorFault('body', "the vendor named an address that is not the vendor's own", {
+      mayBill: false,
+    })
+  const own = await authorized(setup, secret, { url, body })
+  const answer = await exchange({
+    fetch: setup.fetch ?? fetch,
+    url,
+    method,
+    headers: { ...own, ...headers },
+    body,
+    timeouts: gateway.options.timeouts,
+  })
+  return readWhole(answer)
+}
+
+const decoder = new TextDecoder()
+
+/** A vendor's answer of any status. */
+export const readWhole = async (answer: Exchange): Promise<VendorAnswer> => {
+  const bytes = await answer.all()
+  const header = (name: string) => answer.headers.get(name) ?? undefined
+  return { status: answer.status, header, bytes, json: jsonIn(bytes, header('content-type')) }
+}
+
+export const jsonIn = (bytes: Uint8Array, type = ''): Json | undefined =>
+  /json/i.test(type) || type === '' ? parseJson(decoder.decode(bytes)) : undefined
+
+/** The vendor's key for a result on a host of its own; undefined elsewhere. */
+export const credentialFor =
+  ({ setup, secret }: Deployment, shape: JobShape) =>
+  async (url: string) => {
+    const host = hostOf(url)
+    if (host === undefined || !isOwn(setup, shape, url)) return undefined
+    const { 'content-type': _type, ...headers } = await authorized(setup, secret, {
+      url,
+      body: new Uint8Array(),
+    })
+    return { headers, hosts: [host] }
+  }

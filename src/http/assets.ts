@@ -1,0 +1,131 @@
+/** Assets over HTTP: their bytes as what they are and nothing else, to who has an address of ours or the key. */
+import { readName } from '../assets/address.ts'
+import { type Assets, nameOf } from '../assets/assets.ts'
+import { dispositionOf } from '../assets/kind.ts'
+import { concat } from '../core/json-body.ts'
+import { must, refuse } from '../core/refusal.ts'
+import type { Answer } from '../gateway/answer.ts'
+import { takeBytes, takePlace } from '../gateway/doors.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Asset } from '../store/calls/asset-port.ts'
+import { spanOf } from './byte-range.ts'
+import { anyCallerOf } from './caller.ts'
+import { readQuery } from './query.ts'
+import { json } from './reply.ts'
+import type { HttpCall } from './route.ts'
+import { sendPieces } from './send-pieces.ts'
+
+const NOTHING = new Uint8Array()
+/** Up to here a part is read before it is sent, so that its length is told; the runtime sends longer ones in chunks. */
+const WHOLE_BYTES = 1024 ** 2
+
+/** The bytes, or the part of them that is asked for; the state of the key does not matter, since they were paid for. */
+export const getAsset = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const assets = assetsOf(gateway)
+  const asset = await readable(gateway, assets, call)
+  call.trace.keyId = asset.keyId
+  return sendAsset(gateway, call, asset)
+}
+
+/** The bytes to who may have them. */
+export const sendAsset = async (gateway: Gateway, call: HttpCall, asset: Asset): Promise<Answer> => {
+  const { request, trace } = call
+  const assets = assetsOf(gateway)
+  const tag = `"${asset.sha256}"`
+  const headers = { ...headersOf(asset), etag: tag }
+  if (hasTag(request.headers.get('if-none-match'), tag)) return { status: 304, headers, body: NOTHING }
+  const unchanged = [null, tag].includes(request.headers.get('if-range'))
+  const span = unchanged ? spanOf(request.headers.get('range'), asset.bytes) : undefined
+  if (span === 'none')
+    return { status: 416, headers: { 'content-range': `bytes */${asset.bytes}` }, body: NOTHING }
+  takePlace(gateway.doors, trace)
+  const { first, last } = span ?? { first: 0, last: asset.bytes - 1 }
+  const length = last - first + 1
+  const whole = length <= WHOLE_BYTES
+  if (whole) takeBytes(gateway.doors, trace, length)
+  const opened = await assets.open(asset, { first, last })
+  if (opened === undefined) throw over()
+  if ('redirect' in opened)
+    return {
+      status: 302,
+      headers: { location: opened.redirect, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
+      body: NOTHING,
+    }
+  const part = span === undefined ? {} : { 'content-range': `bytes ${first}-${last}/${asset.bytes}` }
+  return {
+    status: span === undefined ? 200 : 206,
+    headers: { ...headers, ...part, ...(whole ? { 'content-length': String(length) } : {}) },
+    body: whole ? await allOf(opened.pieces) : sendPieces(gateway, call, opened.pieces),
+  }
+}
+
+/** Reads them to their end, and closes the file whatever comes. */
+const allOf = async (pieces: AsyncIterableIterator<Uint8Array>): Promise<Uint8Array> => {
+  try {
+    return concat(await Array.fromAsync(pieces))
+  } finally {
+    await pieces.return?.()
+  }
+}
+
+/** Ends an asset for everybody, also for those who have its address. */
+export const deleteAsset = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const key = await anyCallerOf(gateway, call)
+  const name = call.params.name ?? ''
+  // Callers know its id and its name.
+  const id = readName(name.includes('.') ? name : `${name}.any`)?.id
+  if (id === undefined || !(await assetsOf(gateway).end(id, key.id))) throw noAsset()
+  return json({ id, object: 'asset', deleted: true })
+}
+
+/** The asset, if the request may read it: a signature is checked before anything else is done. */
+const readable = async (gateway: Gateway, assets: Assets, call: HttpCall): Promise<Asset> => {
+  const query = must(readQuery(call.query, ['exp', 'sig']))
+  const [exp, sig] = [query.get('exp'), query.get('sig')]
+  const name = call.params.name ?? ''
+  const known = readName(name)
+  if (sig === undefined && exp === undefined) {
+    const key = await anyCallerOf(gateway, call)
+    const asset = known === undefined ? undefined : await assets.findFor(known.id, key.id)
+    if (asset === undefined || nameOf(asset) !== name) throw noAsset()
+    return asset
+  }
+  const verdict = assets.checkSignature({ name, exp: exp ?? '', sig: sig ?? '' })
+  if (known === undefined || verdict === 'forged') throw noAsset()
+  if (verdict === 'over') throw over()
+  // What we signed was there.
+  const asset = await assets.find(known.id)
+  if (asset === undefined) throw over()
+  return asset
+}
+
+const headersOf = (asset: Asset): Record<string, string> => ({
+  'content-type': asset.mediaType,
+  'content-disposition': dispositionOf(asset.mediaType, nameOf(asset)),
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+  // Pages elsewhere may show it: who has its address may have it.
+  'cross-origin-resource-policy': 'cross-origin',
+  'cache-control': 'private, max-age=3600',
+  'accept-ranges': 'bytes',
+})
+
+const hasTag = (list: string | null, tag: string): boolean =>
+  (list ?? '').split(',').some((one) => one.trim().replace(/^W\//, '') === tag)
+
+const assetsOf = ({ assets }: Gateway): Assets => {
+  if (assets === undefined) throw noAsset()
+  return assets
+}
+
+const noAsset = () =>
+  refuse(
+    'not_found',
+    'There is no asset of this name, or it is not yours: ask with its key, or by its whole address with exp and sig.',
+  )
+
+const over = () =>
+  refuse(
+    'asset_expired',
+    'The address has run out, or the asset is no longer kept (ASSET_DAYS) or was deleted. While it is kept, its key reads it without exp and sig.',
+  )

@@ -1,0 +1,37 @@
+/** The body of a request piece by piece, for what is too large to be held: bounded in bytes and in time. */
+import { refuse } from '../core/refusal.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { withinTime } from '../transport/watch.ts'
+import { brokeOff, tooLarge, tooSlow } from './read-body.ts'
+import type { HttpCall } from './route.ts'
+
+/** The longest that a whole body may take; between two pieces it is BODY_SECONDS. */
+const TOTAL_MS = 15 * 60_000
+
+/** Reads as it is asked. Throws the Refusal that names what is wrong; who stops early ends the reading. */
+export async function* bodyPieces(
+  gateway: Gateway,
+  { request: { headers, body } }: HttpCall,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array> {
+  const encoding = headers.get('content-encoding')
+  if (encoding !== null && encoding !== 'identity')
+    throw refuse('unsupported_media_type', "Send the body uncompressed, without 'Content-Encoding'.")
+  if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
+  if (body === null) return
+  const reader = body.getReader()
+  const { bodyMs } = gateway.options
+  const until = gateway.clock.monotonicMs() + TOTAL_MS
+  try {
+    for (let bytes = 0; ; ) {
+      const { done, value } = await withinTime(reader.read().catch(brokeOff), bodyMs, () => tooSlow(bodyMs))
+      if (done) return
+      bytes += value.length
+      if (bytes > bytesMax) throw tooLarge(bytesMax)
+      if (gateway.clock.monotonicMs() > until) throw tooSlow(TOTAL_MS)
+      yield value
+    }
+  } finally {
+    void reader.cancel().catch(() => undefined)
+  }
+}

@@ -1,0 +1,9 @@
+/** Headers that every call of a model may carry beside its credential. */
+export const callHeaders = [
+  'X-Max-Cost-Usd',
+  'Idempotency-Key',
+  'X-Sub-Wallet',
+  'X-Payment-Protocol',
+  'PAYMENT-SIGNATURE',
+  'X-PAYMENT',
+] as const

@@ -1,0 +1,88 @@
+/** The part of the route table for the console: its API, each row behind its guard, and its pages. */
+import { letIn } from '../console/guard.ts'
+import type { ConsoleRoute, Reply } from '../console/here.ts'
+import { consoleRoutes as apiRoutes } from '../console/routes.ts'
+import { must } from '../core/refusal.ts'
+import type { Answer } from '../gateway/answer.ts'
+import { getConsoleFile, getConsolePage } from './console-pages.ts'
+import { originOfCall } from './origin.ts'
+import { readQuery } from './query.ts'
+import { readSmallBody } from './read-body.ts'
+import { json } from './reply.ts'
+import type { Route } from './route.ts'
+import { addressOf } from './router.ts'
+import { page, script } from './schema/console.ts'
+
+const encoder = new TextEncoder()
+
+const answerOf = ({ value, status = 200, cookies, csv, redirect }: Reply): Answer => {
+  const set = cookies === undefined ? {} : { cookies }
+  if (redirect !== undefined)
+    return {
+      status: 302,
+      headers: { location: redirect, 'cache-control': 'no-store' },
+      body: new Uint8Array(),
+      ...set,
+    }
+  if (csv !== undefined)
+    return {
+      status,
+      headers: {
+        'content-type': 'text/csv; charset=utf-8',
+        'content-disposition': `attachment; filename="${csv.name}"`,
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      },
+      body: encoder.encode(csv.text),
+    }
+  return { ...json(value, status), ...set }
+}
+
+/** The row of the route table of a row of the console. */
+const routeOf = (route: ConsoleRoute): Route => ({
+  method: route.method,
+  path: `/console/api${route.path}`,
+  summary: route.summary,
+  auth: 'session',
+  ...(route.body === undefined ? {} : { body: route.body }),
+  answer: route.answer,
+  ...(route.csv === true ? { answerType: 'text/csv' } : {}),
+  ...(route.statuses === undefined ? {} : { statuses: route.statuses }),
+  ...(route.query === undefined ? {} : { query: route.query }),
+  handler: async (gateway, call) => {
+    const { request, params } = call
+    const here = await letIn(gateway, route, {
+      headers: request.headers,
+      params,
+      query: must(readQuery(call.query, route.query ?? [])),
+      address: originOfCall(gateway, call),
+      origin: gateway.console?.origin ?? new URL(addressOf(request)).origin,
+    })
+    return answerOf(await route.handler(here, () => readSmallBody(gateway, call)))
+  },
+})
+
+const pages = (path: string): Route => ({
+  method: 'GET',
+  path,
+  summary: 'The pages of the console; 404 where CONSOLE is off.',
+  auth: 'none',
+  answer: page,
+  answerType: 'text/html',
+  handler: getConsolePage,
+})
+
+export const consoleRoutes: readonly Route[] = [
+  ...apiRoutes.map(routeOf),
+  {
+    method: 'GET',
+    path: '/console/files/:name',
+    summary: 'Script and style of the console.',
+    auth: 'none',
+    answer: script,
+    answerType: 'text/javascript',
+    handler: getConsoleFile,
+  },
+  pages('/console'),
+  pages('/console/*rest'),
+]

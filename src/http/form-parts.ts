@@ -1,0 +1,116 @@
+/** Forms read while they come, in constant memory: one part after the other, each as pieces. Source: RFC 7578, RFC 2046. */
+import { invalid, type Refusal } from '../core/refusal.ts'
+
+type FormPart = {
+  readonly name: string
+  /** Of parts that are files. */
+  readonly filename: string | undefined
+  /** What is not read is passed over when the next part is asked for. */
+  readonly pieces: AsyncGenerator<Uint8Array>
+}
+
+const BOUNDARY = /^multipart\/form-data\s*;.*\bboundary="?([^";,]{1,70})"?/i
+
+/** The boundary of a form by its Content-Type; undefined for what is no form. */
+export const boundaryOf = (contentType: string | null): string | undefined =>
+  BOUNDARY.exec(contentType ?? '')?.[1]
+
+const PARTS_MAX = 32
+/** Bytes of the head of one part, and before the first. */
+const HEAD_MAX = 8_192
+const PREAMBLE_MAX = 1_024
+
+const broken = (): Refusal => invalid('body', 'The body is not the form that its Content-Type announces.')
+
+type Window = {
+  /** The bytes before the next `mark`, as they come; gives nothing more than `most`, where it is given. */
+  readonly before: (mark: Buffer, most?: number) => AsyncGenerator<Uint8Array>
+  /** Takes so many bytes. */
+  readonly take: (length: number) => Promise<Buffer>
+}
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
+/** A look at bytes that come, with as much of them as a mark may be cut by. */
+const windowOn = (source: AsyncIterator<Uint8Array>): Window => {
+  // Every boundary begins with a line break, the first one of a body has none before it.
+  let held: Buffer = Buffer.from('\r\n')
+  const more = async (): Promise<void> => {
+    const { done, value } = await source.next()
+    if (done === true) throw broken()
+    held = held.length === 0 ? viewOf(value) : Buffer.concat([held, value])
+  }
+  return {
+    async *before(mark, most = Number.POSITIVE_INFINITY) {
+      for (let given = 0; ; await more()) {
+        const at = held.indexOf(mark)
+        const sure = at < 0 ? Math.max(0, held.length - mark.length + 1) : at
+        given += sure
+        if (given > most) throw broken()
+        const piece = held.subarray(0, sure)
+        held = held.subarray(at < 0 ? sure : at + mark.length)
+        if (piece.length > 0) yield piece
+        if (at >= 0) return
+      }
+    },
+    take: async (length) => {
+      while (held.length < length) await more()
+      const taken = held.subarray(0, length)
+      held = held.subarray(length)
+      return taken
+    },
+  }
+}
+
+/** All of what comes, of which there is little. */
+export const textOf = async (pieces: AsyncIterable<Uint8Array>, most: number): Promise<string> => {
+  const all: Uint8Array[] = []
+  let length = 0
+  for await (const piece of pieces) {
+    length += piece.length
+    if (length > most) throw broken()
+    all.push(piece)
+  }
+  return new TextDecoder().decode(Buffer.concat(all))
+}
+
+/** The parts in their order. Throws the Refusal of what is no form. */
+export async function* formParts(
+  source: AsyncIterator<Uint8Array>,
+  boundary: string,
+): AsyncGenerator<FormPart> {
+  const window = windowOn(source)
+  const mark = Buffer.from(`\r\n--${boundary}`)
+  await passOver(window.before(mark, PREAMBLE_MAX))
+  for (let parts = 0; ; parts++) {
+    const end = (await window.take(2)).toString('latin1')
+    if (end === '--') return
+    if (end !== '\r\n') throw broken()
+    if (parts === PARTS_MAX) throw invalid('body', `A form may have at most ${PARTS_MAX} parts.`)
+    // A head without a line has its empty line at once, which no client sends.
+    const head = await textOf(window.before(Buffer.from('\r\n\r\n'), HEAD_MAX), HEAD_MAX)
+    const pieces = window.before(mark)
+    yield { ...namesOf(head), pieces }
+    await passOver(pieces)
+  }
+}
+
+const passOver = async (pieces: AsyncIterable<Uint8Array>): Promise<void> => {
+  for await (const _piece of pieces);
+}
+
+const namesOf = (head: string): Pick<FormPart, 'name' | 'filename'> => {
+  const [line] = head.split('\r\n').filter((one) => /^content-disposition:\s*form-data\b/i.test(one))
+  const name = quotedAt(line, 'name')
+  if (name === undefined) throw broken()
+  return { name, filename: quotedAt(line, 'filename') }
+}
+
+/** A quoted parameter, as browsers escape it. */
+const quotedAt = (line: string | undefined, name: string): string | undefined =>
+  new RegExp(`;\\s*${name}="([^"]*)"`, 'i')
+    .exec(line ?? '')?.[1]
+    ?.replaceAll('%22', '"')
+    .replaceAll('%0D', '\r')
+    .replaceAll('%0A', '\n')

@@ -1,0 +1,77 @@
+/** The address of the MCP server: tools for agents. What it is made of is loaded at the first call. */
+
+import { isObject, parseJson } from '../core/json-body.ts'
+import { must, refuse } from '../core/refusal.ts'
+import type { Answer } from '../gateway/answer.ts'
+import { enter } from '../gateway/doors.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { whoCalls } from '../gateway/incoming.ts'
+import { callerOf, credentialOf } from './headers.ts'
+import { placeOf } from './place.ts'
+import { readBody } from './read-body.ts'
+import { json } from './reply.ts'
+import type { Handler, HttpCall, Route } from './route.ts'
+import { rpcAnswer, rpcRequest } from './schema/mcp.ts'
+import { sendPieces } from './send-pieces.ts'
+
+/** A browser says which page asks; only pages of this server may (rebound names would get in otherwise). */
+const checkOrigin = ({ request }: HttpCall, base: string): void => {
+  const origin = request.headers.get('origin')
+  if (origin === null || origin === base || origin === new URL(request.url).origin) return
+  throw refuse('forbidden', 'Pages of other servers may not call tools here.')
+}
+
+const PARSE_ERROR = -32700
+const INVALID_REQUEST = -32600
+
+const rpcError = (code: number, message: string): Answer =>
+  json({ jsonrpc: '2.0', id: null, error: { code, message } }, 400)
+
+const decoder = new TextDecoder()
+
+const mcpWith =
+  (all: () => readonly Route[]): Handler =>
+  async (gateway, call) => {
+    const place = placeOf(gateway, call)
+    checkOrigin(call, place.base)
+    const { request, trace } = call
+    enter(gateway.doors, gateway.options.openCallsMax, callerOf(request.headers), trace)
+    const authorization = must(credentialOf(request.headers, call.query, 'bearer'))
+    // A wrong key is told at once; without one, lists are free and calls are due to be paid.
+    if (authorization !== null) await whoCalls(gateway, authorization, trace)
+    const bytes = await readBody(gateway, call, gateway.options.bodyBytesMax)
+    const message = parseJson(decoder.decode(bytes))
+    if (message === undefined) return rpcError(PARSE_ERROR, 'The body is not valid JSON.')
+    if (!isObject(message)) return rpcError(INVALID_REQUEST, 'The body must be one message.')
+    const { serveMcp } = await import('./mcp/serve.ts')
+    const response = await serveMcp({ gateway, call, authorization, place, routes: all() }, message)
+    return answerOf(gateway, call, response)
+  }
+
+/** An answer of the protocol's library as one of ours: whole, or a stream of events. */
+const answerOf = async (gateway: Gateway, call: HttpCall, response: Response): Promise<Answer> => {
+  const headers = Object.fromEntries(response.headers)
+  const isStream = headers['content-type']?.startsWith('text/event-stream') === true
+  const body =
+    isStream && response.body !== null
+      ? sendPieces(gateway, call, response.body[Symbol.asyncIterator]())
+      : await response.bytes()
+  return { status: response.status, headers: { 'cache-control': 'no-store', ...headers }, body }
+}
+
+export const mcpRoutes = (all: () => readonly Route[]): readonly Route[] => [
+  {
+    method: 'POST',
+    path: '/mcp',
+    summary: 'The MCP server (streamable HTTP, stateless): products as tools of agents.',
+    auth: 'bearer',
+    body: rpcRequest,
+    answer: rpcAnswer,
+    event: rpcAnswer,
+    instead: rpcAnswer,
+    statuses: [200, 202],
+    query: ['category', 'tools', 'all'],
+    runs: true,
+    handler: mcpWith(all),
+  },
+]

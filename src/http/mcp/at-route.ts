@@ -1,0 +1,26 @@
+/** A tool that is one of the server's own addresses: a run by its id. */
+import { isObject, parseJson } from '../../core/json-body.ts'
+import type { McpCall } from './context.ts'
+import { contentOf, type ToolResult } from './result.ts'
+
+const PATH = '/v1/run/:id'
+
+const decoder = new TextDecoder()
+
+/** The answer of the address; the same key and the same refusals. */
+export const atRoute = async (
+  { gateway, call, routes }: McpCall,
+  method: 'GET' | 'DELETE',
+  { id, token }: { readonly id: string; readonly token: string | undefined },
+): Promise<ToolResult> => {
+  const route = routes.find((one) => one.method === method && one.path === PATH)
+  if (route === undefined) throw new Error(`there is no route for ${method} ${PATH}`)
+  const { body } = await route.handler(gateway, {
+    ...call,
+    query: token === undefined ? '' : new URLSearchParams({ token }).toString(),
+    params: { id },
+  })
+  const value = body instanceof Uint8Array ? parseJson(decoder.decode(body)) : undefined
+  const told = isObject(value) ? value : {}
+  return { structuredContent: told, content: contentOf(told) }
+}

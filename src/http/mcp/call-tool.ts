@@ -1,0 +1,78 @@
+/** `tools/call`: a tool is one of the four that every agent has, or a product. Refusals are results; an unknown tool is none. */
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { JsonObject } from '../../core/json-body.ts'
+import { invalid, refusalBody } from '../../core/refusal.ts'
+import { shelfHere } from '../place.ts'
+import { refusalFor } from '../refusal-for.ts'
+import { atRoute } from './at-route.ts'
+import type { McpCall } from './context.ts'
+import type { CallRequest, Params, ToolResult } from './result.ts'
+import { runTool } from './run-tool.ts'
+import { searchTool } from './search-tool.ts'
+
+const text = (args: JsonObject, name: string): string | undefined => {
+  const value = args[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw invalid(name, `'${name}' must be a text.`)
+}
+
+const needed = (args: JsonObject, name: string): string => {
+  const value = text(args, name)
+  if (value === undefined || value === '') throw invalid(name, `'${name}' is required: a text.`)
+  return value
+}
+
+/** Gives the answer of the tool, or throws the Refusal. */
+const answered = async (
+  it: McpCall,
+  { name, arguments: given, _meta }: Params,
+  req: CallRequest,
+): Promise<ToolResult> => {
+  const args = (given ?? {}) as JsonObject
+  const meta = (_meta ?? {}) as JsonObject
+  switch (name) {
+    case 'search_products':
+      return searchTool(it, args)
+    case 'get_run':
+      return atRoute(it, 'GET', { id: needed(args, 'id'), token: text(args, 'token') })
+    case 'cancel_run':
+      return atRoute(it, 'DELETE', { id: needed(args, 'id'), token: text(args, 'token') })
+    case 'run_product':
+      return runTool(it, req, {
+        tool: name,
+        model: needed(args, 'product'),
+        inputs: args.inputs ?? null,
+        meta: {
+          ...meta,
+          ...(args.max_cost_usd === undefined ? {} : { 'turnpike/max_cost_usd': args.max_cost_usd }),
+          ...(args.idempotency_key === undefined ? {} : { 'turnpike/idempotency_key': args.idempotency_key }),
+        },
+      })
+    default: {
+      const item = shelfHere(it.gateway).byTool.get(name)
+      if (item === undefined)
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool '${name.slice(0, 100)}'.`)
+      return runTool(it, req, { tool: name, model: item.model.id, inputs: args, meta })
+    }
+  }
+}
+
+const failed = (it: McpCall, thrown: unknown): ToolResult => {
+  const { gateway, call } = it
+  const body = refusalBody(refusalFor(gateway, call.trace, thrown), call.trace.callId)
+  return {
+    isError: true,
+    structuredContent: body,
+    content: [{ type: 'text', text: JSON.stringify(body) }],
+  }
+}
+
+/** The result of a call, good or refused. Throws only what is wrong with the protocol. */
+export const callTool = async (it: McpCall, params: Params, req: CallRequest): Promise<ToolResult> => {
+  try {
+    return await answered(it, params, req)
+  } catch (thrown) {
+    if (thrown instanceof ProtocolError) throw thrown
+    return failed(it, thrown)
+  }
+}

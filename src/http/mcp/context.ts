@@ -1,0 +1,13 @@
+/** What the tools of one request are answered with. */
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { Place } from '../../products/place.ts'
+import type { HttpCall, Route } from '../route.ts'
+
+export type McpCall = {
+  readonly gateway: Gateway
+  readonly call: HttpCall
+  /** The credential as it was sent; null of a guest. */
+  readonly authorization: string | null
+  readonly place: Place
+  readonly routes: readonly Route[]
+}

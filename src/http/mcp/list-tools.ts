@@ -1,0 +1,54 @@
+/** `tools/list`: the four tools by which all products are found and run, and those products that are featured or asked for. */
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import { invalid, must, Refusal } from '../../core/refusal.ts'
+import { found, type Item, type Shelf } from '../../products/shelf.ts'
+import { metaToolList, type Tool, toolOf } from '../../products/tool.ts'
+import { shelfHere } from '../place.ts'
+import { readQuery, readTruth } from '../query.ts'
+import type { McpCall } from './context.ts'
+
+const PAGE = 100
+
+/** Which products an address of the server asks for: featured ones, categories, some by id, or all. Chat only where it is named. */
+const wantedBy = (shelf: Shelf, query: string): readonly Item[] => {
+  const read = must(readQuery(query, ['category', 'tools', 'all']))
+  const [category, tools] = [read.get('category'), read.get('tools')]
+  if (tools !== undefined)
+    return tools.split(',').map((id) => {
+      const item = shelf.byId.get(id)
+      if (item === undefined) throw invalid('tools', `'tools' names no product '${id.slice(0, 100)}'.`)
+      return item
+    })
+  if (category !== undefined) return found(shelf, { category: category.split(',') })
+  return must(readTruth('all', read.get('all') === '1' ? 'true' : read.get('all')))
+    ? shelf.items.filter((item) => item.model.kind === 'media')
+    : shelf.featured
+}
+
+const pageOf = (cursor: string | undefined): number => {
+  if (cursor === undefined) return 0
+  if (!/^[1-9]\d{0,5}$/.test(cursor)) throw invalid('cursor', "'cursor' must be one that a list told.")
+  return Number(cursor)
+}
+
+type Listed = { tools: Tool[]; nextCursor?: string }
+
+/** The page of a cursor. Throws what is wrong as the protocol has it. */
+export const listTools = (it: McpCall, cursor: string | undefined): Listed => {
+  try {
+    return listed(it, cursor)
+  } catch (thrown) {
+    if (thrown instanceof Refusal) throw new ProtocolError(ProtocolErrorCode.InvalidParams, thrown.message)
+    throw thrown
+  }
+}
+
+const listed = ({ gateway, call, place }: McpCall, cursor: string | undefined): Listed => {
+  const items = wantedBy(shelfHere(gateway), call.query)
+  const page = pageOf(cursor)
+  const shown = items.slice(page * PAGE, (page + 1) * PAGE).map((item) => toolOf(item, place))
+  return {
+    tools: page === 0 ? [...metaToolList, ...shown] : shown,
+    ...((page + 1) * PAGE < items.length ? { nextCursor: String(page + 1) } : {}),
+  }
+}

@@ -1,0 +1,95 @@
+/** Runs a product for a tool: the same call as POST /v1/run, with the same key, rates, caps, rules and payments. */
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { invalid } from '../../core/refusal.ts'
+import type { Answer } from '../../gateway/answer.ts'
+import type { Incoming } from '../../gateway/incoming.ts'
+import { runCall } from '../../gateway/run-call.ts'
+import { decodeRun } from '../media-calls.ts'
+import { originOfCall } from '../origin.ts'
+import type { McpCall } from './context.ts'
+import { paymentDue, paymentIn, settlementIn } from './payment.ts'
+import { tellingProgress } from './progress.ts'
+import { type CallRequest, contentOf, type ToolResult } from './result.ts'
+
+type Run = {
+  /** The tool by whose name it was called. */
+  readonly tool: string
+  readonly model: string
+  readonly inputs: Json
+  readonly meta: JsonObject
+}
+
+const encoder = new TextEncoder()
+/** What HTTP callers say of a run in headers is said in `_meta` here. */
+const NO_HEADERS = new Headers()
+
+const option = (meta: JsonObject, name: string): string | undefined => {
+  const value = meta[`turnpike/${name}`]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string') return value
+  if (typeof value === 'number') return String(value)
+  throw invalid(name, `'${name}' must be a text.`)
+}
+
+const incomingOf = (it: McpCall, { signal }: CallRequest, run: Run): Incoming => {
+  const { call, authorization, gateway } = it
+  const { tool, model, inputs, meta } = run
+  if (isObject(inputs) && inputs.stream === true)
+    throw invalid('inputs.stream', 'A tool answers whole; leave `stream` out.')
+  return {
+    // Repeats by HTTP and by a tool are the same call.
+    endpoint: 'run',
+    decode: (body, modelNamed) => decodeRun(body, modelNamed, NO_HEADERS),
+    authorization,
+    maxCostUsd: option(meta, 'max_cost_usd'),
+    subWallet: option(meta, 'sub_wallet'),
+    paymentProtocol: option(meta, 'payment_protocol'),
+    payment: {
+      url: `mcp://tool/${tool}`,
+      origin: () => originOfCall(gateway, call),
+      v2: paymentIn(meta),
+      v1: undefined,
+    },
+    idempotencyKey: option(meta, 'idempotency_key'),
+    readBody: async () => encoder.encode(JSON.stringify({ model, inputs })),
+    signal: AbortSignal.any([signal, call.request.signal]),
+  }
+}
+
+const wholeOf = async ({ body }: Answer): Promise<Uint8Array> => {
+  if (body instanceof Uint8Array) return body
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+const decoder = new TextDecoder()
+
+/** A job that has not ended by now. */
+const runsOn = ({ id, status }: JsonObject): ToolResult['content'] => [
+  {
+    type: 'text',
+    text: `The run ${String(id)} is ${String(status)}: call get_run with its id for the result.`,
+  },
+]
+
+export const runTool = async (it: McpCall, req: CallRequest, run: Run): Promise<ToolResult> => {
+  const { gateway, call } = it
+  const answer = await tellingProgress(gateway.clock, req, () =>
+    runCall(gateway, incomingOf(it, req, run), call.trace),
+  )
+  if (answer.status === 402) return paymentDue(answer.headers['payment-required'], req.envelope)
+  const body = parseJson(decoder.decode(await wholeOf(answer)))
+  const told = isObject(body) ? body : {}
+  const { 'x-cost-usd': cost, 'x-receipt': receipt } = answer.headers
+  return {
+    structuredContent: told,
+    content: answer.status === 202 ? runsOn(told) : contentOf(told),
+    _meta: {
+      'turnpike/run_id': call.trace.callId,
+      ...(cost === undefined ? {} : { 'turnpike/cost_usd': cost }),
+      ...(receipt === undefined ? {} : { 'turnpike/receipt': receipt }),
+      ...settlementIn(it),
+    },
+  }
+}

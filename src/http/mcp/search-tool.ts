@@ -1,0 +1,50 @@
+/** `search_products`: products by what they are, or one of them whole. Free. */
+import type { JsonObject } from '../../core/json-body.ts'
+import { invalid } from '../../core/refusal.ts'
+import { descriptorOf, summaryOf } from '../../products/descriptor.ts'
+import { found } from '../../products/shelf.ts'
+import { shelfHere } from '../place.ts'
+import { itemNamed } from '../products.ts'
+import type { McpCall } from './context.ts'
+import type { ToolResult } from './result.ts'
+
+const PAGE = 20
+const PAGES_MOST = 1_000_000
+const WORDS_MOST = 200
+
+const text = (args: JsonObject, name: string): string | undefined => {
+  const value = args[name]
+  if (value === undefined || value === null || value === '') return undefined
+  if (typeof value === 'string' && value.length <= WORDS_MOST) return value
+  throw invalid(name, `'${name}' must be a text of at most ${WORDS_MOST} letters.`)
+}
+
+const pageOf = ({ page = 1 }: JsonObject): number => {
+  if (typeof page === 'number' && Number.isSafeInteger(page) && page >= 1 && page <= PAGES_MOST) return page
+  throw invalid('page', "'page' must be a whole number from 1 on.")
+}
+
+const told = (value: Record<string, unknown>): ToolResult => ({
+  structuredContent: value,
+  content: [{ type: 'text', text: JSON.stringify(value) }],
+})
+
+export const searchTool = ({ gateway, place }: McpCall, args: JsonObject): ToolResult => {
+  const shelf = shelfHere(gateway)
+  const id = text(args, 'id')
+  if (id !== undefined) return told({ product: descriptorOf(shelf, itemNamed(gateway, id), place) })
+  const [category, vendor] = [text(args, 'category'), text(args, 'vendor')]
+  const page = pageOf(args)
+  const all = found(shelf, {
+    ...(category === undefined ? {} : { category: category.split(',') }),
+    ...(vendor === undefined ? {} : { vendor }),
+    q: text(args, 'q') ?? '',
+  })
+  const items = all.slice((page - 1) * PAGE, page * PAGE)
+  return told({
+    products: items.map((item) => summaryOf(item, place)),
+    total: all.length,
+    next_page: page * PAGE < all.length ? page + 1 : null,
+    categories: Object.fromEntries(shelf.categories),
+  })
+}

@@ -1,0 +1,116 @@
+/** The addresses of products that are not chat, in styles that clients know; POST /v1/run takes them all. */
+import { callHeaders } from './call-headers.ts'
+import {
+  editImages,
+  generateImage,
+  generateImages,
+  moderation,
+  rerank,
+  speech,
+  transcription,
+  translation,
+} from './model-calls.ts'
+import type { Route } from './route.ts'
+import { paymentRequired } from './schema/errors.ts'
+import {
+  editsRequest,
+  imageAnswer,
+  imageEvent,
+  imageRequest,
+  imagesAnswer,
+  imagesRequest,
+  moderationAnswer,
+  moderationRequest,
+  rerankAnswer,
+  rerankRequest,
+  speechAnswer,
+  speechRequest,
+  transcriptionAnswer,
+  transcriptionRequest,
+} from './schema/media.ts'
+
+const call = {
+  method: 'POST',
+  auth: 'bearer',
+  instead: paymentRequired,
+  headers: callHeaders,
+  runs: true,
+} as const
+
+export const mediaRoutes: readonly Route[] = [
+  {
+    ...call,
+    path: '/v1/image/generate',
+    summary: 'Makes a picture, and gives its address.',
+    body: imageRequest,
+    answer: imageAnswer,
+    handler: generateImage,
+  },
+  {
+    ...call,
+    path: '/v1/images/generations',
+    summary: "Makes pictures, in the style of OpenAI's clients, whole or as a stream.",
+    body: imagesRequest,
+    answer: imagesAnswer,
+    event: imageEvent,
+    handler: generateImages,
+  },
+  {
+    ...call,
+    path: '/v1/images/edits',
+    summary: 'Makes pictures from pictures; the body is a form, or JSON.',
+    body: editsRequest,
+    answer: imagesAnswer,
+    event: imageEvent,
+    handler: editImages,
+  },
+  {
+    ...call,
+    path: '/v1/audio/speech',
+    summary: "Speaks a text, in the style of OpenAI's clients.",
+    body: speechRequest,
+    answer: speechAnswer,
+    answerType: 'audio/*',
+    handler: speech,
+  },
+  {
+    ...call,
+    path: '/v1/audio/transcriptions',
+    summary: 'Writes down what is said in a recording; the body is a form, or JSON.',
+    body: transcriptionRequest,
+    answer: transcriptionAnswer,
+    handler: transcription,
+  },
+  {
+    ...call,
+    path: '/v1/audio/translations',
+    summary: 'Translates what is said in a recording to English; the body is a form, or JSON.',
+    body: transcriptionRequest,
+    answer: transcriptionAnswer,
+    handler: translation,
+  },
+  {
+    ...call,
+    path: '/v1/rerank',
+    summary: 'Orders documents by how well they answer a query.',
+    body: rerankRequest,
+    answer: rerankAnswer,
+    handler: rerank,
+  },
+  {
+    ...call,
+    path: '/v2/rerank',
+    summary: "The same at the address of Cohere's client.",
+    body: rerankRequest,
+    answer: rerankAnswer,
+    handler: rerank,
+  },
+  {
+    ...call,
+    path: '/v1/moderations',
+    summary: 'Tells whether texts or pictures are harmful; free.',
+    body: moderationRequest,
+    answer: moderationAnswer,
+    handler: moderation,
+  },
+]

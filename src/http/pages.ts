@@ -1,0 +1,67 @@
+/** Pages for people, and what crawlers and agents read first. Everything on them is made of what the server sells and answers. */
+import { must, refuse } from '../core/refusal.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { llmsText, robotsText, siteMap } from '../products/pages/for-agents.ts'
+import { homePage, homeText } from '../products/pages/home-page.ts'
+import { fundingPage } from '../products/pages/key-section.ts'
+import { listPage } from '../products/pages/list-page.ts'
+import { productPage } from '../products/pages/product-page.ts'
+import { quickstartPage, quickstartsPage, recipeNamed } from '../products/pages/quickstart-pages.ts'
+import { placeOf, shelfHere } from './place.ts'
+import { askedFor, descriptorNamed, descriptorReply, itemNamed } from './products.ts'
+import { publicPage, publicReply } from './public-reply.ts'
+import { readQuery } from './query.ts'
+import type { Handler } from './route.ts'
+
+const TEXT = 'text/plain; charset=utf-8'
+
+export const getListPage: Handler = async (gateway, call) =>
+  publicPage(call, listPage(askedFor(gateway, call), placeOf(gateway, call)))
+
+/** The descriptor or the page of a product, by how its address ends. */
+export const getProduct: Handler = async (gateway, call) => {
+  must(readQuery(call.query, []))
+  const { rest = '' } = call.params
+  const name = descriptorNamed(rest)
+  if (name !== undefined) return descriptorReply(gateway, call, name)
+  return publicPage(call, productPage(shelfHere(gateway), itemNamed(gateway, rest), placeOf(gateway, call)))
+}
+
+export const getHome: Handler = async (gateway, call) => {
+  const place = placeOf(gateway, call)
+  const wantsPage = call.request.headers.get('accept')?.includes('text/html') === true
+  const answer = wantsPage
+    ? publicPage(call, homePage(place))
+    : publicReply(call, { type: TEXT, text: homeText(place) })
+  return { ...answer, headers: { ...answer.headers, vary: 'host, accept' } }
+}
+
+export const getFundingPage: Handler = async (gateway, call) =>
+  publicPage(call, fundingPage(placeOf(gateway, call)))
+
+export const getQuickstarts: Handler = async (gateway, call) =>
+  publicPage(call, quickstartsPage(placeOf(gateway, call)))
+
+/** A model of the recipe's choice, or one that is sold here. */
+const modelHere = ({ catalogue }: Gateway, wanted: string): string =>
+  catalogue.find(wanted) === undefined
+    ? (catalogue.list().find(({ kind, vendor }) => kind === 'chat' && vendor === 'local')?.id ?? wanted)
+    : wanted
+
+export const getQuickstart: Handler = async (gateway, call) => {
+  const recipe = recipeNamed(call.params.client ?? '')
+  if (recipe === undefined) throw refuse('not_found', 'There is no such quickstart; /quickstart lists them.')
+  return publicPage(call, quickstartPage(recipe, modelHere(gateway, recipe.model), placeOf(gateway, call)))
+}
+
+export const getLlmsText: Handler = async (gateway, call) =>
+  publicReply(call, { type: TEXT, text: llmsText(shelfHere(gateway), placeOf(gateway, call)) })
+
+export const getRobots: Handler = async (gateway, call) =>
+  publicReply(call, { type: TEXT, text: robotsText(placeOf(gateway, call)) })
+
+export const getSiteMap: Handler = async (gateway, call) =>
+  publicReply(call, {
+    type: 'application/xml',
+    text: siteMap(shelfHere(gateway), placeOf(gateway, call)),
+  })

@@ -1,0 +1,52 @@
+/** What this server says of itself where it shows its products: its address, and what it takes and gives. */
+import { z } from 'zod'
+import { isObject, type JsonObject } from '../core/json-body.ts'
+import type { ModelKind } from '../core/model.ts'
+import { decimalFromNano } from '../core/money.ts'
+import { HOUR_MS } from '../core/time.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Place } from '../products/place.ts'
+import { type Shelf, shelfFor } from '../products/shelf.ts'
+import type { HttpCall } from './route.ts'
+import { addressOf } from './router.ts'
+import { chatCompletion, embeddingsAnswer } from './schema/calls.ts'
+import { mediaRun } from './schema/media.ts'
+
+const HOURS_A_DAY = 24
+
+const answerSchemas = { chat: chatCompletion, embeddings: embeddingsAnswer, media: mediaRun }
+const made = new Map<ModelKind, JsonObject>()
+
+/** The same schemas that the API reference tells, as a document of their own. */
+const answersOf = (kind: ModelKind): JsonObject => {
+  const known = made.get(kind)
+  if (known !== undefined) return known
+  const whole = z.toJSONSchema(answerSchemas[kind], { io: 'input' }) as JsonObject
+  // A schema with a name is told beside the root, which only refers to it.
+  const [named] = isObject(whole.$defs) ? Object.values(whole.$defs) : []
+  const { $schema: _dialect, id: _name, ...schema } = isObject(named) ? named : whole
+  made.set(kind, schema)
+  return schema
+}
+
+export const placeOf = (gateway: Gateway, { request }: HttpCall): Place => {
+  const { options, x402, publicUrl, stripe } = gateway
+  const { trial, signUpUrl } = options
+  return {
+    base: publicUrl ?? x402?.options.publicUrl ?? new URL(addressOf(request)).origin,
+    x402: (x402?.offers().length ?? 0) > 0,
+    trial:
+      trial.amount === 0n
+        ? undefined
+        : {
+            usd: decimalFromNano(trial.amount),
+            days: Math.round(trial.lifeMs / HOUR_MS / HOURS_A_DAY),
+          },
+    signUpUrl,
+    cards: stripe !== undefined,
+    answers: answersOf,
+  }
+}
+
+/** The products as they are sold now. */
+export const shelfHere = ({ catalogue, clock }: Gateway): Shelf => shelfFor(catalogue, clock.now())

@@ -1,0 +1,71 @@
+/** The addresses where products are shown: to agents as JSON and text, to people as pages. Nobody needs a key for them. */
+import {
+  getFundingPage,
+  getHome,
+  getListPage,
+  getLlmsText,
+  getProduct,
+  getQuickstart,
+  getQuickstarts,
+  getRobots,
+  getSiteMap,
+} from './pages.ts'
+import { getContext, listProducts, productQuery } from './products.ts'
+import type { Route } from './route.ts'
+import { page, plainText, productContext, productDescriptor, productList } from './schema/products.ts'
+
+const open = { method: 'GET', auth: 'none' } as const
+const asPage = { ...open, answer: page, answerType: 'text/html' } as const
+const asText = { ...open, answer: plainText, answerType: 'text/plain' } as const
+
+export const productRoutes: readonly Route[] = [
+  {
+    ...asPage,
+    path: '/',
+    summary: 'What this server is, and where to go from here; text for whoever does not ask for HTML.',
+    handler: getHome,
+  },
+  {
+    ...open,
+    path: '/products.json',
+    summary: 'The products sold here, with prices; by category, vendor and words, in pages.',
+    answer: productList,
+    query: productQuery,
+    handler: listProducts,
+  },
+  {
+    ...asPage,
+    path: '/products',
+    summary: 'The same, for people.',
+    query: productQuery,
+    handler: getListPage,
+  },
+  {
+    ...open,
+    path: '/products/context.jsonld',
+    summary: 'The JSON-LD vocabulary of descriptors.',
+    answer: productContext,
+    answerType: 'application/ld+json',
+    handler: getContext,
+  },
+  {
+    ...open,
+    path: '/products/*rest',
+    summary:
+      'A product: `<id>/product.json` or `<id>.json` is its descriptor, `<id>` alone its page for people.',
+    answer: productDescriptor,
+    handler: getProduct,
+  },
+  { ...asPage, path: '/funding', summary: 'How a key is had and funded.', handler: getFundingPage },
+  { ...asPage, path: '/quickstart', summary: 'How clients are set up.', handler: getQuickstarts },
+  { ...asPage, path: '/quickstart/:client', summary: 'How one is set up.', handler: getQuickstart },
+  { ...asText, path: '/llms.txt', summary: 'What agents read first.', handler: getLlmsText },
+  { ...asText, path: '/robots.txt', summary: 'What crawlers may read.', handler: getRobots },
+  {
+    ...asText,
+    path: '/sitemap.xml',
+    summary: 'The addresses of all pages.',
+    answerType: 'application/xml',
+    handler: getSiteMap,
+  },
+]

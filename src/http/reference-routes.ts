@@ -1,0 +1,66 @@
+/** The API reference, served by what it describes. */
+import type { JsonObject } from '../core/json-body.ts'
+import { refusalTable, refuse } from '../core/refusal.ts'
+import { endpointPage, errorsPage, referencePage } from '../products/pages/reference-pages.ts'
+import { helperTable } from './helper-refusal.ts'
+import { placeOf } from './place.ts'
+import { publicPage, publicReply } from './public-reply.ts'
+import { referenceOf } from './reference.ts'
+import type { Handler, Route } from './route.ts'
+import { openApiDocument, page } from './schema/products.ts'
+
+type Rows = Parameters<typeof errorsPage>[0]
+
+const rows = (): Rows => ({
+  errors: Object.entries(refusalTable).map(([code, row]) => ({
+    code,
+    status: row.status,
+    meaning: row.meaning,
+    members: 'members' in row ? row.members : '',
+  })),
+  helpers: Object.entries(helperTable).map(([name, row]) => ({
+    code: 'error' in row ? row.error : name,
+    status: row.status,
+    meaning: row.meaning,
+    members: 'members' in row ? row.members : '',
+    at: row.at,
+  })),
+})
+
+/** Its own rows among them, so that they are asked for when the table is whole. */
+export const referenceRoutes = (all: () => readonly Route[]): readonly Route[] => {
+  let made: JsonObject | undefined
+  const document = (): JsonObject => {
+    // As JSON it is: members that are undefined are left out.
+    made ??= JSON.parse(JSON.stringify(referenceOf(all()))) as JsonObject
+    return made
+  }
+  const getDocument: Handler = async (gateway, call) =>
+    publicReply(call, {
+      type: 'application/json',
+      text: JSON.stringify({ ...document(), servers: [{ url: placeOf(gateway, call).base }] }),
+    })
+  const getReference: Handler = async (gateway, call) =>
+    publicPage(call, referencePage(document(), placeOf(gateway, call)))
+  const getErrors: Handler = async (gateway, call) =>
+    publicPage(call, errorsPage(rows(), placeOf(gateway, call)))
+  const getEndpoint: Handler = async (gateway, call) => {
+    const text = endpointPage(document(), call.params.rest ?? '', placeOf(gateway, call))
+    if (text === undefined) throw refuse('not_found', 'There is no such endpoint; /reference lists them.')
+    return publicPage(call, text)
+  }
+  const open = { method: 'GET', auth: 'none' } as const
+  const asPage = { ...open, answer: page, answerType: 'text/html' } as const
+  return [
+    {
+      ...open,
+      path: '/openapi.json',
+      summary: 'This reference, for programs.',
+      answer: openApiDocument,
+      handler: getDocument,
+    },
+    { ...asPage, path: '/reference', summary: 'This reference, for people.', handler: getReference },
+    { ...asPage, path: '/reference/errors', summary: 'Every error, for people.', handler: getErrors },
+    { ...asPage, path: '/reference/*rest', summary: 'One endpoint, for people.', handler: getEndpoint },
+  ]
+}

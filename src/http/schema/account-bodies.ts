@@ -1,0 +1,64 @@
+/** Bodies about sub-wallets, referrals and reviews, with the words that the specification has for what is wrong with them. */
+import { z } from 'zod'
+import { text, usd, whole } from '../../core/body.ts'
+import { NANO_PER_USD } from '../../core/money.ts'
+import { HelperRefusal } from '../helper-refusal.ts'
+
+const BUDGET_MAX = 10_000n * NANO_PER_USD
+const LABEL_MAX = 200
+const COMMENT_MAX = 2_000
+
+const budget = usd('must be a number of USD')
+  .refine((nano) => nano > 0n && nano <= BUDGET_MAX, 'must be above 0 and at most 10000')
+  .meta({ exclusiveMinimum: 0, maximum: 10_000, description: 'USD' })
+const label = text(0, LABEL_MAX, `must be a string of at most ${LABEL_MAX} characters`).optional()
+
+export const newSubWallet = z.object({ label, budget_usd: budget }).meta({ id: 'NewSubWallet' })
+export const subWalletChange = z
+  .object({ label, budget_usd: budget.optional() })
+  .meta({ id: 'SubWalletChange' })
+
+export type NewSubWalletBody = z.output<typeof newSubWallet>
+export type SubWalletChange = z.output<typeof subWalletChange>
+
+export const wrongSubWallet = (wrong: ReadonlySet<string>): HelperRefusal | undefined =>
+  wrong.has('budget_usd')
+    ? new HelperRefusal(
+        'budget_out_of_range',
+        "'budget_usd' is a number of USD: the most that calls under the sub-wallet may cost in all.",
+        { param: 'budget_usd' },
+      )
+    : undefined
+
+export const referralCode = z.object({ code: z.string() }).meta({ id: 'ReferralCode' })
+
+export type ReferralCode = z.output<typeof referralCode>
+
+export const invalidCode = (): HelperRefusal =>
+  new HelperRefusal('invalid_code', "'code' must be the referral code of another account.")
+
+/** The name of a model or a tool. */
+export const SKILL = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$/
+
+export const newReview = z
+  .object({
+    skill: z.string().regex(SKILL).describe('The id of a model or the name of a tool'),
+    rating: whole(1, 5, 'must be a whole number from 1 to 5'),
+    comment: text(0, COMMENT_MAX, `must be a string of at most ${COMMENT_MAX} characters`).optional(),
+  })
+  .meta({ id: 'NewReview' })
+
+export type NewReview = z.output<typeof newReview>
+
+/** The stable texts of the specification, for what is wrong; a comment has none. */
+export const wrongReview = (wrong: ReadonlySet<string>): HelperRefusal | undefined =>
+  wrong.has('skill') || wrong.has('rating')
+    ? new HelperRefusal(
+        !wrong.has('skill')
+          ? 'rating_out_of_range'
+          : wrong.has('rating')
+            ? 'skill_and_rating'
+            : 'skill_required',
+        "'skill' is the id of a model or the name of a tool; 'rating' is a whole number from 1 to 5.",
+      )
+    : undefined

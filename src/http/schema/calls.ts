@@ -1,0 +1,184 @@
+/** Bodies and answers of the addresses that call models. Bodies are read by their dialects; these tell the reference of them. */
+import { z } from 'zod'
+import { chatRequest as chatForm } from '../../dialects/chat/request.ts'
+import { embeddingsRequest as embeddingsForm } from '../../dialects/embeddings.ts'
+import { geminiRequest as geminiForm } from '../../dialects/gemini/request.ts'
+import { messagesRequest as messagesForm } from '../../dialects/messages/request.ts'
+import { responsesRequest as responsesForm } from '../../dialects/responses/request.ts'
+import { mediaRun, runShown } from './media.ts'
+
+const some = z.looseObject({})
+
+/** A body that its dialect describes and reads. */
+const readByDialect = (id: string, { schema }: { readonly schema?: object }) =>
+  z.unknown().meta({ ...schema, id })
+
+/** What Turnpike adds to the usage of an answer. */
+const bill = {
+  cost: z.number().describe('USD').optional(),
+  cost_details: z.record(z.string(), z.number()).describe('USD by usage class').optional(),
+  estimated: z.boolean().describe('Turnpike counted, because the vendor did not').optional(),
+  max_tokens_lowered: z.int().describe('The bound that was affordable, in place of a larger one').optional(),
+}
+/** The last members of a whole answer, where they are known. */
+const balance = {
+  _balance_warning: z.boolean().optional(),
+  _remaining_credits: z.number().optional(),
+}
+const usage = z.looseObject({
+  prompt_tokens: z.int(),
+  completion_tokens: z.int().optional(),
+  total_tokens: z.int().optional(),
+  ...bill,
+})
+
+export const chatRequest = readByDialect('ChatRequest', chatForm)
+
+const finish = z.string().nullable()
+
+/** Members that only the vendor knows are passed on as they come. */
+export const chatCompletion = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('chat.completion'),
+    created: z.int().describe('Seconds since 1970'),
+    model: z.string(),
+    choices: z.array(
+      z.looseObject({
+        index: z.int(),
+        message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable().optional() }),
+        finish_reason: finish,
+      }),
+    ),
+    usage,
+    ...balance,
+  })
+  .meta({ id: 'ChatCompletion' })
+
+export const chatChunk = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(z.looseObject({ index: z.int(), delta: some, finish_reason: finish.optional() })),
+    usage: usage.nullable().optional(),
+    ...balance,
+    receipt: z.string().optional(),
+  })
+  .meta({ id: 'ChatCompletionChunk' })
+
+export const messagesRequest = readByDialect('MessagesRequest', messagesForm)
+
+export const message = z
+  .looseObject({
+    id: z.string(),
+    type: z.literal('message'),
+    role: z.literal('assistant'),
+    model: z.string(),
+    content: z.array(z.looseObject({ type: z.string() })),
+    stop_reason: z.string().nullable(),
+    stop_sequence: z.string().nullable().optional(),
+    usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), ...bill }),
+    ...balance,
+  })
+  .meta({ id: 'Message' })
+
+/** Of a stream: `message_start`, `content_block_delta`, … */
+export const messageEvent = z.looseObject({ type: z.string() }).meta({ id: 'MessageEvent' })
+
+export const tokenCount = z.object({ input_tokens: z.int() }).meta({ id: 'TokenCount' })
+
+export const responsesRequest = readByDialect('ResponsesRequest', responsesForm)
+
+export const response = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('response'),
+    created_at: z.number(),
+    model: z.string(),
+    status: z.string(),
+    output: z.array(z.looseObject({ type: z.string() })),
+    usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), ...bill }).nullable(),
+    ...balance,
+  })
+  .meta({ id: 'Response' })
+
+/** Of a stream: `response.created`, `response.output_text.delta`, … */
+export const responseEvent = z
+  .looseObject({ type: z.string(), sequence_number: z.int().optional() })
+  .meta({ id: 'ResponseEvent' })
+
+export const deletedResponse = z
+  .object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) })
+  .meta({ id: 'DeletedResponse' })
+
+export const generateContentRequest = readByDialect('GenerateContentRequest', geminiForm)
+
+export const generateContentResponse = z
+  .looseObject({
+    candidates: z.array(some).optional(),
+    usageMetadata: z.looseObject(bill).optional(),
+    modelVersion: z.string().optional(),
+    responseId: z.string().optional(),
+    ...balance,
+  })
+  .meta({ id: 'GenerateContentResponse' })
+
+const generateContentCount = z
+  .object({
+    totalTokens: z.int(),
+    promptTokensDetails: z.array(z.object({ modality: z.string(), tokenCount: z.int() })),
+  })
+  .meta({ id: 'GenerateContentCount' })
+
+/** By the method in the path; a stream without `alt=sse` is one list. */
+export const generateContentAnswer = z
+  .union([generateContentCount, z.array(generateContentResponse), generateContentResponse])
+  .meta({ id: 'GenerateContentAnswer' })
+
+export const embeddingsRequest = readByDialect('EmbeddingsRequest', embeddingsForm)
+
+export const embeddingsAnswer = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(
+      z.looseObject({
+        object: z.literal('embedding'),
+        index: z.int(),
+        embedding: z.union([z.array(z.number()), z.string()]),
+      }),
+    ),
+    model: z.string(),
+    usage,
+    ...balance,
+  })
+  .meta({ id: 'Embeddings' })
+
+export const streamFrame = z
+  .object({
+    id: z.union([z.string(), z.number()]).nullable().describe('Of the message it answers'),
+    type: z.enum(['chunk', 'done', 'error', 'goaway']),
+    chunk: some.describe('An event of a streamed chat completion').optional(),
+    error: some.optional(),
+    canceled: z.boolean().optional(),
+  })
+  .meta({ id: 'StreamFrame' })
+
+export const runRequest = z
+  .object({
+    model: z.string(),
+    inputs: some.describe('What the model takes: the body of its own endpoint without the model.'),
+    webhook: z
+      .object({ url: z.string().describe('https') })
+      .describe('Of a job: where its end is told, signed as alerts of wallets are')
+      .optional(),
+  })
+  .meta({ id: 'RunRequest' })
+
+export const runAnswer = z
+  .union([chatCompletion, message, generateContentResponse, embeddingsAnswer, mediaRun, runShown])
+  .meta({
+    id: 'RunAnswer',
+    description: "The body of the model's own endpoint, or the results of a product.",
+  })

@@ -1,0 +1,78 @@
+/** The bodies of errors in the API reference, one for each style of address, and the quotes of 402. */
+import { z } from 'zod'
+import type { Route } from '../route.ts'
+
+const requestId = z.string()
+
+/** Further members depend on the code: docs/errors.md. */
+const errorBody = z
+  .object({
+    error: z.looseObject({
+      message: z.string(),
+      type: z.string(),
+      code: z.string(),
+      param: z.string().optional(),
+      request_id: requestId,
+    }),
+  })
+  .meta({ id: 'Error' })
+
+const messagesErrorBody = z
+  .object({
+    type: z.literal('error'),
+    error: z.looseObject({ message: z.string(), type: z.string(), code: z.string() }),
+    request_id: requestId,
+  })
+  .meta({ id: 'MessagesError' })
+
+const geminiErrorBody = z
+  .object({
+    error: z.object({
+      code: z.int().describe('The HTTP status'),
+      message: z.string(),
+      status: z.string(),
+      details: z.array(
+        z.object({
+          '@type': z.string(),
+          reason: z.string().describe('The code of errors.md'),
+          domain: z.string(),
+          metadata: z.record(z.string(), z.string()),
+        }),
+      ),
+    }),
+  })
+  .meta({ id: 'GenerateContentError' })
+
+const helperErrorBody = z
+  .looseObject({ error: z.string(), code: z.string(), message: z.string(), request_id: requestId })
+  .meta({ id: 'HelperError' })
+
+/** What an x402 payment has to be; the newer version of the protocol says it in the header PAYMENT-REQUIRED. */
+export const paymentRequired = z
+  .object({
+    x402Version: z.literal(1).optional(),
+    error: z.string(),
+    accepts: z.array(z.looseObject({})).optional(),
+    quote: z.object({
+      protocol: z.literal('x402'),
+      quote_id: z.string(),
+      amount_usd: z.string(),
+      currency: z.string(),
+      upper_bound: z.boolean(),
+      max_output_tokens: z.int().optional(),
+      expires_at: z.string().meta({ format: 'date-time' }),
+      change_policy: z.string(),
+    }),
+  })
+  .meta({ id: 'PaymentRequired' })
+
+/** What the errors of a route are: in the style of its address, and what it answers instead of one. */
+export const errorSchemasOf = ({ helper, dialect, instead }: Route): readonly z.ZodType[] => {
+  const style = { messages: messagesErrorBody, gemini: geminiErrorBody, chat: errorBody }[dialect ?? 'chat']
+  return [helper === true ? helperErrorBody : style, ...(instead === undefined ? [] : [instead])]
+}
+
+/** POST /api/idempotent-run has a helper's word for a header that is missing. */
+export const noKeyOrPayment = z
+  .union([helperErrorBody, paymentRequired])
+  .meta({ id: 'MissingKeyOrPaymentRequired' })

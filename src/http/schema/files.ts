@@ -1,0 +1,44 @@
+/** Files that callers bring, in OpenAI's shape. Source: OpenAI API reference, "Files". */
+import { z } from 'zod'
+
+const file = z.object({
+  id: z.string().describe('What inputs of products name: file-…'),
+  object: z.literal('file'),
+  bytes: z.int(),
+  created_at: z.int().describe('Seconds since 1970'),
+  expires_at: z.int().describe('Seconds since 1970'),
+  filename: z.string(),
+  purpose: z.string(),
+  status: z.literal('processed'),
+})
+
+export const fileAnswer = file.meta({ id: 'File' })
+
+export const fileUpload = z
+  .object({
+    file: z.string().meta({ format: 'binary' }),
+    purpose: z.string().optional(),
+    'expires_after[anchor]': z.literal('created_at').optional(),
+    'expires_after[seconds]': z.int().optional(),
+  })
+  .meta({
+    id: 'FileUpload',
+    description:
+      'Sent as multipart/form-data; or the bytes themselves with their own Content-Type, and ?filename= and ?purpose= in the address.',
+  })
+
+export const fileList = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(file),
+    has_more: z.boolean(),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  })
+  .meta({ id: 'FileList' })
+
+export const fileBytes = z.string().meta({ id: 'FileBytes', format: 'binary', description: 'The bytes.' })
+
+export const fileDeleted = z
+  .object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) })
+  .meta({ id: 'FileDeleted' })

@@ -1,0 +1,38 @@
+/** Bodies about money: checkouts, claims of change, payments of invoices. */
+import { z } from 'zod'
+import { checkoutAmount } from '../../payment/checkout-amount.ts'
+import { HelperRefusal } from '../helper-refusal.ts'
+
+export const checkoutRequest = z
+  .object({
+    save_payment_method: z
+      .boolean('must be true or false')
+      .optional()
+      .describe('Keeps the card for the auto_top_up rule of the wallet'),
+    amount_usd: checkoutAmount,
+  })
+  .meta({ id: 'CheckoutRequest' })
+
+export type CheckoutRequest = z.output<typeof checkoutRequest>
+
+export const paymentRequest = z
+  .object({ method: z.enum(['wallet', 'stripe', 'x402'], 'must be wallet, stripe or x402').optional() })
+  .meta({ id: 'PaymentRequest' })
+
+export type PaymentRequest = z.output<typeof paymentRequest>
+
+/** Where both are there, the claim counts. */
+export const claimOfChange = z
+  .union([
+    z.object({ claim: z.string().describe('The X-Change-Claim of the answer') }),
+    z.object({ receipt: z.string().describe('Or the receipt of the answer') }),
+  ])
+  .meta({ id: 'Claim' })
+
+export type ClaimOfChange = z.output<typeof claimOfChange>
+
+export const wrongClaim = (): HelperRefusal =>
+  new HelperRefusal(
+    'claim_required',
+    'Send {"claim": …} with the X-Change-Claim of the answer, or {"receipt": …} with its receipt.',
+  )

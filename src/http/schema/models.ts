@@ -1,0 +1,74 @@
+/** What the lists of models are made of in the API reference. */
+import { z } from 'zod'
+
+const some = z.looseObject({})
+
+const model = z
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    type: z.literal('model'),
+    created: z.int(),
+    created_at: z.string().describe('The epoch: vendors do not tell it'),
+    display_name: z.string(),
+    owned_by: z.string(),
+    kind: z.enum(['chat', 'embeddings', 'media']),
+    category: z.string().describe('What it makes: chat, embeddings, image, speech, utility, …'),
+    cost: z.number().describe('Credits for what cost_unit names'),
+    cost_unit: z.string().describe('Such as `credits / image`'),
+    pricing: z
+      .looseObject({
+        unit: z.string().describe('token, or the unit of a product'),
+        tiers: z.array(some),
+        version: z.string(),
+      })
+      .describe('USD for a million tokens of each class, as exact decimal texts'),
+    context_length: z.int(),
+    max_output_tokens: z.int(),
+    max_input_tokens: z.int().nullable(),
+    max_tokens: z.int().nullable(),
+    capabilities: z
+      .array(z.string())
+      .nullable()
+      .describe('As in the descriptor; null for clients of messages, who mean another thing by it'),
+    lifecycle: z.string().describe('This and the next three: for clients of messages').optional(),
+    line: z.null().optional(),
+    deprecated_at: z.null().optional(),
+    retires_at: z.string().nullable().optional(),
+    discounted: z.boolean(),
+    aliases: z.array(z.string()).optional(),
+    ends: z
+      .string()
+      .describe('The day on which the vendor ends the model; it is sold until that begins.')
+      .optional(),
+  })
+  .meta({ id: 'Model' })
+
+export const generateContentModel = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    displayName: z.string(),
+    inputTokenLimit: z.int(),
+    outputTokenLimit: z.int(),
+    supportedGenerationMethods: z.array(z.string()),
+  })
+  .meta({ id: 'GenerateContentModel' })
+
+export const generateContentModels = z
+  .object({ models: z.array(generateContentModel) })
+  .meta({ id: 'GenerateContentModels' })
+
+const list = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(model),
+    has_more: z.literal(false),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  })
+  .meta({ id: 'ModelList' })
+
+/** Clients of the generate-content style, told by x-goog-api-key, are answered in that style. */
+export const anyModelList = z.union([list, generateContentModels]).meta({ id: 'AnyModelList' })
+export const anyModel = z.union([model, generateContentModel]).meta({ id: 'AnyModel' })

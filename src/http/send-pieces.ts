@@ -1,0 +1,47 @@
+/** A file on its way to a reader: what is taken is read, and who takes nothing for long has gone. */
+import type { ByteStream } from '../gateway/answer.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { newPace } from '../gateway/patience.ts'
+import type { HttpCall } from './route.ts'
+
+/** The pieces as the body of an answer; whatever ends it, the file is closed and the call has its line of log. */
+export const sendPieces = (
+  gateway: Gateway,
+  { request, trace }: Pick<HttpCall, 'request' | 'trace'>,
+  pieces: AsyncIterableIterator<Uint8Array>,
+): ByteStream => {
+  const pace = newPace()
+  const finish = async (ended?: string): Promise<void> => {
+    if (pace.over) return
+    pace.over = true
+    if (ended !== undefined) trace.ended = ended
+    await pieces.return?.()
+    trace.onEnded?.()
+  }
+  const gone = () => void finish('client_gone')
+  if (request.signal.aborted) gone()
+  else request.signal.addEventListener('abort', gone, { once: true })
+  gateway.patience.watch(pace, gone)
+  const stream: ByteStream = {
+    next: async () => {
+      pace.taken++
+      pace.offered = false
+      if (pace.over) return { done: true, value: undefined }
+      try {
+        const piece = await pieces.next()
+        pace.offered = true
+        if (piece.done === true) await finish()
+        return piece
+      } catch (error) {
+        await finish('storage_failed')
+        throw error
+      }
+    },
+    return: async () => {
+      await finish('client_gone')
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]: () => stream,
+  }
+  return stream
+}

@@ -1,0 +1,43 @@
+/** Addresses for those who run the server: its health, and its metrics. */
+import { getMetrics } from './metrics.ts'
+import type { Route } from './route.ts'
+import { health, metricsText, status } from './schema/status.ts'
+import { getLive, getReady, getStatus } from './status.ts'
+
+export const statusRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/status',
+    summary: 'Health of the service and its parts; always 200.',
+    auth: 'none',
+    answer: status,
+    handler: getStatus,
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    summary:
+      'Whether new calls are to be sent here: 503 while the process shuts down or is out of touch with the ledger.',
+    auth: 'none',
+    answer: health,
+    instead: health,
+    handler: getReady,
+  },
+  {
+    method: 'GET',
+    path: '/livez',
+    summary: 'That the process answers.',
+    auth: 'none',
+    answer: health,
+    handler: getLive,
+  },
+  {
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Metrics for the operator, to who sends METRICS_TOKEN.',
+    auth: 'bearer',
+    answer: metricsText,
+    answerType: 'text/plain',
+    handler: getMetrics,
+  },
+]

@@ -1,0 +1,82 @@
+/**
+ * Turning calls away while the process is overloaded, for a small part of what a call costs: before anything is known of a
+ * request but where it goes and whose it seems to be. The answer is that of every refusal; its text is made once.
+ */
+import { Refusal } from '../core/refusal.ts'
+import { callerDialects } from '../dialects/index.ts'
+import { overloaded } from '../gateway/doors.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { callerOf } from './headers.ts'
+import { helpFor } from './refusal-for.ts'
+import type { Route } from './route.ts'
+import { type createRouter, splitUrl } from './router.ts'
+
+/** Stands for the request's id in a text. */
+const ID = '\0'
+
+/** A refusal in the form of a dialect, but for the request's id. */
+type Prepared = {
+  readonly parts: readonly string[]
+  /** One for all: the runtime copies them, which costs less than making new ones. */
+  readonly init: { readonly status: number; readonly headers: Headers }
+  readonly idNames: readonly string[]
+}
+
+/** Answers a call that is turned away; undefined for all other requests. */
+export const turnsAway = (gateway: Gateway, match: ReturnType<typeof createRouter>) => {
+  const { doors, newCallId } = gateway
+  const { overload } = doors
+  const prepared = new Map<Route['dialect'], Prepared>()
+  const tell = newTeller(gateway)
+  return (request: Request): Response | undefined => {
+    if (!overload.limits() || doors.leaving) return undefined
+    const matched = match(request.method, splitUrl(request.url).path)
+    if (matched instanceof Refusal || matched.route.runs !== true) return undefined
+    // To read a header is the dearest step of all this.
+    if (!overload.turnsAllAway() && !overload.turnsAway(callerOf(request.headers))) return undefined
+    if (request.headers.has('expect')) return undefined
+    tell()
+    const { dialect } = matched.route
+    let it = prepared.get(dialect)
+    if (it === undefined) {
+      it = prepare(dialect)
+      prepared.set(dialect, it)
+    }
+    const id = newCallId()
+    for (const name of it.idNames) it.init.headers.set(name, id)
+    return new Response(it.parts.join(id), it.init)
+  }
+}
+
+const REFUSAL = overloaded()
+
+const prepare = (dialect: Route['dialect']): Prepared => {
+  const text = JSON.stringify(callerDialects[dialect ?? 'chat'].refusal(REFUSAL, ID))
+  const headers = new Headers({
+    'content-type': 'application/json',
+    'retry-after': REFUSAL.headers['retry-after'] ?? '',
+    ...helpFor(REFUSAL.code),
+  })
+  return {
+    parts: text.split(JSON.stringify(ID).slice(1, -1)),
+    init: { status: REFUSAL.status, headers },
+    idNames: dialect === 'messages' ? ['x-request-id', 'request-id'] : ['x-request-id'],
+  }
+}
+
+const SECOND_MS = 1_000
+
+/** The log says once a second how many were turned away: a line for each would cost more than the answer. */
+const newTeller = ({ clock, log, meters }: Gateway): (() => void) => {
+  let count = 0
+  let toldMs = Number.NEGATIVE_INFINITY
+  return () => {
+    count++
+    meters?.turnedAway()
+    const nowMs = clock.monotonicMs()
+    if (nowMs - toldMs < SECOND_MS) return
+    log.warn('overloaded: calls were turned away', { ops: count })
+    toldMs = nowMs
+    count = 0
+  }
+}

@@ -1,0 +1,33 @@
+/** Rows of the route table whose handlers get the body as the row's schema reads it. */
+import type { z } from 'zod'
+import { readAs } from '../core/body.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Answer } from '../gateway/answer.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { HelperRefusal } from './helper-refusal.ts'
+import { readSmallBody } from './read-body.ts'
+import type { HttpCall, Route } from './route.ts'
+
+/** `body` reads the body, which a handler asks for once it knows the caller. Throws the refusal of what is wrong with it. */
+export type BodyHandler<Body> = (
+  gateway: Gateway,
+  call: HttpCall,
+  body: () => Promise<Body>,
+) => Promise<Answer>
+
+type BodyRoute<Body> = Omit<Route, 'body' | 'handler'> & {
+  readonly body: z.ZodType<Body>
+  /** The specification's own word for what is wrong with these members, where it has one. */
+  readonly otherwise?: (wrong: ReadonlySet<string>) => HelperRefusal | undefined
+  readonly handler: BodyHandler<Body>
+}
+
+export const withBody = <Body>({ handler, otherwise, ...row }: BodyRoute<Body>): Route => ({
+  ...row,
+  handler: (gateway, call) =>
+    handler(gateway, call, async () => {
+      const read = readAs(row.body, await readSmallBody(gateway, call), otherwise)
+      if (read instanceof Refusal || read instanceof HelperRefusal) throw read
+      return read
+    }),
+})

@@ -1,0 +1,146 @@
+/** Decides what a lease may grow by, and what to say when money does not fit. All limits in money are alike. */
+import { greatest, least, NANO_PER_USD, type Nano } from '../core/money.ts'
+import type { KeyId } from '../tenancy/key.ts'
+import type { BindingLimit } from './types.ts'
+
+/** The least a wallet must have available for any call: 0.01 USD. */
+export const WALLET_MINIMUM: Nano = NANO_PER_USD / 100n
+
+/** Under this much available money, or under this many calls' worth, every call asks the ledger. */
+const TIGHT_BELOW: Nano = NANO_PER_USD / 20n
+const TIGHT_CALLS = 20n
+
+/** One limit in money: the wallet's floor or its daily limit, a credit line, a cap, a sub-wallet, or a key's stop-at. */
+export type Limit = {
+  readonly name: BindingLimit
+  /** What still may be leased under it: limit − used − held. Negative after the limit was lowered. */
+  readonly room: Nano
+  /** The counter behind a cap, a sub-wallet or a daily limit; absent for the wallet, the credit line and stop-at. */
+  readonly scope?: string
+  /** Whose cap it is. */
+  readonly owner?: KeyId
+  /** The limit itself, for caps. */
+  readonly cap?: Nano
+}
+
+export type Demand = {
+  /**
+   * The growth without which the call cannot run; negative by what the own lease covers beyond the call. Undefined when
+   * no call waits and the lease is only renewed.
+   */
+  readonly need: Nano | undefined
+  /** What the call holds; nothing when no call waits. */
+  readonly amount: Nano
+  readonly want: Nano
+  /** Room of the asking instance's own lease that no open call holds. */
+  readonly ownUnused: Nano
+  /** What a wallet must have: its minimum, and nothing for a call that is open already. */
+  readonly minimum: Nano
+}
+
+/** Whether a limit that has so much is too short for the ask; the own unused room counts for it. */
+const isShort = ({ name }: Limit, has: Nano, { need, amount, ownUnused, minimum }: Demand): boolean => {
+  if (need === undefined) return false
+  if (name === 'wallet') return has < greatest(need, minimum - ownUnused)
+  // A call that costs nothing fits under every cap, also under one that was lowered below what is spent.
+  return has < need && amount > 0n
+}
+
+/**
+ * The limits that are too short for the ask. What the own lease has is counted with what the limit has left, so a call
+ * that fits is never refused, whoever leased the money.
+ */
+export const shortLimits = (limits: readonly Limit[], ask: Demand): readonly Limit[] =>
+  limits.filter((limit) => isShort(limit, limit.room, ask))
+
+/**
+ * How much the lease grows when no limit is short: up to `want`, but never more than half of what is left unless the
+ * call itself needs more, so that a small wallet stays usable from every instance. Near the end of the money exactly
+ * what the call needs.
+ */
+export const growth = (
+  limits: readonly Limit[],
+  ask: Demand,
+): { readonly grown: Nano; readonly tight: boolean } => {
+  const available = limits.reduce((lowest, limit) => least(lowest, limit.room), limits[0]?.room ?? 0n)
+  const need = greatest(ask.need ?? 0n, 0n)
+  const tight = available < TIGHT_BELOW || available < TIGHT_CALLS * need
+  if (tight) return { grown: need, tight }
+  return { grown: greatest(least(ask.want, available / 2n), need), tight }
+}
+
+/** A limit that is too short, with what else is known of it. */
+export type Shortage = {
+  readonly limit: Limit
+  /** Unused room of other leases under it, which a recall could bring back. */
+  readonly idle: Nano
+  /** What open calls hold of it. */
+  readonly held: Nano
+  /** What was charged under it so far. */
+  readonly spent: Nano
+}
+
+type ShortageVerdict = {
+  /** `recall`: other leases' unused room would do. `held`: what open calls hold would, if it comes back. `spent`: it is gone. */
+  readonly outcome: 'recall' | 'held' | 'spent'
+  readonly binding: Shortage
+  /** Keys whose cap has no use left, with the cap that says so. */
+  readonly exhausted: readonly {
+    readonly owner: KeyId
+    readonly limit: 'spend_cap_usd' | 'monthly_cap_usd'
+  }[]
+}
+
+/** Which limit to name when several are equally short. */
+const order: readonly BindingLimit[] = [
+  'spend_cap_usd',
+  'monthly_cap_usd',
+  'sub_wallet',
+  'daily_limit_usd',
+  'stop_at_remaining_usd',
+  'wallet',
+  'credit_line',
+  'no_credit_line',
+  'past_due',
+  'payment',
+]
+
+/** What could be had of a limit now, the own unused room aside: what it has left and what a recall brings back. */
+const reachable = ({ limit, idle }: Shortage): Nano => limit.room + idle
+
+const tighter = (a: Shortage, b: Shortage): Shortage => {
+  if (reachable(a) !== reachable(b)) return reachable(a) < reachable(b) ? a : b
+  return order.indexOf(a.limit.name) <= order.indexOf(b.limit.name) ? a : b
+}
+
+const tightest = ([first, ...rest]: readonly [Shortage, ...Shortage[]]): Shortage =>
+  rest.reduce(tighter, first)
+
+/**
+ * What to answer when limits are short. Other leases' unused room is recalled if that can help; what open calls hold may
+ * come back; only what is spent is gone. A cap is exhausted when even without any open hold the smallest useful charge
+ * would not fit.
+ */
+export const verdictOf = (
+  shortages: readonly [Shortage, ...Shortage[]],
+  ask: Demand,
+  useful: Nano,
+): ShortageVerdict => {
+  const lacking = shortages.filter((shortage) => isShort(shortage.limit, reachable(shortage), ask))
+  const [lack, ...lacks] = lacking
+  if (lack === undefined) return { outcome: 'recall', binding: tightest(shortages), exhausted: [] }
+  const spent = lacking.filter((shortage) =>
+    isShort(shortage.limit, reachable(shortage) + shortage.held, ask),
+  )
+  const [gone, ...others] = spent
+  if (gone === undefined) return { outcome: 'held', binding: tightest([lack, ...lacks]), exhausted: [] }
+  const exhausted = spent.flatMap(({ limit, spent: charged }) =>
+    (limit.name === 'spend_cap_usd' || limit.name === 'monthly_cap_usd') &&
+    limit.owner !== undefined &&
+    limit.cap !== undefined &&
+    limit.cap - charged < useful
+      ? [{ owner: limit.owner, limit: limit.name }]
+      : [],
+  )
+  return { outcome: 'spent', binding: tightest([gone, ...others]), exhausted }
+}

@@ -1,0 +1,72 @@
+/**
+ * Prices of products that are not chat. A card turns checked inputs into plain unit prices and the most units of each, so
+ * that a call is priced before it is sent. Law: charge(measured) ≤ charge(most).
+ */
+
+import type { Json } from '../core/json-body.ts'
+import type { UnitPrices } from '../core/model.ts'
+import type { Pico } from '../core/money.ts'
+import { type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
+import type { Inputs } from './shape.ts'
+
+/** USD as a decimal text for so many units. */
+type UnitPrice = { readonly usd: string; readonly per: number }
+
+/** A price of some units; 1 where `per` is left out. */
+export const usd = (text: string, per = 1): UnitPrice => ({ usd: text, per })
+
+type Row = {
+  /** Holds where each input named is one of the values given; always, when absent. */
+  readonly when?: Readonly<Record<string, Json | readonly Json[]>>
+  readonly rates: { readonly [Class in UsageClass]?: UnitPrice }
+}
+
+export type RateCard = {
+  /** The first row that matches the inputs prices them; every accepted input must match one. */
+  readonly rows: readonly [Row, ...Row[]]
+  /** The most units of each class that inputs can cost. Whole numbers. */
+  readonly most: { readonly [Class in UsageClass]?: (inputs: Inputs) => number }
+}
+
+const matches = ({ when = {} }: Row, inputs: Inputs): boolean =>
+  Object.entries(when).every(([name, wanted]) =>
+    Array.isArray(wanted) ? wanted.includes(inputs[name] ?? null) : wanted === (inputs[name] ?? null),
+  )
+
+const PICO_A_DOLLAR = 1_000_000_000_000n
+
+/** Pico-USD a unit, rounded up. */
+const picoOf = ({ usd: text, per }: UnitPrice): Pico => {
+  const [whole = '0', fraction = ''] = text.split('.')
+  const digits = 10n ** BigInt(fraction.length)
+  const above = (BigInt(whole) * digits + BigInt(fraction || '0')) * PICO_A_DOLLAR
+  const below = digits * BigInt(per)
+  return Number((above + below - 1n) / below)
+}
+
+/** The vendor's unit prices of a row. */
+export const ratesOf = ({ rates }: Row): UnitPrices => {
+  const found: { [Class in UsageClass]?: Pico } = {}
+  for (const usageClass of usageClasses) {
+    const price = rates[usageClass]
+    if (price !== undefined) found[usageClass] = picoOf(price)
+  }
+  return found
+}
+
+/** The vendor's prices of a call with these inputs. Throws where no row matches, which the cards' law rules out. */
+export const ratesFor = (card: RateCard, inputs: Inputs): UnitPrices => {
+  const row = card.rows.find((one) => matches(one, inputs))
+  if (row === undefined) throw new Error('no row of the rate card matches the inputs')
+  return ratesOf(row)
+}
+
+/** The most units that a call with these inputs can cost. */
+export const mostUnits = (card: RateCard, inputs: Inputs): Usage => {
+  const most: { [Class in UsageClass]?: number } = {}
+  for (const usageClass of usageClasses) {
+    const count = card.most[usageClass]
+    if (count !== undefined) most[usageClass] = Math.ceil(count(inputs))
+  }
+  return most
+}

@@ -1,0 +1,68 @@
+/** What the shapes of many vendors read alike. */
+import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
+import type { Usage } from '../core/usage.ts'
+import type { VendorAnswer, Verdict } from './shape.ts'
+import type { Spoken } from './transcript.ts'
+
+const isOk = ({ status }: VendorAnswer): boolean => status >= 200 && status < 300
+
+/** The body of a success that is an object. */
+export const objectOf = (answer: VendorAnswer): JsonObject | undefined =>
+  isOk(answer) && isObject(answer.json) ? answer.json : undefined
+
+export const member = (value: Json | undefined, name: string): Json | undefined =>
+  isObject(value) ? value[name] : undefined
+
+export const textAt = (value: Json | undefined, name: string): string | undefined => {
+  const found = member(value, name)
+  return typeof found === 'string' ? found : undefined
+}
+
+/** A number of at least 0. */
+export const numberAt = (value: Json | undefined, name: string): number | undefined => {
+  const found = member(value, name)
+  return typeof found === 'number' && found >= 0 && Number.isFinite(found) ? found : undefined
+}
+
+/** A whole number of at least 0, such as units that a vendor counted. */
+export const countAt = (value: Json | undefined, name: string): number | undefined => {
+  const found = numberAt(value, name)
+  return found === undefined || !Number.isSafeInteger(found) ? undefined : found
+}
+
+export const listAt = (value: Json | undefined, name: string): readonly Json[] | undefined => {
+  const found = member(value, name)
+  return Array.isArray(found) ? found : undefined
+}
+
+/** Seconds as the milliseconds that are billed. */
+export const msOf = (seconds: number): number => Math.ceil(seconds * 1000)
+
+/** Those of a list that have times. */
+export const spokenIn = (list: readonly Json[] | undefined, ...names: readonly string[]): readonly Spoken[] =>
+  (list ?? []).flatMap((one) => {
+    const [start, end] = [numberAt(one, 'start'), numberAt(one, 'end')]
+    const text = names.map((name) => textAt(one, name)).find((found) => found !== undefined)
+    return start === undefined || end === undefined || text === undefined ? [] : [{ start, end, text }]
+  })
+
+/** An answer that is a sound; undefined where it is none. */
+export const soundOf = (answer: VendorAnswer, measured?: Usage): Verdict | undefined => {
+  const type = answer.header('content-type') ?? ''
+  if (!isOk(answer) || answer.bytes.length === 0 || !/^(?:audio\/|application\/octet-stream)/i.test(type))
+    return undefined
+  return {
+    verdict: 'done',
+    outputs: [{ type: 'audio', from: { bytes: answer.bytes } }],
+    body: {},
+    ...(measured === undefined ? {} : { measured }),
+  }
+}
+
+/** An answer that is the result itself. */
+export const jsonDone = (body: JsonObject, measured?: Usage): Verdict => ({
+  verdict: 'done',
+  outputs: [{ type: 'json', value: body }],
+  body,
+  ...(measured === undefined ? {} : { measured }),
+})

@@ -1,0 +1,185 @@
+/** Every metric of `GET /metrics`: its name, what it counts, by which labels, and how those of several processes are one. */
+
+export type Family = {
+  /** Without the `_total` that counters end in. */
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  /** Each has a bounded set of values; never a key, a wallet or a caller, whose figures are in the ledger. */
+  readonly labels: readonly string[]
+  /** Upper bounds of a histogram's buckets, without the last, which has none. */
+  readonly bounds?: readonly number[]
+  /** What gauges of several processes are together: their sum where it is not said. */
+  readonly together?: 'most' | 'least'
+  /** Counted in nano-USD, told in USD. */
+  readonly money?: true
+  /** The most series of it: strangers, who can make them by asking for anything, leave room for those of calls. */
+  readonly seriesMax?: number
+}
+
+const CALL = ['vendor', 'model', 'endpoint'] as const
+const TIMES = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+const FIRST = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const PACE = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.25, 1]
+const SHORT = [0.00025, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.02, 0.05, 0.1, 0.25, 1]
+const LOOP = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
+const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
+const counter = (name: string, help: string, labels: readonly string[] = []) =>
+  ({ name: `turnpike_${name}`, type: 'counter', help, labels }) as const satisfies Family
+
+const histogram = (
+  name: string,
+  help: string,
+  { bounds, labels = [] }: { readonly bounds: readonly number[]; readonly labels?: readonly string[] },
+) => ({ name: `turnpike_${name}`, type: 'histogram', help, labels, bounds }) as const satisfies Family
+
+const gauge = (name: string, help: string, more: Partial<Family> = {}): Family => ({
+  name: `turnpike_${name}`,
+  type: 'gauge',
+  help,
+  labels: [],
+  ...more,
+})
+
+/** Counted and measured where it happens. */
+export const countedFamilies = {
+  calls: counter('calls', 'Calls of models that were answered, by how they ended.', [...CALL, 'outcome']),
+  refusals: {
+    ...counter('refusals', 'Requests that were refused, by the code of the error.', ['code', ...CALL]),
+    seriesMax: 300,
+  },
+  requests: {
+    ...counter('requests', 'Requests that ended, calls of models or not, by address and status.', [
+      'endpoint',
+      'status',
+    ]),
+    seriesMax: 150,
+  },
+  turnedAway: counter('turned_away', 'Calls that an overloaded process turned away at the door.'),
+  tokens: counter('tokens', 'Tokens that were charged; no token is in two classes.', [...CALL, 'class']),
+  units: counter('units', 'What was charged and is not counted in tokens.', [...CALL, 'class']),
+  charge: { ...counter('charge_usd', 'What was charged, in USD.', CALL), money: true },
+  duration: histogram('call_duration_seconds', 'From a call to the end of its answer.', {
+    bounds: TIMES,
+    labels: ['vendor', 'endpoint'],
+  }),
+  firstToken: histogram('first_token_seconds', 'From a streamed call to the first token for its caller.', {
+    bounds: FIRST,
+    labels: ['vendor'],
+  }),
+  tokenPace: histogram(
+    'time_per_output_token_seconds',
+    'Time between two tokens of a stream, a mean for each stream.',
+    { bounds: PACE, labels: ['vendor'] },
+  ),
+  added: histogram(
+    'added_latency_seconds',
+    'What Turnpike added to an answer that ended well: all of its time but that in which a vendor was asked.',
+    { bounds: SHORT, labels: ['endpoint'] },
+  ),
+  addedFirst: histogram(
+    'added_first_token_seconds',
+    'The same up to the first token of a stream: before its vendor was asked, and after that began to answer.',
+    { bounds: SHORT, labels: ['endpoint'] },
+  ),
+  attempts: counter('vendor_attempts', 'Requests to vendors, by what came of them.', ['vendor', 'outcome']),
+  attemptTime: histogram(
+    'vendor_attempt_seconds',
+    'From a request to a vendor to its whole answer, the first event of its stream, or its failure.',
+    { bounds: TIMES, labels: ['vendor'] },
+  ),
+  gate: histogram(
+    'gate_wait_seconds',
+    'How long answers waited for the ledger: for the intent before the first byte, for the charge before the last.',
+    { bounds: SHORT, labels: ['gate'] },
+  ),
+  batch: histogram('commit_batch_size', 'Operations that went to the ledger in one commit.', {
+    bounds: SIZES,
+  }),
+  commit: histogram('commit_seconds', 'How long a commit to the ledger took.', { bounds: SHORT }),
+  commitFailures: counter('commit_failures', 'Commits that failed and were sent again.'),
+  loop: histogram('event_loop_delay_seconds', 'How late a timer of 100 ms was.', { bounds: LOOP }),
+  collections: counter('gc_runs', 'Garbage collections that the process asked for.'),
+  collectionTime: counter('gc_seconds', 'Time that these took.'),
+  cut: counter(
+    'metrics_cut',
+    "How often a new series found no place, because the process had all it may have, and was counted under 'other'.",
+  ),
+} as const satisfies Readonly<Record<string, Family>>
+
+/** Read when somebody asks. */
+const readFamilies = {
+  info: gauge('build_info', 'Which version this is, with which storage engine.', {
+    labels: ['version', 'engine'],
+    together: 'most',
+  }),
+  processes: gauge('processes', 'Processes that are in this answer.'),
+  series: gauge('metrics_series', 'Series that a process has; it may have 2,000.', { together: 'most' }),
+  inTouch: gauge('in_touch', '1 while the process can prove that it knows all changes of keys.', {
+    together: 'least',
+  }),
+  beatAge: gauge('heartbeat_age_seconds', 'Since the last heartbeat that the ledger answered.', {
+    together: 'most',
+  }),
+  draining: gauge('draining', 'Processes that are shutting down.'),
+  instances: gauge('instances', 'Processes that share the ledger, as it was told last.', {
+    together: 'most',
+  }),
+  openCalls: gauge('open_calls', 'Calls of models that are open.'),
+  openStreams: gauge('open_streams', 'Streamed answers that are under way.'),
+  openSockets: gauge('open_sockets', 'WebSockets that are open.'),
+  holds: gauge('open_holds', 'Calls whose money is held.'),
+  bytes: gauge(
+    'bytes_in_hand',
+    'Bytes of bodies, answers and recordings that are kept; BUFFER_BYTES_MAX bounds them.',
+  ),
+  queued: gauge('queued_operations', 'Operations that wait for the ledger.'),
+  queueAge: gauge('queue_age_seconds', 'How long the oldest of them has waited.', { together: 'most' }),
+  leases: gauge('leases', 'Leases that the process has of the ledger.'),
+  leased: gauge('leased_usd', 'Money of them that is not charged yet, in USD.', { money: true }),
+  held: gauge('held_usd', 'Money of them that open calls hold, in USD.', { money: true }),
+  journal: gauge('journal_settlements', 'Charges that wait in the journal for the ledger.'),
+  booksOk: gauge('books_ok', '0 while a law of the books does not hold.', { together: 'least' }),
+  vendorKeys: gauge('vendor_keys', 'Keys of the house at a vendor.', {
+    labels: ['vendor'],
+    together: 'most',
+  }),
+  restingKeys: gauge('vendor_keys_resting', 'Those that rest, with one model or all.', {
+    labels: ['vendor'],
+    together: 'most',
+  }),
+  keyRest: gauge(
+    'vendor_key_rest_seconds',
+    'How long a key of the house goes on to rest, by its place in the list.',
+    {
+      labels: ['vendor', 'key'],
+      together: 'most',
+    },
+  ),
+  exportLag: gauge('export_lag_seconds', 'Age of the oldest call that is not exported yet.', {
+    together: 'most',
+  }),
+  exportFailures: gauge('export_failures', 'Attempts to export that failed since the last that went well.', {
+    together: 'most',
+  }),
+  memory: gauge('resident_memory_bytes', 'Memory of the process.'),
+  heap: gauge('heap_bytes', 'Memory of its JavaScript heap.'),
+  cpu: { ...counter('cpu_seconds', 'Processor time of the process, of the system and its own.') },
+  started: gauge('start_time_seconds', 'When the process started, in seconds since 1970.', {
+    together: 'least',
+  }),
+} as const satisfies Readonly<Record<string, Family>>
+
+export const families: Readonly<Record<FamilyId, Family>> = { ...countedFamilies, ...readFamilies }
+
+export type CountedId = keyof typeof countedFamilies
+export type FamilyId = CountedId | keyof typeof readFamilies
+
+/** The names under which the samples of a family are told. */
+export const sampleNames = ({ name, type }: Family): readonly string[] =>
+  type === 'counter'
+    ? [`${name}_total`]
+    : type === 'histogram'
+      ? [`${name}_bucket`, `${name}_sum`, `${name}_count`]
+      : [name]

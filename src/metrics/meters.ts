@@ -1,0 +1,200 @@
+/** What a process counts of its calls, its vendors and its ledger: numbers that are written where things happen, and told when somebody asks. */
+import type { Nano } from '../core/money.ts'
+import { outputTokens, tokenClasses, type Usage, type UsageClass } from '../core/usage.ts'
+import { countedFamilies } from './families.ts'
+import { type Counter, type Histogram, newRegistry, observe, type Registry } from './registry.ts'
+
+/** What is known of a call when it has ended; times are monotonic milliseconds. */
+type CallFacts = {
+  /** The address in the route table, of those that run calls. */
+  readonly endpoint?: string
+  readonly vendor?: string
+  readonly model?: string
+  readonly ended?: string
+  readonly startedMs: number
+  /** When the first piece of a stream was ready for its caller. */
+  readonly firstOutMs?: number
+  /** Spent on attempts that came to nothing. */
+  readonly lostMs: number
+  /** Of the attempt that was answered: when it was sent, when its answer began and when it ended. */
+  readonly askedMs?: number | undefined
+  readonly begunMs?: number
+  readonly answeredMs?: number
+  /** What was charged, once that is durable. */
+  readonly usage?: Usage
+  readonly charged?: Nano
+}
+
+type Attempt = 'ok' | 'refused' | 'busy' | 'key_refused' | 'may_bill' | 'failed' | 'unfit' | 'gone'
+
+export type Meters = {
+  /** A request has ended; what is told of its charge is counted with it. */
+  called(call: CallFacts, status: number, nowMs: number): void
+  /** A job was charged long after its call. */
+  jobCharged(of: { readonly vendor: string; readonly model: string }, usage: Usage, charged: Nano): void
+  attempted(vendor: string, outcome: Attempt, ms: number): void
+  gateWaited(gate: 'intent' | 'settle', ms: number): void
+  committed(operations: number, fromMs: number, toMs: number): void
+  /** The span of the last commit. */
+  lastCommit(): { readonly fromMs: number; readonly toMs: number }
+  commitFailed(): void
+  turnedAway(): void
+  loopDelayed(ms: number): void
+  collected(ms: number): void
+  readonly registry: Registry
+}
+
+const SECOND_MS = 1_000
+/** Where the charge of a job is counted. */
+const JOB = 'job'
+
+const tokens = new Set<string>(tokenClasses)
+
+/** The series of one vendor, model and endpoint, found once for all calls of the three. */
+type Line = {
+  readonly labels: readonly [string, string, string]
+  readonly outcomes: Map<string, Counter>
+  readonly classes: Map<UsageClass, Counter>
+  readonly charge: { nano: Nano }
+  readonly duration: Histogram
+  readonly first: Histogram
+  readonly pace: Histogram
+  readonly added: Histogram
+  readonly addedFirst: Histogram
+}
+
+/** More lines than there can be series are not remembered. */
+const LINES_MAX = 1_000
+
+export const newMeters = (registry = newRegistry()): Meters => {
+  const linesOf = newLines(registry)
+  const attempts = new Map<string, { readonly count: Counter; readonly time: Histogram }>()
+  const [batch, commit, loop] = [
+    registry.histogram('batch'),
+    registry.histogram('commit'),
+    registry.histogram('loop'),
+  ]
+  const gates = {
+    intent: registry.histogram('gate', ['intent']),
+    settle: registry.histogram('gate', ['settle']),
+  }
+  const { bounds: shortBounds } = countedFamilies.gate
+  const last = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
+  const count = (id: 'commitFailures' | 'turnedAway' | 'collections') => registry.counter(id)
+  return {
+    called: (call, status, nowMs) => noteCall(registry, linesOf, call, { status, nowMs }),
+    jobCharged: ({ vendor, model }, usage, charged) =>
+      noteCharge(registry, linesOf(vendor, model, JOB), usage, charged),
+    attempted: (vendor, outcome, ms) => {
+      const name = `${vendor}\n${outcome}`
+      let known = attempts.get(name)
+      if (known === undefined) {
+        known = {
+          count: registry.counter('attempts', [vendor, outcome]),
+          time: registry.histogram('attemptTime', [vendor]),
+        }
+        attempts.set(name, known)
+      }
+      known.count.value++
+      observe(known.time, countedFamilies.attemptTime.bounds, ms / SECOND_MS)
+    },
+    gateWaited: (gate, ms) => observe(gates[gate], shortBounds, ms / SECOND_MS),
+    committed: (operations, fromMs, toMs) => {
+      observe(batch, countedFamilies.batch.bounds, operations)
+      observe(commit, countedFamilies.commit.bounds, (toMs - fromMs) / SECOND_MS)
+      last.fromMs = fromMs
+      last.toMs = toMs
+    },
+    lastCommit: () => last,
+    commitFailed: () => count('commitFailures').value++,
+    turnedAway: () => count('turnedAway').value++,
+    loopDelayed: (ms) => observe(loop, countedFamilies.loop.bounds, ms / SECOND_MS),
+    collected: (ms) => {
+      count('collections').value++
+      registry.counter('collectionTime').value += ms / SECOND_MS
+    },
+    registry,
+  }
+}
+
+type FindLine = (vendor: string, model: string, endpoint: string) => Line
+
+const newLines = (registry: Registry): FindLine => {
+  const known = new Map<string, Line>()
+  return (vendor, model, endpoint) => {
+    const name = `${endpoint}\n${model}\n${vendor}`
+    const line = known.get(name)
+    if (line !== undefined) return line
+    const labels = [vendor, model, endpoint] as const
+    const made: Line = {
+      labels,
+      outcomes: new Map(),
+      classes: new Map(),
+      charge: registry.money('charge', labels),
+      duration: registry.histogram('duration', [vendor, endpoint]),
+      first: registry.histogram('firstToken', [vendor]),
+      pace: registry.histogram('tokenPace', [vendor]),
+      added: registry.histogram('added', [endpoint]),
+      addedFirst: registry.histogram('addedFirst', [endpoint]),
+    }
+    if (known.size < LINES_MAX) known.set(name, made)
+    return made
+  }
+}
+
+type End = { readonly status: number; readonly nowMs: number }
+
+const noteCall = (registry: Registry, linesOf: FindLine, call: CallFacts, { status, nowMs }: End): void => {
+  const { endpoint = 'other', vendor = '', model = '', ended } = call
+  registry.counter('requests', [endpoint, String(status)]).value++
+  if (status >= 400 && ended !== 'client_gone') {
+    registry.counter('refusals', [ended ?? String(status), vendor, model, endpoint]).value++
+    return
+  }
+  if (call.model === undefined) return
+  const line = linesOf(vendor, model, endpoint)
+  const outcome = ended ?? 'ok'
+  let counter = line.outcomes.get(outcome)
+  if (counter === undefined) {
+    counter = registry.counter('calls', [...line.labels, outcome])
+    line.outcomes.set(outcome, counter)
+  }
+  counter.value++
+  observe(line.duration, countedFamilies.duration.bounds, (nowMs - call.startedMs) / SECOND_MS)
+  if (call.usage !== undefined) noteCharge(registry, line, call.usage, call.charged ?? 0n)
+  noteTimes(line, call, outcome, nowMs)
+}
+
+const noteCharge = (registry: Registry, line: Line, usage: Usage, charged: Nano): void => {
+  line.charge.nano += charged
+  for (const name in usage) {
+    const of = name as UsageClass
+    let counter = line.classes.get(of)
+    if (counter === undefined) {
+      counter = registry.counter(tokens.has(of) ? 'tokens' : 'units', [...line.labels, of])
+      line.classes.set(of, counter)
+    }
+    counter.value += usage[of] ?? 0
+  }
+}
+
+/** Latency of answers that ended as they should: of others nobody knows what they would have taken. */
+const noteTimes = (line: Line, call: CallFacts, outcome: string, nowMs: number): void => {
+  const { startedMs, askedMs, begunMs, answeredMs, firstOutMs, lostMs, usage } = call
+  if (askedMs === undefined || answeredMs === undefined || outcome !== 'ok') return
+  observe(
+    line.added,
+    countedFamilies.added.bounds,
+    (nowMs - startedMs - lostMs - (answeredMs - askedMs)) / SECOND_MS,
+  )
+  if (firstOutMs === undefined || begunMs === undefined) return
+  observe(line.first, countedFamilies.firstToken.bounds, (firstOutMs - startedMs) / SECOND_MS)
+  observe(
+    line.addedFirst,
+    countedFamilies.addedFirst.bounds,
+    (firstOutMs - startedMs - lostMs - (begunMs - askedMs)) / SECOND_MS,
+  )
+  const gaps = usage === undefined ? 0 : outputTokens(usage) - 1
+  if (gaps > 0)
+    observe(line.pace, countedFamilies.tokenPace.bounds, (answeredMs - begunMs) / gaps / SECOND_MS)
+}

@@ -1,0 +1,86 @@
+/** A model as GET /v1/models shows it. */
+import type { Model, Price, UnitPrices } from '../core/model.ts'
+import { type Nano, perMillionFromPico } from '../core/money.ts'
+import { usageClasses } from '../core/usage.ts'
+import { chargeFor, priceOf, withCall } from '../pricing/charge.ts'
+import { compared, unitOf } from '../pricing/unit.ts'
+import { capabilitiesOf, categoryOf } from './capabilities.ts'
+import { titleOf } from './shelf.ts'
+
+/** Vendors do not tell when a model was released: what clients read as unknown. */
+const UNKNOWN_DATE = new Date(0).toISOString()
+
+/**
+ * The listing, with all members that clients of chat completions and of messages read; `cost` is in credits for what
+ * `cost_unit` names, prices are exact decimal texts of USD.
+ */
+export const modelListing = (model: Model, creditNano: Nano) => {
+  const price = priceOf(model)
+  const { usage, name: per } = compared(model, price)
+  return {
+    id: model.id,
+    object: 'model' as const,
+    type: 'model' as const,
+    created: 0,
+    created_at: UNKNOWN_DATE,
+    display_name: titleOf(model),
+    owned_by: model.vendor,
+    kind: model.kind,
+    category: categoryOf(model),
+    cost: Number((chargeFor(price, withCall(price, usage)) * 1_000_000n) / creditNano) / 1_000_000,
+    cost_unit: `credits / ${per}`,
+    pricing: {
+      unit: unitOf(price),
+      ...pricesOf(price),
+      // This is what a call costs that the vendor serves in its usual tier after all.
+      ...(model.cheaper === undefined ? {} : { otherwise: pricesOf(model.price) }),
+      version: price.version,
+    },
+    context_length: model.contextTokens,
+    max_output_tokens: model.maxOutputTokens,
+    max_input_tokens: model.kind === 'media' ? null : model.contextTokens,
+    max_tokens: model.kind === 'chat' ? model.maxOutputTokens : null,
+    capabilities: capabilitiesOf(model),
+    discounted: model.cheaper !== undefined,
+    ...(model.aliases === undefined ? {} : { aliases: model.aliases }),
+    ...(model.endsAt === undefined ? {} : { ends: new Date(model.endsAt).toISOString().slice(0, 10) }),
+  }
+}
+
+/** The same for clients of messages, whose `capabilities` are another thing; null is what they know as unknown. */
+export const messagesListing = (model: Model, creditNano: Nano) => {
+  const listing = modelListing(model, creditNano)
+  const retires = listing.ends === undefined ? null : `${listing.ends}T00:00:00Z`
+  return {
+    ...listing,
+    capabilities: null,
+    lifecycle: retires === null ? 'active' : 'deprecated',
+    line: null,
+    deprecated_at: null,
+    retires_at: retires,
+  }
+}
+
+/** A model as the generate-content style lists it. */
+export const geminiListing = (model: Model) => ({
+  name: `models/${model.id}`,
+  version: model.price.version,
+  displayName: model.id,
+  inputTokenLimit: model.contextTokens,
+  outputTokenLimit: model.maxOutputTokens,
+  supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+})
+
+const pricesOf = ({ rates, tiers }: Price) => ({
+  ...perMillion(rates),
+  tiers: tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...perMillion(tier.rates) })),
+})
+
+const perMillion = (rates: UnitPrices): Record<string, string> => {
+  const shown: Record<string, string> = {}
+  for (const usageClass of usageClasses) {
+    const rate = rates[usageClass]
+    if (rate !== undefined) shown[`per_1m_${usageClass}_usd`] = perMillionFromPico(rate)
+  }
+  return shown
+}

@@ -1,0 +1,48 @@
+/** A page for each client: its recipe, filled in with this server's address. The same text as `turnpike connect`. */
+import type { Place } from '../place.ts'
+import { recipes } from '../recipes/index.ts'
+import type { Recipe } from '../recipes/recipe.ts'
+import { code, html, marked, table } from './html.ts'
+import { keySection } from './key-section.ts'
+import { pageOf } from './page.ts'
+
+/** Stands for the caller's key. */
+const KEY = 'sk-…'
+
+export const recipeNamed = (name: string): Recipe | undefined => recipes.find((one) => one.name === name)
+
+export const quickstartsPage = ({ base }: Place): string =>
+  pageOf({
+    title: 'Quickstarts',
+    description: 'How clients and coding agents are pointed at this server.',
+    url: `${base}/quickstart`,
+    main: html`<p>Each client needs this server's address and a key.</p>
+${table(
+  'Clients',
+  ['Client', 'Calls'],
+  recipes.map(({ name, title, calls }) => [
+    html`<a href="/quickstart/${name}">${title}</a>`,
+    html`<code>${calls}</code>`,
+  ]),
+)}`,
+  })
+
+/** `model` is one that is sold here. */
+export const quickstartPage = (recipe: Recipe, model: string, place: Place): string => {
+  const { name, title, install, calls, notes = [] } = recipe
+  const { variables, files = [], first } = recipe.fill({ address: place.base, key: KEY, model })
+  return pageOf({
+    title,
+    description: `How ${title} is pointed at this server.`,
+    url: `${place.base}/quickstart/${name}`,
+    main: html`<p>It calls <code>${calls}</code>. Install it:</p>
+${code('Install', install)}
+<h2 id="address">Address and key</h2>
+${variables.length === 0 ? html`` : code('Variables', variables.join('\n'))}
+${files.map(({ path, text }) => html`<p>Put this into <code>${path}</code>:</p>\n${code(path, text)}`)}
+<h2 id="first">A first session</h2>
+${code('First session', first)}
+${notes.map((note) => html`<p>${marked(note)}</p>`)}
+${keySection(place)}`,
+  })
+}

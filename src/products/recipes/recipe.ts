@@ -1,0 +1,46 @@
+/** A recipe: how a client is pointed at this server. docs/clients and `turnpike connect` are written from the same text. */
+
+/** What a recipe is filled in with; `address` is the server's, without a path. */
+export type RecipeTarget = { readonly address: string; readonly key: string; readonly model: string }
+
+type File = { readonly path: string; readonly language: string; readonly text: string }
+
+type Filled = {
+  /** Lines of a shell that set the variables the client reads. */
+  readonly variables: readonly string[]
+  readonly files?: readonly File[]
+  /** One command that asks something and prints the answer. */
+  readonly first: string
+}
+
+export type Recipe = {
+  /** Its name for `turnpike connect` and in the file's name. */
+  readonly name: string
+  readonly title: string
+  readonly install: string
+  /** The path of this server that it calls. */
+  readonly calls: string
+  /** A model to begin with; any that `GET /v1/models` lists will do. */
+  readonly model: string
+  readonly fill: (place: RecipeTarget) => Filled
+  /** What a user should know, a sentence or two each. */
+  readonly notes?: readonly string[]
+}
+
+const block = (language: string, lines: string): string => `\`\`\`${language}\n${lines}\n\`\`\``
+
+/** The recipe as a page of Markdown, filled in. */
+export const pageOf = (recipe: Recipe, place: RecipeTarget): string => {
+  const { variables, files = [], first } = recipe.fill(place)
+  return `${[
+    `# ${recipe.title}`,
+    `It calls \`${recipe.calls}\`. Install it:`,
+    block('sh', recipe.install),
+    '## Address and key',
+    ...(variables.length === 0 ? [] : [block('sh', variables.join('\n'))]),
+    ...files.flatMap(({ path, language, text }) => [`Put this into \`${path}\`:`, block(language, text)]),
+    '## A first session',
+    block('sh', first),
+    ...(recipe.notes ?? []),
+  ].join('\n\n')}\n`
+}

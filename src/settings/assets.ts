@@ -1,0 +1,90 @@
+/** Settings of results that are stored here: where, for how long, how many, and under which address. */
+import { duration, integer, matching, secret, unshown } from './form.ts'
+import type { SettingGroup } from './setting.ts'
+
+const origin = () => matching(/^https?:\/\/[^\s/@?#]+$/, 'an address without a path')
+
+export const assetSettings = {
+  publicUrl: {
+    name: 'PUBLIC_URL',
+    is: origin(),
+    meaning:
+      'What callers reach this server under, such as https://gate.example.com: addresses of assets and in descriptors of products begin with it. Without it those of assets name localhost, the others what was asked.',
+  },
+  place: {
+    name: 'ASSETS',
+    is: matching(
+      /^(?!\w+:\/\/).+$|^s3:\/\/[a-z0-9][a-z0-9.-]{1,62}(\/[\w-]+)*\/?$/,
+      'a path or s3://<bucket>/<prefix>',
+    ),
+    fallback: './data/assets',
+    meaning:
+      'Where results of calls (images, sounds, films) are stored: a folder, or a bucket `s3://<bucket>/<prefix>`, which servers on several machines need.',
+  },
+  endpoint: {
+    name: 'ASSETS_ENDPOINT',
+    is: origin(),
+    meaning:
+      "Address of the bucket's server, which callers must reach too: they are sent there for the bytes. Amazon S3 when it is not set.",
+  },
+  region: {
+    name: 'ASSETS_REGION',
+    is: matching(/^[a-z0-9-]+$/, 'a region such as eu-central-1'),
+    meaning: 'Region of the bucket.',
+  },
+  keyId: {
+    name: 'ASSETS_KEY_ID',
+    is: unshown(/^\S+$/, 'an access key id'),
+    meaning: 'Access key id of the bucket.',
+  },
+  secret: {
+    name: 'ASSETS_SECRET',
+    is: secret(/^\S+$/, 'a secret access key'),
+    meaning: 'Secret access key of the bucket.',
+  },
+  bytesMax: {
+    name: 'ASSETS_MAX_BYTES',
+    is: integer(0, 999_999_999_999_999, 'bytes'),
+    fallback: '20000000000',
+    meaning:
+      'What all assets together may be. When it is reached, or a disk has less than 1 GB free, calls whose results have to be stored are refused with 503 before anything is asked of a vendor.',
+  },
+  lifeMs: {
+    name: 'ASSET_DAYS',
+    is: duration('days', 1, 9_999),
+    fallback: '7',
+    meaning: 'Days that an asset is kept.',
+  },
+  uploadLifeMs: {
+    name: 'UPLOAD_DAYS',
+    is: duration('days', 1, 9_999),
+    fallback: '1',
+    meaning: 'Days that a file of `POST /v1/files` is kept.',
+  },
+  uploadBytesMax: {
+    name: 'UPLOAD_BYTES_MAX',
+    is: integer(1, 999_999_999_999, 'bytes'),
+    fallback: '100000000',
+    meaning: 'Largest file of `POST /v1/files`.',
+  },
+  uploadsKeyBytesMax: {
+    name: 'UPLOADS_KEY_BYTES_MAX',
+    is: integer(0, 999_999_999_999_999, 'bytes'),
+    fallback: '1000000000',
+    meaning:
+      'What the files of one key that are kept may be together; those of all keys may be half of ASSETS_MAX_BYTES.',
+  },
+  addressMs: {
+    name: 'ASSET_URL_HOURS',
+    is: duration('hours', 1, 9_999),
+    fallback: '24',
+    meaning:
+      'Hours that an address of an asset is good for whoever has it; no longer than the asset is kept.',
+  },
+  origin: {
+    name: 'ASSET_ORIGIN',
+    is: origin(),
+    meaning:
+      'Another name of this server that addresses of assets begin with, so that what vendors made is shown under a host that has no cookies.',
+  },
+} as const satisfies SettingGroup

@@ -1,0 +1,238 @@
+/**
+ * Settings that a running server reads while it answers, as `gateway.options`: rates, bounds, times, and what the house gives away.
+ * A row here is all that a new one needs.
+ */
+import { amount, amountAboveZero, block, duration, integer, list, matching } from './form.ts'
+import type { SettingGroup, ValuesOf } from './setting.ts'
+
+const seconds = duration('seconds', 1, 99_999)
+const days = duration('days', 1, 9_999)
+const perMinute = integer(1, 999_999_999)
+
+const rates = {
+  creditNano: {
+    name: 'CREDIT_USD',
+    is: amountAboveZero(),
+    fallback: '0.01',
+    meaning: 'What one credit is worth, for showing amounts.',
+  },
+  planRpm: {
+    name: 'PLAN_RPM',
+    is: perMinute,
+    fallback: '60',
+    meaning: 'Requests per minute of a key without an rpm_limit.',
+  },
+  guestRpm: {
+    name: 'GUEST_RPM',
+    is: perMinute,
+    fallback: '60',
+    meaning:
+      'Requests per minute that one network address (IPv6: /64) may make at a process without paying: quotes of x402, payments that buy nothing, lists of models, trials, claims of change, each counted by itself.',
+  },
+  reportRpm: {
+    name: 'REPORT_RPM',
+    is: perMinute,
+    fallback: '60',
+    meaning: 'Reports (`GET /v1/usage`) per minute that one key may ask a process for; each reads many rows.',
+  },
+} as const satisfies SettingGroup
+
+const bounds = {
+  bodyBytesMax: {
+    name: 'BODY_BYTES_MAX',
+    is: integer(1_000, 999_999_999),
+    fallback: '20971520',
+    meaning: 'Largest request body.',
+  },
+  openCallsMax: {
+    name: 'OPEN_CALLS_MAX',
+    is: integer(1, 9_999_999),
+    fallback: '5000',
+    meaning: 'Calls a process has open at once; more are refused with 503.',
+  },
+  overloadMs: {
+    name: 'OVERLOAD_MS',
+    is: integer(0, 99_999, 'milliseconds'),
+    fallback: '25',
+    meaning:
+      'How many milliseconds one turn of a process through all that is ready may take. When turns have taken longer for a second, it has in hand no more calls than it can do in that time, and refuses others with 503 before it works for them; 0 refuses none.',
+  },
+  discountOpenMax: {
+    name: 'DISCOUNT_OPEN_MAX',
+    is: integer(1, 9_999_999),
+    fallback: '256',
+    meaning:
+      'Discounted calls (models with a trailing l) start while fewer calls than this are open in a process; they wait up to 10 s for it.',
+  },
+  bufferBytesMax: {
+    name: 'BUFFER_BYTES_MAX',
+    is: integer(1_000_000, 999_999_999_999),
+    fallback: '536870912',
+    meaning:
+      'Bytes that a process has in hand at once: request bodies and what is parsed of them, whole answers and what is parsed of them, recordings of streams under an `Idempotency-Key`. What does not fit is refused with 503 before it is read on.',
+  },
+  runsOpenMax: {
+    name: 'RUNS_OPEN_MAX',
+    is: integer(1, 999_999),
+    fallback: '20',
+    meaning: 'Jobs that one key may have open at once; further ones are refused with 429.',
+  },
+  socketsMax: {
+    name: 'SOCKETS_MAX',
+    is: integer(1, 999_999),
+    fallback: '500',
+    meaning: 'WebSockets that a process has open at once; further ones are refused with 503.',
+  },
+  socketBytesMax: {
+    name: 'SOCKET_BYTES_MAX',
+    is: integer(1_000, 999_999_999),
+    fallback: '1048576',
+    meaning:
+      'Longest message of a WebSocket, which is closed with 1009 for a longer one. Messages that have not come whole are held by the runtime and not counted in BUFFER_BYTES_MAX: they take at most SOCKETS_MAX times as much.',
+  },
+  keptBytesMax: {
+    name: 'KEPT_BYTES_MAX',
+    is: integer(1_000, 999_999_999_999_999),
+    fallback: '1073741824',
+    meaning:
+      'Bytes of answers that a process keeps for repeats (`Idempotency-Key`) of one key in a day; further new calls with that header are refused with 429.',
+  },
+  keySharePercent: {
+    name: 'KEY_SHARE_PERCENT',
+    is: integer(1, 100),
+    fallback: '50',
+    meaning:
+      'How much of OPEN_CALLS_MAX, BUFFER_BYTES_MAX and SOCKETS_MAX one key may have at a process, and those together who call without one; more is refused with 429. 100 where one key stands for everybody.',
+  },
+  trustedProxies: {
+    name: 'TRUSTED_PROXIES',
+    is: list(
+      block(),
+      'addresses or blocks such as 10.0.0.0/8, separated by commas; not 0.0.0.0/0, ::/0 or IPv4-mapped blocks',
+    ),
+    fallback: '',
+    meaning:
+      "Addresses or blocks, separated by commas, of proxies in front of this server; only their X-Forwarded-For tells a caller's address.",
+  },
+} as const satisfies SettingGroup
+
+const times = {
+  bodyMs: {
+    name: 'BODY_SECONDS',
+    is: seconds,
+    fallback: '120',
+    meaning: 'How long a request body may take to come; then it is refused with 408.',
+  },
+  readerMs: {
+    name: 'READER_SECONDS',
+    is: seconds,
+    fallback: '60',
+    meaning:
+      'How long the reader of a stream may take nothing of what waits for it; then it counts as gone, and is charged what it was sent.',
+  },
+  connectionSeconds: {
+    name: 'CONNECTION_SECONDS',
+    is: integer(1, 255, 'seconds'),
+    fallback: '75',
+    meaning:
+      'How long a connection may be idle between two requests, or take nothing of an answer that is complete.',
+  },
+  socketIdleSeconds: {
+    name: 'SOCKET_IDLE_SECONDS',
+    is: integer(8, 960, 'seconds'),
+    fallback: '120',
+    meaning: 'How long a WebSocket may be silent, not answering pings either; then it is closed.',
+  },
+  timeouts: {
+    firstByteMs: {
+      name: 'FIRST_BYTE_SECONDS',
+      is: seconds,
+      fallback: '120',
+      meaning: "How long to wait for a vendor's first byte.",
+    },
+    idleMs: {
+      name: 'IDLE_SECONDS',
+      is: seconds,
+      fallback: '120',
+      meaning: 'How long to wait between two pieces of an answer.',
+    },
+    totalMs: {
+      name: 'TOTAL_SECONDS',
+      is: seconds,
+      fallback: '900',
+      meaning: 'The longest a call may take; orphans of a crash are closed after it.',
+    },
+  },
+  runWaitMs: {
+    name: 'RUN_WAIT_SECONDS',
+    is: duration('seconds', 0, 99_999),
+    fallback: '55',
+    meaning:
+      'How long `POST /v1/run` waits for a job before it answers 202; below the time that proxies wait. `Prefer` of the request comes first.',
+  },
+  runKeptMs: {
+    name: 'RUN_DAYS',
+    is: days,
+    fallback: '7',
+    meaning: 'How long a job that has ended can be asked for.',
+  },
+  responsesKeptMs: {
+    name: 'RESPONSES_STORE',
+    is: duration('hours', 0, 99_999),
+    fallback: '0',
+    meaning: 'Hours that responses are kept after their last use, for keys that ask (`store`); 0 keeps none.',
+  },
+} as const satisfies SettingGroup
+
+const community = {
+  signUpUrl: {
+    name: 'SIGN_UP_URL',
+    is: matching(/^https?:\/\/[^\s@"]+$/, 'an address'),
+    meaning: 'Page of yours where people get a key; told to callers whose trial has ended or cannot be had.',
+  },
+  trial: {
+    amount: {
+      name: 'TRIAL_USD',
+      is: amount(),
+      fallback: '0.2',
+      meaning:
+        'What an anonymous trial wallet is given at your cost, once for each network address; 0 turns trials off.',
+    },
+    dailyAmount: {
+      name: 'TRIAL_DAILY_USD',
+      is: amount(),
+      fallback: '2',
+      meaning: 'What all anonymous trials of a UTC day are given together: the most they can cost you a day.',
+    },
+    lifeMs: {
+      name: 'TRIAL_DAYS',
+      is: days,
+      fallback: '7',
+      meaning: 'How long an anonymous trial lasts.',
+    },
+    againMs: {
+      name: 'TRIAL_AGAIN_DAYS',
+      is: days,
+      fallback: '30',
+      meaning: 'How long a network address waits for another trial; at least as long as one lasts.',
+    },
+  },
+  referral: {
+    referrerAmount: {
+      name: 'REFERRER_USD',
+      is: amount(),
+      fallback: '1',
+      meaning: 'What an account is credited when another one claims its referral code.',
+    },
+    claimantAmount: {
+      name: 'REFERRED_USD',
+      is: amount(),
+      fallback: '1',
+      meaning: 'What the account that claims a referral code is credited.',
+    },
+  },
+} as const satisfies SettingGroup
+
+export const callSettings = { ...rates, ...bounds, ...times, ...community }
+
+export type CallSettings = ValuesOf<typeof callSettings>

@@ -1,0 +1,70 @@
+/** Settings of the console: whether there is one, where, who may sign up, its mail. */
+import { matching, oneOf, onOff, secret } from './form.ts'
+import type { SettingGroup } from './setting.ts'
+
+export const consoleSettings = {
+  on: {
+    name: 'CONSOLE',
+    is: onOff(),
+    fallback: 'on',
+    meaning: 'Whether the server has a console at /console, for people.',
+  },
+  origin: {
+    name: 'CONSOLE_ORIGIN',
+    is: matching(/^https?:\/\/[a-z0-9.[\]:-]+$/, 'an origin such as https://console.example.com'),
+    meaning:
+      'Public address of the console. With https its cookie is `__Host-` and Secure; without it the host of the request is taken.',
+  },
+  signUp: {
+    name: 'SIGN_UP',
+    is: oneOf('closed', 'invite', 'open'),
+    fallback: 'closed',
+    meaning:
+      'Who may get an account: whom the operator adds (`closed`), whom owners and admins of an organisation invite (`invite`), or anybody (`open`).',
+  },
+  smtp: {
+    name: 'SMTP_URL',
+    is: secret(/^smtps?:\/\/.+$/, 'smtp://… or smtps://…'),
+    meaning: 'Where the console sends its mail; without it links are shown to who may see them.',
+  },
+  mailFrom: {
+    name: 'MAIL_FROM',
+    is: matching(/^.{3,200}$/, 'an address'),
+    fallback: 'turnpike@localhost',
+    meaning: 'Sender of that mail.',
+  },
+  oidcIssuer: {
+    name: 'OIDC_ISSUER',
+    is: matching(/^https:\/\/\S+$|^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?(\/\S*)?$/, 'an https address'),
+    meaning:
+      "A company's own identity provider (OpenID Connect), by its issuer. Its redirect address is `/console/api/session/callback/company` of the console; the e-mail addresses that it tells are believed.",
+  },
+  oidcClientId: {
+    name: 'OIDC_CLIENT_ID',
+    is: matching(/^.{1,500}$/, 'a name'),
+    meaning: 'The client that the server is there.',
+  },
+  oidcClientSecret: {
+    name: 'OIDC_CLIENT_SECRET',
+    is: secret(/^.{1,2000}$/, 'a secret'),
+    meaning: 'Its secret; without one PKCE alone protects the exchange.',
+  },
+  oidcName: {
+    name: 'OIDC_NAME',
+    is: matching(/^.{1,60}$/, 'a name'),
+    fallback: 'your company',
+    meaning: 'How the button of that sign-in calls it.',
+  },
+  oidcOrg: {
+    name: 'OIDC_ORG',
+    is: matching(/^\S{1,100}$/, 'an organisation'),
+    meaning:
+      'The organisation of everybody whom it lets in and nobody here has added; without it only people who were added come in.',
+  },
+  oidcRole: {
+    name: 'OIDC_ROLE',
+    is: oneOf('admin', 'billing', 'developer', 'viewer'),
+    fallback: 'developer',
+    meaning: 'Their role.',
+  },
+} as const satisfies SettingGroup

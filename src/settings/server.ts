@@ -1,0 +1,110 @@
+/** Settings of a process: where it listens, where its ledger and its files are, what it says. */
+import {
+  amount,
+  duration,
+  integer,
+  listOfSome,
+  matching,
+  oneOf,
+  onOff,
+  pathOrOff,
+  secret,
+  unshown,
+} from './form.ts'
+import type { SettingGroup } from './setting.ts'
+
+export const serverSettings = {
+  host: {
+    name: 'HOST',
+    is: matching(/^\S+$/, 'an address such as 127.0.0.1 or 0.0.0.0'),
+    fallback: '127.0.0.1',
+    meaning: 'Address to listen on.',
+  },
+  port: {
+    name: 'PORT',
+    is: integer(0, 65_535),
+    fallback: '8787',
+    meaning: 'Port to listen on; 0 picks a free one.',
+  },
+  databaseUrl: {
+    name: 'DATABASE_URL',
+    is: unshown(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'sqlite:<path> or postgres://…'),
+    fallback: 'sqlite:./data/turnpike.db',
+    meaning: 'Where the ledger lives.',
+  },
+  journal: {
+    name: 'JOURNAL',
+    is: pathOrOff(),
+    fallback: './data/journal',
+    meaning:
+      'Folder for charges while PostgreSQL cannot be reached, on a disk that outlives the process; with `off` a call whose charge is not answered within two seconds ends with 503 and may have been charged. Not used with SQLite.',
+  },
+  workers: {
+    name: 'WORKERS',
+    is: integer(1, 999),
+    fallback: '1',
+    meaning: 'Processes that share the port; more than one needs PostgreSQL. The same as --workers.',
+  },
+  configFile: {
+    name: 'TURNPIKE_CONFIG',
+    is: matching(/^.+$/, 'a path'),
+    fallback: './turnpike.yaml',
+    meaning: 'The file with vendors, models and prices; the default one may be absent.',
+  },
+  secret: {
+    name: 'TURNPIKE_SECRET',
+    is: secret(/^.{16,}$/, 'at least 16 characters'),
+    meaning:
+      'Secret under which keys are hashed; made once and kept in the database when absent. Changing it makes every key unknown.',
+  },
+  drainMs: {
+    name: 'DRAIN_SECONDS',
+    is: duration('seconds', 0, 999_999_999),
+    fallback: '120',
+    meaning: 'How long open calls may run on after SIGTERM.',
+  },
+  firstFund: {
+    name: 'FIRST_FUND_USD',
+    is: amount(),
+    fallback: '100',
+    meaning: "Test credit in the operator's wallet on the first start.",
+  },
+  discover: {
+    name: 'DISCOVER',
+    is: onOff(),
+    fallback: 'on',
+    meaning:
+      'Whether models on localhost (Ollama, llama-server, LM Studio) are looked for and offered, free of charge.',
+  },
+  cacheMarks: {
+    name: 'CACHE_MARKS',
+    is: onOff(),
+    fallback: 'on',
+    meaning: 'Whether long calls translated for Anthropic are marked for its cache: dialects.md says which.',
+  },
+  receipts: {
+    mode: {
+      name: 'RECEIPTS',
+      is: oneOf('header', 'on-demand', 'off'),
+      fallback: 'header',
+      meaning:
+        'Signed receipts: in every answer (`header`), only when asked for by GET /v1/receipts/{id} (`on-demand`), or not at all (`off`).',
+    },
+    issuers: {
+      name: 'RECEIPT_ISSUER',
+      is: listOfSome(
+        matching(/^[\x21-\x2b\x2d-\x7e]{1,200}$/, 'a name'),
+        'names of at most 200 characters without blanks, separated by commas',
+      ),
+      fallback: 'turnpike',
+      meaning:
+        'Who issues receipts, the claim `iss`: best the public address of the server. After a comma, names it had before: their receipts stay valid.',
+    },
+  },
+  logLevel: {
+    name: 'LOG',
+    is: oneOf('call', 'info', 'warn', 'error', 'off'),
+    fallback: 'call',
+    meaning: 'The least that is logged to standard error: call, info, warn, error or off.',
+  },
+} as const satisfies SettingGroup

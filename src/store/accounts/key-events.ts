@@ -1,0 +1,55 @@
+/** What is recorded of a change of a key: who made it, and what it changed. */
+import { decimalFromNano } from '../../core/money.ts'
+import type { Key } from '../../tenancy/key.ts'
+import type { Actor, NewEvent } from '../people/event-port.ts'
+import type { KeyChanged } from './tenancy-port.ts'
+
+type Shown = Readonly<Record<string, string | number | boolean>>
+
+/** Amounts as decimal texts of USD; absent limits are left out. */
+const shown = ({ label, limits, disabledReason, canManage, deleted }: Key): Shown =>
+  Object.fromEntries(
+    Object.entries({ label, ...limits, disabled: disabledReason ?? false, canManage, deleted }).flatMap(
+      ([name, value]) =>
+        value === undefined ? [] : [[name, typeof value === 'bigint' ? decimalFromNano(value) : value]],
+    ),
+  )
+
+/** The members of `one` that `other` does not have just so. */
+const differing = (one: Shown, other: Shown): Shown =>
+  Object.fromEntries(Object.entries(one).filter(([name, value]) => other[name] !== value))
+
+export const keyCreated = (key: Key, actor: Actor): NewEvent => ({
+  actor,
+  orgId: key.orgId,
+  what: 'key.created',
+  subject: key.id,
+  after: Object.fromEntries(Object.entries(shown(key)).filter(([, value]) => value !== false)),
+})
+
+export const keyChanged = (
+  before: Key,
+  { key, below }: Pick<KeyChanged, 'key' | 'below'>,
+  actor: Actor,
+): NewEvent => {
+  const [old, now] = [shown(before), shown(key)]
+  const what = key.deleted
+    ? 'deleted'
+    : old.disabled === now.disabled
+      ? 'changed'
+      : now.disabled === false
+        ? 'enabled'
+        : 'disabled'
+  return {
+    actor,
+    orgId: key.orgId,
+    what: `key.${what}`,
+    subject: key.id,
+    before: { label: before.label, ...differing(old, now) },
+    after: {
+      label: key.label,
+      ...differing(now, old),
+      ...(below.length === 0 ? {} : { below: below.length }),
+    },
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Keys: made, read, changed, deleted. Every change raises the version, by which caches know that they are out of date.
+ */
+import { type Month, monthOf } from '../../core/time.ts'
+import { lifetimeScope, monthScope } from '../../ledger/scopes.ts'
+import { isEnabled, isRevoked, type Key, type KeyId } from '../../tenancy/key.ts'
+import { clockIn, clockOf } from '../engine/clock.ts'
+import {
+  type Engine,
+  once,
+  type Row,
+  type Run,
+  type Statement,
+  statement,
+  type Value,
+  type Words,
+} from '../engine/engine.ts'
+import { countOf, onlyRow, textOf } from '../engine/row.ts'
+import { fenceLeasesOf } from '../ledger/fence.ts'
+import type { Actor } from '../people/event-port.ts'
+import { recordIn } from '../people/event-store.ts'
+import { keyChanged, keyCreated } from './key-events.ts'
+import {
+  aliasesText,
+  assigned,
+  changedKey,
+  grantedColumns,
+  keyOf,
+  limitColumns,
+  limitValues,
+} from './key-row.ts'
+import { spendOf } from './key-spend.ts'
+import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
+import { leftOf } from './left-store.ts'
+import { insertKey, lockLine } from './new-key.ts'
+import type { KeyChange, KeyChanged, KeyNote, KeyQuery, KeyStore, NewKey } from './tenancy-port.ts'
+import { usageOf } from './usage-report.ts'
+
+const MOST_LISTED = 1000
+
+/**
+ * Brings the caps' counters to the key's new limits. A cap that falls under what is already used and held tolerates
+ * that much; see the schema.
+ */
+const setCaps = async (run: Run, key: Key, month: string, lock: string): Promise<void> => {
+  const scopes = [lifetimeScope(key.id), monthScope(key.id, month)].sort()
+  await run(`select b.scope from budget b where b.scope in ($1, $2) order by b.scope${lock}`, scopes)
+  const caps = [
+    [lifetimeScope(key.id), key.limits.spendCap],
+    [monthScope(key.id, month), key.limits.monthlyCap],
+  ] as const
+  for (const [scope, cap] of caps) {
+    await run('update budget set tolerated = used + held, lim = $2 where scope = $1', [scope, cap ?? null])
+  }
+}
+
+const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
+  run(
+    `update api_key set disabled_reason = $2, disabled_month = $3, label = $4, version = $5, deleted = $6,
+       can_manage = $7, disabled_by = $8, disabled_before = $9, aliases = $10,
+       ${assigned(limitColumns, 11)}, ${assigned(grantedColumns, 11 + limitColumns.length)}, changed_at = ${now}
+     where id = $1`,
+    [
+      key.id,
+      key.disabledReason ?? null,
+      key.disabledMonth ?? null,
+      key.label,
+      key.version,
+      key.deleted ? 1 : 0,
+      key.canManage ? 1 : 0,
+      key.disabledBy ?? null,
+      key.disabledBefore ?? null,
+      aliasesText(key.aliases),
+      ...limitValues(key.limits),
+      ...limitValues(key.granted),
+    ],
+  )
+
+/** Selects the keys of a query, newest first. */
+const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => {
+  const params: Value[] = []
+  const bind = (value: Value): string => `$${params.push(value)}`
+  const where = [deleted === true ? '1 = 1' : 'k.deleted = 0']
+  if (below !== undefined)
+    where.push(`k.id in (select n.key_id from key_line n where n.owner_id = ${bind(below)} and n.depth > 0)`)
+  if (named !== undefined) {
+    const text = `cast(${bind(named)} as text)`
+    const begins = (whole: string, start: string) => `substr(${whole}, 1, length(${start})) = ${start}`
+    where.push(`(${begins('k.id', text)} or ${begins('k.prefix', text)} or ${begins(text, 'k.prefix')})`)
+  }
+  if (after !== undefined)
+    where.push(
+      `(k.created_at, k.id) < (select a.created_at, a.id from api_key a where a.id = ${bind(after)})`,
+    )
+  return statement(
+    `select k.* from api_key k where ${where.join(' and ')}
+     order by k.created_at desc, k.id desc limit ${bind(most ?? MOST_LISTED)}`,
+    ...params,
+  )
+}
+
+/** Changes the keys below, where the change concerns them too. */
+const alongWith = async (
+  run: Run,
+  words: Words,
+  { id, disabledReason }: Key,
+  change: KeyChange,
+): Promise<readonly Key[]> => {
+  if (change.withChildren !== true || change.disabledReason === undefined) return []
+  return disabledReason === undefined ? enableBelow(run, words, id) : disableBelow(run, words, id)
+}
+
+type Alter = (run: Run, before: Key, month: Month) => Promise<{ key: Key; below: readonly Key[] }>
+
+/** Changes a locked key, and tells the database's time after the commit. */
+const changeOn = async (
+  engine: Engine,
+  id: KeyId,
+  alter: Alter,
+  by: Actor | undefined,
+): Promise<KeyChanged | undefined> => {
+  const { now, lock } = engine.words
+  const done = await engine.transaction('control', async (run) => {
+    const [row] = await run(`select k.*, ${now} as now from api_key k where k.id = $1${lock('k')}`, [id])
+    if (row === undefined || keyOf(row).deleted) return undefined
+    const month = monthOf(countOf(row, 'now'))
+    const changed = await alter(run, keyOf(row), month)
+    await write(run, now, changed.key)
+    const wasRevoked = isRevoked(keyOf(row))
+    const revoked = [...(wasRevoked ? [] : [changed.key]), ...changed.below].filter(isRevoked)
+    if (revoked.length > 0)
+      await fenceLeasesOf(
+        run,
+        engine.words,
+        revoked.map((key) => key.id),
+      )
+    await setCaps(run, changed.key, month, lock('b'))
+    if (by !== undefined) await recordIn(run, engine.words, keyChanged(keyOf(row), changed, by))
+    return changed
+  })
+  if (done === undefined) return undefined
+  const at = await clockOf(engine)
+  return { ...done, at }
+}
+
+/** A key that exists already is left as it is. */
+const insertOnce = async (
+  run: Run,
+  words: Words,
+  key: NewKey,
+  by?: Actor,
+  { madeBy, reference, tenantId }: KeyNote = {},
+): Promise<Key> => {
+  const read = () => run('select * from api_key where id = $1', [key.id])
+  const [found] = await read()
+  if (found !== undefined) return keyOf(found)
+  await insertKey(run, words, key)
+  const made = keyOf(onlyRow(await read()))
+  if (madeBy !== undefined || reference !== undefined)
+    await run('insert into key_note (key_id, made_by, reference, tenant_id) values ($1, $2, $3, $4)', [
+      key.id,
+      madeBy ?? null,
+      reference ?? null,
+      tenantId ?? null,
+    ])
+  if (by !== undefined) await recordIn(run, words, keyCreated(made, by))
+  return made
+}
+
+/** The maker's row is locked, so that what it may do cannot change before the child is there. */
+const createChildOn = (
+  engine: Engine,
+  child: Parameters<KeyStore['createChild']>[0],
+): Promise<Key | undefined> =>
+  engine.transaction('control', async (run) => {
+    const { words } = engine
+    const maker = await lockLine(run, words, child.parentId)
+    const now = await clockIn(run, words)
+    if (maker === undefined || !maker.canManage || !isEnabled(maker, monthOf(now))) return undefined
+    return insertOnce(run, words, child)
+  })
+
+export const keyStore = (engine: Engine): KeyStore => {
+  const { words } = engine
+  const find = async (column: 'id' | 'hash', value: string): Promise<Key | undefined> => {
+    const [row] = await once(
+      engine,
+      'control',
+      statement(`select * from api_key where ${column} = $1`, value),
+    )
+    return row === undefined ? undefined : keyOf(row)
+  }
+  return {
+    createKey: (key, by, note) =>
+      engine.transaction('control', (run) => insertOnce(run, words, key, by, note)),
+    createChild: (child) => createChildOn(engine, child),
+    key: (id) => find('id', id),
+    keyByHash: (hash) => find('hash', hash),
+    list: async (query = {}) => (await once(engine, 'control', listed(query))).map(keyOf),
+    leastRpm: async (ids) => {
+      const rows = await once(
+        engine,
+        'control',
+        statement(
+          `select n.key_id, min(k.rpm) as rpm from key_line n join api_key k on k.id = n.owner_id
+           where n.key_id in (select e.value->>'k' from ${words.each('$1')} e) and k.rpm is not null group by n.key_id`,
+          JSON.stringify(ids.map((k) => ({ k }))),
+        ),
+      )
+      return new Map(rows.map((row) => [textOf(row, 'key_id'), countOf(row, 'rpm')]))
+    },
+    changeKey: (id, wish, by) =>
+      changeOn(
+        engine,
+        id,
+        async (run, before, month) => {
+          const key = changedKey(before, wish, month)
+          return { key, below: await alongWith(run, words, key, wish) }
+        },
+        by,
+      ),
+    deleteKey: (id, withChildren = false, by = undefined) =>
+      changeOn(
+        engine,
+        id,
+        async (run, before) => ({
+          key: { ...before, deleted: true, version: before.version + 1 },
+          below: withChildren ? await deleteBelow(run, words, id) : [],
+        }),
+        by,
+      ),
+    spend: (id) => spendOf(engine, id),
+    left: (id) => leftOf(engine, id),
+    usage: (query) => usageOf(engine, query),
+  }
+}

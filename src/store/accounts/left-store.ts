@@ -1,0 +1,48 @@
+/** What a key may still spend: the least that its limits, those of its makers and its wallet leave. For reports. */
+import { dayOf } from '../../core/time.ts'
+import { monthOfDay } from '../../ledger/scopes.ts'
+import type { KeyId } from '../../tenancy/key.ts'
+import { clockOf } from '../engine/clock.ts'
+import { type Engine, once, statement } from '../engine/engine.ts'
+import { maybeText, nanoOf, textOf } from '../engine/row.ts'
+import { heldOnLeases, settledBalance, usedOnLeases } from '../ledger/sums.ts'
+import type { LeftToSpend } from './tenancy-port.ts'
+
+/** What the leases of some keys used and no counter has yet, and what their open calls hold. */
+const taken = (which: string): string => `(${usedOnLeases(which)} + ${heldOnLeases(which)})`
+
+const used = (scope: string): string => `coalesce((select b.used from budget b where b.scope = ${scope}), 0)`
+
+const under = 'l.key_id in (select n.key_id from key_line n where n.owner_id = k.id)'
+const ofWallet = 'l.key_id in (select o.id from api_key o where o.wallet_id = k.wallet_id)'
+const line = 'api_key k join key_line m on m.owner_id = k.id where m.key_id = $1'
+const wallet = `${settledBalance('k.wallet_id')} - ${heldOnLeases('l.wallet_id = k.wallet_id')}`
+
+/** Every limit of a key `$1` in the month `$2` and on the day `$3`, with what it leaves: limit − charged − held. */
+const limits = `
+  select 'spend_cap_usd' as name, k.id as owner, k.spend_cap - ${used("'key:' || k.id")} - ${taken(under)} as amount
+    from ${line} and k.spend_cap is not null
+  union all select 'monthly_cap_usd', k.id,
+      k.monthly_cap - ${used("'key:' || k.id || ':' || $2")} - ${taken(`l.month = $2 and ${under}`)}
+    from ${line} and k.monthly_cap is not null
+  union all select 'stop_at_remaining_usd', k.id, ${wallet} - k.stop_at from ${line} and k.stop_at is not null
+  union all select 'sub_wallet', null, s.lim - s.used - ${taken(`l.sub_id = k.sub_id and ${ofWallet}`)}
+    from api_key k join budget s on s.sub_id = k.sub_id where k.id = $1
+  union all select 'daily_limit_usd', null,
+      r.daily_limit - ${used("'day:' || k.wallet_id || ':' || $3")} - ${taken(`l.day = $3 and ${ofWallet}`)}
+    from api_key k join wallet_rules r on r.wallet_id = k.wallet_id where k.id = $1 and r.daily_limit is not null
+  union all select 'wallet', null, ${wallet} from api_key k where k.id = $1`
+
+/** The tightest limit of a key, or undefined for a key that does not exist. */
+export const leftOf = async (engine: Engine, id: KeyId): Promise<LeftToSpend | undefined> => {
+  const day = dayOf(await clockOf(engine))
+  const text = `select x.* from (${limits}) x order by x.amount limit 1`
+  const [row] = await once(engine, 'control', statement(text, id, monthOfDay(day), day))
+  if (row === undefined) return undefined
+  const owner = maybeText(row, 'owner')
+  return {
+    limit: textOf(row, 'name'),
+    amount: nanoOf(row, 'amount'),
+    ...(owner === undefined ? {} : { owner }),
+  }
+}

@@ -1,0 +1,81 @@
+/** New keys: checked against their makers and their sub-wallet, and inserted in the caller's transaction. */
+import type { Key, KeyId } from '../../tenancy/key.ts'
+import type { Run, Words } from '../engine/engine.ts'
+import { aliasesText, grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
+import type { NewKey } from './tenancy-port.ts'
+
+/** Locks a key and all above it, so that none of them is disabled or deleted with its children meanwhile; the key itself. */
+export const lockLine = async (run: Run, words: Words, id: KeyId): Promise<Key | undefined> => {
+  const rows = await run(
+    `select k.* from api_key k join key_line n on n.owner_id = k.id where n.key_id = $1 order by k.id${words.lock('k')}`,
+    [id],
+  )
+  return rows.map(keyOf).find((key) => key.id === id)
+}
+
+/** A key can only be bound to a sub-wallet that exists, of its own wallet. */
+const checkSub = async (run: Run, { id, walletId }: NewKey, sub: string): Promise<void> => {
+  const [row] = await run('select wallet_id from sub_wallet where id = $1 and deleted_at is null', [sub])
+  if (row?.wallet_id !== walletId)
+    throw new Error(`wallet ${walletId} has no sub-wallet ${sub} for key ${id}`)
+}
+
+/** The maker of a new key, which must pay from the same wallet. */
+const makerOf = async (run: Run, words: Words, key: NewKey): Promise<Key | undefined> => {
+  if (key.parentId === undefined) return undefined
+  const parent = await lockLine(run, words, key.parentId)
+  if (parent === undefined || parent.deleted)
+    throw new Error(`there is no key ${key.parentId} to be the parent of ${key.id}`)
+  if (parent.walletId !== key.walletId)
+    throw new Error(`key ${key.id} must use the wallet of its parent ${parent.id}`)
+  if (parent.subWallet !== undefined && (key.subWallet ?? parent.subWallet) !== parent.subWallet)
+    throw new Error(`key ${key.id} must use the sub-wallet of its parent ${parent.id}`)
+  return parent
+}
+
+/**
+ * Whether it is the first key that speaks for its whole wallet. Of two that are made at once, only one is the first.
+ */
+const isFirst = async (run: Run, words: Words, { walletId }: NewKey): Promise<boolean> => {
+  await run(`select a.id from account a where a.id = $1${words.lock('a')}`, [walletId])
+  const others = await run(
+    'select id from api_key where wallet_id = $1 and deleted = 0 and parent_id is null and sub_id is null limit 1',
+    [walletId],
+  )
+  return others.length === 0
+}
+
+/** Inserts a key that is not there. A key below one that is bound to a sub-wallet is bound to it as well. */
+export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<void> => {
+  const maker = await makerOf(run, words, key)
+  const makers = maker === undefined ? [] : [maker.id, ...maker.ancestors]
+  const sub = key.subWallet ?? maker?.subWallet
+  if (sub !== undefined) await checkSub(run, key, sub)
+  const ofAccount = maker === undefined && sub === undefined && key.trialUntil === undefined
+  const canManage = key.canManage ?? (ofAccount && (await isFirst(run, words, key)))
+  const limits = limitColumns.map((_column, at) => `$${12 + at}`)
+  await run(
+    `insert into api_key (id, hash, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
+       trial_until, can_manage, ${limitColumns}, ${grantedColumns}, aliases, created_at, changed_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${limits}, ${limits},
+       $${12 + limits.length}, ${words.now}, ${words.now})`,
+    [
+      key.id,
+      key.hash,
+      key.orgId,
+      key.walletId,
+      key.parentId ?? null,
+      JSON.stringify(makers),
+      sub ?? null,
+      key.label,
+      key.prefix,
+      key.trialUntil ?? null,
+      canManage ? 1 : 0,
+      ...limitValues(key.limits),
+      aliasesText(key.aliases),
+    ],
+  )
+  for (const [depth, owner] of [key.id, ...makers].entries()) {
+    await run('insert into key_line (key_id, owner_id, depth) values ($1, $2, $3)', [key.id, owner, depth])
+  }
+}

@@ -1,0 +1,58 @@
+/** The store's port for sub-wallets: named ceilings on a wallet's money. */
+import type { Nano } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
+import type { Key, KeyId, WalletId } from '../../tenancy/key.ts'
+import type { Actor } from '../people/event-port.ts'
+
+export type SubWallet = {
+  readonly id: string
+  readonly label: string
+  /** Most that calls under it may cost in all. */
+  readonly budget: Nano
+  readonly spent: Nano
+  /** Held by open calls. */
+  readonly held: Nano
+  readonly createdAt: Instant
+}
+
+/** News of a sub-wallet: its ceiling may have changed. The version grows with every change. */
+export type SubWalletNews = { readonly id: string; readonly version: number }
+
+export type NewSubWallet = {
+  readonly id: string
+  readonly walletId: WalletId
+  /** The key that makes it; absent for the operator. */
+  readonly makerId?: KeyId
+  readonly label: string
+  readonly budget: Nano
+}
+
+/**
+ * Who asks. A key sees what it or a key below it made, a key without a maker all of its wallet, a bound key only the one
+ * it is bound to.
+ */
+export type SubViewer = Pick<Key, 'id' | 'walletId' | 'ancestors' | 'subWallet'>
+
+/** Where `by` says who does it, an event is recorded with the change. */
+export type SubWalletStore = {
+  /**
+   * Undefined when the wallet, or the child key that makes it, has as many as it may have. Repeating it returns the
+   * same one.
+   */
+  createSubWallet(sub: NewSubWallet, by?: Actor): Promise<SubWallet | undefined>
+  /** Newest first; at most 1 000. */
+  list(viewer: SubViewer): Promise<readonly SubWallet[]>
+  subWallet(viewer: SubViewer, id: string): Promise<SubWallet | undefined>
+  /**
+   * Commits the change and tells the database time after it, for the wait until every process has given back what it
+   * leased under the older ceiling.
+   */
+  changeSubWallet(
+    viewer: SubViewer,
+    id: string,
+    change: { readonly label?: string; readonly budget?: Nano },
+    by?: Actor,
+  ): Promise<{ readonly sub: SubWallet; readonly at: Instant } | undefined>
+  /** Nothing can be spent under it any more, not even by a key that is bound to it. */
+  deleteSubWallet(viewer: SubViewer, id: string, by?: Actor): Promise<{ readonly at: Instant } | undefined>
+}

@@ -1,0 +1,163 @@
+/** Sub-wallets: made, read, changed, deleted. What is spent and held under one is its counter in `budget`. */
+
+import { decimalFromNano } from '../../core/money.ts'
+import { subScope } from '../../ledger/scopes.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { clockOf } from '../engine/clock.ts'
+import { integer, nano, rowsOf, text } from '../engine/columns.ts'
+import { type Engine, once, type Run, statement, type Value } from '../engine/engine.ts'
+import { countOf, onlyRow } from '../engine/row.ts'
+import { heldOnLeases, usedOnLeases } from '../ledger/sums.ts'
+import type { NewEvent } from '../people/event-port.ts'
+import { recordOfWallet } from '../people/event-store.ts'
+import type { NewSubWallet, SubViewer, SubWallet, SubWalletStore } from './sub-wallet-port.ts'
+
+const MOST = 1_000
+/** Those that one child key may make, so that a tenant does not use up what its reseller may have. */
+const MOST_OF_CHILD = 100
+
+/** Sub-wallets that the viewer of `viewerParams` sees. */
+const visible = `s.deleted_at is null and s.wallet_id = $1 and case
+    when $2 <> '' then s.id = $2
+    when $3 = '' then true
+    else exists (select 1 from key_line n where n.key_id = s.maker_id and n.owner_id = $3) end`
+
+const viewerParams = ({ id, walletId, ancestors, subWallet }: SubViewer): readonly Value[] => [
+  walletId,
+  subWallet ?? '',
+  ancestors.length === 0 ? '' : id,
+]
+
+const columns = `s.id, s.label, s.created_at, coalesce(b.lim, 0) as budget,
+  b.used + ${usedOnLeases('l.sub_id = s.id')} as spent, ${heldOnLeases('l.sub_id = s.id')} as held`
+
+const subsWhere = (where: string): string =>
+  `select ${columns} from sub_wallet s join budget b on b.scope = 'sub:' || s.id where ${where}`
+
+const subs = rowsOf({
+  id: text('id'),
+  label: text('label'),
+  budget: nano('budget'),
+  spent: nano('spent'),
+  held: nano('held'),
+  createdAt: integer('created_at'),
+})
+
+/** Whether calls of the key may name the sub-wallet. */
+export const mayUseSub = async (run: Run, key: Key, id: string): Promise<boolean> =>
+  (await run(`select s.id from sub_wallet s where s.id = $4 and ${visible}`, [...viewerParams(key), id]))
+    .length > 0
+
+/** Whether the maker has as many as it may have: a child of its own, the keys of an account together. */
+const hasAll = async (run: Run, { id, walletId, makerId = '' }: NewSubWallet): Promise<boolean> => {
+  const [maker] = await run('select id from api_key where id = $1 and parent_id is not null', [makerId])
+  const counted = `select cast(count(*) as bigint) as subs from sub_wallet s left join api_key k on k.id = s.maker_id
+    where s.wallet_id = $1 and s.deleted_at is null and s.id <> $2`
+  const rows =
+    maker === undefined
+      ? await run(`${counted} and k.parent_id is null`, [walletId, id])
+      : await run(`${counted} and s.maker_id = $3`, [walletId, id, makerId])
+  return countOf(onlyRow(rows), 'subs') >= (maker === undefined ? MOST : MOST_OF_CHILD)
+}
+
+const createOn: (engine: Engine) => SubWalletStore['createSubWallet'] = (engine) => (sub, by) =>
+  engine.transaction('control', async (run) => {
+    const { id, walletId, makerId, label, budget } = sub
+    if (await hasAll(run, sub)) return undefined
+    await run(
+      `insert into sub_wallet (id, wallet_id, maker_id, label, created_at, changed_at)
+         values ($1, $2, $3, $4, ${engine.words.now}, ${engine.words.now}) on conflict (id) do nothing`,
+      [id, walletId, makerId ?? null, label],
+    )
+    await run(
+      `insert into budget (scope, sub_id, wallet_id, lim) values ($1, $2, $3, $4) on conflict (scope) do nothing`,
+      [subScope(id), id, walletId, budget],
+    )
+    const [row] = await run(subsWhere('s.id = $1 and s.wallet_id = $2'), [id, walletId])
+    if (row === undefined) throw new Error(`sub-wallet ${id} belongs to another wallet`)
+    await recordOfWallet(run, engine.words, {
+      by,
+      walletId,
+      what: 'sub_wallet.created',
+      subject: id,
+      after: { label, budget_usd: decimalFromNano(budget) },
+    })
+    return subs.read(row)
+  })
+
+export const subWalletStore = (engine: Engine): SubWalletStore => {
+  const { now, lock } = engine.words
+  const find = async (viewer: SubViewer, id: string): Promise<SubWallet | undefined> => {
+    const [row] = await once(
+      engine,
+      'control',
+      statement(subsWhere(`${visible} and s.id = $4`), ...viewerParams(viewer), id),
+    )
+    return row === undefined ? undefined : subs.read(row)
+  }
+  /** Changes the row and its ceiling, if the viewer sees it; the new version makes processes give back what they leased. */
+  const change = async (
+    viewer: SubViewer,
+    id: string,
+    sets: (run: Run) => Promise<unknown>,
+    event: Pick<NewEvent, 'what' | 'after'> & { readonly by: NewEvent['actor'] | undefined },
+  ): Promise<{ at: number } | undefined> => {
+    const found = await engine.transaction('control', async (run) => {
+      const [row] = await run(`select s.id from sub_wallet s where s.id = $4 and ${visible}${lock('s')}`, [
+        ...viewerParams(viewer),
+        id,
+      ])
+      if (row === undefined) return false
+      await run(`update sub_wallet set version = version + 1, changed_at = ${now} where id = $1`, [id])
+      await sets(run)
+      await recordOfWallet(run, engine.words, { ...event, walletId: viewer.walletId, subject: id })
+      return true
+    })
+    if (!found) return undefined
+    return { at: await clockOf(engine) }
+  }
+  const setCeiling = (run: Run, id: string, limit: bigint): Promise<unknown> =>
+    run('update budget set tolerated = used + held, lim = $2 where scope = $1', [subScope(id), limit])
+  return {
+    createSubWallet: createOn(engine),
+    list: async (viewer) => {
+      const rows = await once(
+        engine,
+        'control',
+        statement(
+          `${subsWhere(visible)} order by s.created_at desc, s.id desc limit ${MOST}`,
+          ...viewerParams(viewer),
+        ),
+      )
+      return rows.map(subs.read)
+    },
+    subWallet: find,
+    changeSubWallet: async (viewer, id, { label, budget }, by) => {
+      const after = {
+        ...(label === undefined ? {} : { label }),
+        ...(budget === undefined ? {} : { budget_usd: decimalFromNano(budget) }),
+      }
+      const done = await change(
+        viewer,
+        id,
+        async (run) => {
+          if (label !== undefined) await run('update sub_wallet set label = $2 where id = $1', [id, label])
+          if (budget !== undefined) await setCeiling(run, id, budget)
+        },
+        { by, what: 'sub_wallet.changed', after },
+      )
+      const sub = done === undefined ? undefined : await find(viewer, id)
+      return done === undefined || sub === undefined ? undefined : { sub, at: done.at }
+    },
+    deleteSubWallet: (viewer, id, by) =>
+      change(
+        viewer,
+        id,
+        async (run) => {
+          await run(`update sub_wallet set deleted_at = ${now} where id = $1`, [id])
+          await setCeiling(run, id, 0n)
+        },
+        { by, what: 'sub_wallet.deleted' },
+      ),
+  }
+}

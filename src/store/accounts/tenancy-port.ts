@@ -1,0 +1,146 @@
+/** The store's port for the control plane: keys, wallets and reports of use. */
+import type { Nano } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
+import type { Aliases, DisabledReason, Key, KeyId, Limits, WalletId } from '../../tenancy/key.ts'
+import type { Actor } from '../people/event-port.ts'
+
+export type NewKey = {
+  readonly id: KeyId
+  /** HMAC-SHA-256 of the whole token under the server secret, in hex. */
+  readonly hash: string
+  readonly orgId: string
+  readonly walletId: WalletId
+  readonly parentId?: KeyId
+  readonly subWallet?: string
+  readonly label: string
+  readonly prefix: string
+  readonly limits: Limits
+  /** If it is absent, the first key of a wallet may manage it, and no other key may. */
+  readonly canManage?: boolean
+  readonly aliases?: Aliases
+  readonly trialUntil?: Instant
+}
+
+/** Tri-state: absent leaves a limit, null removes it. */
+export type KeyChange = { readonly [Name in keyof Limits]?: Limits[Name] | null } & {
+  /** null enables. */
+  readonly disabledReason?: DisabledReason | null
+  readonly label?: string
+  readonly canManage?: boolean
+  /** Replaces all aliases that the key had. */
+  readonly aliases?: Aliases | null
+  /** Disabling a key disables all keys below it; enabling it enables those again. */
+  readonly withChildren?: boolean
+  /** When the creator (operator or reseller) changes limits, what it granted changes with them. */
+  readonly byCreator: boolean
+}
+
+/** What a key has spent and holds. `spent` counts the key's own calls and those of its descendants, as its caps do. */
+export type KeySpend = {
+  readonly spent: Nano
+  readonly spentThisMonth: Nano
+  readonly held: Nano
+  readonly requests: number
+}
+
+/** The limit that leaves a key the least, charges and holds counted; negative when the limit was lowered below them. */
+export type LeftToSpend = {
+  /** Named as in a 402. */
+  readonly limit: string
+  /** Whose cap or stop-at it is; absent for what the account's keys share. */
+  readonly owner?: KeyId
+  readonly amount: Nano
+}
+
+export type Wallet = {
+  readonly id: WalletId
+  readonly orgId: string
+  readonly name: string
+  /** Postings so far. */
+  readonly balance: Nano
+  /** Held by open calls (not by idle leases). */
+  readonly held: Nano
+}
+
+/** A change of a key as it was committed, with the database's time after it for the wait of revocation. */
+export type KeyChanged = {
+  readonly key: Key
+  /** The keys below that were changed with it. */
+  readonly below: readonly Key[]
+  readonly at: Instant
+}
+
+/** Which keys to list. */
+export type KeyQuery = {
+  /** Only those below this key, at any depth. */
+  readonly below?: KeyId
+  /** Only those whose id or prefix fits this. */
+  readonly named?: string
+  /** Also those that were deleted. */
+  readonly deleted?: boolean
+  /** Only those made before this one. */
+  readonly after?: KeyId
+  /** 1 000 where it is absent. */
+  readonly most?: number
+}
+
+export type UsageRow = {
+  readonly day?: string
+  readonly model?: string
+  /** Of rows by key: whose it is. */
+  readonly key?: {
+    readonly id: KeyId
+    readonly label: string
+    readonly parent?: KeyId
+    readonly deleted: boolean
+  }
+  readonly requests: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cost: Nano
+}
+
+/** Whose calls: those of one key, those of a key and all below it, or everybody's. Deleted keys count like others. */
+export type UsageOf = { readonly only: KeyId } | { readonly from: KeyId } | 'everybody'
+
+export type UsageQuery = {
+  readonly of: UsageOf
+  readonly from: Instant
+  readonly to: Instant
+  readonly groupBy: readonly ('day' | 'model' | 'key')[]
+  /** The most rows to read; all where it is absent. */
+  readonly most?: number
+}
+
+export type WalletStore = {
+  /** Makes an organisation with an empty wallet; returns the wallet. Repeating it returns the same wallet. */
+  createWallet(wallet: { id: WalletId; orgId: string; name: string }): Promise<Wallet>
+  wallet(id: WalletId): Promise<Wallet | undefined>
+  /** All but those of payments, by id. */
+  list(): Promise<readonly Wallet[]>
+}
+
+/** Who made a key in the console, the reseller's own name of its tenant, and that tenant where it is not its first key. */
+export type KeyNote = { readonly madeBy?: string; readonly reference?: string; readonly tenantId?: KeyId }
+
+/** Where `by` says who does it, an event is recorded with the change. */
+export type KeyStore = {
+  createKey(key: NewKey, by?: Actor, note?: KeyNote): Promise<Key>
+  /** Makes a key below another one that may manage keys; undefined when that one may not (any more), or is switched off. */
+  createChild(key: NewKey & { readonly parentId: KeyId }): Promise<Key | undefined>
+  /** Also finds a deleted key, which says so: by its version caches know that they are out of date. */
+  keyByHash(hash: string): Promise<Key | undefined>
+  key(id: KeyId): Promise<Key | undefined>
+  /** Newest first. */
+  list(query?: KeyQuery): Promise<readonly Key[]>
+  /** The least rate per minute that is set on each of the keys or on one above it; keys without any are left out. */
+  leastRpm(ids: readonly KeyId[]): Promise<ReadonlyMap<KeyId, number>>
+  /** Changes a key, and those below it where the change says so, in one transaction. */
+  changeKey(id: KeyId, change: KeyChange, by?: Actor): Promise<KeyChanged | undefined>
+  /** Deletes a key, and all below it if asked to, in one transaction. */
+  deleteKey(id: KeyId, withChildren?: boolean, by?: Actor): Promise<KeyChanged | undefined>
+  spend(id: KeyId): Promise<KeySpend>
+  /** What binds the key most; undefined for a key that does not exist. */
+  left(id: KeyId): Promise<LeftToSpend | undefined>
+  usage(query: UsageQuery): Promise<readonly UsageRow[]>
+}

@@ -1,0 +1,39 @@
+/** The store's port for wallet rules and the alerts that they ask for. */
+import type { Nano } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
+import type { WalletId } from '../../tenancy/key.ts'
+import type { KnownRules, RulesChange } from '../../tenancy/wallet-rules.ts'
+import type { Actor } from '../people/event-port.ts'
+
+/** What an owner wants to know of: a wallet that has less than an amount, or whose top-ups wait for the owner. */
+export type WalletAlert = {
+  readonly id: string
+  readonly walletId: WalletId
+  readonly url: string
+  readonly balance: Nano
+} & (
+  | { readonly event: 'wallet.below'; readonly below: Nano }
+  | { readonly event: 'wallet.top_up_paused'; readonly reason: string }
+)
+
+export type WalletRulesStore = {
+  /** What calls of the wallet's keys cost in this UTC day, and what open ones hold. */
+  spentToday(id: WalletId): Promise<{ readonly spent: Nano; readonly held: Nano }>
+  /** Version 0 without rules when none were ever set. */
+  walletRules(id: WalletId): Promise<KnownRules>
+  /** Commits the change and tells the database time after it, for the wait until every process knows. `by` is recorded with it. */
+  changeWalletRules(
+    id: WalletId,
+    change: RulesChange,
+    by?: Actor,
+  ): Promise<{ readonly known: KnownRules; readonly at: Instant }>
+}
+
+export type AlertStore = {
+  /**
+   * Alerts to send now, each given to one caller. A wallet is due once when it falls under its amount and again only
+   * after it was above; a pause of its top-ups is told once. What is not confirmed by `alertSent` is given out again, later each time, and given up in the end.
+   */
+  takeAlerts(): Promise<readonly WalletAlert[]>
+  alertSent(alert: WalletAlert): Promise<void>
+}

@@ -1,0 +1,54 @@
+/** Wallet rules as a row of the database. */
+import type { Nano } from '../../core/money.ts'
+import type { AutoTopUp, KnownRules, WalletRules } from '../../tenancy/wallet-rules.ts'
+import type { Row } from '../engine/engine.ts'
+import { countOf, textOf } from '../engine/row.ts'
+
+/** Money is written as decimal text, since JSON has no integers of this size. */
+type Stored = {
+  perCallMax?: string
+  dailyLimit?: string
+  alertBelow?: string
+  allowedModels?: string[]
+  blockedModels?: string[]
+  alertWebhookUrl?: string
+  autoTopUp?: { below: string; amount: string; monthlyMax?: string }
+  suspended?: string
+}
+
+const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
+
+const money = (text: string | undefined): Nano | undefined => (text === undefined ? undefined : BigInt(text))
+
+const topUpOf = (stored: NonNullable<Stored['autoTopUp']>): AutoTopUp => ({
+  below: BigInt(stored.below),
+  amount: BigInt(stored.amount),
+  ...compact({ monthlyMax: money(stored.monthlyMax) }),
+})
+
+/** The rules, read from the form in which they are kept. */
+export const rulesOf = (text: string): WalletRules => {
+  const stored: Stored = JSON.parse(text)
+  return compact({
+    perCallMax: money(stored.perCallMax),
+    dailyLimit: money(stored.dailyLimit),
+    alertBelow: money(stored.alertBelow),
+    allowedModels: stored.allowedModels,
+    blockedModels: stored.blockedModels,
+    alertWebhookUrl: stored.alertWebhookUrl,
+    autoTopUp: stored.autoTopUp === undefined ? undefined : topUpOf(stored.autoTopUp),
+    suspended: stored.suspended,
+  })
+}
+
+/** The form in which the rules are kept. */
+export const textOfRules = (rules: WalletRules): string =>
+  JSON.stringify(rules, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+
+/** The rules in a row of the table. */
+export const knownRulesOf = (row: Row): KnownRules => ({
+  walletId: textOf(row, 'wallet_id'),
+  rules: rulesOf(textOf(row, 'rules')),
+  version: countOf(row, 'version'),
+})

@@ -1,0 +1,135 @@
+/** Wallet rules in the database: read, and changed under a lock. */
+import type { Nano } from '../../core/money.ts'
+import { dayOf, nextDayStart } from '../../core/time.ts'
+import { dayScope } from '../../ledger/scopes.ts'
+import {
+  changedRules,
+  type KnownRules,
+  type RulesChange,
+  shownRules,
+  type WalletRules,
+} from '../../tenancy/wallet-rules.ts'
+import { clockOf } from '../engine/clock.ts'
+import { type Engine, once, type Run, statement } from '../engine/engine.ts'
+import { countOf, nanoOf, onlyRow } from '../engine/row.ts'
+import { setTopUpRule } from '../funding/top-up-store.ts'
+import { DAY_KEPT_MS } from '../ledger/lend-limits.ts'
+import { heldOnLeases, usedOnLeases } from '../ledger/sums.ts'
+import type { Actor } from '../people/event-port.ts'
+import { recordOfWallet } from '../people/event-store.ts'
+import type { WalletRulesStore } from './wallet-rules-port.ts'
+import { knownRulesOf, textOfRules } from './wallet-rules-row.ts'
+
+/**
+ * Brings the counter of today to a new daily limit, and that of tomorrow: a loan that makes tomorrow's counter while
+ * this commits must not give it the old limit. /
+ */
+const setDailyLimit = async (run: Run, it: { wallet: string; limit: Nano | null; now: number }) => {
+  for (const day of [it.now, nextDayStart(it.now)])
+    await run(
+      `insert into budget (scope, day, keep_until, wallet_id, lim) values ($1, $2, $3, $4, $5)
+       on conflict (scope) do update set tolerated = budget.used + budget.held, lim = excluded.lim`,
+      [dayScope(it.wallet, dayOf(day)), dayOf(day), nextDayStart(day) + DAY_KEPT_MS, it.wallet, it.limit],
+    )
+}
+
+/** What is recorded of a change: the rules that it changed, as they are told. */
+const changeOf = (asked: RulesChange, before: WalletRules, after: WalletRules) => {
+  const [old, now] = [shownRules(before), shownRules(after)] as const
+  const differing = (one: typeof old, other: typeof old) =>
+    Object.fromEntries(
+      Object.entries(one).filter(
+        ([name, value]) =>
+          JSON.stringify(value) !== JSON.stringify(Object.entries(other).find(([n]) => n === name)?.[1]),
+      ),
+    )
+  if (asked.suspended !== undefined)
+    return {
+      what: asked.suspended === null ? 'account.resumed' : 'account.suspended',
+      subject: 'account',
+      before: { suspended: before.suspended ?? null },
+      after: { suspended: after.suspended ?? null },
+    }
+  return {
+    what: 'wallet.rules_changed',
+    subject: 'rules',
+    before: differing(old, now),
+    after: differing(now, old),
+  }
+}
+
+const change = async (
+  engine: Engine,
+  id: string,
+  asked: RulesChange,
+  by: Actor | undefined,
+): Promise<KnownRules> => {
+  const { now, lock } = engine.words
+  return engine.transaction('control', async (run) => {
+    await run(
+      `insert into wallet_rules (wallet_id, rules, version, changed_at) values ($1, '{}', 0, ${now})
+       on conflict (wallet_id) do nothing`,
+      [id],
+    )
+    const row = onlyRow(
+      await run(`select r.*, ${now} as now from wallet_rules r where r.wallet_id = $1${lock('r')}`, [id]),
+    )
+    const before = knownRulesOf(row)
+    const rules = changedRules(before.rules, asked)
+    const limit = rules.dailyLimit ?? null
+    const rearm =
+      rules.alertBelow !== before.rules.alertBelow || rules.alertWebhookUrl !== before.rules.alertWebhookUrl
+    await run(
+      `update wallet_rules set rules = $2, daily_limit = $3, alert_below = $4, version = version + 1,
+         changed_at = ${now}, alert_state = case when $5 = 1 then 'armed' else alert_state end where wallet_id = $1`,
+      [
+        id,
+        textOfRules(rules),
+        limit,
+        rules.alertWebhookUrl === undefined ? null : (rules.alertBelow ?? null),
+        rearm ? 1 : 0,
+      ],
+    )
+    if (rules.dailyLimit !== before.rules.dailyLimit)
+      await setDailyLimit(run, { wallet: id, limit, now: countOf(row, 'now') })
+    if (asked.autoTopUp !== undefined) await setTopUpRule(run, engine.words, id, rules.autoTopUp)
+    await recordOfWallet(run, engine.words, { by, walletId: id, ...changeOf(asked, before.rules, rules) })
+    return { walletId: id, rules, version: before.version + 1 }
+  })
+}
+
+const spentTodayOn = async (engine: Engine, id: string) => {
+  const day = dayOf(await clockOf(engine))
+  const leases = 'l.day = $2 and l.key_id in (select k.id from api_key k where k.wallet_id = $1)'
+  const row = onlyRow(
+    await once(
+      engine,
+      'control',
+      statement(
+        `select coalesce((select b.used from budget b where b.scope = $3), 0)
+             + ${usedOnLeases(leases)} as spent, ${heldOnLeases(leases)} as held`,
+        id,
+        day,
+        dayScope(id, day),
+      ),
+    ),
+  )
+  return { spent: nanoOf(row, 'spent'), held: nanoOf(row, 'held') }
+}
+
+export const walletRulesStore = (engine: Engine): WalletRulesStore => ({
+  spentToday: (id) => spentTodayOn(engine, id),
+  walletRules: async (id) => {
+    const [row] = await once(
+      engine,
+      'control',
+      statement('select * from wallet_rules where wallet_id = $1', id),
+    )
+    return row === undefined ? { walletId: id, rules: {}, version: 0 } : knownRulesOf(row)
+  },
+  changeWalletRules: async (id, asked, by) => {
+    const known = await change(engine, id, asked, by)
+    const row = onlyRow(await once(engine, 'control', statement(`select ${engine.words.now} as now`)))
+    return { known, at: countOf(row, 'now') }
+  },
+})

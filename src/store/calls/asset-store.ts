@@ -1,0 +1,162 @@
+/** Rows of stored results: written before their bytes, seen when the bytes are there, deleted after them. */
+import { integer, maybe, rowsOf, text } from '../engine/columns.ts'
+import { type Engine, once, type Row, type Statement, statement, Violation } from '../engine/engine.ts'
+import { countOf, maybeBytes, onlyRow, textOf } from '../engine/row.ts'
+import type { Asset, AssetStore } from './asset-port.ts'
+
+const columns = {
+  id: text('id'),
+  keyId: text('key_id'),
+  runId: text('run_id'),
+  place: integer('place'),
+  source: text('source'),
+  sha256: text('sha256'),
+  bytes: integer('bytes'),
+  mediaType: text('media_type'),
+  extension: text('extension'),
+  width: maybe(integer('width')),
+  height: maybe(integer('height')),
+  createdAt: integer('created_at'),
+  expiresAt: integer('expires_at'),
+}
+const assets = rowsOf(columns)
+const uploads = rowsOf({ ...columns, purpose: text('purpose'), name: text('name') })
+/** All but the bytes of those that lie in their rows. */
+const SHOWN = Object.values(columns)
+  .map(({ name }) => name)
+  .join(', ')
+
+const UPLOAD = `${SHOWN}, purpose, name`
+
+/** What one is before its bytes are there. */
+const NOTHING = { sha256: '', bytes: 0, mediaType: '', extension: '' }
+
+/** Whether the key `$2` is that of the asset or one above it. */
+const owns = 'exists (select 1 from key_line n where n.owner_id = $2 and n.key_id = asset.key_id)'
+
+export const assetStore = (engine: Engine): AssetStore => {
+  const { now, each } = engine.words
+  const lives = `ready = 1 and expires_at > ${now}`
+  // The log of an embedded engine is one file, written in order: what waits for the charge behind it waits for this too. Of
+  // a ledger that is elsewhere, a charge may be kept on this machine alone.
+  const whole = engine.inline === undefined ? 'control' : 'relaxed'
+  const insertWhole = `insert into asset (id, key_id, run_id, place, source, sha256, bytes, media_type, extension,
+      width, height, body, ready, created_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, ${now}, ${now} + cast($13 as bigint))
+    on conflict (run_id, place) where ready = 1 do nothing returning created_at, expires_at`
+  const first = async (it: Statement): Promise<Asset | undefined> => {
+    const [row] = await once(engine, 'control', it)
+    return row === undefined ? undefined : assets.read(row)
+  }
+  return {
+    beginAsset: async (it, lifeMs) => {
+      const insert = assets.insert(
+        'asset',
+        { ...it, ...NOTHING },
+        { ready: '0', created_at: now, expires_at: (bind) => `${now} + cast(${bind(lifeMs)} as bigint)` },
+      )
+      await once(engine, 'control', insert)
+    },
+    finishAsset: async (id, it, lifeMs, note) => {
+      const change = `update asset set ready = 1, sha256 = $2, bytes = $3, media_type = $4, extension = $5,
+          width = $6, height = $7, created_at = ${now}, expires_at = ${now} + cast($8 as bigint),
+          purpose = $9, name = $10
+        where id = $1 and ready = 0 returning ${SHOWN}`
+      const size = [it.width ?? null, it.height ?? null] as const
+      const noted = [note?.purpose ?? null, note?.name ?? null] as const
+      const params = [id, it.sha256, it.bytes, it.mediaType, it.extension, ...size, lifeMs, ...noted]
+      const [row] = await unlessTaken(once(engine, 'control', statement(change, ...params)))
+      return row === undefined ? undefined : assets.read(row)
+    },
+    addWhole: async (list, lifeMs) => {
+      const rows = list.map((it) => {
+        const { id, keyId, runId, place, source, sha256, bytes, mediaType, extension, body } = it
+        const size = [it.width ?? null, it.height ?? null] as const
+        const measured = [sha256, bytes, mediaType, extension, ...size, body] as const
+        return statement(insertWhole, id, keyId, runId, place, source, ...measured, lifeMs)
+      })
+      const added = await engine.batch(whole, rows)
+      return added.map(([times], at) => {
+        const it = list[at]
+        if (times === undefined || it === undefined) return undefined
+        const { body: _, ...told } = it
+        return { ...told, createdAt: countOf(times, 'created_at'), expiresAt: countOf(times, 'expires_at') }
+      })
+    },
+    bodyOf: async (id) => {
+      const [row] = await once(
+        engine,
+        'control',
+        statement(`select body from asset where id = $1 and ${lives}`, id),
+      )
+      return row === undefined ? undefined : maybeBytes(row, 'body')
+    },
+    assetOfRun: (runId, place) =>
+      first(
+        statement(`select ${SHOWN} from asset where run_id = $1 and place = $2 and ready = 1`, runId, place),
+      ),
+    asset: (id) => first(statement(`select ${SHOWN} from asset where id = $1 and ${lives}`, id)),
+    assetFor: (id, keyId) =>
+      first(statement(`select ${SHOWN} from asset where id = $1 and ${owns} and ${lives}`, id, keyId)),
+    endAsset: async (id, keyId) => {
+      const end = `update asset set expires_at = 0 where id = $1 and ${owns} and ${lives} returning id`
+      return (await once(engine, 'control', statement(end, id, keyId))).length > 0
+    },
+    endedAssets: async (most) => {
+      const ended = `select id from asset where expires_at <= ${now} order by expires_at limit $1`
+      return (await once(engine, 'control', statement(ended, most))).map((row) => textOf(row, 'id'))
+    },
+    forgetAssets: async (ids) => {
+      const forget = `delete from asset where id in (select e.value->>'id' from ${each('$1')} e)`
+      await once(engine, 'control', statement(forget, JSON.stringify(ids.map((id) => ({ id })))))
+    },
+    assetBytes: async (small) => {
+      const sumOf = (which: string) => `coalesce(cast(sum(${which}) as bigint), 0)`
+      const sums = `select ${sumOf('bytes')} as all_bytes, ${sumOf('case when bytes <= $1 then bytes else 0 end')} as small_bytes
+        from asset`
+      const row = onlyRow(await once(engine, 'reading', statement(sums, small)))
+      return { all: countOf(row, 'all_bytes'), small: countOf(row, 'small_bytes') }
+    },
+    ...uploadsOf(engine),
+  }
+}
+
+/** Nothing where the place of a run is taken: its index holds one result each. */
+const unlessTaken = async (change: Promise<readonly Row[]>): Promise<readonly Row[]> => {
+  try {
+    return await change
+  } catch (error) {
+    if (error instanceof Violation) return []
+    throw error
+  }
+}
+
+/** The rows with a purpose. */
+const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | 'uploadBytes'> => {
+  const { now } = engine.words
+  const lives = `purpose is not null and ready = 1 and expires_at > ${now}`
+  return {
+    uploadFor: async (id, keyId) => {
+      const one = statement(`select ${UPLOAD} from asset where id = $1 and ${owns} and ${lives}`, id, keyId)
+      const [row] = await once(engine, 'control', one)
+      return row === undefined ? undefined : uploads.read(row)
+    },
+    uploads: async ({ keyId, purpose, after, newestFirst, limit }) => {
+      const [direction, side] = newestFirst ? ['desc', '<'] : ['asc', '>']
+      const page = `select ${UPLOAD} from asset
+        where key_id in (select n.key_id from key_line n where n.owner_id = $1) and ${lives}
+          and ($2 = '' or purpose = $2)
+          and ($3 = '' or (created_at, id) ${side} (select a.created_at, a.id from asset a where a.id = $3))
+        order by created_at ${direction}, id ${direction} limit $4`
+      const rows = await once(engine, 'control', statement(page, keyId, purpose ?? '', after ?? '', limit))
+      return rows.map(uploads.read)
+    },
+    uploadBytes: async (keyId) => {
+      const sum = (who: string) =>
+        `coalesce((select cast(sum(bytes) as bigint) from asset where ${who} ${lives}), 0)`
+      const both = `select ${sum('key_id = $1 and')} as own_bytes, ${sum('')} as all_bytes`
+      const row = onlyRow(await once(engine, 'control', statement(both, keyId)))
+      return { own: countOf(row, 'own_bytes'), all: countOf(row, 'all_bytes') }
+    },
+  }
+}

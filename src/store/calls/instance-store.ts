@@ -1,0 +1,82 @@
+/** Heartbeats of the processes that serve, and with them the proof of which key changes each has read. */
+
+import { keyOf } from '../accounts/key-row.ts'
+import { knownRulesOf } from '../accounts/wallet-rules-row.ts'
+import { AHEAD_MS } from '../engine/due.ts'
+import { type Engine, once, statement } from '../engine/engine.ts'
+import type { Expired } from '../engine/expire.ts'
+import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
+import type { InstanceStore } from './instance-port.ts'
+
+/** A change is stamped before it commits; no transaction may live this long, so reading back this far misses none. */
+const COMMIT_SLACK_MS = 10_000
+/** An instance that is silent for longer than this does not count as live. */
+const LIVE_MS = 2_000
+const GONE_MS = 60 * 60 * 1000
+
+/** Instances that are long gone. */
+export const expiredInstances = (now: string): Expired => ({
+  table: 'instance',
+  key: 'id',
+  where: `x.beat_at < ${now} - ${GONE_MS}`,
+})
+
+export const instanceStore = (engine: Engine): InstanceStore => {
+  const { now } = engine.words
+  // A change that was stamped by a clock hours ahead was committed before the clock was set right. An instance that has
+  // seen anything since then has seen it.
+  const asked = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
+  const write = `insert into instance (id, beat_at, seen, nudge) values ($1, ${now}, $2, $3)
+    on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
+    returning beat_at`
+  return {
+    beat: async (instance, seen, nudge) => {
+      // Two transactions: the reads must start after the beat is committed, or they would prove nothing.
+      const row = onlyRow(
+        await once(engine, 'relaxed', statement(write, instance, seen ?? null, nudge ?? null)),
+      )
+      const at = countOf(row, 'beat_at')
+      // An instant that was seen under a clock that was ahead is later than now.
+      const since = Math.min(seen ?? at, at) - COMMIT_SLACK_MS
+      const [keys = [], leases = [], live = [], rules = [], subs = []] = await engine.batch('relaxed', [
+        statement('select * from api_key where changed_at > $1 order by changed_at', since),
+        statement(
+          `select id from lease where instance = $1 and state = 'open' and recall = 1 order by id`,
+          instance,
+        ),
+        statement(
+          `select cast(count(*) as bigint) as live from instance where beat_at > ${now} - ${LIVE_MS}`,
+        ),
+        statement('select * from wallet_rules where changed_at > $1 order by changed_at', since),
+        statement('select id, version from sub_wallet where changed_at > $1 order by changed_at', since),
+      ])
+      return {
+        at,
+        changed: keys.map(keyOf),
+        rules: rules.map(knownRulesOf),
+        subWallets: subs.map((sub) => ({ id: textOf(sub, 'id'), version: countOf(sub, 'version') })),
+        recalled: leases.map((lease) => textOf(lease, 'id')),
+        liveInstances: countOf(onlyRow(live), 'live'),
+      }
+    },
+    unaware: async (since, freshMs) => {
+      const rows = await once(
+        engine,
+        'control',
+        statement(
+          `select id, nudge from instance where (seen is null or seen > ${now} or seen < ${asked})
+             and beat_at > ${now} - cast($2 as bigint) order by id`,
+          since,
+          freshMs,
+        ),
+      )
+      return rows.map((row) => {
+        const nudge = maybeText(row, 'nudge')
+        return { id: textOf(row, 'id'), ...(nudge === undefined ? {} : { nudge }) }
+      })
+    },
+    leave: async (instance) => {
+      await once(engine, 'control', statement('delete from instance where id = $1', instance))
+    },
+  }
+}

@@ -1,0 +1,27 @@
+/** The store's port for receipts. */
+import type { Instant } from '../../core/time.ts'
+import type { CallId, ChargedCall } from '../../ledger/types.ts'
+
+export type StoredReceiptKey = {
+  readonly number: number
+  readonly kid: string
+  readonly publicKey: string
+  readonly sealed: string
+  readonly signsFrom: Instant
+  readonly createdAt: Instant
+}
+
+/** Receipts: the keys that sign them, and what they say. */
+export type ReceiptStore = {
+  /** All keys, oldest first. */
+  receiptKeys(): Promise<readonly StoredReceiptKey[]>
+  /** Adds the key that signs from `waitMs` on; answers with the key of that number, which may be another's that came first. */
+  addReceiptKey(
+    key: Pick<StoredReceiptKey, 'number' | 'kid' | 'publicKey' | 'sealed'>,
+    waitMs: number,
+  ): Promise<StoredReceiptKey>
+  /** False when there is no such key. */
+  removeReceiptKey(kid: string): Promise<boolean>
+  /** A call that was charged, or that the house paid. */
+  chargedCall(callId: CallId): Promise<ChargedCall | undefined>
+}

@@ -1,0 +1,87 @@
+/** What receipts need from the store: the keys that sign them, and charged calls with what they used. */
+import { readDetail } from '../../ledger/read-detail.ts'
+import type { ChargedCall } from '../../ledger/types.ts'
+import { followedBy, integer, json, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
+import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { onlyRow } from '../engine/row.ts'
+import type { ReceiptStore } from './receipt-port.ts'
+
+const receiptKeys = rowsOf({
+  number: integer('n'),
+  kid: text('kid'),
+  publicKey: text('public_key'),
+  sealed: text('sealed'),
+  signsFrom: integer('signs_from'),
+  createdAt: integer('created_at'),
+})
+
+/** What was posted for a call, with its detail if that is kept. */
+const posted = rowsOf({
+  kind: oneOf('kind', ['usage', 'writeoff']),
+  payer: text('debit'),
+  keyId: text('key_id'),
+  amount: nano('amount'),
+  settled: maybe(text('settled')),
+  at: integer('at'),
+  detail: maybe(json('detail', readDetail)),
+})
+
+const chargedOf = (callId: string, row: Row): ChargedCall => {
+  const { kind, payer, keyId, amount, settled, at, detail } = posted.read(row)
+  const waived = kind === 'writeoff'
+  return {
+    callId,
+    keyId,
+    charged: waived ? 0n : amount,
+    payer,
+    at,
+    posted: waived ? 'waived' : settled === 'recovered' ? 'recovered' : 'as settled',
+    ...(detail === undefined ? {} : { detail }),
+  }
+}
+
+export const receiptStore = (engine: Engine): ReceiptStore => {
+  const { now } = engine.words
+  return {
+    receiptKeys: async () =>
+      (await once(engine, 'control', statement('select * from receipt_key order by n'))).map(
+        receiptKeys.read,
+      ),
+    addReceiptKey: async (key, waitMs) => {
+      const { number, kid, publicKey, sealed } = key
+      const [, rows = []] = await engine.batch('control', [
+        followedBy(
+          receiptKeys.insert(
+            'receipt_key',
+            { number, kid, publicKey, sealed },
+            {
+              signs_from: (bind) => `${now} + cast(${bind(waitMs)} as bigint)`,
+              created_at: now,
+            },
+          ),
+          'on conflict (n) do nothing',
+        ),
+        statement('select * from receipt_key where n = $1', number),
+      ])
+      return receiptKeys.read(onlyRow(rows))
+    },
+    removeReceiptKey: async (kid) => {
+      const text = 'delete from receipt_key where kid = $1 returning kid'
+      return (await once(engine, 'control', statement(text, kid))).length > 0
+    },
+    chargedCall: async (callId) => {
+      // A call has one of the two kinds; if a bug made both, the one that its key paid counts.
+      const [row] = await once(
+        engine,
+        'control',
+        statement(
+          `select t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, d.detail from transfer t
+           left join usage_detail d on d.call_id = t.ref
+           where t.ref = $1 and t.kind in ('usage', 'writeoff') order by t.kind limit 1`,
+          callId,
+        ),
+      )
+      return row === undefined ? undefined : chargedOf(callId, row)
+    },
+  }
+}

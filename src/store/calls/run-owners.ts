@@ -1,0 +1,62 @@
+/** Which process goes on with which jobs, and what is new with them. */
+import { type Engine, once, type Statement, statement } from '../engine/engine.ts'
+import { textOf, truthOf } from '../engine/row.ts'
+import type { RunStore } from './run-port.ts'
+import { runOf } from './run-row.ts'
+
+type OfOwners = 'keep' | 'news' | 'take' | 'leave' | 'askCancel' | 'wake'
+
+export const runOwners = (engine: Engine): Pick<RunStore, OfOwners> => {
+  const { now, each, lockFree } = engine.words
+  const change = (text: string, ...params: Statement['params'][number][]) =>
+    once(engine, 'control', statement(text, ...params))
+  return {
+    keep: async (owner, { ids, lifeMs, progress }) => {
+      const told = `update run set progress = cast(e.value->>'p' as bigint) from ${each('$1')} e
+        where run.id = e.value->>'i' and run.ended_at is null`
+      const list = JSON.stringify(progress.map(({ id, progress: p }) => ({ i: id, p })))
+      await engine.batch('control', [
+        statement(
+          `update run set owner_until = ${now} + cast($2 as bigint)
+           where owner = $1 and ended_at is null and id in (select e.value->>'i' from ${each('$3')} e)`,
+          owner,
+          lifeMs,
+          JSON.stringify(ids.map((i) => ({ i }))),
+        ),
+        ...(progress.length === 0 ? [] : [statement(told, list)]),
+      ])
+    },
+    news: async (owner) => {
+      const rows = await change(
+        'select id, cancel, wake from run where owner = $1 and ended_at is null and (cancel = 1 or wake = 1)',
+        owner,
+      )
+      const woken = rows.filter((row) => truthOf(row, 'wake')).map((row) => ({ i: textOf(row, 'id') }))
+      if (woken.length > 0)
+        await change(
+          `update run set wake = 0 where id in (select e.value->>'i' from ${each('$1')} e)`,
+          JSON.stringify(woken),
+        )
+      return rows.map((row) => ({ id: textOf(row, 'id'), cancel: truthOf(row, 'cancel') }))
+    },
+    take: async (owner, { lifeMs, most }) => {
+      const rows = await change(
+        `update run set owner = $1, owner_until = ${now} + cast($2 as bigint) where id in (select r.id from run r
+           where r.ended_at is null and r.owner_until < ${now} order by r.owner_until limit $3${lockFree('r')}) returning *`,
+        owner,
+        lifeMs,
+        most,
+      )
+      return rows.map(runOf)
+    },
+    leave: async (owner) => {
+      await change('update run set owner_until = 0 where owner = $1 and ended_at is null', owner)
+    },
+    askCancel: async (id) => {
+      await change('update run set cancel = 1 where id = $1 and ended_at is null', id)
+    },
+    wake: async (id) => {
+      await change('update run set wake = 1 where id = $1 and ended_at is null and wake = 0', id)
+    },
+  }
+}

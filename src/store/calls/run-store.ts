@@ -1,0 +1,81 @@
+/** Rows of jobs: who goes on with them, what is new with them, and who may see them. Their money is in run-money.ts. */
+import { jobInstance } from '../../ledger/types.ts'
+import { type Engine, once, type Statement, statement } from '../engine/engine.ts'
+import type { Expired } from '../engine/expire.ts'
+import { beginRun, endRun, forgetRun } from '../ledger/run-money.ts'
+import { runOwners } from './run-owners.ts'
+import { type Run, type RunStore, runStates } from './run-port.ts'
+import { runOf } from './run-row.ts'
+
+/** Pauses between tries of a webhook, by how many there were: a minute, then five times as long, for some ten hours. */
+const AGAIN_MS = [60_000, 300_000, 1_500_000, 7_500_000, 28_800_000]
+const putOff = `case run.webhook_tries ${AGAIN_MS.map((ms, tries) => `when ${tries} then ${ms}`).join(' ')} end`
+
+export const expiredRuns = (now: string): Expired => ({
+  table: 'run',
+  key: 'id',
+  where: `x.ended_at is not null and x.keep_until < ${now}`,
+})
+
+/** Whether the key `$2` is that of the run or one above it. */
+const owns = 'exists (select 1 from key_line n where n.owner_id = $2 and n.key_id = run.key_id)'
+
+export const runStore = (engine: Engine): RunStore => {
+  const { now, each, lockFree } = engine.words
+  const first = async (it: Statement): Promise<Run | undefined> => {
+    const [row] = await once(engine, 'control', it)
+    return row === undefined ? undefined : runOf(row)
+  }
+  const change = (text: string, ...params: Statement['params'][number][]) =>
+    once(engine, 'control', statement(text, ...params))
+  return {
+    begin: (it) => beginRun(engine, it),
+    forget: (id) => forgetRun(engine, id),
+    end: async (id, it) => {
+      const row = await endRun(engine, id, it)
+      return row === undefined ? undefined : runOf(row)
+    },
+    began: async (id, { facts, webhook, ref }) => {
+      const claim = `update idempotency set instance = $1, locked_until = expires_at
+        where key_id = $2 and endpoint = $3 and idem_key = $4 and call_id = $5 and state = 'running'
+          and exists (select 1 from run r where r.id = $5 and r.state = 'running')`
+      const [began] = await engine.batch('control', [
+        statement(
+          `update run set state = 'running', facts = $2, webhook = $3 
+             where id = $1 and (state = 'submitting' or (state = 'running' and facts = $2)) returning id`,
+          id,
+          JSON.stringify(facts),
+          webhook ?? null,
+        ),
+        ...(ref === undefined
+          ? []
+          : [statement(claim, jobInstance(id), ref.keyId, ref.endpoint, ref.key, id)]),
+      ])
+      return began?.length === 1
+    },
+    ...runOwners(engine),
+    run: (id) => first(statement('select * from run where id = $1', id)),
+    runFor: (id, keyId) => first(statement(`select * from run where id = $1 and ${owns}`, id, keyId)),
+    runsOf: async (keyId, { states = runStates, most }) => {
+      const wanted = `select * from run where key_id = $1 and state in (select e.value->>'s' from ${each('$2')} e)
+        order by created_at desc, id desc limit $3`
+      const rows = await once(
+        engine,
+        'reading',
+        statement(wanted, keyId, JSON.stringify(states.map((s) => ({ s }))), most),
+      )
+      return rows.map(runOf)
+    },
+    takeWebhooks: async (most) => {
+      const rows = await change(
+        `update run set webhook_at = ${now} + ${putOff}, webhook_tries = run.webhook_tries + 1 where id in (select r.id
+           from run r where r.webhook_at <= ${now} order by r.webhook_at limit $1${lockFree('r')}) returning *`,
+        most,
+      )
+      return rows.map(runOf)
+    },
+    webhookSent: async (id) => {
+      await change('update run set webhook_at = null where id = $1', id)
+    },
+  }
+}

@@ -1,0 +1,89 @@
+/** A storage engine as the stores use it: transactions in one dialect of SQL, in which a few words differ by engine. */
+
+/** What may be bound to a parameter. Parameters are written `$1`, `$2`, … in the text. */
+export type Value = string | number | bigint | Uint8Array | null
+
+export type Row = Readonly<Record<string, unknown>>
+
+export type Statement = { readonly text: string; readonly params: readonly Value[] }
+
+/** Runs one statement inside a transaction. Statements issued without waiting run in order, in one round trip. */
+export type Run = (text: string, params?: readonly Value[]) => Promise<readonly Row[]>
+
+/**
+ * Which connection a transaction uses: `writer` for the group commits of calls, `control` for loans and everything
+ * people ask for, `relaxed` for what may be lost in a crash (heartbeats, rate windows) and so waits for no disk,
+ * `reading` for what only reads: it may take long, and keeps nobody from writing. /
+ */
+export type Lane = 'writer' | 'control' | 'relaxed' | 'reading'
+
+/** The words in which the engines' SQL differs. */
+export type Words = {
+  /** Rows of the JSON array in a text parameter, in a column `value`. */
+  readonly each: (param: string) => string
+  /** The database's clock in milliseconds. */
+  readonly now: string
+  /** Locks the rows a select returns, of one table by its alias; empty where a transaction locks the whole database. */
+  readonly lock: (alias: string) => string
+  /** The same, leaving out rows that somebody else has locked. */
+  readonly lockFree: (alias: string) => string
+  /** Whether rows are locked one by one, so that a transaction must lock them before it decides on them. */
+  readonly locksRows: boolean
+}
+
+/** Statements that answer at once, inside a transaction. */
+export type Now = {
+  readonly rows: (text: string, ...params: Value[]) => readonly Row[]
+  /** Runs a change and tells how many rows it changed. */
+  readonly change: (text: string, ...params: Value[]) => number
+}
+
+export type Engine = {
+  readonly name: 'sqlite' | 'postgres'
+  readonly words: Words
+  /** One transaction of statements that do not depend on each other's answers: one round trip. */
+  batch(lane: Lane, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>
+  /** One transaction whose later statements depend on earlier answers. Repeated when a deadlock or the like undid it. */
+  transaction<T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T>
+  /** One transaction that no other process can run at the same time, and that may run scripts; for migrations. */
+  exclusive<T>(work: (run: Run, script: (text: string) => Promise<void>) => Promise<T>): Promise<T>
+  /** One transaction whose statements answer at once: only where the database is inside this process. */
+  readonly inline?: Inline
+  close(): Promise<void>
+}
+
+export type Inline = <T>(lane: Lane, work: (now: Now) => T) => Promise<T>
+
+/** Runs one statement by itself. */
+export const once = async (engine: Engine, lane: Lane, statement: Statement): Promise<readonly Row[]> =>
+  (await engine.batch(lane, [statement]))[0] ?? []
+
+/** Runs one statement inside a transaction. */
+export const runOne = (run: Run, { text, params }: Statement): Promise<readonly Row[]> => run(text, params)
+
+export const statement = (text: string, ...params: Value[]): Statement => ({ text, params })
+
+/** A change that the database refuses for good: sending it again cannot help. Names the constraint where one was broken. */
+export class Violation extends Error {
+  readonly constraint: string
+
+  constructor(constraint: string, cause: unknown) {
+    super(`the database refused the change: ${constraint}`, { cause })
+    this.constraint = constraint
+  }
+}
+
+/**
+ * Runs the work of a transaction. What one branch of it sends after another has failed is refused: on either engine it would
+ * come after the rollback, and stand by itself.
+ */
+export const untilEnded = async <T>(run: Run, work: (run: Run) => Promise<T>): Promise<T> => {
+  let ended = false
+  try {
+    return await work((text, params) =>
+      ended ? Promise.reject(new Error('the transaction has ended')) : run(text, params),
+    )
+  } finally {
+    ended = true
+  }
+}

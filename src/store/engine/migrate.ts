@@ -1,0 +1,145 @@
+/** Brings a database to the schema of this code, once, however many processes start at the same time. */
+
+import ledgerPostgres from '../migrations/0001-ledger.postgres.sql' with { type: 'text' }
+import ledger from '../migrations/0001-ledger.sql' with { type: 'text' }
+import ledgerSqlite from '../migrations/0001-ledger.sqlite.sql' with { type: 'text' }
+import funding from '../migrations/0002-funding.sql' with { type: 'text' }
+import receipts from '../migrations/0003-receipts.sql' with { type: 'text' }
+import x402 from '../migrations/0004-x402.sql' with { type: 'text' }
+import helpers from '../migrations/0005-helpers.sql' with { type: 'text' }
+import takenBack from '../migrations/0006-taken-back.sql' with { type: 'text' }
+import autoTopUp from '../migrations/0007-auto-top-up.sql' with { type: 'text' }
+import schemes from '../migrations/0008-x402-schemes.sql' with { type: 'text' }
+import attempts from '../migrations/0009-attempts.sql' with { type: 'text' }
+import responses from '../migrations/0010-responses.sql' with { type: 'text' }
+import tenancy from '../migrations/0011-tenancy.sql' with { type: 'text' }
+import rates from '../migrations/0012-rates.sql' with { type: 'text' }
+import keyAliases from '../migrations/0013-key-aliases.sql' with { type: 'text' }
+import oldRates from '../migrations/0014-old-rates.sql' with { type: 'text' }
+import postingStatePostgres from '../migrations/0015-posting-state.postgres.sql' with { type: 'text' }
+import postingState from '../migrations/0015-posting-state.sql' with { type: 'text' }
+import postingStateSqlite from '../migrations/0015-posting-state.sqlite.sql' with { type: 'text' }
+import assets from '../migrations/0016-assets.sql' with { type: 'text' }
+import uploads from '../migrations/0017-uploads.sql' with { type: 'text' }
+import runs from '../migrations/0018-runs.sql' with { type: 'text' }
+import consolePostgres from '../migrations/0019-console.postgres.sql' with { type: 'text' }
+import people from '../migrations/0019-console.sql' with { type: 'text' }
+import consoleSqlite from '../migrations/0019-console.sqlite.sql' with { type: 'text' }
+import walletReports from '../migrations/0020-wallet-reports.sql' with { type: 'text' }
+import smallAssets from '../migrations/0021-small-assets.sql' with { type: 'text' }
+import tenants from '../migrations/0022-tenants.sql' with { type: 'text' }
+import passkeys from '../migrations/0023-passkeys.sql' with { type: 'text' }
+import { type Engine, once, type Run, statement } from './engine.ts'
+import { countOf, textOf } from './row.ts'
+
+export type Migration = {
+  readonly version: number
+  readonly name: string
+  /** SQL that both engines understand. */
+  readonly common: string
+  /** What only one engine understands, such as triggers; run after `common`. */
+  readonly own: { readonly sqlite?: string; readonly postgres?: string }
+}
+
+/** In order, numbered from 1 without gaps. A migration that was released is never edited: a new one follows. */
+export const migrations: readonly Migration[] = [
+  { version: 1, name: 'ledger', common: ledger, own: { sqlite: ledgerSqlite, postgres: ledgerPostgres } },
+  { version: 2, name: 'funding', common: funding, own: {} },
+  { version: 3, name: 'receipts', common: receipts, own: {} },
+  { version: 4, name: 'x402', common: x402, own: {} },
+  { version: 5, name: 'helpers', common: helpers, own: {} },
+  { version: 6, name: 'taken-back', common: takenBack, own: {} },
+  { version: 7, name: 'auto-top-up', common: autoTopUp, own: {} },
+  { version: 8, name: 'x402-schemes', common: schemes, own: {} },
+  { version: 9, name: 'attempts', common: attempts, own: {} },
+  { version: 10, name: 'responses', common: responses, own: {} },
+  { version: 11, name: 'tenancy', common: tenancy, own: {} },
+  { version: 12, name: 'rates', common: rates, own: {} },
+  { version: 13, name: 'key-aliases', common: keyAliases, own: {} },
+  { version: 14, name: 'old-rates', common: oldRates, own: {} },
+  {
+    version: 15,
+    name: 'posting-state',
+    common: postingState,
+    own: { sqlite: postingStateSqlite, postgres: postingStatePostgres },
+  },
+  { version: 16, name: 'assets', common: assets, own: {} },
+  { version: 17, name: 'uploads', common: uploads, own: {} },
+  { version: 18, name: 'runs', common: runs, own: {} },
+  {
+    version: 19,
+    name: 'console',
+    common: people,
+    own: { sqlite: consoleSqlite, postgres: consolePostgres },
+  },
+  { version: 20, name: 'wallet-reports', common: walletReports, own: {} },
+  { version: 21, name: 'small-assets', common: smallAssets, own: {} },
+  { version: 22, name: 'tenants', common: tenants, own: {} },
+  { version: 23, name: 'passkeys', common: passkeys, own: {} },
+]
+
+const textFor = (migration: Migration, engine: Engine['name']): string =>
+  `${engine === 'sqlite' ? migration.common.replaceAll('/*: without rowid */', 'WITHOUT ROWID') : migration.common}
+${migration.own[engine] ?? ''}`
+
+const checksumOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex')
+
+const check = (
+  applied: { version: number; name: string; checksum: string },
+  engine: Engine['name'],
+  known: readonly Migration[],
+) => {
+  const migration = known.find(({ version }) => version === applied.version)
+  if (migration === undefined) {
+    throw new Error(
+      `the database is newer than this program: it has migration ${applied.version} (${applied.name}), ` +
+        `this program knows ${known.length}. Start a newer version of Turnpike.`,
+    )
+  }
+  if (checksumOf(textFor(migration, engine)) !== applied.checksum) {
+    throw new Error(
+      `migration ${applied.version} (${applied.name}) was applied to the database in another form than this program has. ` +
+        'A released migration must not be edited.',
+    )
+  }
+}
+
+/** Whether the database has been brought to a schema of ours before. */
+export const hasLedger = async (engine: Engine): Promise<boolean> => {
+  const tables =
+    engine.name === 'sqlite'
+      ? `select name from sqlite_master where type = 'table' and name = 'schema_migration'`
+      : `select c.relname as name from pg_class c where c.oid = to_regclass('schema_migration')`
+  return (await once(engine, 'control', statement(tables))).length > 0
+}
+
+const appliedTo = async (run: Run) => {
+  await run(`create table if not exists schema_migration (
+    version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
+  const rows = await run('select version, name, checksum from schema_migration order by version')
+  return rows.map((row) => ({
+    version: countOf(row, 'version'),
+    name: textOf(row, 'name'),
+    checksum: textOf(row, 'checksum'),
+  }))
+}
+
+/**
+ * Applies what is missing, under a lock that all processes share; either all of it or nothing.
+ * Throws when the database is newer than `known`, or was made by other text than `known` has.
+ */
+export const migrate = (engine: Engine, known: readonly Migration[] = migrations): Promise<number> =>
+  engine.exclusive(async (run, script) => {
+    const applied = await appliedTo(run)
+    for (const one of applied) check(one, engine.name, known)
+    const missing = known.slice(applied.length)
+    for (const migration of missing) {
+      const text = textFor(migration, engine.name)
+      await script(text)
+      await run(
+        `insert into schema_migration (version, name, checksum, applied_at) values ($1, $2, $3, ${engine.words.now})`,
+        [migration.version, migration.name, checksumOf(text)],
+      )
+    }
+    return missing.length
+  })

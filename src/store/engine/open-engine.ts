@@ -1,0 +1,23 @@
+/** Opens the engine that an address names. */
+import type { Instant } from '../../core/time.ts'
+import type { Engine } from './engine.ts'
+import { openPostgres } from './postgres.ts'
+import { openSqlite } from './sqlite.ts'
+
+export type StoreAddress = {
+  /** `sqlite:<path>`, `sqlite::memory:` or `postgres://…`. */
+  readonly url: string
+  /** Replaces the database's clock, for simulations; all stores on one database must agree on it. */
+  readonly now?: () => Instant
+  /** Leaves out what an engine does in its own way, so that simulations also run the statements that engines share. */
+  readonly shared?: boolean
+}
+
+/** Connects to the engine an address names. Throws for an address of another form. */
+export const openEngine = ({ url, now, shared }: StoreAddress): Engine => {
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, now)
+  const path = /^sqlite:(.+)$/.exec(url)?.[1]
+  if (path === undefined) throw new Error('DATABASE_URL must be sqlite:<path> or postgres://…')
+  const { inline, ...plain } = openSqlite(path, now)
+  return shared === true || inline === undefined ? plain : { ...plain, inline }
+}

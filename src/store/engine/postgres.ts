@@ -1,0 +1,219 @@
+/** PostgreSQL: several processes, several machines. Statements of a transaction are pipelined where they can be. */
+import { type ReservedSQL, SQL } from 'bun'
+import type { Instant } from '../../core/time.ts'
+import {
+  type Engine,
+  type Lane,
+  type Row,
+  type Run,
+  type Statement,
+  untilEnded,
+  Violation,
+  type Words,
+} from './engine.ts'
+
+/** No statement may run longer than this; the server stops it. */
+const STATEMENT_MS = 3_000
+/**
+ * No transaction may take longer than this; we give it up. This is for a server or network that says nothing at all.
+ */
+const TRANSACTION_MS = 5_000
+/** A connection that silently dies in the middle of a transaction keeps its locks no longer than this. */
+const ABANDONED_MS = 2_000
+/** The same for long reads: reports, and the audit of the whole ledger. */
+const READING_MS = 10 * 60_000
+const CONNECT_SECONDS = 2
+const ATTEMPTS = 5
+/** The lock that migrations hold, by an arbitrary number that is Turnpike's. */
+const MIGRATION_LOCK = 7_813_450_221
+const MIGRATION_MS = 60_000
+
+const wordsFor = (now: (() => Instant) | undefined): Words => ({
+  // The inner cast keeps the driver from encoding the text as JSON a second time.
+  each: (param) => `json_array_elements(cast(cast(${param} as text) as json))`,
+  now:
+    now === undefined
+      ? 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)'
+      : `cast(current_setting('turnpike.now') as bigint)`,
+  lock: (alias) => ` for no key update of ${alias}`,
+  lockFree: (alias) => ` for no key update of ${alias} skip locked`,
+  locksRows: true,
+})
+
+const stateOf = (error: unknown): string =>
+  error instanceof SQL.PostgresError && typeof error.errno === 'string' ? error.errno : ''
+
+/** Serialisation failure and deadlock: PostgreSQL has undone the transaction and asks for it again. */
+const isUndone = (error: unknown): boolean => stateOf(error) === '40001' || stateOf(error) === '40P01'
+
+/** Data exceptions (22) and integrity violations (23) are the statement's own; all others may pass. */
+const translated = (error: unknown): unknown =>
+  error instanceof SQL.PostgresError && /^2[23]/.test(stateOf(error))
+    ? new Violation(error.constraint ?? error.message, error)
+    : error
+
+const retried = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isUndone(error) || attempt === ATTEMPTS) throw translated(error)
+    }
+  }
+}
+
+/** Waits for `work` but not longer than `ms`; the caller must then drop the connection. */
+const within = async <T>(ms: number, work: Promise<T>, late: () => void): Promise<T> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      late()
+      reject(new Error(`the database did not answer within ${ms} ms`))
+    }, ms)
+  })
+  try {
+    return await Promise.race([work, deadline])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+type Pool = {
+  readonly use: <T>(work: (connection: ReservedSQL) => Promise<T>, ms?: number) => Promise<T>
+  readonly close: () => Promise<void>
+}
+
+/** A few connections with the same settings; after a deadline passed they are all given up and made anew. */
+const openPool = (
+  url: string,
+  max: number,
+  settings: Readonly<Record<string, string>>,
+  longestMs = TRANSACTION_MS,
+): Pool => {
+  const connect = () =>
+    new SQL({
+      url,
+      max,
+      bigint: true,
+      idleTimeout: 0,
+      maxLifetime: 0,
+      connectionTimeout: CONNECT_SECONDS,
+      connection: {
+        application_name: 'turnpike',
+        statement_timeout: `${STATEMENT_MS}`,
+        idle_in_transaction_session_timeout: `${ABANDONED_MS}`,
+        tcp_user_timeout: `${ABANDONED_MS}`,
+        jit: 'off',
+        ...settings,
+      },
+    })
+  let sql = connect()
+  const drop = (dead: SQL) => {
+    if (sql === dead) sql = connect()
+    dead.close({ timeout: 0 }).catch(() => undefined)
+  }
+  return {
+    use: (work, ms = longestMs) => {
+      const mine = sql
+      const run = async () => {
+        const connection = await mine.reserve()
+        try {
+          return await work(connection)
+        } finally {
+          connection.release()
+        }
+      }
+      return within(ms, run(), () => drop(mine))
+    },
+    close: () => sql.close({ timeout: 1 }),
+  }
+}
+
+const runOn =
+  (connection: ReservedSQL): Run =>
+  (text, params = []) =>
+    connection.unsafe<Row[]>(text, [...params]).execute()
+
+/** Sends all at once and waits for all: a statement after a failed one fails too, and the first failure is the cause. */
+const pipelined = async (
+  connection: ReservedSQL,
+  statements: readonly Statement[],
+): Promise<readonly (readonly Row[])[]> => {
+  const outcomes = await Promise.allSettled(
+    statements.map(({ text, params }) => connection.unsafe<Row[]>(text, [...params]).execute()),
+  )
+  return outcomes.map((outcome) => {
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  })
+}
+
+const plain = (text: string): Statement => ({ text, params: [] })
+
+const interactive = async <T>(
+  connection: ReservedSQL,
+  first: readonly Statement[],
+  work: (run: Run) => Promise<T>,
+): Promise<T> => {
+  const begun = pipelined(connection, first)
+  // Its failure shows again in the statements after it; this keeps it from being reported as unhandled before.
+  begun.catch(() => undefined)
+  try {
+    const result = await untilEnded(runOn(connection), work)
+    await begun
+    await connection.unsafe('commit')
+    return result
+  } catch (error) {
+    // On a lost connection there is nothing to undo: the server does it.
+    await connection.unsafe('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+/**
+ * Opens connections to PostgreSQL; they are made when first used. `now` replaces the database's clock.
+ * After a loss the next transaction connects again, waiting at most two seconds for it.
+ */
+export const openPostgres = (url: string, now?: () => Instant): Engine => {
+  // The commits' statements find every row by an index; a sequential scan there is always the planner's mistake.
+  const pools: Readonly<Record<Lane, Pool>> = {
+    writer: openPool(url, 1, { enable_seqscan: 'off' }),
+    control: openPool(url, 4, {}),
+    relaxed: openPool(url, 2, { synchronous_commit: 'off' }),
+    reading: openPool(url, 2, { statement_timeout: `${READING_MS}` }, READING_MS),
+  }
+  const begin = (): readonly Statement[] =>
+    now === undefined
+      ? [plain('begin')]
+      : [plain('begin'), { text: `select set_config('turnpike.now', $1, false)`, params: [`${now()}`] }]
+
+  return {
+    name: 'postgres',
+    words: wordsFor(now),
+    batch: (lane, statements) =>
+      retried(() =>
+        pools[lane].use(async (connection) => {
+          const first = begin()
+          const answers = await pipelined(connection, [...first, ...statements, plain('commit')])
+          return answers.slice(first.length, -1)
+        }),
+      ),
+    transaction: (lane, work) =>
+      retried(() => pools[lane].use((connection) => interactive(connection, begin(), work))),
+    exclusive: (work) =>
+      pools.control.use((connection) => {
+        const first: readonly Statement[] = [
+          ...begin(),
+          plain(`set local statement_timeout = ${MIGRATION_MS}`),
+          { text: 'select pg_advisory_xact_lock($1)', params: [MIGRATION_LOCK] },
+        ]
+        const script = async (text: string): Promise<void> => {
+          await connection.unsafe(text)
+        }
+        return interactive(connection, first, (run) => work(run, script))
+      }, MIGRATION_MS),
+    close: async () => {
+      await Promise.all(Object.values(pools).map(({ close }) => close()))
+    },
+  }
+}

@@ -1,0 +1,201 @@
+/** SQLite, embedded: one process, one writer at a time, write-ahead log. Everything here runs on microtasks only. */
+import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Instant } from '../../core/time.ts'
+import {
+  type Engine,
+  type Lane,
+  type Now,
+  type Row,
+  type Run,
+  type Statement,
+  untilEnded,
+  type Value,
+  Violation,
+  type Words,
+} from './engine.ts'
+import { readingThread } from './reading-thread.ts'
+
+const BUSY_MS = 5_000
+const LOG_PAGES = 8_000
+const CACHE_KB = 64_000
+
+type Connection = {
+  readonly run: (text: string, params: readonly Value[]) => readonly Row[]
+  readonly now: Now
+  readonly script: (text: string) => void
+  readonly close: () => void
+}
+
+/** Errors of the statement itself; all others (busy, full, disk) may pass. */
+const REFUSED = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE|ERROR)/
+
+const translated = (error: unknown): unknown => {
+  if (!(error instanceof SQLiteError) || !REFUSED.test(error.code ?? '')) return error
+  return new Violation(error.message.split('constraint failed: ')[1] ?? error.message, error)
+}
+
+const connect = (path: string, now: (() => Instant) | undefined): Connection => {
+  const database = new Database(path, { create: true, readwrite: true, safeIntegers: true })
+  database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
+  database.run('PRAGMA journal_mode = WAL')
+  database.run('PRAGMA synchronous = FULL')
+  // Lets the log grow longer before it is copied into the file: pages that change often are then copied once.
+  database.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`)
+  database.run(`PRAGMA cache_size = -${CACHE_KB}`)
+  database.run('PRAGMA foreign_keys = ON')
+  if (now !== undefined) database.run('CREATE TEMP TABLE clock AS SELECT 0 AS ms')
+  const prepared = new Map<string, Prepared<Row, Value[]>>()
+  const prepare = (text: string): Prepared<Row, Value[]> => {
+    let statement = prepared.get(text)
+    if (statement === undefined) {
+      statement = database.prepare<Row, Value[]>(text.replaceAll(/\$(\d+)/g, '?$1'))
+      prepared.set(text, statement)
+    }
+    return statement
+  }
+  const run = (text: string, params: readonly Value[]): readonly Row[] => {
+    try {
+      return prepare(text).all(...params)
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+  return {
+    run,
+    // Errors are translated where the transaction ends: a `try` for each row would only cost time.
+    now: {
+      rows: (text, ...params) => prepare(text).all(...params),
+      change: (text, ...params) => prepare(text).run(...params).changes,
+    },
+    script: (text) => void database.run(text),
+    close: () => {
+      for (const statement of prepared.values()) statement.finalize()
+      database.close()
+    },
+  }
+}
+
+/** Hands out turns, one at a time, in order of asking. */
+const turns = (): (<T>(work: () => T | Promise<T>) => Promise<T>) => {
+  let busy = false
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    // A turn that ends while others wait is passed on without clearing `busy`, so nobody can slip in between.
+    if (busy) await new Promise<void>((go) => waiting.push(go))
+    busy = true
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) busy = false
+      else next()
+    }
+  }
+}
+
+const wordsFor = (now: (() => Instant) | undefined): Words => ({
+  each: (param) => `json_each(${param})`,
+  now: now === undefined ? `cast(unixepoch('subsec') * 1000 as integer)` : '(select ms from temp.clock)',
+  lock: () => '',
+  lockFree: () => '',
+  locksRows: false,
+})
+
+/**
+ * Only the owner may read it: the ledger tells who spends what. The log and its index take their rights from the file.
+ */
+export const OWN_FILE = 0o600
+const OWN_FOLDER = 0o700
+
+/** Makes the file and its folder if they are not there, and takes from others what an older version, or a copy, left them. */
+export const makePrivate = (path: string): void => {
+  mkdirSync(dirname(path), { recursive: true, mode: OWN_FOLDER })
+  closeSync(openSync(path, 'a', OWN_FILE))
+  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`])
+    try {
+      if (existsSync(file)) chmodSync(file, OWN_FILE)
+    } catch {
+      // Somebody else owns it, and decides who may read it.
+    }
+}
+
+/**
+ * Opens the database file, or memory for the path `:memory:`, and makes its folder.
+ * `now` replaces the database's clock, for simulations.
+ */
+export const openSqlite = (path: string, now?: () => Instant): Engine => {
+  const inMemory = path === ':memory:'
+  if (!inMemory) makePrivate(path)
+  // One connection for all that writes: what one commits would empty the page cache of another.
+  const connection = connect(path, now)
+  // Memory cannot be read from another thread, nor can a simulation's clock.
+  const reading = inMemory || now !== undefined ? undefined : readingThread(path)
+  const turn = turns()
+
+  /** Says whether commits wait for the disk. SQLite obeys where the text is compiled: a prepared one works just once. */
+  const waitingForDisk = (lane: Lane, waits: boolean): void => {
+    if (lane === 'relaxed') connection.script(`PRAGMA synchronous = ${waits ? 'FULL' : 'NORMAL'}`)
+  }
+  const begin = (lane: Lane): void => {
+    if (now !== undefined) connection.run('update temp.clock set ms = $1', [now()])
+    waitingForDisk(lane, false)
+    // A reader takes no lock, so that a server on the same file goes on.
+    connection.run(lane === 'reading' ? 'begin' : 'begin immediate', [])
+  }
+  const commit = (lane: Lane): void => {
+    connection.run('commit', [])
+    waitingForDisk(lane, true)
+  }
+  const undo = (lane: Lane): void => {
+    try {
+      connection.run('rollback', [])
+    } catch {
+      // SQLite has already rolled back by itself, after a full disk for example; the first error is the one to report.
+    }
+    waitingForDisk(lane, true)
+  }
+  const inTransaction = <T>(lane: Lane, work: () => T): T => {
+    try {
+      begin(lane)
+      const done = work()
+      commit(lane)
+      return done
+    } catch (error) {
+      undo(lane)
+      throw translated(error)
+    }
+  }
+  const transaction = <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> =>
+    turn(async () => {
+      try {
+        begin(lane)
+        const result = await untilEnded(async (text, params = []) => connection.run(text, params), work)
+        commit(lane)
+        return result
+      } catch (error) {
+        undo(lane)
+        throw error
+      }
+    })
+
+  return {
+    name: 'sqlite',
+    words: wordsFor(now),
+    batch: (lane, statements: readonly Statement[]) =>
+      lane === 'reading' && reading !== undefined
+        ? reading.batch(statements)
+        : turn(() =>
+            inTransaction(lane, () => statements.map(({ text, params }) => connection.run(text, params))),
+          ),
+    inline: (lane, work) => turn(() => inTransaction(lane, () => work(connection.now))),
+    transaction,
+    exclusive: (work) => transaction('control', (run) => work(run, async (text) => connection.script(text))),
+    close: () =>
+      turn(() => {
+        reading?.close()
+        connection.close()
+      }),
+  }
+}

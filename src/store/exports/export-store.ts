@@ -1,0 +1,100 @@
+/**
+ * Calls to be exported. A trigger notes each charge, whichever statement writes it; it and its table are made when an
+ * export is first turned on, so that a ledger without one pays nothing for it.
+ */
+import { isObject, parseJson } from '../../core/json-body.ts'
+import { readDetail } from '../../ledger/read-detail.ts'
+import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
+import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { textOf } from '../engine/row.ts'
+import type { CallRecord, ExportStore } from './export-port.ts'
+
+const TABLE = `create table if not exists export_due (
+  call_id text primary key, claimed_until bigint not null default 0)`
+
+const scripts = {
+  sqlite: {
+    isOn: `select 1 as one from sqlite_master where type = 'trigger' and name = 'transfer_export'`,
+    on: `${TABLE} without rowid;
+      create trigger if not exists transfer_export after insert on transfer when new.kind = 'usage' begin
+        insert into export_due (call_id) values (new.ref) on conflict do nothing;
+      end`,
+    off: 'drop trigger if exists transfer_export',
+  },
+  postgres: {
+    isOn: `select 1 as one from pg_trigger where tgname = 'transfer_export' and tgrelid = 'transfer'::regclass`,
+    // Once for each statement: a group commit notes all its calls at once.
+    on: `${TABLE};
+      create or replace function note_export() returns trigger language plpgsql as $$ begin
+        insert into export_due (call_id) select n.ref from noted n where n.kind = 'usage' on conflict do nothing;
+        return null;
+      end $$;
+      create or replace trigger transfer_export after insert on transfer referencing new table as noted
+        for each statement execute function note_export()`,
+    off: 'drop trigger if exists transfer_export on transfer',
+  },
+} as const
+
+const calls = rowsOf({
+  id: text('id'),
+  at: integer('at'),
+  keyId: text('key_id'),
+  orgId: text('org_id'),
+  payer: text('payer'),
+  amount: nano('amount'),
+})
+const details = rowsOf({ detail: maybe(text('detail')) })
+
+const recordOf = (row: Row): CallRecord => {
+  const written = details.read(row).detail
+  const value = written === undefined ? undefined : parseJson(written)
+  const detail = isObject(value) ? readDetail(value) : undefined
+  return { ...calls.read(row), ...(detail === undefined ? {} : { detail }) }
+}
+
+const idRows = (ids: readonly string[]): string => JSON.stringify(ids.map((c) => ({ c })))
+
+export const exportStore = (engine: Engine): ExportStore => {
+  const { now, each, lockFree } = engine.words
+  const script = scripts[engine.name]
+  const ofIds = `call_id in (select x.value->>'c' from ${each('$1')} x)`
+  return {
+    noteExports: async (on) => {
+      const isOn = (await once(engine, 'control', statement(script.isOn))).length > 0
+      if (isOn !== on) await engine.exclusive((_run, change) => change(on ? script.on : script.off))
+    },
+    claimExports: async (most, forMs) => {
+      const claimed = await once(
+        engine,
+        'control',
+        statement(
+          `update export_due set claimed_until = ${now} + cast($2 as bigint) where call_id in (
+             select e.call_id from export_due e where e.claimed_until <= ${now}
+             order by e.call_id limit $1${lockFree('e')}) returning call_id`,
+          most,
+          forMs,
+        ),
+      )
+      if (claimed.length === 0) return []
+      const rows = await once(
+        engine,
+        'reading',
+        statement(
+          `select t.ref as id, t.at, t.key_id, k.org_id, t.debit as payer, t.amount, d.detail
+           from ${each('$1')} x join transfer t on t.kind = 'usage' and t.ref = x.value->>'c'
+             join api_key k on k.id = t.key_id left join usage_detail d on d.call_id = t.ref
+           order by t.ref`,
+          idRows(claimed.map((row) => textOf(row, 'call_id'))),
+        ),
+      )
+      return rows.map(recordOf)
+    },
+    exported: async (ids) => {
+      await once(engine, 'control', statement(`delete from export_due where ${ofIds}`, idRows(ids)))
+    },
+    releaseExports: async (ids) => {
+      const release = `update export_due set claimed_until = 0 where ${ofIds}`
+      await once(engine, 'control', statement(release, idRows(ids)))
+    },
+  }
+}

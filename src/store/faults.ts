@@ -1,0 +1,13 @@
+/** What the store throws. */
+
+/** A replay under the same (kind, ref) with other content. */
+export class ReplayConflict extends Error {}
+
+/** A posting that would take more out of a wallet than is free in it. */
+export class Overdrawn extends Error {}
+
+/** A posting after which a wallet would hold more than any can: an amount was mistaken. */
+export class TooLarge extends Error {}
+
+/** The database could not be asked, or did not answer: the effect is unknown. */
+export class StoreFault extends Error {}

@@ -1,0 +1,129 @@
+/** The store's port for money from outside and on credit: credit lines, statements, invoices, payments. */
+import type { Nano } from '../../core/money.ts'
+import type { Instant, Month } from '../../core/time.ts'
+import type { InvoiceStatus } from '../../ledger/invoice.ts'
+import type { AccountId } from '../../ledger/types.ts'
+import type { KeyId, WalletId } from '../../tenancy/key.ts'
+import type { Actor } from '../people/event-port.ts'
+
+export type CreditLine = {
+  readonly account: AccountId
+  readonly walletId: WalletId
+  readonly limit: Nano
+  /** Days from an invoice to the end of its term. */
+  readonly netDays: number
+  /** The month of the first grant, where statements begin. */
+  readonly opened: Month
+  /** What was used and not paid, invoiced or not. */
+  readonly owed: Nano
+  /** Held by open calls. */
+  readonly held: Nano
+  /** `past_due`: an invoice is, or the wallet owes what a payer took back. `withdrawn`: the limit is 0. */
+  readonly status: 'active' | 'past_due' | 'withdrawn'
+}
+
+export type Invoice = {
+  readonly id: string
+  readonly walletId: WalletId
+  readonly month: Month
+  /** Less than a cent from the invoice before; negative when more was given back than used. */
+  readonly brought: Nano
+  readonly used: Nano
+  /** In whole cents. */
+  readonly total: Nano
+  readonly carried: Nano
+  readonly issuedAt: Instant
+  readonly dueAt: Instant
+  readonly paidAt?: Instant
+  readonly paidRef?: string
+  readonly status: InvoiceStatus
+}
+
+export type StatementLine = {
+  readonly keyId: KeyId
+  readonly label: string
+  readonly model: string
+  readonly requests: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Charges less refunds. */
+  readonly amount: Nano
+}
+
+/** A month of a credit line. A charge belongs to the month in which it was made durable. */
+export type CreditStatement = {
+  readonly walletId: WalletId
+  readonly month: Month
+  readonly opening: Nano
+  readonly used: Nano
+  readonly paid: Nano
+  readonly closing: Nano
+  readonly lines: readonly StatementLine[]
+  readonly invoice?: Invoice
+}
+
+export type PayOutcome =
+  | 'paid'
+  | 'paid_before'
+  | 'unknown'
+  /** The wallet has less than the invoice. */
+  | 'short'
+  /** The wallet has enough, but leases hold it; they were called back, so that the next try may succeed. */
+  | 'leased'
+
+/** Where `by` says who does it, an event is recorded with the change. */
+export type CreditStore = {
+  /** Opens or changes the credit line of a wallet; a limit of 0 withdraws it, and what is owed stays owed. */
+  grantCredit(grant: { walletId: WalletId; limit: Nano; netDays: number }, by?: Actor): Promise<CreditLine>
+  creditLine(walletId: WalletId): Promise<CreditLine | undefined>
+  creditLines(): Promise<readonly CreditLine[]>
+  /** Writes the invoice of every month that ended at least an hour ago and has none; tells how many. */
+  closeMonths(): Promise<number>
+  /** Newest first; at most 1 000. */
+  invoices(walletId: WalletId): Promise<readonly Invoice[]>
+  invoice(id: string): Promise<Invoice | undefined>
+  /** Undefined without a credit line, and for months before it. */
+  statement(walletId: WalletId, month: Month): Promise<CreditStatement | undefined>
+  /** Pays an invoice whole: from its wallet, or with cash that came in another way. */
+  payInvoice(payment: { id: string; from: 'wallet' | 'cash'; note?: string }, by?: Actor): Promise<PayOutcome>
+}
+
+export type Checkout = {
+  readonly id: string
+  readonly walletId: WalletId
+  /** What is paid for when it is not the wallet. */
+  readonly invoiceId?: string
+  readonly amount: Nano
+  readonly paid: boolean
+}
+
+export type CheckoutStore = {
+  openCheckout(checkout: Omit<Checkout, 'paid'>, by?: Actor): Promise<void>
+  checkout(id: string): Promise<Checkout | undefined>
+  /**
+   * Credits a payment once, by its id: never more than was asked for, nor than was paid. Money for an invoice that was
+   * paid meanwhile goes to the wallet.
+   */
+  creditPayment(payment: {
+    checkoutId: string
+    payment: string
+    amount: Nano
+  }): Promise<'posted' | 'replayed' | 'unknown'>
+  /**
+   * Takes what a refund or dispute has outstanding out of the wallet that was paid, which may owe it afterwards. All of
+   * one payment together take no more than it brought in. What is outstanding only falls: an older event changes nothing.
+   */
+  takeBack(taken: {
+    id: string
+    payment: string
+    outstanding: Nano
+  }): Promise<'posted' | 'replayed' | 'unknown'>
+}
+
+/** `short`: the wallet has less, not counting what open calls hold. `leased`: idle leases held it and were called back. */
+export type Withdrawn = 'posted' | 'replayed' | 'unknown' | 'short' | 'leased'
+
+export type WithdrawStore = {
+  /** Takes money out of a wallet, once for each `ref`; throws `ReplayConflict` for the same one with other content. */
+  withdraw(withdrawal: { walletId: WalletId; amount: Nano; ref: string }): Promise<Withdrawn>
+}

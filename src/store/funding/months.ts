@@ -1,0 +1,125 @@
+/** Months of a credit line: what was used in a span of time, and the invoice of each month that has ended. */
+import type { Nano } from '../../core/money.ts'
+import { DAY_MS, type Instant, type Month, monthOf, monthStart, nextMonthStart } from '../../core/time.ts'
+import { invoiced } from '../../ledger/invoice.ts'
+import { integer, maybe, nano, type RowOf, rowsOf, text } from '../engine/columns.ts'
+import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { nanoOf } from '../engine/row.ts'
+import { lessRefunds } from '../ledger/sums.ts'
+
+/** A charge is stamped just before it is durable; an hour after a month's end no charge of it can be still to come. */
+const CLOSING_MS = 60 * 60 * 1000
+
+export const startOf = (month: Month): Instant => {
+  const start = monthStart(month)
+  if (start === undefined) throw new Error(`'${month}' is not a month`)
+  return start
+}
+
+/** Charges less refunds of a credit line `$1`, in `[$2, $3)`, found by the keys of its wallet `$4`. */
+export const chargesOf = `api_key k join transfer t on t.key_id = k.id
+  left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)
+  where k.wallet_id = $4 and t.at >= $2 and t.at < $3
+    and ((t.kind = 'usage' and t.debit = $1) or (t.kind = 'refund' and t.credit = $1))`
+
+/** A refund counts against what was charged. */
+export const netAmount = `cast(sum(${lessRefunds}) as bigint)`
+
+type UsedSpan = {
+  readonly account: string
+  readonly walletId: string
+  readonly from: Instant
+  readonly to: Instant
+}
+
+/** Reads a span day by day, so that no statement takes long however much was used. */
+export const byDay = async (
+  engine: Engine,
+  text: string,
+  { account, walletId, from, to }: UsedSpan,
+): Promise<readonly Row[]> => {
+  const rows: Row[] = []
+  for (let day = from; day < to; day += DAY_MS)
+    rows.push(
+      ...(await once(engine, 'control', statement(text, account, day, Math.min(day + DAY_MS, to), walletId))),
+    )
+  return rows
+}
+
+export const usedIn = async (engine: Engine, span: UsedSpan): Promise<Nano> =>
+  (await byDay(engine, `select coalesce(${netAmount}, 0) as used from ${chargesOf}`, span)).reduce(
+    (sum, row) => sum + nanoOf(row, 'used'),
+    0n,
+  )
+
+const invoicedLine = {
+  account: text('account_id'),
+  walletId: text('wallet_id'),
+  netDays: integer('net_days'),
+  opened: text('opened'),
+  /** The month of the last invoice. */
+  last: maybe(text('last')),
+  carried: nano('carried'),
+  invoices: integer('invoices'),
+  now: integer('now'),
+} as const
+/** Credit lines with their last invoice. */
+const invoicedLines = rowsOf(invoicedLine)
+type InvoicedLine = RowOf<typeof invoicedLine>
+
+/** Writes the invoice after the last one. Several processes may try; the month is invoiced once. */
+const invoiceMonth = async (engine: Engine, line: InvoicedLine, month: Month): Promise<boolean> => {
+  const { account, walletId, carried: brought } = line
+  const [from, to] = [startOf(month), nextMonthStart(startOf(month))]
+  const used = await usedIn(engine, { account, walletId, from, to })
+  const { total, carried } = invoiced(brought + used)
+  const serial = line.invoices + 1
+  const rows = await once(
+    engine,
+    'control',
+    statement(
+      `insert into invoice (id, account_id, serial, month, ends_at, brought, used, total, carried, issued_at, due_at)
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9, x.now, x.now + $10 from (select ${engine.words.now} as now) x
+       where true on conflict do nothing returning id`,
+      `INV-${walletId}-${String(serial).padStart(6, '0')}`,
+      account,
+      serial,
+      month,
+      to,
+      brought,
+      used,
+      total,
+      carried,
+      line.netDays * DAY_MS,
+    ),
+  )
+  return rows.length > 0
+}
+
+/** Every credit line with its last invoice and the month after it. */
+const lines = (now: string) => `select c.*, i.month as last, coalesce(i.carried, 0) as carried,
+    coalesce(i.serial, 0) as invoices, ${now} as now
+  from credit_line c left join invoice i on i.account_id = c.account_id
+    and i.serial = (select max(x.serial) from invoice x where x.account_id = c.account_id)
+  order by c.account_id`
+
+/** The month to be invoiced next, if it has ended for good. */
+const dueMonth = ({ last, opened, now }: InvoicedLine): Month | undefined => {
+  const month = last === undefined ? opened : monthOf(nextMonthStart(startOf(last)))
+  return nextMonthStart(startOf(month)) + CLOSING_MS <= now ? month : undefined
+}
+
+/** Invoices one month of each line a round, until no ended month is left. */
+export const closeMonthsOn = async (engine: Engine): Promise<number> => {
+  for (let issued = 0; ; ) {
+    let found = 0
+    const rows = await once(engine, 'control', statement(lines(engine.words.now)))
+    for (const line of rows.map(invoicedLines.read)) {
+      const month = dueMonth(line)
+      if (month === undefined) continue
+      found += 1
+      if (await invoiceMonth(engine, line, month)) issued += 1
+    }
+    if (found === 0) return issued
+  }
+}

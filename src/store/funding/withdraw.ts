@@ -1,0 +1,50 @@
+/** Money out of a wallet for its owner: what is free in it, and what idle leases give back, never what open calls hold. */
+import type { Engine, Run, Words } from '../engine/engine.ts'
+import { type PayerRow, payerRows } from '../ledger/ledger-rows.ts'
+import { freeOf, payers } from '../ledger/payer.ts'
+import { postIn, posting } from '../ledger/post.ts'
+import { recall, shortageOf, under } from '../ledger/shortage.ts'
+import type { Withdrawn, WithdrawStore } from './funding-port.ts'
+
+/** Leases hold up to half of a wallet: with them counted in, can it pay? If so they are called back. */
+export const shortOrLeased = async (
+  run: Run,
+  words: Words,
+  wallet: PayerRow,
+  total: bigint,
+): Promise<'short' | 'leased'> => {
+  const limit = { name: 'wallet', room: freeOf(wallet) } as const
+  const { id } = wallet
+  const leases = under(limit, { payer: id, wallet: id, own: '' })
+  const { idle } = await shortageOf(run, limit, leases, { budgets: [], unwritten: 0n, astray: 0n })
+  if (limit.room + idle < total) return 'short'
+  await recall(run, words, leases)
+  return 'leased'
+}
+
+type Withdrawal = Parameters<WithdrawStore['withdraw']>[0]
+
+const withdrawIn = async (
+  run: Run,
+  words: Words,
+  { walletId, amount, ref }: Withdrawal,
+): Promise<Withdrawn> => {
+  const [row] = await run(`${payers} where a.id = $1 and a.bounded = 1${words.lock('a')}`, [walletId])
+  if (row === undefined) return 'unknown'
+  const wallet = payerRows.read(row)
+  const transfer = {
+    kind: 'adjust',
+    ref: `withdrawal:${ref}`,
+    debit: walletId,
+    credit: 'cash',
+    amount,
+  } as const
+  const before = await run(`select ref from transfer where kind = 'adjust' and ref = $1`, [transfer.ref])
+  // A repeat takes nothing, so the wallet may have less by now.
+  if (before.length === 0 && freeOf(wallet) < amount) return shortOrLeased(run, words, wallet, amount)
+  return postIn(run, words, transfer)
+}
+
+export const withdrawStore = (engine: Engine): WithdrawStore => ({
+  withdraw: (withdrawal) => posting(engine, (run) => withdrawIn(run, engine.words, withdrawal)),
+})

@@ -1,0 +1,56 @@
+/** Charges taken again from what is kept of their calls: units times prices, never more than was held. */
+import { parseJson } from '../../core/json-body.ts'
+import { least } from '../../core/money.ts'
+import { inputTokens, outputTokens } from '../../core/usage.ts'
+import { readDetail } from '../../ledger/read-detail.ts'
+import type { UsageDetail } from '../../ledger/types.ts'
+import { chargeFor } from '../../pricing/charge.ts'
+import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { countOf, maybeNano, maybeText, textOf } from '../engine/row.ts'
+
+/** Calls read at once, so that no statement takes long however large the ledger is. */
+const PAGE = 2_000
+
+const page = `select d.*, t.kind, t.amount, t.key_id, t.settled from usage_detail d
+  left join transfer t on t.ref = d.call_id and t.kind in ('usage', 'writeoff')
+  where d.call_id > $1 order by d.call_id limit ${PAGE}`
+
+/** One call whose charge is not that of its detail, if there is one. */
+export const chargesThatDiffer = async (engine: Engine): Promise<string | undefined> => {
+  for (let after = ''; ; ) {
+    const rows = await once(engine, 'reading', statement(page, after))
+    for (const row of rows) {
+      const wrong = offenceOf(row)
+      if (wrong !== undefined) return `${textOf(row, 'call_id')} ${wrong}`
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE) return undefined
+    after = textOf(last, 'call_id')
+  }
+}
+
+const offenceOf = (row: Row): string | undefined => {
+  const amount = maybeNano(row, 'amount')
+  if (amount === undefined) return 'has a detail and no charge'
+  const parsed = parseJson(textOf(row, 'detail'))
+  const detail = parsed === undefined ? undefined : readDetail(parsed)
+  if (detail === undefined) return 'has a detail that cannot be read'
+  const { usage } = detail
+  const tokens = [countOf(row, 'input_tokens'), countOf(row, 'output_tokens')]
+  if (detail.model !== textOf(row, 'model') || detail.keyId !== maybeText(row, 'key_id'))
+    return 'is of another model or key than its detail'
+  if (tokens[0] !== inputTokens(usage) || tokens[1] !== outputTokens(usage))
+    return 'counts other tokens than its detail'
+  // What was recovered of a crash is what its last checkpoint told.
+  if (maybeText(row, 'settled') === 'recovered') return undefined
+  const charge = chargeOf(detail)
+  return charge === undefined || charge === amount
+    ? undefined
+    : `is charged ${amount}, and comes to ${charge}`
+}
+
+/** Undefined where no prices were kept, since receipts were off. */
+const chargeOf = ({ usage, receipt }: UsageDetail): bigint | undefined => {
+  if (receipt === undefined) return undefined
+  return least(chargeFor({ rates: receipt.prices, tiers: [], version: '' }, usage), receipt.authorized)
+}

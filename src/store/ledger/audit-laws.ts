@@ -1,0 +1,166 @@
+/** The laws of the ledger's sums: wallets, holds, caps, payments and invoices are what was posted. */
+import { lessRefunds } from './sums.ts'
+
+/** Something that must hold over all rows at any instant, also under load. */
+export type Law = {
+  readonly check: string
+  /** Selects one text per offence, in a column `offence`; `$1` is the present month, `$2` the present day. */
+  readonly offences: string
+}
+
+/** What leases used and their accounts do not count yet. */
+export const leaseSum = (what: string, where: string): string =>
+  `coalesce((select cast(sum(${what}) as bigint) from lease l where ${where}), 0)`
+
+/** Usage less refunds. */
+const usageSum = (where: string): string =>
+  `coalesce((select cast(sum(${lessRefunds}) as bigint)
+    from transfer t where t.kind in ('usage', 'refund') and ${where}), 0)`
+
+/** What the house granted a wallet under a reference. */
+const granted = (ref: string, wallet: string): string =>
+  `coalesce((select t.amount from transfer t
+    where t.kind = 'grant' and t.ref = ${ref} and t.credit = ${wallet} and t.debit = 'promo'), 0)`
+
+export const laws: readonly Law[] = [
+  {
+    check: 'postings sum to zero and name known accounts',
+    offences: `select 'postings sum to ' || cast(sum(amount) as text) as offence from posting having sum(amount) <> 0
+      union all select 'unknown account ' || p.account_id from posting p
+        where not exists (select 1 from account a where a.id = p.account_id)`,
+  },
+  {
+    check: 'a wallet is its postings',
+    offences: `select a.id || ' has ' || cast(a.balance as text) as offence from account a
+      left join (select p.account_id, cast(sum(p.amount) as bigint) as amount from posting p group by p.account_id) s
+        on s.account_id = a.id
+      where a.bounded = 1
+        and a.balance - ${leaseSum('l.used', 'l.wallet_id = a.id')} <> coalesce(s.amount, 0)`,
+  },
+  {
+    check: 'what a wallet or a budget holds is leased',
+    offences: `select a.id || ' holds ' || cast(a.held as text) as offence from account a
+        where a.held <> ${leaseSum('l.granted', `l.wallet_id = a.id and l.state <> 'closed'`)}
+      union all select b.scope || ' holds ' || cast(b.held as text) from budget b
+        where b.held <> coalesce((select cast(sum(l.granted) as bigint) from lease l
+          join lease_scope s on s.lease_id = l.id where s.scope = b.scope and l.state <> 'closed'), 0)`,
+  },
+  {
+    check: 'closed leases are empty',
+    offences: `select l.id as offence from lease l where l.state = 'closed' and (l.granted <> 0 or l.used <> 0
+      or exists (select 1 from inflight f where f.lease_id = l.id))`,
+  },
+  {
+    check: 'a budget is its usage',
+    offences: `select b.scope || ' used ' || cast(b.used as text) as offence from budget b
+      where b.day is null and b.used + coalesce((select cast(sum(l.used) as bigint) from lease l
+          join lease_scope s on s.lease_id = l.id where s.scope = b.scope), 0)
+        <> case when b.sub_id is not null then ${usageSum('t.sub_id = b.sub_id')}
+           else ${usageSum(`(b.month is null or t.month = b.month)
+             and t.key_id in (select n.key_id from key_line n where n.owner_id = b.owner_id)`)} end`,
+  },
+  {
+    check: 'a day of a wallet is its usage of that day',
+    offences: `select b.scope || ' used ' || cast(b.used as text) as offence from budget b
+      left join (select x.wallet_id, x.day, cast(sum(x.amount) as bigint) as amount from (
+          select k.wallet_id, t.day, ${lessRefunds} as amount
+          from transfer t join api_key k on k.id = t.key_id
+          where t.kind in ('usage', 'refund') and t.day is not null) x
+        group by x.wallet_id, x.day) u on u.wallet_id = b.wallet_id and u.day = b.day
+      where b.day is not null
+        and b.used + ${leaseSum('l.used', 'l.day = b.day and l.key_id in (select k.id from api_key k where k.wallet_id = b.wallet_id)')} <> coalesce(u.amount, 0)`,
+  },
+  {
+    check: 'trials and referrals were given what they record',
+    offences: `select 'trials of ' || d.day as offence from trial_day d
+        where d.granted <> coalesce((select cast(sum(t.amount) as bigint) from transfer t
+          where t.kind = 'grant' and t.ref like 'trial:' || d.day || ':%'), 0)
+      union all select 'referral of ' || c.org_id from referral_claim c
+        where c.claimant_amount <> ${granted("'referral:' || c.org_id", 'c.wallet_id')}
+          or c.referrer_amount <> ${granted("'referrer:' || c.org_id", 'c.referrer_id')}`,
+  },
+  {
+    check: 'caps are kept',
+    offences: `select b.scope as offence from budget b
+      where b.lim is not null and b.used + b.held > b.lim and b.used + b.held > b.tolerated`,
+  },
+  {
+    check: 'open holds fit their lease',
+    offences: `select l.id as offence from lease l where l.granted - l.used
+        < coalesce((select cast(sum(f.hold) as bigint) from inflight f where f.lease_id = l.id), 0)
+      union all select f.call_id from inflight f where not exists (select 1 from lease l where l.id = f.lease_id)
+      union all select f.call_id from inflight f join transfer t on t.kind = 'usage' and t.ref = f.call_id`,
+  },
+  {
+    check: 'no wallet is overspent',
+    offences: `select a.id || ' has ' || cast(a.balance - a.held as text) as offence from account a
+      where a.bounded = 1 and a.balance - a.held < a.lowest`,
+  },
+  {
+    check: 'a wallet is below zero only by what payers took back',
+    offences: `select a.id || ' has ' || cast(a.balance - a.held as text) as offence from account a
+      where a.bounded = 1 and a.balance - a.held < 0
+        and not exists (select 1 from credit_line c where c.account_id = a.id)
+        and not exists (select 1 from x402_payment p where p.account_id = a.id
+          and p.state in ('authorized', 'settling') and p.amount >= a.held - a.balance)
+        and a.balance - a.held + coalesce((select cast(sum(t.amount) as bigint) from transfer t
+          where t.kind = 'adjust' and t.debit = a.id and t.of_topup is not null), 0) < 0`,
+  },
+  {
+    check: 'a payment is credited once, and only what was credited is taken back',
+    offences: `select o.id as offence from checkout o where o.paid_ref is not null
+        and not exists (select 1 from transfer t where t.kind = 'topup' and t.ref = o.paid_ref and t.amount <= o.amount)
+      union all select t.ref from transfer t where t.of_topup is not null
+        and not exists (select 1 from transfer p where p.kind = 'topup' and p.ref = t.of_topup)`,
+  },
+  {
+    check: 'a payment is taken back as far as it was asked for, and never more than it brought in',
+    offences: `select p.ref as offence from transfer p
+      left join (select t.of_topup, cast(sum(case when t.credit = 'cash' then t.amount else -t.amount end) as bigint) as net
+        from transfer t where t.kind = 'adjust' and t.of_topup is not null group by t.of_topup) n on n.of_topup = p.ref
+      left join (select b.topup_ref, cast(sum(b.outstanding) as bigint) as asked from taken_back b group by b.topup_ref) b
+        on b.topup_ref = p.ref
+      where p.kind = 'topup' and p.ref like 'stripe:%' and coalesce(n.net, 0)
+        <> case when coalesce(b.asked, 0) < p.amount then coalesce(b.asked, 0) else p.amount end`,
+  },
+  {
+    check: 'a top-up is over when its payment is credited, and not before',
+    offences: `select t.id as offence from top_up t join checkout o on o.id = t.id
+      where t.amount <> o.amount or t.wallet_id <> o.wallet_id
+        or case t.state when 'credited' then 1 else 0 end <> case when o.paid_ref is null then 0 else 1 end`,
+  },
+  {
+    check: 'an x402 payment is taken in once, and pays for its own call only',
+    offences: `select p.id as offence from x402_payment p where p.state = 'settled' and not exists (select 1 from transfer t
+        where t.kind = 'topup' and t.ref = 'x402:' || p.id and t.debit = 'x402' and t.credit = p.account_id
+          and t.amount = p.amount)
+      union all select t.ref from transfer t where t.debit = 'x402' and not exists (select 1 from x402_payment p
+        where p.state = 'settled' and t.ref = 'x402:' || p.id)
+      union all select t.ref from transfer t join x402_payment p on p.account_id = t.debit
+        where t.kind = 'usage' and t.ref <> p.call_id
+      union all select t.ref from transfer t where t.debit = 'loss' and t.ref like 'x402:%' and not exists (
+        select 1 from x402_payment p where p.state = 'lost' and t.ref = 'x402:' || p.id and t.credit = p.account_id)`,
+  },
+  {
+    check: 'invoices follow each other without gaps, and carry what is less than a cent',
+    offences: `select i.id as offence from invoice i left join invoice p
+        on p.account_id = i.account_id and p.serial = i.serial - 1
+      where i.brought <> coalesce(p.carried, 0) or (i.serial > 1 and p.id is null) or p.ends_at >= i.ends_at`,
+  },
+  {
+    check: 'what was used on credit is invoiced, once',
+    offences: `select c.account_id as offence from credit_line c
+      where coalesce((select cast(sum(i.used) as bigint) from invoice i where i.account_id = c.account_id), 0)
+        <> coalesce((select cast(sum(${lessRefunds}) as bigint)
+          from transfer t where ((t.kind = 'usage' and t.debit = c.account_id)
+              or (t.kind = 'refund' and t.credit = c.account_id))
+            and t.at < (select max(i.ends_at) from invoice i where i.account_id = c.account_id)), 0)`,
+  },
+  {
+    check: 'a paid invoice has its payment, and a payment its invoice',
+    offences: `select i.id as offence from invoice i where i.paid_ref is not null and not exists (select 1 from transfer t
+        where t.kind = 'topup' and t.ref = i.paid_ref and t.credit = i.account_id and t.amount = i.total)
+      union all select t.ref from transfer t join credit_line c on c.account_id = t.credit
+        where t.kind = 'topup' and not exists (select 1 from invoice i where i.paid_ref = t.ref)`,
+  },
+]

@@ -1,0 +1,168 @@
+/** The laws of what is recorded in two places: both say the same, and what counts a call is there. */
+import { JOB } from '../../ledger/types.ts'
+import { type Law, leaseSum } from './audit-laws.ts'
+
+/** Offences of rows of `from` that break `law`, told by `name`. */
+const broken = (name: string, from: string, law: string): string =>
+  `select ${name} as offence from ${from} where not coalesce(${law}, false)`
+
+const same = (one: string, other: string): string => `coalesce(${one}, -1) = coalesce(${other}, -1)`
+
+const usages = (where: string): string =>
+  `(select cast(count(*) as bigint) from transfer t where t.kind = 'usage' and ${where})`
+
+const counters: readonly Law[] = [
+  {
+    check: 'a counter is of what its name says',
+    offences: `${broken(
+      'b.scope',
+      'budget b',
+      `case when b.sub_id is not null then b.scope = 'sub:' || b.sub_id and b.owner_id is null and b.month is null
+          and b.day is null and exists (select 1 from sub_wallet s where s.id = b.sub_id and s.wallet_id = b.wallet_id)
+        when b.day is not null then b.scope = 'day:' || b.wallet_id || ':' || b.day and b.owner_id is null
+          and b.month is null and b.keep_until is not null
+        else b.scope = 'key:' || b.owner_id || coalesce(':' || b.month, '') and b.keep_until is null
+          and exists (select 1 from api_key k where k.id = b.owner_id and k.wallet_id = b.wallet_id) end`,
+    )}`,
+  },
+  {
+    check: 'what is spent and leased has its counters',
+    offences: `select s.lease_id || ' without ' || s.scope as offence from lease_scope s
+        join lease l on l.id = s.lease_id and l.state <> 'closed'
+        where not exists (select 1 from budget b where b.scope = s.scope)
+      union all select u.scope from (
+          select 'key:' || n.owner_id as scope from (select distinct t.key_id from transfer t where t.kind = 'usage') x
+            join key_line n on n.key_id = x.key_id
+          union select 'key:' || n.owner_id || ':' || x.month from
+            (select distinct t.key_id, t.month from transfer t where t.kind = 'usage') x join key_line n on n.key_id = x.key_id
+          union select 'sub:' || t.sub_id from transfer t where t.kind = 'usage' and t.sub_id is not null
+          union select 'day:' || k.wallet_id || ':' || x.day from
+            (select distinct t.key_id, t.day from transfer t where t.kind = 'usage') x join api_key k on k.id = x.key_id
+            where x.day >= (select c.day from present c)) u
+        where u.scope is not null and not exists (select 1 from budget b where b.scope = u.scope)
+      union all select s.id from sub_wallet s where not exists (select 1 from budget b where b.sub_id = s.id
+        and (s.deleted_at is null or b.lim = 0))`,
+  },
+  {
+    check: 'a counter has counted its calls',
+    offences: `select b.scope || ' counts ' || cast(b.calls as text) as offence from budget b
+      where b.day is null and b.calls + coalesce((select cast(sum(l.calls) as bigint) from lease l
+          join lease_scope s on s.lease_id = l.id where s.scope = b.scope), 0)
+        <> case when b.sub_id is not null then ${usages('t.sub_id = b.sub_id')}
+           else ${usages(`(b.month is null or t.month = b.month)
+             and t.key_id in (select n.key_id from key_line n where n.owner_id = b.owner_id)`)} end
+      union all select b.scope from budget b
+      left join (select k.wallet_id, t.day, cast(count(*) as bigint) as calls from transfer t join api_key k on k.id = t.key_id
+          where t.kind = 'usage' and t.day is not null group by k.wallet_id, t.day) u
+        on u.wallet_id = b.wallet_id and u.day = b.day
+      where b.day is not null and b.calls
+          + ${leaseSum('l.calls', 'l.day = b.day and l.key_id in (select k.id from api_key k where k.wallet_id = b.wallet_id)')}
+        <> coalesce(u.calls, 0)`,
+  },
+  {
+    check: 'the caps that are counted are those that were set',
+    offences: `select b.scope || ' allows ' || coalesce(cast(b.lim as text), 'all') as offence
+      from budget b join api_key k on k.id = b.owner_id
+      where (b.month is null and not ${same('b.lim', 'k.spend_cap')})
+        or (b.month >= (select c.month from present c) and not ${same('b.lim', 'k.monthly_cap')})
+      union all select b.scope from budget b left join wallet_rules r on r.wallet_id = b.wallet_id
+      where b.day >= (select c.day from present c) and not ${same('b.lim', 'r.daily_limit')}`,
+  },
+]
+
+const lines: readonly Law[] = [
+  {
+    check: 'a key is in line with its makers, on one wallet',
+    offences: `select k.id as offence from api_key k
+      where not exists (select 1 from key_line n where n.key_id = k.id and n.owner_id = k.id and n.depth = 0)
+        or (select count(*) from key_line n where n.key_id = k.id) <> 1 + (length(k.ancestors) - length(replace(k.ancestors, '"', ''))) / 2
+        or (k.parent_id is not null and not exists (select 1 from key_line n join api_key p on p.id = n.owner_id
+          where n.key_id = k.id and n.depth = 1 and p.id = k.parent_id and p.wallet_id = k.wallet_id))
+      union all select n.key_id from key_line n join api_key k on k.id = n.key_id
+        where n.depth > 0 and k.ancestors not like '%"' || n.owner_id || '"%'`,
+  },
+  {
+    check: 'a lease is of an account of its key, in one month and day',
+    offences: `select l.id as offence from lease l where l.state <> 'closed' and (l.month <> substr(l.day, 1, 7)
+      or not exists (select 1 from api_key k where k.id = l.key_id and (k.wallet_id = l.wallet_id
+        or l.wallet_id = 'credit:' || k.wallet_id
+        or exists (select 1 from x402_payment p where p.account_id = l.wallet_id))))
+      union all select l.id from lease l where l.sub_id is not null
+        and not exists (select 1 from sub_wallet s where s.id = l.sub_id)`,
+  },
+]
+
+const accounts: readonly Law[] = [
+  {
+    check: 'accounts may owe only what was granted, authorised or taken back',
+    offences: `${broken(
+      `a.id || ' to ' || cast(a.lowest as text)`,
+      `account a left join credit_line c on c.account_id = a.id
+        left join (select p.account_id, max(p.amount) as amount from x402_payment p where p.scheme = 'upto' group by p.account_id) u
+          on u.account_id = a.id`,
+      `case when a.org_id = 'house' then a.bounded = 0 and a.balance = 0 and a.held = 0 and a.lowest = 0
+        when a.bounded = 0 then false
+        when c.account_id is not null then a.lowest <= -c.lim
+        when u.account_id is not null then a.lowest in (0, -u.amount)
+        else a.lowest <= 0 and a.lowest >= -coalesce((select cast(sum(t.amount) as bigint) from transfer t
+          where t.kind = 'adjust' and t.debit = a.id and t.of_topup is not null), 0) end`,
+    )}`,
+  },
+  {
+    check: 'each kind of posting is between the accounts it is for',
+    offences: broken(
+      `t.kind || ' ' || t.ref`,
+      'transfer t',
+      `case t.kind when 'usage' then t.credit = 'revenue' and t.key_id is not null and t.of_call is null
+          and (t.day is null or t.month = substr(t.day, 1, 7))
+        when 'writeoff' then t.debit = 'loss' and t.credit = 'revenue'
+        when 'refund' then t.debit = 'revenue' and exists (select 1 from transfer u where u.kind = 'usage' and u.ref = t.of_call
+          and u.debit = t.credit and u.key_id = t.key_id and u.month = t.month and coalesce(u.sub_id, '') = coalesce(t.sub_id, '')
+          and coalesce(u.day, '') = coalesce(t.day, ''))
+        when 'grant' then t.debit = 'promo'
+        when 'topup' then t.debit in ('cash', 'x402') or exists (select 1 from account a where a.id = t.debit and a.bounded = 1)
+        else true end and (t.kind in ('usage', 'refund', 'writeoff') or t.key_id is null)
+        and (t.settled is null or (t.kind in ('usage', 'writeoff') and t.settled in ('late', 'recovered')))
+        and (t.of_topup is null or t.kind = 'adjust')
+        and (t.kind in ('usage', 'refund') or (t.day is null and t.sub_id is null and t.of_call is null))`,
+    ),
+  },
+  {
+    check: 'no call is refunded more than it was charged',
+    offences: `select u.ref as offence from transfer u join (select t.of_call, cast(sum(t.amount) as bigint) as amount
+        from transfer t where t.of_call is not null group by t.of_call) r on r.of_call = u.ref
+      where u.kind = 'usage' and r.amount > u.amount`,
+  },
+  {
+    check: 'a payment went to whom it was made for',
+    offences: `select o.id as offence from checkout o join transfer t on t.kind = 'topup' and t.ref = o.paid_ref
+      where t.credit <> o.wallet_id and not exists (select 1 from credit_line c
+        where c.account_id = t.credit and c.wallet_id = o.wallet_id)
+      union all select c.wallet_id from trial_claim c where not exists (select 1 from transfer t
+        where t.kind = 'grant' and t.ref like 'trial:%' and t.credit = c.wallet_id and t.amount = c.amount)
+        or not exists (select 1 from api_key k where k.id = c.key_id and k.wallet_id = c.wallet_id)
+      union all select p.id from x402_payment p join transfer t on t.ref = 'x402:' || p.id
+        where (t.kind = 'topup' and t.debit = 'x402' and coalesce(t.note, '') <> coalesce(p.tx, ''))
+          or (t.kind = 'adjust' and t.debit = p.account_id and t.credit <> coalesce(p.change_to, ''))
+      union all select p.id from x402_payment p join account a on a.id = p.account_id
+        where p.change_to is not null and a.balance <> 0
+      union all select i.id from invoice i where i.serial < 1
+      union all select c.account_id from credit_line c where not exists (select 1 from account a where a.id = c.account_id
+        and a.bounded = 1 and c.account_id = 'credit:' || c.wallet_id)`,
+  },
+]
+
+const jobs: readonly Law[] = [
+  {
+    check: 'a job is charged if and only if it delivered, and holds money until it ends',
+    offences: `select r.id as offence from run r where r.state = 'done'
+        and not exists (select 1 from transfer t where t.kind = 'usage' and t.ref = r.id)
+      union all select r.id from run r where r.state in ('submitting', 'running', 'failed')
+        and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = r.id)
+      union all select r.id from run r join inflight f on f.call_id = r.id where r.ended_at is not null
+      union all select f.call_id from inflight f join lease l on l.id = f.lease_id where l.instance like '${JOB}%'
+        and not exists (select 1 from run r where r.id = f.call_id and r.lease_id = l.id and r.ended_at is null)`,
+  },
+]
+
+export const recordLaws: readonly Law[] = [...counters, ...lines, ...accounts, ...jobs]

@@ -1,0 +1,34 @@
+/** The audit: the laws of the ledger, checked over all rows. The laws of sums and records are checked in one snapshot. */
+import { dayOf, monthOf } from '../../core/time.ts'
+import { type Engine, once, statement } from '../engine/engine.ts'
+import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
+import { chargesThatDiffer } from './audit-charges.ts'
+import { type Law, laws } from './audit-laws.ts'
+import { recordLaws } from './audit-records.ts'
+import type { AuditRow } from './ledger-port.ts'
+
+const lawOf = ({ check, offences }: Law, place: number): string =>
+  `select ${place} as place, '${check}' as law, (select min(o.offence) from (${offences}) o) as offence`
+
+/** One statement, so that all laws see one snapshot; its parameters are the present month and day. */
+const auditText = `with present as (select cast($1 as text) as month, cast($2 as text) as day)
+  ${[...laws, ...recordLaws].map(lawOf).join(' union all ')} order by place`
+
+const rowOf = (check: string, offence: string | undefined): AuditRow => ({
+  check,
+  ok: offence === undefined,
+  ...(offence === undefined ? {} : { detail: offence }),
+})
+
+/**
+ * Checks every law; `detail` names one offence where a law is broken. `sums` leaves out what reads the detail of each
+ * call, for a check that is repeated while the server runs.
+ */
+export const auditOn = async (engine: Engine, what: 'all' | 'sums' = 'all'): Promise<readonly AuditRow[]> => {
+  const { words } = engine
+  const now = countOf(onlyRow(await once(engine, 'reading', statement(`select ${words.now} as now`))), 'now')
+  const found = await once(engine, 'reading', statement(auditText, monthOf(now), dayOf(now)))
+  const rows = found.map((row) => rowOf(textOf(row, 'law'), maybeText(row, 'offence')))
+  if (what === 'sums') return rows
+  return [...rows, rowOf('a charge is its usage at its prices', await chargesThatDiffer(engine))]
+}

@@ -1,0 +1,47 @@
+/**
+ * The insert of a call's charge. It is written by the two group commits, by late settlements and by recovery; here is what
+ * all of them say. Each member is an expression of SQL.
+ */
+type ChargeValues = {
+  readonly call: string
+  readonly amount: string
+  /** How it was charged if not by its own process in time: 'late', 'recovered', else null. */
+  readonly settled: string
+  readonly note: string
+  /** The lease of the attempt; null for what was recovered. */
+  readonly attempt: string
+  readonly at: string
+}
+
+/** The lease that pays. */
+type ChargedLease = {
+  readonly payer: string
+  readonly key: string
+  readonly month: string
+  readonly day: string
+  readonly sub: string
+}
+
+const ofLease: ChargedLease = {
+  payer: 'l.wallet_id',
+  key: 'l.key_id',
+  month: 'l.month',
+  day: 'l.day',
+  sub: 'l.sub_id',
+}
+
+const into =
+  'insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, settled, note, attempt, at)'
+
+const rowOf = (
+  { call, amount, settled, note, attempt, at }: ChargeValues,
+  { payer, key, month, day, sub }: ChargedLease,
+) =>
+  `'usage', ${call}, ${payer}, 'revenue', ${amount}, ${key}, ${month}, ${day}, ${sub}, ${settled}, ${note}, ${attempt}, ${at}`
+
+/** Charges calls to their leases `l`; what follows says which those are. */
+export const insertCharges = (charge: ChargeValues): string => `${into} select ${rowOf(charge, ofLease)}`
+
+/** Charges one call to a lease that was read before. */
+export const insertCharge = (charge: ChargeValues, lease: ChargedLease): string =>
+  `${into} values (${rowOf(charge, lease)})`

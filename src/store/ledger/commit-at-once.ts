@@ -1,0 +1,256 @@
+/** A group commit as a fixed number of statements, each for all its rows at once: for an engine behind a network. */
+import type { Nano } from '../../core/money.ts'
+import { inputTokens, outputTokens } from '../../core/usage.ts'
+import type { CallId, Checkpoint, CommitBatch, LeaseId, Settle } from '../../ledger/types.ts'
+import { type Engine, type Row, type Statement, statement, Violation, type Words } from '../engine/engine.ts'
+import { nanoOf, textOf } from '../engine/row.ts'
+import { insertCharges } from './charge-row.ts'
+import { isSilent } from './silence.ts'
+import { settledOfAccount } from './sums.ts'
+
+/** How long a stored answer may be replayed. */
+const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000
+
+export const json = (rows: readonly object[]): string => JSON.stringify(rows)
+export const ids = (list: Iterable<string>): string => json([...list].map((c) => ({ c })))
+
+/** One line for each call: the largest hold and the largest checkpoint of the batch. */
+export const latest = (progress: readonly Checkpoint[]): readonly Checkpoint[] => {
+  const byCall = new Map<CallId, Checkpoint>()
+  for (const next of progress) {
+    const seen = byCall.get(next.callId)
+    byCall.set(next.callId, {
+      callId: next.callId,
+      hold: seen !== undefined && seen.hold > next.hold ? seen.hold : next.hold,
+      spent: seen !== undefined && seen.spent > next.spent ? seen.spent : next.spent,
+      ...leaseOf(next.leaseId ?? seen?.leaseId),
+    })
+  }
+  return [...byCall.values()]
+}
+
+const leaseOf = (leaseId: LeaseId | undefined): Pick<Checkpoint, 'leaseId'> =>
+  leaseId === undefined ? {} : { leaseId }
+
+/** A repeat takes an open call over, with its own hold, when the process that had it is silent. */
+export const takeOver = (now: string): string =>
+  `on conflict (call_id) do update
+    set lease_id = excluded.lease_id, hold = excluded.hold, started_at = excluded.started_at
+    where inflight.lease_id <> excluded.lease_id
+      and ${isSilent(now, '(select h.instance from lease h where h.id = inflight.lease_id)')}`
+
+/**
+ * A charge is for the call as its own attempt opened it. If another attempt has it open, the charge is booked there, if
+ * that holds enough; but never when its own intent came with it and was refused. /
+ */
+const own = `(e.value->>'l' = f.lease_id or (e.value->>'s' is null and cast(e.value->>'a' as bigint) <= f.hold))`
+
+/** Never more than the hold. */
+const charged = `case when cast(e.value->>'a' as bigint) < f.hold then cast(e.value->>'a' as bigint) else f.hold end`
+
+/** The statements' texts, made once per engine so that prepared statements are found by them. */
+export const textsFor = ({ each, now, lock }: Words) => ({
+  lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
+      union select f.lease_id from ${each('$2')} e join inflight f on f.call_id = e.value->>'c')
+    order by l.id${lock('l')}`,
+  // Charge, booking and removal of a call read it one after the other: nobody may end it in between.
+  ending: `select f.call_id from inflight f where f.call_id in (select e.value->>'c' from ${each('$1')} e)
+    order by f.call_id${lock('f')}`,
+  // Fenced: only into the instance's own lease while it is open. A call that was charged already is not opened again.
+  intents: `insert into inflight (call_id, lease_id, hold, started_at)
+    select e.value->>'c', l.id, cast(e.value->>'h' as bigint), ${now}
+    from ${each('$1')} e join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2
+    where not exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c')
+    ${takeOver(now)} returning call_id as c`,
+  // A hold grows only on an open lease of the instance's own, to which it may move whole from another of its leases; a
+  // checkpoint within the hold is always welcome.
+  progress: `update inflight set hold = case when p.h > inflight.hold then p.h else inflight.hold end,
+      spent = case when p.s > inflight.spent then p.s else inflight.spent end,
+      lease_id = coalesce(p.l, inflight.lease_id)
+    from (select e.value->>'c' as c, e.value->>'l' as l, cast(e.value->>'h' as bigint) as h, cast(e.value->>'s' as bigint) as s
+          from ${each('$1')} e) p
+    where inflight.call_id = p.c and (coalesce(p.l, inflight.lease_id) = inflight.lease_id and p.h <= inflight.hold
+      or exists (select 1 from lease l where l.id = coalesce(p.l, inflight.lease_id) and l.state = 'open' and l.instance = $2)
+        and exists (select 1 from lease o where o.id = inflight.lease_id and o.instance = $2))
+    returning call_id as c`,
+  // From here to `close` each statement finds the open call by its intent: what is not open is not charged.
+  charge: `${insertCharges({ call: 'f.call_id', amount: charged, settled: 'null', note: `e.value->>'n'`, attempt: `e.value->>'l'`, at: now })}
+    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} join lease l on l.id = f.lease_id`,
+  spend: `update lease set used = lease.used + q.charge, calls = lease.calls + q.calls
+    from (select f.lease_id, cast(count(*) as bigint) as calls, cast(sum(${charged}) as bigint) as charge
+          from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} group by f.lease_id) q
+    where lease.id = q.lease_id`,
+  detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
+    select f.call_id, e.value->>'m', cast(e.value->>'i' as bigint), cast(e.value->>'o' as bigint), e.value->>'d'
+    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} where true
+    on conflict (call_id) do nothing`,
+  close: `delete from inflight where call_id in (select f.call_id from ${each('$1')} e
+    join inflight f on f.call_id = e.value->>'c' and ${own}) returning call_id as c`,
+  // Only the answer of the attempt that was charged is kept, also when the claim was let go meanwhile; after a recovered
+  // charge, which is of no attempt, the first that comes.
+  answer: `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
+      expires_at = ${now} + ${ANSWER_KEPT_MS}
+    from (select e.value->>'k' as key_id, e.value->>'e' as endpoint, e.value->>'i' as idem_key, e.value->>'c' as call_id,
+            cast(e.value->>'s' as bigint) as status, e.value->>'h' as headers, e.value->>'b' as body,
+            e.value->>'l' as attempt
+          from ${each('$1')} e) a
+    where idempotency.key_id = a.key_id and idempotency.endpoint = a.endpoint and idempotency.idem_key = a.idem_key
+      and idempotency.state <> 'done' and idempotency.call_id = a.call_id
+      and exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id
+        and (t.attempt is null or t.attempt = a.attempt))`,
+  // Calls of which another answer is kept.
+  otherwise: `select e.value->>'c' as c from ${each('$1')} e join idempotency i on i.key_id = e.value->>'k'
+      and i.endpoint = e.value->>'e' and i.idem_key = e.value->>'i' and i.call_id = e.value->>'c'
+    where i.state = 'done' and (i.body <> e.value->>'b' or i.headers <> e.value->>'h' or i.status <> cast(e.value->>'s' as bigint))`,
+  voids: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
+    and exists (select 1 from lease l where l.id = inflight.lease_id and l.instance = $2) returning call_id as c`,
+  balances: `select a.id, ${settledOfAccount} + coalesce((select c.lim from credit_line c where c.account_id = a.id), 0) as balance
+    from account a where a.id in (select e.value->>'c' from ${each('$1')} e)`,
+  charged: `select t.ref as c, case when t.kind = 'usage' then t.amount else 0 end as a,
+      t.attempt as l
+    from transfer t join ${each('$1')} e on t.ref = e.value->>'c' where t.kind in ('usage', 'writeoff')`,
+  known: `select f.call_id as c from inflight f join ${each('$1')} e on f.call_id = e.value->>'c' and f.lease_id = e.value->>'l'
+    union select t.ref from transfer t join ${each('$2')} e on t.ref = e.value->>'c' where t.kind in ('usage', 'writeoff')`,
+  // Clears an intent whose call another attempt settled late at the very same time.
+  clear: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
+    and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = inflight.call_id)`,
+})
+
+export type Texts = ReturnType<typeof textsFor>
+
+/** What the ledger says of a charge whose cost was above the hold. */
+export const noteOf = ({ excess }: Settle): string | null => (excess > 0n ? `house_excess ${excess}` : null)
+
+const chargeRows = ({ intents, settles }: CommitBatch) => {
+  const opening = new Set(intents.map(({ callId }) => callId))
+  return settles.map((settle) => ({
+    c: settle.callId,
+    a: settle.charge.toString(),
+    n: noteOf(settle),
+    l: settle.leaseId,
+    ...(opening.has(settle.callId) ? { s: 1 } : {}),
+  }))
+}
+
+export const detailRow = ({ callId, detail }: Settle) => ({
+  c: callId,
+  m: detail.model,
+  i: inputTokens(detail.usage),
+  o: outputTokens(detail.usage),
+  d: JSON.stringify(
+    detail.receipt === undefined
+      ? detail
+      : { ...detail, receipt: { ...detail.receipt, authorized: detail.receipt.authorized.toString() } },
+  ),
+})
+
+/** PostgreSQL can keep neither U+0000 nor half a surrogate pair; an answer that has one must not stop a commit. */
+const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
+
+export const answerRows = (settles: readonly Settle[]) =>
+  settles.flatMap(({ callId, leaseId, answer }) =>
+    answer === undefined
+      ? []
+      : [
+          {
+            k: answer.ref.keyId,
+            e: answer.ref.endpoint,
+            i: answer.ref.key,
+            c: callId,
+            s: answer.answer.status,
+            h: storable(JSON.stringify(answer.answer.headers)),
+            b: storable(answer.answer.body),
+            l: leaseId,
+          },
+        ],
+  )
+
+type CommitStep = 'intents' | 'progress' | 'close' | 'voids' | 'balances'
+
+/** The transaction as statements, with the places of those whose rows matter. */
+const planOf = (texts: Texts, words: Words, batch: CommitBatch) => {
+  const { instance, intents, settles, voids } = batch
+  const progress = latest(batch.progress)
+  const statements: Statement[] = []
+  const places = new Map<CommitStep, number>()
+  const add = (text: string, ...params: string[]): number => statements.push(statement(text, ...params)) - 1
+  if (words.locksRows && intents.length + progress.length + settles.length > 0) {
+    const moved = progress.flatMap(({ leaseId }) => leaseId ?? [])
+    const leases = new Set([...[...intents, ...settles].map(({ leaseId }) => leaseId), ...moved])
+    add(texts.lock, ids(leases), ids([...intents, ...progress, ...settles].map(({ callId }) => callId)))
+  }
+  if (intents.length > 0) {
+    const rows = intents.map(({ callId, leaseId, hold }) => ({ c: callId, l: leaseId, h: hold.toString() }))
+    places.set('intents', add(texts.intents, json(rows), instance))
+  }
+  if (progress.length > 0) {
+    const rows = progress.map(({ callId, hold, spent, leaseId }) => ({
+      c: callId,
+      l: leaseId,
+      h: hold.toString(),
+      s: spent.toString(),
+    }))
+    places.set('progress', add(texts.progress, json(rows), instance))
+  }
+  if (settles.length > 0) {
+    const charges = chargeRows(batch)
+    const rows = json(charges)
+    if (words.locksRows) add(texts.ending, ids(settles.map(({ callId }) => callId)))
+    add(texts.charge, rows)
+    add(texts.spend, rows)
+    add(texts.detail, json(settles.map((settle, place) => ({ ...detailRow(settle), ...charges[place] }))))
+    places.set('close', add(texts.close, rows))
+    const answers = answerRows(settles)
+    if (answers.length > 0) add(texts.answer, json(answers))
+  }
+  if (voids.length > 0) places.set('voids', add(texts.voids, ids(voids), instance))
+  if (settles.length > 0)
+    places.set('balances', add(texts.balances, ids(new Set(settles.map(({ payer }) => payer)))))
+  return { statements, places }
+}
+
+export const callsOf = (rows: readonly Row[] | undefined): readonly CallId[] =>
+  (rows ?? []).map((row) => textOf(row, 'c'))
+
+export const balancesOf = (rows: readonly Row[] | undefined): ReadonlyMap<string, Nano> =>
+  new Map((rows ?? []).map((row) => [textOf(row, 'id'), nanoOf(row, 'balance')]))
+
+/** What one transaction did. */
+export type TransactionResult = {
+  readonly opened: readonly CallId[]
+  readonly extended: readonly CallId[]
+  /** Calls that were charged. */
+  readonly closed: readonly CallId[]
+  /** Calls that were open and are forgotten. */
+  readonly voided: readonly CallId[]
+  readonly balances: ReadonlyMap<string, Nano>
+}
+
+/** Runs the plan; when another attempt of a call charged it in the same instant, clears that intent and runs again. */
+export const commitAtOnce = async (
+  engine: Engine,
+  texts: Texts,
+  batch: CommitBatch,
+): Promise<TransactionResult> => {
+  const { statements, places } = planOf(texts, engine.words, batch)
+  const at = (answers: readonly (readonly Row[])[], step: CommitStep) => {
+    const place = places.get(step)
+    return place === undefined ? undefined : answers[place]
+  }
+  const attempt = async (first: readonly Statement[]) => {
+    const answers = (await engine.batch('writer', [...first, ...statements])).slice(first.length)
+    return {
+      opened: callsOf(at(answers, 'intents')),
+      extended: callsOf(at(answers, 'progress')),
+      closed: callsOf(at(answers, 'close')),
+      voided: callsOf(at(answers, 'voids')),
+      balances: balancesOf(at(answers, 'balances')),
+    }
+  }
+  try {
+    return await attempt([])
+  } catch (error) {
+    if (!(error instanceof Violation) || !error.constraint.startsWith('transfer')) throw error
+    return attempt([statement(texts.clear, ids(batch.settles.map(({ callId }) => callId)))])
+  }
+}

@@ -1,0 +1,144 @@
+/** Group commit: intents, checkpoints, settlements and voids of one instance in one transaction. The hot path. */
+import { greatest, type Nano } from '../../core/money.ts'
+import type { CallId, CommitBatch, CommitResult, LeaseId, Settle } from '../../ledger/types.ts'
+import { type Engine, once, statement } from '../engine/engine.ts'
+import { maybeText, nanoOf, textOf } from '../engine/row.ts'
+import {
+  answerRows,
+  balancesOf,
+  callsOf,
+  commitAtOnce,
+  detailRow,
+  ids,
+  json,
+  type Texts,
+  textsFor,
+} from './commit-at-once.ts'
+import { commitRows } from './commit-rows.ts'
+import { settleLate } from './late-settle.ts'
+
+/** Charges one call after its lease was reaped, and keeps its detail and answer as the group commit would have. */
+const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise<void> => {
+  await settleLate(engine, settle)
+  const { c, m, i, o, d } = detailRow(settle)
+  await engine.batch('control', [
+    statement(
+      `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
+       values ($1, $2, $3, $4, $5) on conflict (call_id) do nothing`,
+      c,
+      m,
+      i,
+      o,
+      d,
+    ),
+    statement(texts.answer, json(answerRows([settle]))),
+  ])
+}
+
+/** What calls have been charged so far, and for which attempt; those that were not charged are missing. */
+type Charges = {
+  /** A call that was written off counts as nothing. */
+  readonly amounts: Map<CallId, Nano>
+  /** The lease of the attempt; missing for a charge that was recovered from an orphan. */
+  readonly attempts: Map<CallId, LeaseId>
+}
+
+const chargesOf = async (engine: Engine, texts: Texts, calls: readonly CallId[]): Promise<Charges> => {
+  const amounts = new Map<CallId, Nano>()
+  const attempts = new Map<CallId, LeaseId>()
+  if (calls.length === 0) return { amounts, attempts }
+  for (const row of await once(engine, 'control', statement(texts.charged, ids(calls)))) {
+    const callId = textOf(row, 'c')
+    amounts.set(callId, greatest(amounts.get(callId) ?? 0n, nanoOf(row, 'a')))
+    const attempt = maybeText(row, 'l')
+    if (attempt !== undefined) attempts.set(callId, attempt)
+  }
+  return { amounts, attempts }
+}
+
+/**
+ * Settlements whose call was charged for another attempt, or of which another answer is kept: they may not answer.
+ * `over` are those that this commit did not charge at once.
+ */
+const elsewhereOf = async (
+  engine: Engine,
+  texts: Texts,
+  over: readonly Settle[],
+): Promise<ReadonlySet<CallId>> => {
+  if (over.length === 0) return new Set()
+  const { attempts } = await chargesOf(
+    engine,
+    texts,
+    over.map(({ callId }) => callId),
+  )
+  const others = over.filter(({ callId, leaseId }) => (attempts.get(callId) ?? leaseId) !== leaseId)
+  const answers = answerRows(over)
+  const otherwise =
+    answers.length === 0 ? [] : await once(engine, 'control', statement(texts.otherwise, json(answers)))
+  return new Set([...others.map(({ callId }) => callId), ...callsOf(otherwise)])
+}
+
+type Charged = { readonly calls: ReadonlySet<CallId>; readonly balances: ReadonlyMap<string, Nano> }
+
+/** Settlements that found no open call: repeats of what was charged, or calls that were reaped before they ended. */
+const settleRest = async (
+  engine: Engine,
+  texts: Texts,
+  batch: CommitBatch,
+  it: { done: Charged; opened: ReadonlySet<CallId>; before: ReadonlyMap<CallId, Nano> },
+): Promise<Charged> => {
+  const rest = batch.settles.filter(({ callId }) => !it.done.calls.has(callId))
+  if (rest.length === 0) return it.done
+  const calls = new Set([...it.done.calls, ...it.before.keys()])
+  const fenced = new Set(batch.intents.map(({ callId }) => callId).filter((callId) => !it.opened.has(callId)))
+  const late = rest.filter(({ callId }) => !calls.has(callId) && !fenced.has(callId))
+  if (late.length === 0) return { calls, balances: it.done.balances }
+  for (const settle of late) {
+    await chargeLate(engine, texts, settle)
+    calls.add(settle.callId)
+  }
+  const payers = new Set(batch.settles.map(({ payer }) => payer))
+  return {
+    calls,
+    balances: balancesOf(await once(engine, 'control', statement(texts.balances, ids(payers)))),
+  }
+}
+
+/**
+ * Intents that were not inserted now: opened, or opened and charged, by an earlier sending of the same batch; or fenced,
+ * because the lease is, or because another attempt has the call or was charged for it.
+ */
+const openedOf = async (engine: Engine, texts: Texts, batch: CommitBatch, inserted: readonly CallId[]) => {
+  const opened = new Set(inserted)
+  const rest = batch.intents.filter(({ callId }) => !opened.has(callId))
+  if (rest.length === 0) return opened
+  const asked = rest.map(({ callId, leaseId }) => ({ c: callId, l: leaseId }))
+  const settling = batch.settles.map(({ callId }) => callId)
+  const rows = await once(engine, 'control', statement(texts.known, json(asked), ids(settling)))
+  for (const callId of callsOf(rows)) opened.add(callId)
+  return opened
+}
+
+/** Makes the group commit of an engine. */
+export const commitOn = (engine: Engine): ((batch: CommitBatch) => Promise<CommitResult>) => {
+  const texts = textsFor(engine.words)
+  return async (batch) => {
+    const done = await (engine.inline === undefined
+      ? commitAtOnce(engine, texts, batch)
+      : commitRows(engine.inline, { words: engine.words, texts, batch }))
+    const opened = await openedOf(engine, texts, batch, done.opened)
+    const ended = new Set([...done.closed, ...done.voided])
+    const over = batch.settles.filter(({ callId }) => !ended.has(callId))
+    const unknown = [...over.map(({ callId }) => callId), ...batch.voids.filter((id) => !ended.has(id))]
+    const { amounts: chargedBefore } = await chargesOf(engine, texts, unknown)
+    const first = { calls: new Set(done.closed), balances: done.balances }
+    const charged = await settleRest(engine, texts, batch, { done: first, opened, before: chargedBefore })
+    const settled = new Map<CallId, Nano>()
+    for (const { callId, payer } of batch.settles) {
+      const balance = charged.balances.get(payer)
+      if (charged.calls.has(callId) && balance !== undefined) settled.set(callId, balance)
+    }
+    const answeredElsewhere = await elsewhereOf(engine, texts, over)
+    return { opened, extended: new Set(done.extended), settled, chargedBefore, answeredElsewhere }
+  }
+}

@@ -1,0 +1,73 @@
+/** Settles a call whose lease was reaped before the settlement arrived: charged if there is room, else the house's loss. */
+import { least, type Nano } from '../../core/money.ts'
+import type { Settle } from '../../ledger/types.ts'
+import type { Engine, Run, Words } from '../engine/engine.ts'
+import { insertCharges } from './charge-row.ts'
+import { budgets, type LeaseRow, leases, payerRows } from './ledger-rows.ts'
+import { freeOf, payers } from './payer.ts'
+
+type LateCharge = { readonly lease: LeaseRow; readonly room: Nano }
+
+/** Locks the lease and its limits, and returns the least room under them. A lease that was pruned has no room. */
+const lockRoom = async (run: Run, words: Words, leaseId: string): Promise<LateCharge | undefined> => {
+  const [found, limits, accounts] = await Promise.all([
+    run(`select l.* from lease l where l.id = $1${words.lock('l')}`, [leaseId]),
+    run(
+      `select b.* from budget b
+       where b.scope in (select s.scope from lease_scope s where s.lease_id = $1) order by b.scope${words.lock('b')}`,
+      [leaseId],
+    ),
+    run(`${payers} where a.id = (select l.wallet_id from lease l where l.id = $1)${words.lock('a')}`, [
+      leaseId,
+    ]),
+  ])
+  const [lease, account] = [found.map(leases.read)[0], accounts.map(payerRows.read)[0]]
+  if (lease === undefined || account === undefined) return undefined
+  const room = limits
+    .map(budgets.read)
+    .reduce(
+      (lowest, { lim, used, held }) => (lim === undefined ? lowest : least(lowest, lim - used - held)),
+      freeOf(account),
+    )
+  return { lease, room }
+}
+
+const charge = async (
+  run: Run,
+  words: Words,
+  { callId, leaseId, charge: amount }: Settle,
+  { id, payer }: LeaseRow,
+): Promise<void> => {
+  await Promise.all([
+    run(
+      `${insertCharges({ call: '$1', amount: 'cast($2 as bigint)', settled: `'late'`, note: `'late'`, attempt: '$4', at: words.now })}
+       from lease l where l.id = $3`,
+      [callId, amount, id, leaseId],
+    ),
+    run(
+      `update budget set used = used + cast($1 as bigint), calls = calls + 1
+       where scope in (select s.scope from lease_scope s where s.lease_id = $2)`,
+      [amount, id],
+    ),
+    run('update account set balance = balance - cast($1 as bigint) where id = $2', [amount, payer]),
+    // Another attempt of the call may be open elsewhere. What was charged is not charged again.
+    run('delete from inflight where call_id = $1', [callId]),
+  ])
+}
+
+/** Charges the call under the limits as they stand now, or posts a write-off. Repeating it changes nothing. */
+export const settleLate = (engine: Engine, settle: Settle): Promise<void> =>
+  engine.transaction('control', async (run) => {
+    const { words } = engine
+    const found = await lockRoom(run, words, settle.leaseId)
+    const before = await run(`select kind from transfer where kind in ('usage', 'writeoff') and ref = $1`, [
+      settle.callId,
+    ])
+    if (before.length > 0) return
+    if (found !== undefined && found.room >= settle.charge) return charge(run, words, settle, found.lease)
+    await run(
+      `insert into transfer (kind, ref, debit, credit, amount, key_id, settled, note, attempt, at)
+       values ('writeoff', $1, 'loss', 'revenue', $2, $3, 'late', 'late', $4, ${words.now}) on conflict (kind, ref) do nothing`,
+      [settle.callId, settle.charge, settle.detail.keyId, settle.leaseId],
+    )
+  })

@@ -1,0 +1,54 @@
+/** The store's port for money under way and money posted. */
+import type { Nano } from '../../core/money.ts'
+import type {
+  AccountId,
+  CommitBatch,
+  CommitResult,
+  InstanceId,
+  LeaseId,
+  Loan,
+  LoanRefused,
+  LoanRequest,
+  Transfer,
+} from '../../ledger/types.ts'
+import type { NewEvent } from '../people/event-port.ts'
+
+export type AuditRow = { readonly check: string; readonly ok: boolean; readonly detail?: string }
+
+/** Money under way: leases, holds, settlement. */
+export type LedgerStore = {
+  lend(ask: LoanRequest): Promise<Loan | LoanRefused>
+  /**
+   * Returns unused room. Memory subtracts it before asking; an unknown outcome counts as returned, so this is the one
+   * method that is never repeated. Room that open calls hold must not be returned.
+   */
+  giveBack(lease: LeaseId, back: Nano): Promise<void>
+  /**
+   * Lets the instance's own leases live for `ttlMs` more, to the end of the UTC day at most. Those that have ended, or
+   * were fenced, are left out of the answer.
+   */
+  renew(
+    instance: InstanceId,
+    leases: readonly LeaseId[],
+    ttlMs: number,
+  ): Promise<readonly { readonly leaseId: LeaseId; readonly lifeMs: number }[]>
+  /** One group commit. Call ids that grow with time (UUID version 7) halve its cost: the indexes grow at their end. */
+  commit(batch: CommitBatch): Promise<CommitResult>
+  /**
+   * Posts a transfer outside a call. The same (kind, ref) with other content throws `ReplayConflict`; more than a wallet
+   * has free throws `Overdrawn`. A refund's ref is the call's id, or `<call id>:<n>` for a further one; together they
+   * never exceed the call's charge, and they count back against the caps in the call's month. The event is recorded with what is posted.
+   */
+  post(transfer: Transfer, event?: NewEvent): Promise<'posted' | 'replayed'>
+  /** Expired leases: fences them and frees what no durable intent covers; after `longestCallMs`, charges orphans their last checkpoint. */
+  reap(bounds: {
+    graceMs: number
+    longestCallMs: number
+  }): Promise<{ quarantined: number; closed: number; recovered: number }>
+  /** Checks every law of the books; `sums` leaves out what reads the detail of each call. */
+  audit(what?: 'all' | 'sums'): Promise<readonly AuditRow[]>
+  /** Balance of a house account or wallet by its postings. */
+  balance(account: AccountId): Promise<Nano>
+  /** All that was posted under a reference, such as a call's id. */
+  transfersOf(ref: string): Promise<readonly Transfer[]>
+}

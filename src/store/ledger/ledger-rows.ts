@@ -1,0 +1,43 @@
+/** Rows that money under way is decided on: leases, counters of limits, accounts that pay. */
+import { integer, maybe, nano, oneOf, type RowOf, rowsOf, text } from '../engine/columns.ts'
+
+const lease = {
+  id: text('id'),
+  payer: text('wallet_id'),
+  granted: nano('granted'),
+  used: nano('used'),
+  state: oneOf('state', ['open', 'quarantined', 'closed']),
+} as const
+export const leases = rowsOf(lease)
+export type LeaseRow = RowOf<typeof lease>
+
+/** A counter of one limit. The members that are there say whose it is. */
+const budget = {
+  scope: text('scope'),
+  ownerId: maybe(text('owner_id')),
+  month: maybe(text('month')),
+  day: maybe(text('day')),
+  subId: maybe(text('sub_id')),
+  /** Absent where nothing is limited. */
+  lim: maybe(nano('lim')),
+  used: nano('used'),
+  held: nano('held'),
+} as const
+export const budgets = rowsOf(budget)
+export type Budget = RowOf<typeof budget>
+
+/** An account with what decides whether it may pay, as `payers` selects it. */
+const payer = {
+  id: text('id'),
+  orgId: text('org_id'),
+  balance: nano('balance'),
+  held: nano('held'),
+  lowest: nano('lowest'),
+  /** Of a credit line: its limit, its wallet, what that has, and when its first unpaid invoice is due. */
+  lim: maybe(nano('lim')),
+  lineOf: maybe(text('line_of')),
+  walletBalance: maybe(nano('wallet_balance')),
+  dueAt: maybe(integer('due_at')),
+} as const
+export const payerRows = rowsOf(payer)
+export type PayerRow = RowOf<typeof payer>

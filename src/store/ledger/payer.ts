@@ -1,0 +1,40 @@
+/**
+ * The account that pays for a call: a wallet or a payment, which may fall to nothing, a credit line, which may fall to
+ * minus its limit, or a payment that was only authorised, which may fall to minus that.
+ */
+import type { Nano } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
+import { type BindingLimit, PAYMENTS_ORG } from '../../ledger/types.ts'
+import type { PayerRow } from './ledger-rows.ts'
+import { settledBalance } from './sums.ts'
+
+/**
+ * Selects accounts `a` with what decides whether they may pay. `lowest` of an account is only what its constraint
+ * tolerates: money that a payer took back, or a limit that was lowered, may leave it below what it may be spent to.
+ */
+export const payers = `select a.*, c.lim, c.wallet_id as line_of,
+    (select min(i.due_at) from invoice i where i.account_id = c.account_id and i.paid_at is null and i.total > 0) as due_at,
+    ${settledBalance('c.wallet_id')} as wallet_balance
+  from account a left join credit_line c on c.account_id = a.id`
+
+/** How far below nothing the account may go: a wallet not at all, a payment as far as it was authorised. */
+export const creditOf = (account: PayerRow): Nano =>
+  isPayment(account) ? -account.lowest : (account.lim ?? 0n)
+
+/** What is free to be leased or posted. */
+export const freeOf = (account: PayerRow): Nano => account.balance - account.held + creditOf(account)
+
+/** Whether the account holds a payment for one call. */
+export const isPayment = ({ orgId }: PayerRow): boolean => orgId === PAYMENTS_ORG
+
+/** Why the account may not pay for calls of a key with this wallet, whatever is in it. */
+export const barOf = (
+  account: PayerRow | undefined,
+  wallet: string,
+  now: Instant,
+): BindingLimit | undefined => {
+  if (account !== undefined && (account.id === wallet || isPayment(account))) return undefined
+  if (account === undefined || account.lineOf !== wallet || creditOf(account) === 0n) return 'no_credit_line'
+  const owesBack = (account.walletBalance ?? 0n) < 0n
+  return owesBack || (account.dueAt ?? now) < now ? 'past_due' : undefined
+}

@@ -1,0 +1,28 @@
+/** What was posted: balances of accounts, and all that goes by one reference. */
+import type { Nano } from '../../core/money.ts'
+import { type AccountId, type Transfer, transferKinds } from '../../ledger/types.ts'
+import { maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
+import { type Engine, once, statement } from '../engine/engine.ts'
+import { nanoOf, onlyRow } from '../engine/row.ts'
+
+const balanceText =
+  'select coalesce(cast(sum(amount) as bigint), 0) as balance from posting where account_id = $1'
+
+export const balanceOf = async (engine: Engine, account: AccountId): Promise<Nano> =>
+  nanoOf(onlyRow(await once(engine, 'control', statement(balanceText, account))), 'balance')
+
+const transfers = rowsOf({
+  kind: oneOf('kind', transferKinds),
+  ref: text('ref'),
+  debit: text('debit'),
+  credit: text('credit'),
+  amount: nano('amount'),
+  note: maybe(text('note')),
+})
+
+/** With the kinds, by which the ledger is indexed first. */
+const transfersText = `select * from transfer
+  where kind in (${transferKinds.map((kind) => `'${kind}'`).join(', ')}) and ref = $1 order by at`
+
+export const transfersOf = async (engine: Engine, ref: string): Promise<readonly Transfer[]> =>
+  (await once(engine, 'control', statement(transfersText, ref))).map(transfers.read)

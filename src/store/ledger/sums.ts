@@ -1,0 +1,24 @@
+/** Sums of money in SQL, each said once: what leases used, what open calls hold, what an account has, what was charged. */
+
+/** What leases `l` used and their account and counters do not count yet. */
+export const usedOnLeases = (where: string): string =>
+  `coalesce((select cast(sum(l.used) as bigint) from lease l where l.state <> 'closed' and ${where}), 0)`
+
+/** What open calls hold of leases `l`. */
+export const heldOnLeases = (where: string): string =>
+  `coalesce((select cast(sum(f.hold) as bigint) from lease l join inflight f on f.lease_id = l.id
+    where l.state <> 'closed' and ${where}), 0)`
+
+/** What open calls hold of the one lease `l`. */
+export const heldOfLease =
+  'coalesce((select cast(sum(f.hold) as bigint) from inflight f where f.lease_id = l.id), 0)'
+
+/** What the account `a` has: its balance less what leases used. */
+export const settledOfAccount = `a.balance - ${usedOnLeases('l.wallet_id = a.id')}`
+
+/** The same for the account that `wallet` names: a column of another table than `account` and `lease`. */
+export const settledBalance = (wallet: string): string =>
+  `(select ${settledOfAccount} from account a where a.id = ${wallet})`
+
+/** What a charge or refund `t` comes to for who paid. */
+export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amount end`

@@ -1,0 +1,44 @@
+/** The store's port for what people and commands did: an append-only record, written with the change itself. */
+import type { Json } from '../../core/json-body.ts'
+import type { Instant } from '../../core/time.ts'
+
+/** Who does something. */
+export type Actor = {
+  readonly kind: 'person' | 'command'
+  readonly id: string
+  /** An e-mail address, or the name of a command. */
+  readonly name: string
+  /** The network address that it came from. */
+  readonly address?: string
+  /** An operator who acts for an organisation that is not their own. */
+  readonly operator?: boolean
+}
+
+export type NewEvent = {
+  readonly actor: Actor
+  readonly orgId: string
+  /** Such as `key.created`. */
+  readonly what: string
+  /** The id of what was changed. */
+  readonly subject: string
+  /** Amounts are decimal texts of USD. */
+  readonly before?: Json
+  readonly after?: Json
+}
+
+export type Event = NewEvent & { readonly id: string; readonly at: Instant }
+
+export type EventQuery = {
+  /** All organisations where it is absent. */
+  readonly orgId?: string
+  /** Only those before this one. */
+  readonly before?: string
+  readonly most: number
+}
+
+export type EventStore = {
+  /** Records what was done by itself, such as a sign-in; a change of the store records its own. */
+  record(event: NewEvent): Promise<void>
+  /** Newest first. */
+  list(query: EventQuery): Promise<readonly Event[]>
+}

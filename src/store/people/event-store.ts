@@ -1,0 +1,92 @@
+/** Events: written inside the transaction of what they tell of, and read newest first. */
+import type { Json } from '../../core/json-body.ts'
+import { integer, json, maybe, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
+import { type Engine, once, type Row, type Run, statement, type Value, type Words } from '../engine/engine.ts'
+import { onlyRow, textOf } from '../engine/row.ts'
+import type { Actor, Event, EventQuery, EventStore, NewEvent } from './event-port.ts'
+
+const same = (value: Json): Json => value
+
+const events = rowsOf({
+  id: text('id'),
+  at: integer('at'),
+  orgId: text('org_id'),
+  kind: oneOf('actor_kind', ['person', 'command']),
+  actorId: text('actor_id'),
+  actorName: text('actor_name'),
+  operator: truth('operator'),
+  address: maybe(text('address')),
+  what: text('what'),
+  subject: text('subject'),
+  before: maybe(json('before', same)),
+  after: maybe(json('after', same)),
+})
+
+const eventOf = (row: Row): Event => {
+  const { kind, actorId, actorName, operator, address, ...event } = events.read(row)
+  const actor = {
+    kind,
+    id: actorId,
+    name: actorName,
+    operator,
+    ...(address === undefined ? {} : { address }),
+  }
+  return { ...event, actor }
+}
+
+/** Writes an event in the transaction of the change it tells of. */
+export const recordIn = async (run: Run, words: Words, event: NewEvent): Promise<void> => {
+  const { actor, orgId, what, subject, before, after } = event
+  const { text: insert, params } = events.insert(
+    'event',
+    {
+      id: Bun.randomUUIDv7(),
+      orgId,
+      kind: actor.kind,
+      actorId: actor.id,
+      actorName: actor.name,
+      operator: actor.operator === true,
+      address: actor.address,
+      what,
+      subject,
+      before,
+      after,
+    },
+    { at: words.now },
+  )
+  await run(insert, params)
+}
+
+type WalletEvent = Omit<NewEvent, 'actor' | 'orgId'> & {
+  readonly by: Actor | undefined
+  readonly walletId: string
+}
+
+/** The same of a wallet, for its organisation; nothing where nobody is named. */
+export const recordOfWallet = async (
+  run: Run,
+  words: Words,
+  { by, walletId, ...event }: WalletEvent,
+): Promise<void> => {
+  if (by === undefined) return
+  const row = onlyRow(await run('select org_id from account where id = $1', [walletId]))
+  await recordIn(run, words, { ...event, actor: by, orgId: textOf(row, 'org_id') })
+}
+
+const listed = ({ orgId, before, most }: EventQuery) => {
+  const params: Value[] = []
+  const bind = (value: Value): string => `$${params.push(value)}`
+  const where = [
+    ...(orgId === undefined ? [] : [`org_id = ${bind(orgId)}`]),
+    ...(before === undefined ? [] : [`id < ${bind(before)}`]),
+  ]
+  return statement(
+    `select * from event ${where.length === 0 ? '' : `where ${where.join(' and ')}`} order by id desc limit ${bind(most)}`,
+    ...params,
+  )
+}
+
+export const eventStore = (engine: Engine): EventStore => ({
+  record: (event) => engine.transaction('control', (run) => recordIn(run, engine.words, event)),
+  list: async (query) => (await once(engine, 'control', listed(query))).map(eventOf),
+})

@@ -1,0 +1,80 @@
+/** Keys with their counters, for lists that people read: one query a page. */
+import { monthOf } from '../../core/time.ts'
+import { keyOf } from '../accounts/key-row.ts'
+import { clockOf } from '../engine/clock.ts'
+import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
+import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import type { KeyLine, KeyLineQuery } from './report-port.ts'
+
+const counters = rowsOf({
+  spent: nano('spent'),
+  spentThisMonth: nano('spent_month'),
+  requests: integer('requests'),
+  lastUsed: maybe(integer('last_used')),
+  madeBy: maybe(text('made_by_name')),
+  reference: maybe(text('reference')),
+  tenantId: maybe(text('tenant_id')),
+})
+
+/** What a scope has used: its counter, and what leases used that it does not count yet. */
+const usedOf = (scope: string, column: 'used' | 'calls'): string =>
+  `coalesce((select b.${column} from budget b where b.scope = ${scope}), 0)
+   + coalesce((select cast(sum(l.${column}) as bigint) from lease l join key_line n on n.key_id = l.key_id
+     where n.owner_id = k.id and l.state <> 'closed'
+       and ${scope} in ('key:' || n.owner_id, 'key:' || n.owner_id || ':' || l.month)), 0)`
+
+const conditions = (query: KeyLineQuery, bind: (value: Value) => string): readonly string[] => {
+  const { which, madeBy, search, id, after } = query
+  const where =
+    query.orgId === undefined ? ['1 = 1'] : [`k.org_id = ${bind(query.orgId)}`, 'k.trial_until is null']
+  if (id !== undefined) where.push(`k.id = ${bind(id)}`)
+  else if (query.deleted !== true) where.push('k.deleted = 0')
+  if (which === 'own') where.push('k.parent_id is null')
+  if (which === 'tenants') where.push('k.parent_id is not null')
+  if (madeBy !== undefined) where.push(`o.made_by = ${bind(madeBy)}`)
+  if (search !== undefined) {
+    const piece = `lower(cast(${bind(search)} as text))`
+    const has = (column: string) => `replace(lower(${column}), ${piece}, '') <> lower(${column})`
+    where.push(
+      `(${has('k.label')} or ${has("coalesce(o.reference, '')")} or ${has('k.prefix')} or k.id = ${bind(search)})`,
+    )
+  }
+  if (after !== undefined)
+    where.push(
+      `(k.created_at, k.id) < (select a.created_at, a.id from api_key a where a.id = ${bind(after)})`,
+    )
+  return where
+}
+
+/** Keys that a cap has stopped, or that have used nine tenths of one, by their counters. */
+const nearCap = (month: string, bind: (value: Value) => string): string => {
+  const near = (cap: string, scope: string) => `(k.${cap} is not null and exists (
+    select 1 from budget b where b.scope = ${scope} and b.used * 10 >= k.${cap} * 9 and b.used > 0))`
+  return `(k.disabled_reason in ('spend_cap', 'monthly_cap') or ${near('spend_cap', "'key:' || k.id")}
+    or ${near('monthly_cap', `'key:' || k.id || ':' || cast(${bind(month)} as text)`)})`
+}
+
+export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<readonly KeyLine[]> => {
+  const month = monthOf(await clockOf(engine))
+  const params: Value[] = []
+  const bind = (value: Value): string => `$${params.push(value)}`
+  const ofMonth = `'key:' || k.id || ':' || cast(${bind(month)} as text)`
+  // The page is chosen first: counters are read for its keys only.
+  const page = `select k.id from api_key k left join key_note o on o.key_id = k.id
+    where ${conditions(query, bind).join(' and ')} ${query.nearCap === true ? `and ${nearCap(month, bind)}` : ''}
+    order by k.created_at desc, k.id desc limit ${bind(query.most)}`
+  const rows = await once(
+    engine,
+    'control',
+    statement(
+      `select k.*, ${usedOf("'key:' || k.id", 'used')} as spent, ${usedOf(ofMonth, 'used')} as spent_month,
+         ${usedOf("'key:' || k.id", 'calls')} as requests,
+         (select max(t.at) from transfer t where t.key_id = k.id) as last_used,
+         o.reference, o.tenant_id, p.email as made_by_name
+       from (${page}) g join api_key k on k.id = g.id left join key_note o on o.key_id = k.id left join person p on p.id = o.made_by
+       order by k.created_at desc, k.id desc`,
+      ...params,
+    ),
+  )
+  return rows.map((row) => ({ key: keyOf(row), ...counters.read(row) }))
+}

@@ -1,0 +1,34 @@
+/** Reports of the console: its keys, calls, use and movements, each one query. */
+import { type Engine, once, statement } from '../engine/engine.ts'
+import { textOf } from '../engine/row.ts'
+import { accountLines, walletsOnly } from './account-lines.ts'
+import { callLines } from './call-lines.ts'
+import { keyLines } from './key-lines.ts'
+import { movementsOf } from './movements.ts'
+import { giftLine, processLines } from './process-lines.ts'
+import type { ReportStore } from './report-port.ts'
+import { forgetRollUps, rollUp } from './roll-up.ts'
+import { usageLines } from './usage-lines.ts'
+
+export const reportStore = (engine: Engine): ReportStore => ({
+  keys: (query) => keyLines(engine, query),
+  calls: (query) => callLines(engine, query),
+  usage: (query) => usageLines(engine, query),
+  movements: (query) => movementsOf(engine, query),
+  accounts: (query) => accountLines(engine, query),
+  processes: () => processLines(engine),
+  gifts: () => giftLine(engine),
+  walletsOf: async (orgId) => {
+    const rows = await once(
+      engine,
+      'control',
+      statement(
+        `select a.id from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id`,
+        orgId,
+      ),
+    )
+    return rows.map((row) => textOf(row, 'id'))
+  },
+  rollUp: () => rollUp(engine),
+  forgetRollUps: () => forgetRollUps(engine),
+})

@@ -1,0 +1,163 @@
+/**
+ * Sums of the ledger by hour and day, so that reports need not read every call. Only whole hours that ended an hour ago
+ * are summed: whatever was under way then has been committed. What is read takes no lock, and each day is one small write.
+ */
+import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
+import { clockOf } from '../engine/clock.ts'
+import { type Engine, once, type Row, type Statement, statement } from '../engine/engine.ts'
+import { onlyRow, textOf } from '../engine/row.ts'
+import { lessRefunds } from '../ledger/sums.ts'
+
+const MARK = 'rolled_up_until'
+
+/** A member of the detail `d`, or an empty text. */
+const memberOf = (engine: Engine, name: string): string =>
+  engine.name === 'postgres'
+    ? `coalesce(cast(d.detail as json)->>'${name}', '')`
+    : `coalesce(d.detail->>'${name}', '')`
+
+/** What a posting `t` of a call with its detail `d` counts, in the columns of the roll-ups. */
+export const countedColumns = (engine: Engine): string =>
+  `coalesce(d.model, '') as model, ${memberOf(engine, 'vendor')} as vendor, ${memberOf(engine, 'ended')} as ended,
+   case when t.kind = 'usage' then 1 else 0 end as requests,
+   case when t.kind = 'usage' then coalesce(d.input_tokens, 0) else 0 end as input_tokens,
+   case when t.kind = 'usage' then coalesce(d.output_tokens, 0) else 0 end as output_tokens,
+   ${lessRefunds} as amount`
+
+export const countedFrom = `transfer t join api_key k on k.id = t.key_id
+  left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)`
+
+const sums = `cast(sum(x.requests) as bigint) as requests, cast(sum(x.input_tokens) as bigint) as input_tokens,
+  cast(sum(x.output_tokens) as bigint) as output_tokens, cast(sum(x.amount) as bigint) as amount`
+
+/** What was charged in a span, by a group: `hour` with the organisation, or `day` with the key. */
+const summed = (engine: Engine, by: 'hour' | 'day', from: Instant, to: Instant): Statement => {
+  const [owner, length] = by === 'hour' ? ['k.org_id', HOUR_MS] : ['k.id', DAY_MS]
+  return statement(
+    `select x.owner, x.slot, x.model, x.vendor, x.ended, ${sums} from (
+       select ${owner} as owner, (t.at / ${length}) * ${length} as slot, ${countedColumns(engine)}
+       from ${countedFrom} where t.kind in ('usage', 'refund') and t.at >= $1 and t.at < $2) x
+     group by 1, 2, 3, 4, 5`,
+    from,
+    to,
+  )
+}
+
+/** Members as texts: JSON has no integers of this size. */
+const textsOf = (rows: readonly Row[]) =>
+  rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)])))
+
+const written = (engine: Engine, by: 'hour' | 'day', rows: readonly Row[]): Statement => {
+  const [table, owner] = by === 'hour' ? ['roll_up_hour', 'org_id'] : ['roll_up_day', 'key_id']
+  const number = (name: string) => `cast(e.value->>'${name}' as bigint)`
+  const added = (name: string) => `${name} = ${table}.${name} + excluded.${name}`
+  return statement(
+    `insert into ${table} (${owner}, ${by}, model, vendor, ended, requests, input_tokens, output_tokens, amount)
+     select e.value->>'owner', ${number('slot')}, e.value->>'model', e.value->>'vendor', e.value->>'ended',
+       ${number('requests')}, ${number('input_tokens')}, ${number('output_tokens')}, ${number('amount')}
+     from ${engine.words.each('$1')} e where 1 = 1
+     on conflict (${owner}, ${by}, model, vendor, ended) do update set ${['requests', 'input_tokens', 'output_tokens', 'amount'].map(added).join(', ')}`,
+    JSON.stringify(textsOf(rows)),
+  )
+}
+
+/** The rows by key and day once more, without models. */
+const writtenKeys = (engine: Engine, rows: readonly Row[]): Statement => {
+  const counted = ['requests', 'input_tokens', 'output_tokens', 'amount']
+  const number = (name: string) => `cast(e.value->>'${name}' as bigint)`
+  return statement(
+    `insert into roll_up_key (org_id, key_id, day, ${counted.join(', ')})
+     select k.org_id, k.id, ${number('slot')}, ${counted.map((name) => `cast(sum(${number(name)}) as bigint)`).join(', ')}
+     from ${engine.words.each('$1')} e join api_key k on k.id = e.value->>'owner' where 1 = 1 group by 1, 2, 3
+     on conflict (org_id, key_id, day) do update set ${counted.map((name) => `${name} = roll_up_key.${name} + excluded.${name}`).join(', ')}`,
+    JSON.stringify(textsOf(rows)),
+  )
+}
+
+/** What calls of a wallet's keys took from the wallet itself in a span, by UTC day. */
+const taken = (from: Instant, to: Instant): Statement =>
+  statement(
+    `select t.debit as owner, (t.at / ${DAY_MS}) * ${DAY_MS} as slot, max(t.at) as last_at, cast(sum(t.amount) as bigint) as amount
+     from transfer t join api_key k on k.id = t.key_id
+     where t.kind = 'usage' and t.debit = k.wallet_id and t.at >= $1 and t.at < $2 group by 1, 2`,
+    from,
+    to,
+  )
+
+const writtenTaken = (engine: Engine, rows: readonly Row[]): Statement => {
+  const number = (name: string) => `cast(e.value->>'${name}' as bigint)`
+  return statement(
+    `insert into roll_up_account (account_id, day, last_at, amount)
+     select e.value->>'owner', ${number('slot')}, ${number('last_at')}, ${number('amount')} from ${engine.words.each('$1')} e where 1 = 1
+     on conflict (account_id, day) do update set last_at = excluded.last_at, amount = roll_up_account.amount + excluded.amount`,
+    JSON.stringify(textsOf(rows)),
+  )
+}
+
+/** The later of an instant and that time, inside a statement, so that it and the sums are of one moment. */
+export const unsummedFrom = (from: string): string =>
+  `(select case when m.at > ${from} then m.at else ${from} end from (
+     select coalesce((select cast(s.value as bigint) from setting s where s.name = '${MARK}'), 0) as at) m)`
+
+/** The time up to which the roll-ups are whole; 0 when there are none yet. */
+const rolledUpUntil = async (engine: Engine): Promise<Instant> => {
+  const [row] = await once(engine, 'control', statement('select value from setting where name = $1', MARK))
+  return row === undefined ? 0 : Number(textOf(row, 'value'))
+}
+
+const firstCharge = async (engine: Engine): Promise<Instant> => {
+  const rows = await once(
+    engine,
+    'reading',
+    statement(
+      `select coalesce(min(x.at), 0) as at from (select (select min(t.at) from transfer t where t.key_id = k.id) as at from api_key k) x`,
+    ),
+  )
+  return Number(onlyRow(rows).at)
+}
+
+/** Sums a span once: whoever comes second finds the mark moved and leaves it. */
+const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Instant): Promise<void> => {
+  const hours = await once(engine, 'reading', summed(engine, 'hour', from, to))
+  const days = await once(engine, 'reading', summed(engine, 'day', from, to))
+  const accounts = await once(engine, 'reading', taken(from, to))
+  await engine.transaction('control', async (run) => {
+    await run('insert into setting (name, value) values ($1, $2) on conflict (name) do nothing', [MARK, '0'])
+    const moved = await run('update setting set value = $2 where name = $1 and value = $3 returning name', [
+      MARK,
+      String(to),
+      String(mark),
+    ])
+    if (moved.length === 0) return
+    for (const { text, params } of [
+      written(engine, 'hour', hours),
+      written(engine, 'day', days),
+      writtenKeys(engine, days),
+      writtenTaken(engine, accounts),
+    ])
+      await run(text, params)
+  })
+}
+
+/** Sums what is over, a day at a time; tells up to when. */
+export const rollUp = async (engine: Engine): Promise<Instant> => {
+  const end = (Math.trunc((await clockOf(engine)) / HOUR_MS) - 1) * HOUR_MS
+  for (;;) {
+    const mark = await rolledUpUntil(engine)
+    if (mark >= end) return mark
+    const first = mark === 0 ? await firstCharge(engine) : mark
+    const from = first === 0 ? end : Math.trunc(first / HOUR_MS) * HOUR_MS
+    const to = Math.max(Math.min(from + DAY_MS, end), mark)
+    await rollUpSpan(engine, mark, Math.min(from, end), from >= end ? end : to)
+  }
+}
+
+/** Forgets all sums. */
+export const forgetRollUps = (engine: Engine): Promise<void> =>
+  engine.transaction('control', async (run) => {
+    await run('delete from setting where name = $1', [MARK])
+    await run('delete from roll_up_hour')
+    await run('delete from roll_up_day')
+    await run('delete from roll_up_account')
+    await run('delete from roll_up_key')
+  })

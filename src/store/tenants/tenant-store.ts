@@ -1,0 +1,149 @@
+/** Tenants of resellers: their keys, the reseller's prices by month, and read-only links, each change with its event. */
+import type { Key, KeyId } from '../../tenancy/key.ts'
+import { keyOf } from '../accounts/key-row.ts'
+import { integer, maybe, rowsOf, text } from '../engine/columns.ts'
+import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { recordIn } from '../people/event-store.ts'
+import { keysOfTenant } from '../reports/call-lines.ts'
+import type { TenantKey, TenantMargin, TenantStore } from './tenant-port.ts'
+
+const notes = rowsOf({ reference: maybe(text('reference')), tenantId: maybe(text('tenant_id')) })
+const margins = rowsOf({
+  tenantId: text('tenant_id'),
+  fromMonth: text('from_month'),
+  basisPoints: maybe(integer('basis_points')),
+})
+const links = rowsOf({
+  id: text('id'),
+  orgId: text('org_id'),
+  tenantId: text('tenant_id'),
+  madeBy: text('made_by'),
+  createdAt: integer('created_at'),
+})
+
+/** The key right below the reseller's: it or its first one is the tenant, whatever is below it. */
+const topOf = ({ id, ancestors }: Key): KeyId => ancestors.at(-2) ?? id
+
+const keysOf = async (
+  engine: Engine,
+  { orgId, tenantId }: { readonly orgId: string; readonly tenantId?: KeyId },
+): Promise<readonly TenantKey[]> => {
+  const params: Value[] = [orgId]
+  if (tenantId !== undefined) params.push(tenantId)
+  const rows = await once(
+    engine,
+    'control',
+    statement(
+      `select k.*, o.reference, o.tenant_id from api_key k left join key_note o on o.key_id = k.id
+       where k.org_id = $1 and k.parent_id is not null
+         ${tenantId === undefined ? '' : `and k.id in (${keysOfTenant('$2')})`} order by k.created_at, k.id`,
+      ...params,
+    ),
+  )
+  const noted = new Map(rows.map((row) => [keyOf(row).id, notes.read(row)]))
+  return rows.map((row): TenantKey => {
+    const key = keyOf(row)
+    const top = topOf(key)
+    const { tenantId: first, reference } = noted.get(top) ?? {}
+    return { key, tenantId: first ?? top, ...(reference === undefined ? {} : { reference }) }
+  })
+}
+
+const marginOf = (row: Parameters<typeof margins.read>[0]): TenantMargin => {
+  const { tenantId, ...margin } = margins.read(row)
+  return { ...margin, ...(tenantId === '' ? {} : { tenantId }) }
+}
+
+const setMarginOn =
+  (engine: Engine): TenantStore['setMargin'] =>
+  (orgId, { tenantId = '', fromMonth, basisPoints }, by) =>
+    engine.transaction('control', async (run) => {
+      const own = [orgId, tenantId, fromMonth]
+      const [before] = await run(
+        'select basis_points from tenant_margin where org_id = $1 and tenant_id = $2 and from_month <= $3 order by from_month desc limit 1',
+        own,
+      )
+      await run(
+        `insert into tenant_margin (org_id, tenant_id, from_month, basis_points) values ($1, $2, $3, $4)
+         on conflict (org_id, tenant_id, from_month) do update set basis_points = excluded.basis_points`,
+        [...own, basisPoints ?? null],
+      )
+      const shown = (points: number | undefined) => ({
+        margin_percent: points === undefined ? null : points / 100,
+      })
+      await recordIn(run, engine.words, {
+        actor: by,
+        orgId,
+        what: 'tenant.price_set',
+        subject: tenantId === '' ? 'all tenants' : tenantId,
+        ...(before?.basis_points == null ? {} : { before: shown(Number(before.basis_points)) }),
+        after: { ...shown(basisPoints), from_month: fromMonth },
+      })
+    })
+
+const makeLinkOn =
+  (engine: Engine): TenantStore['makeLink'] =>
+  ({ id, hash, orgId, tenantId, madeBy }, by) =>
+    engine.transaction('control', async (run) => {
+      await run(
+        `insert into tenant_link (id, hash, org_id, tenant_id, made_by, created_at) values ($1, $2, $3, $4, $5, ${engine.words.now})`,
+        [id, hash, orgId, tenantId, madeBy],
+      )
+      await recordIn(run, engine.words, {
+        actor: by,
+        orgId,
+        what: 'tenant.link_made',
+        subject: tenantId,
+        after: { link: id },
+      })
+    })
+
+const endLinkOn =
+  (engine: Engine): TenantStore['endLink'] =>
+  ({ id, orgId, tenantId }, by) =>
+    engine.transaction('control', async (run) => {
+      const ended = await run(
+        'delete from tenant_link where id = $1 and org_id = $2 and tenant_id = $3 returning id',
+        [id, orgId, tenantId],
+      )
+      if (ended.length === 0) return false
+      await recordIn(run, engine.words, {
+        actor: by,
+        orgId,
+        what: 'tenant.link_revoked',
+        subject: tenantId,
+        before: { link: id },
+      })
+      return true
+    })
+
+export const tenantStore = (engine: Engine): TenantStore => ({
+  keys: (of) => keysOf(engine, of),
+  margins: async (orgId) => {
+    const rows = await once(
+      engine,
+      'control',
+      statement('select * from tenant_margin where org_id = $1 order by from_month, tenant_id', orgId),
+    )
+    return rows.map(marginOf)
+  },
+  setMargin: setMarginOn(engine),
+  links: async ({ orgId, tenantId }) => {
+    const rows = await once(
+      engine,
+      'control',
+      statement(
+        'select * from tenant_link where org_id = $1 and tenant_id = $2 order by created_at, id',
+        orgId,
+        tenantId,
+      ),
+    )
+    return rows.map(links.read)
+  },
+  linkByHash: async (hash) => {
+    const [row] = await once(engine, 'control', statement('select * from tenant_link where hash = $1', hash))
+    return row === undefined ? undefined : links.read(row)
+  },
+  makeLink: makeLinkOn(engine),
+  endLink: endLinkOn(engine),
+})

@@ -1,0 +1,133 @@
+/** The body that sets the rules of a wallet, as a schema. */
+import { z } from 'zod'
+import { publicHttpsUrl } from '../core/address.ts'
+import { readBy, strangers, usd } from '../core/body.ts'
+import { isObject, type Json } from '../core/json-body.ts'
+import { NANO_PER_USD, type Nano, nanoFromNumber } from '../core/money.ts'
+import { invalid, type Refusal } from '../core/refusal.ts'
+import type { AutoTopUp, RulesChange } from './wallet-rules.ts'
+
+const CENT = NANO_PER_USD / 100n
+/** What Stripe takes at a time. */
+const TOP_UP_LEAST = 50n * CENT
+const TOP_UP_MOST = 1_000_000n * CENT
+const PATTERNS_MAX = 100
+const PATTERN = /^[A-Za-z0-9*?][A-Za-z0-9*?._:/-]{0,199}$/
+
+type Reader<T> = (name: string, value: Json) => T | Refusal
+
+/** A rule; null removes it. */
+const ruleBy = <T>(name: string, read: Reader<T>, shown: object) =>
+  readBy((value) => (value === null ? null : read(name, value)), shown).optional()
+
+const patterns: Reader<readonly string[]> = (name, value) => {
+  const wrong = invalid(
+    name,
+    `'${name}' must be a list of at most ${PATTERNS_MAX} model ids, in which * stands for any letters and ? for one, or null.`,
+  )
+  if (!Array.isArray(value) || value.length > PATTERNS_MAX) return wrong
+  const texts = value.filter((one): one is string => typeof one === 'string' && PATTERN.test(one))
+  return texts.length === value.length ? texts : wrong
+}
+
+const topUp: Reader<AutoTopUp> = (name, value) => {
+  const wrong = (part: string) =>
+    invalid(
+      `${name}${part}`,
+      `'${name}' must be null or {"below_usd", "amount_usd"} and, if there is a bound, "monthly_max_usd" of at least the amount.`,
+    )
+  if (!isObject(value)) return wrong('')
+  const stranger = Object.keys(value).find(
+    (member) => !['below_usd', 'amount_usd', 'monthly_max_usd'].includes(member),
+  )
+  if (stranger !== undefined) return wrong(`.${stranger}`)
+  const below = nanoFromNumber(value.below_usd)
+  const each = nanoFromNumber(value.amount_usd)
+  if (below === undefined) return wrong('.below_usd')
+  if (each === undefined || each < TOP_UP_LEAST || each > TOP_UP_MOST || each % CENT !== 0n)
+    return invalid(
+      `${name}.amount_usd`,
+      `'${name}.amount_usd' must be a number of USD from 0.5 to 10000, in whole cents.`,
+    )
+  if (value.monthly_max_usd === undefined || value.monthly_max_usd === null) return { below, amount: each }
+  const monthlyMax = nanoFromNumber(value.monthly_max_usd)
+  // A month that one payment does not fit would never charge.
+  return monthlyMax === undefined || monthlyMax < each
+    ? wrong('.monthly_max_usd')
+    : { below, amount: each, monthlyMax }
+}
+
+const amount = usd('must be a number of USD from 0 to 1000000000, or null').nullable().optional()
+const patternList = { type: ['array', 'null'], items: { type: 'string' } }
+
+const members = {
+  per_call_max_usd: amount,
+  daily_limit_usd: amount.describe('For a UTC day'),
+  allowed_models: ruleBy('allowed_models', patterns, {
+    ...patternList,
+    description: 'Model ids; * stands for any letters, ? for one',
+  }),
+  blocked_models: ruleBy('blocked_models', patterns, patternList),
+  alert_below_usd: amount,
+  alert_webhook_url: ruleBy('alert_webhook_url', publicHttpsUrl, {
+    type: ['string', 'null'],
+    description: 'https, on a public server',
+  }),
+  auto_top_up: ruleBy('auto_top_up', topUp, {
+    type: ['object', 'null'],
+    properties: {
+      below_usd: { type: 'number' },
+      amount_usd: { type: 'number' },
+      monthly_max_usd: { type: ['number', 'null'] },
+    },
+    description:
+      'Charges the saved card with amount_usd (0.5 to 10000, whole cents) when the wallet falls below below_usd; needs a card that a checkout saved',
+  }),
+}
+
+type Read = {
+  readonly per_call_max_usd?: Nano | null | undefined
+  readonly daily_limit_usd?: Nano | null | undefined
+  readonly allowed_models?: readonly string[] | null | undefined
+  readonly blocked_models?: readonly string[] | null | undefined
+  readonly alert_below_usd?: Nano | null | undefined
+  readonly alert_webhook_url?: string | null | undefined
+  readonly auto_top_up?: AutoTopUp | null | undefined
+}
+
+const changeIn = (read: Read): RulesChange => {
+  const change = {
+    perCallMax: read.per_call_max_usd,
+    dailyLimit: read.daily_limit_usd,
+    allowedModels: read.allowed_models,
+    blockedModels: read.blocked_models,
+    alertBelow: read.alert_below_usd,
+    alertWebhookUrl: read.alert_webhook_url,
+    autoTopUp: read.auto_top_up,
+  }
+  return Object.fromEntries(Object.entries(change).filter(([, rule]) => rule !== undefined))
+}
+
+const noRule = (of: object) => strangers(`is not a rule; those are ${Object.keys(of).join(', ')}`)
+
+/** The body of PUT /api/wallet/rules; unknown members are refused. */
+export const rulesBody = z
+  .strictObject(members, { error: noRule(members) })
+  .transform((read) => changeIn(read))
+  .meta({ id: 'WalletRulesChange' })
+
+const { auto_top_up: autoTopUp, ...others } = members
+
+/** The same without the rule that charges a card: whoever sets the others need not be allowed to pay. */
+export const ownRulesBody = z
+  .strictObject(others, { error: noRule(others) })
+  .transform((read) => changeIn(read))
+  .meta({ id: 'OwnWalletRulesChange' })
+
+export type AutoTopUpChange = { readonly autoTopUp: AutoTopUp | null }
+
+/** The rule that charges a card alone; null removes it. */
+export const autoTopUpBody = z
+  .strictObject({ auto_top_up: autoTopUp.unwrap() })
+  .transform(({ auto_top_up: rule }): AutoTopUpChange => ({ autoTopUp: rule }))
+  .meta({ id: 'AutoTopUpChange' })

@@ -1,0 +1,22 @@
+/**
+ * A thread beside the work, which may be deaf: ends the process when it takes too much memory, or when nobody is left that
+ * it works for.
+ */
+
+const MEMORY_MAX = 1_000_000_000
+const EVERY_MS = 50
+
+const isAlone = (parent: number): boolean => {
+  try {
+    process.kill(parent, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+const parent = process.ppid
+
+setInterval(() => {
+  if (process.memoryUsage.rss() > MEMORY_MAX || isAlone(parent)) process.kill(process.pid, 'SIGKILL')
+}, EVERY_MS)

@@ -1,0 +1,33 @@
+/** Pictures made smaller, larger or of another type, by sharp (libvips). */
+import type { FitEnum } from 'sharp'
+import { type Make, WrongInput } from './made.ts'
+import { pictureHead } from './picture-size.ts'
+
+const PIXELS_MAX = 50_000_000
+const SIDE_MAX = 4_096
+
+type Format = 'png' | 'jpeg' | 'webp' | 'avif'
+
+/** A picture of the asked size; with one side or none given, the whole of it within 4096 pixels a side. */
+export const makeImage: Make = async ({ width, height, fit, format }, bytes) => {
+  // Only what begins as a picture of pixels: libvips would also draw SVG and read formats that few need.
+  if (pictureHead(bytes) === undefined)
+    throw new WrongInput('image', "'image' is no PNG, JPEG, WebP or GIF picture")
+  const { default: sharp } = await import('sharp')
+  const both = width !== undefined && height !== undefined
+  const neither = width === undefined && height === undefined
+  const resized = sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn: 'error' })
+    .rotate()
+    .resize({
+      width: Number(width ?? SIDE_MAX),
+      height: Number(height ?? SIDE_MAX),
+      fit: both ? (fit as keyof FitEnum) : 'inside',
+      withoutEnlargement: neither,
+    })
+    .toFormat(format as Format)
+  const { data, info } = await resized.toBuffer({ resolveWithObject: true }).catch(() => {
+    throw new WrongInput('image', `'image' cannot be read, or has more than ${PIXELS_MAX} pixels`)
+  })
+  const image = { b64_json: data.toString('base64'), width: info.width, height: info.height }
+  return { json: { images: [image] } }
+}

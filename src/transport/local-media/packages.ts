@@ -1,0 +1,19 @@
+/** Which optional packages this installation has. */
+
+const found = (name: string): boolean => {
+  try {
+    Bun.resolveSync(name, import.meta.dir)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** sharp without the binary of its platform cannot be loaded. */
+const binaries = ['', 'musl'].map((libc) => `@img/sharp-${process.platform}${libc}-${process.arch}/package`)
+
+/** Whether a package can be loaded. */
+export const hasPackage = (name: string): boolean => {
+  if (name === '@tesseract.js-data/eng') return found(`${name}/package.json`)
+  return found(name) && (name !== 'sharp' || binaries.some(found))
+}

@@ -1,0 +1,148 @@
+/**
+ * A few processes that do the work of built-in products, each one piece at a time. What takes too long is killed with its
+ * process; the next piece gets a new one. Processes start when they are needed and end when they have been idle.
+ */
+import { fileURLToPath, type Subprocess } from 'bun'
+import { MEDIA_WORK } from '../own-program.ts'
+import { type Answered, type Made, type Work, WrongInput } from './made.ts'
+
+export type PoolParts = {
+  /** The program of a process: see child.ts. */
+  readonly program: string
+  readonly processes: number
+  /** Pieces that may wait for a process. */
+  readonly waiting: number
+  readonly limitMs: number
+  readonly idleMs: number
+}
+
+/** Too much waits already. */
+export class Busy extends Error {}
+
+/** The work used up its time or memory, which its inputs are to blame for. */
+export class TooMuchWork extends Error {}
+
+export type Pool = {
+  /**
+   * Rejects with WrongInput, TooMuchWork, Busy, or Error where the process broke or the signal came: then nobody works on.
+   */
+  readonly run: (work: Work, signal?: AbortSignal) => Promise<Made>
+  /** Ends all processes; what they work on is rejected. */
+  readonly close: () => Promise<void>
+}
+
+type Piece = { readonly work: Work; readonly done: PromiseWithResolvers<Made> }
+
+type Hand = {
+  readonly process: Subprocess
+  piece: Piece | undefined
+  timer: Timer | undefined
+}
+
+const systemParts: PoolParts = {
+  program: fileURLToPath(new URL('./child.ts', import.meta.url)),
+  processes: 2,
+  waiting: 14,
+  limitMs: 120_000,
+  idleMs: 30_000,
+}
+
+/** A compiled file reads no `.env` by itself, and holds no other program. */
+const commandOf = (program: string): string[] =>
+  Bun.isStandaloneExecutable ? [process.execPath, MEDIA_WORK] : [process.execPath, '--no-env-file', program]
+
+const finish = ({ done }: Piece, answer: Answered) => {
+  if ('made' in answer) done.resolve(answer.made)
+  else if ('wrong' in answer) done.reject(new WrongInput(answer.wrong.field, answer.wrong.message))
+  else done.reject(new Error(answer.broken))
+}
+
+export const openPool = (given: Partial<PoolParts> = {}): Pool => {
+  const parts = { ...systemParts, ...given }
+  const hands = new Set<Hand>()
+  const queue: Piece[] = []
+
+  const drop = (hand: Hand, why: Error) => {
+    hands.delete(hand)
+    clearTimeout(hand.timer)
+    hand.piece?.done.reject(why)
+    hand.piece = undefined
+    hand.process.kill('SIGKILL')
+    goOn()
+  }
+  const rest = (hand: Hand) => {
+    clearTimeout(hand.timer)
+    hand.piece = undefined
+    hand.process.unref()
+    hand.timer = setTimeout(() => drop(hand, new Error('idle')), parts.idleMs)
+    hand.timer.unref()
+    goOn()
+  }
+  const start = (): Hand => {
+    // It reads files of strangers, so it knows no key of ours; `.env` of the working folder would hold them again.
+    const process = Bun.spawn(commandOf(parts.program), {
+      env: {},
+      cwd: '/',
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore'],
+      ipc: (answer: Answered) => {
+        if (hand.piece !== undefined) finish(hand.piece, answer)
+        rest(hand)
+      },
+      onExit: (_, _code, signal) =>
+        drop(
+          hand,
+          signal === null
+            ? new Error('the process ended')
+            : new TooMuchWork('The work needs more memory than a call may take'),
+        ),
+    })
+    const hand: Hand = { process, piece: undefined, timer: undefined }
+    hands.add(hand)
+    return hand
+  }
+  const give = (hand: Hand, piece: Piece) => {
+    clearTimeout(hand.timer)
+    hand.piece = piece
+    hand.process.ref()
+    const { limitMs } = parts
+    hand.timer = setTimeout(() => {
+      drop(hand, new TooMuchWork(`The work takes longer than the ${limitMs / 1_000} s that a call may take`))
+    }, limitMs)
+    hand.process.send(piece.work)
+  }
+  const goOn = () => {
+    while (queue.length > 0) {
+      const free = [...hands].find(({ piece }) => piece === undefined)
+      const hand = free ?? (hands.size < parts.processes ? start() : undefined)
+      const next = hand === undefined ? undefined : queue.shift()
+      if (hand === undefined || next === undefined) return
+      give(hand, next)
+    }
+  }
+  const giveUp = (piece: Piece) => {
+    const why = new Error('nobody waits')
+    const hand = [...hands].find((one) => one.piece === piece)
+    if (hand !== undefined) return drop(hand, why)
+    queue.splice(queue.indexOf(piece), 1)
+    piece.done.reject(why)
+  }
+  return {
+    run: (work, signal) => {
+      if (signal?.aborted === true) return Promise.reject(new Error('nobody waits'))
+      if (queue.length >= parts.waiting) return Promise.reject(new Busy('too many calls wait'))
+      const piece: Piece = { work, done: Promise.withResolvers() }
+      queue.push(piece)
+      goOn()
+      const leave = () => giveUp(piece)
+      signal?.addEventListener('abort', leave)
+      return piece.done.promise.finally(() => signal?.removeEventListener('abort', leave))
+    },
+    close: async () => {
+      for (const { done } of queue.splice(0)) done.reject(new Error('closed'))
+      const ended = [...hands].map(({ process }) => process.exited)
+      for (const hand of [...hands]) drop(hand, new Error('closed'))
+      await Promise.all(ended)
+    },
+  }
+}

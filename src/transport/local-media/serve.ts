@@ -1,0 +1,111 @@
+/**
+ * The built-in vendor's products that are not chat, as something to fetch from: `POST local:/media/<product>` with the
+ * inputs as JSON; for the job also `GET` and `DELETE local:/media/slow-1/<job>`. Errors are in the shape of our own.
+ */
+import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { messageOf } from '../../core/message-of.ts'
+import { invalid, Refusal, refusalBody, refuse, retryIn } from '../../core/refusal.ts'
+import { systemClock } from '../../core/time.ts'
+import { readInputs } from '../../media/inputs.ts'
+import { absentMedia, localMedia } from '../../vendors/local/media.ts'
+import type { VendorFetch } from '../../vendors/setup.ts'
+import { type PublicParts, systemPublicParts } from '../public-address.ts'
+import { bytesFor } from './inputs-bytes.ts'
+import { type Made, WrongInput } from './made.ts'
+import { hasPackage } from './packages.ts'
+import { Busy, openPool, type Pool, TooMuchWork } from './pool.ts'
+import { openSlowJobs, type SlowJobs } from './slow-jobs.ts'
+
+type MediaParts = {
+  readonly pool: Pool
+  readonly jobs: SlowJobs
+  readonly get: PublicParts
+}
+
+/** What this installation sells of them. */
+export const mediaHere = localMedia(hasPackage)
+
+/** What it would sell with all optional packages. */
+export const mediaAbsent = absentMedia(hasPackage)
+
+const records = new Map(mediaHere.models.map((model) => [model.name, model]))
+
+/** Calls in this process at once, with their inputs in memory. */
+const OPEN_MAX = 16
+
+const BUSY_S = 5
+
+const refusalOf = (thrown: unknown): Refusal => {
+  if (thrown instanceof Refusal) return thrown
+  if (thrown instanceof WrongInput) return invalid(`inputs.${thrown.field}`, `${thrown.message}.`)
+  if (thrown instanceof TooMuchWork) return invalid('inputs', `${thrown.message}.`)
+  if (thrown instanceof Busy)
+    return refuse('upstream_error', 'The built-in products are busy.', retryIn(BUSY_S))
+  return refuse('upstream_error', `The built-in product failed: ${messageOf(thrown)}.`)
+}
+
+const noSuch = () =>
+  Response.json(refusalBody(refuse('model_not_found', 'There is no such product.'), ''), { status: 404 })
+
+const answerOf = (made: Made): Response =>
+  'json' in made
+    ? Response.json(made.json)
+    : new Response(made.bytes, { headers: { 'content-type': made.mediaType } })
+
+const SLOW_SIZE = '256x256'
+
+/** A job's state; its picture is drawn when it is asked for. */
+const jobAnswer = async ({ jobs, pool }: MediaParts, name: string, cancel: boolean): Promise<Response> => {
+  const state = cancel ? jobs.cancel(name) : jobs.state(name)
+  if (state === undefined) return noSuch()
+  if (state.status !== 'succeeded' || cancel) return Response.json({ id: name, ...state })
+  const inputs = { prompt: state.seed, n: 1, size: SLOW_SIZE }
+  const made = await pool.run({ product: 'sketch-1', inputs })
+  return Response.json({ id: name, status: state.status, ...('json' in made ? made.json : {}) })
+}
+
+const callAnswer = async (
+  parts: MediaParts,
+  product: string,
+  given: JsonObject,
+  signal: AbortSignal | undefined,
+): Promise<Response> => {
+  const record = records.get(product)
+  if (record === undefined) return noSuch()
+  const inputs = readInputs(record, given)
+  if (inputs instanceof Refusal) throw inputs
+  if (record.shape.flow === 'job')
+    return Response.json({ id: parts.jobs.submit(inputs), status: 'queued' }, { status: 202 })
+  const bytes = await bytesFor(parts.get, product, inputs, signal)
+  // Bytes go beside the inputs; the long text that held them stays here.
+  const lean = bytes === undefined ? inputs : { ...inputs, url: null, image: null }
+  const work = { product, inputs: lean, ...(bytes === undefined ? {} : { bytes }) }
+  return answerOf(await parts.pool.run(work, signal))
+}
+
+/** Answers for the built-in products. */
+export const serveMedia = (given: Partial<MediaParts> = {}): VendorFetch => {
+  const parts = {
+    pool: given.pool ?? openPool(),
+    jobs: given.jobs ?? openSlowJobs(systemClock.now),
+    get: given.get ?? systemPublicParts,
+  }
+  let open = 0
+  const answer: VendorFetch = async (url, { method, body, signal }) => {
+    const [product = '', job] = url.slice(url.indexOf('/media/') + '/media/'.length).split('/')
+    if (job !== undefined) return jobAnswer(parts, decodeURIComponent(job), method === 'DELETE')
+    const inputs = parseJson(await new Response(body ?? '').text())
+    return callAnswer(parts, product, isObject(inputs) ? inputs : {}, signal ?? undefined)
+  }
+  return async (url, init) => {
+    try {
+      if (++open > OPEN_MAX) throw new Busy('too many calls are open')
+      return await answer(url, init)
+    } catch (thrown) {
+      const refusal = refusalOf(thrown)
+      return Response.json(refusalBody(refusal, ''), { status: refusal.status, headers: refusal.headers })
+    } finally {
+      open--
+    }
+  }
+}

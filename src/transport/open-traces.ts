@@ -1,0 +1,142 @@
+/**
+ * Traces over OTLP/HTTP, by OpenTelemetry's own parts; loaded only where an endpoint is set. A call hands its span on and
+ * goes its way: what cannot be sent is dropped and told in the log.
+ */
+import type { Log } from '../core/log.ts'
+import { messageOf } from '../core/message-of.ts'
+
+type SpanPart = {
+  readonly name: string
+  readonly outward?: true
+  /** Monotonic milliseconds. */
+  readonly fromMs: number
+  readonly toMs: number
+  readonly failed?: boolean
+  readonly attributes?: Readonly<Record<string, string | number | boolean>>
+}
+
+type Parent = { readonly traceId: string; readonly spanId: string; readonly sampled: boolean }
+
+type Traced = {
+  readonly parent: Parent | undefined
+  readonly call: SpanPart
+  readonly steps: readonly SpanPart[]
+}
+
+type SamplerName =
+  | 'always_on'
+  | 'always_off'
+  | 'traceidratio'
+  | 'parentbased_always_on'
+  | 'parentbased_always_off'
+  | 'parentbased_traceidratio'
+
+type TraceOptions = {
+  readonly endpoint: string
+  readonly serviceName: string
+  readonly version: string
+  readonly instance: string
+  readonly sampler: SamplerName
+  /** The share of calls that are traced where their caller did not decide. */
+  readonly ratio: number
+  readonly random: () => number
+  readonly log: Log
+}
+
+type OpenTraces = {
+  isSampled(parent: Parent | undefined): boolean
+  end(span: Traced, at: { readonly nowMs: number; readonly now: number }): void
+  /** Sends what waits, for at most so long. */
+  close(): Promise<void>
+}
+
+const CLOSE_MS = 2_000
+const WARN_MS = 60_000
+/** Spans that wait; more are dropped. */
+const QUEUE_MAX = 8_192
+const BATCH_MAX = 512
+const SECOND_MS = 1_000
+const NANO_A_MS = 1_000_000
+
+/** Loads the packages and makes ready to send. Rejects where they are not installed. */
+export const openTraces = async (it: TraceOptions): Promise<OpenTraces> => {
+  const [api, sdk, { resourceFromAttributes }, { OTLPTraceExporter }] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+  ])
+  const url = `${it.endpoint.replace(/\/$/, '')}/v1/traces`
+  const exporter = telling(new OTLPTraceExporter({ url }), it.log)
+  const provider = new sdk.TracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': it.serviceName,
+      'service.version': it.version,
+      'service.instance.id': it.instance,
+    }),
+    // What comes here was chosen before.
+    sampler: new sdk.AlwaysOnSampler(),
+    spanProcessors: [
+      new sdk.BatchSpanProcessor({ exporter, maxQueueSize: QUEUE_MAX, maxExportBatchSize: BATCH_MAX }),
+    ],
+  })
+  const tracer = provider.getTracer('turnpike', it.version)
+  const byId = new sdk.TraceIdRatioBasedSampler(it.ratio)
+  const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api
+  const isChosen = (parent: Parent | undefined): boolean =>
+    parent === undefined
+      ? it.random() < it.ratio
+      : byId.shouldSample(ROOT_CONTEXT, parent.traceId).decision === sdk.SamplingDecision.RECORD_AND_SAMPLED
+  return {
+    isSampled: (parent) => {
+      if (it.sampler.startsWith('parentbased_') && parent !== undefined) return parent.sampled
+      if (it.sampler.endsWith('always_on')) return true
+      return it.sampler.endsWith('traceidratio') && isChosen(parent)
+    },
+    end: ({ parent, call, steps }, { nowMs, now }) => {
+      const at = (ms: number): [number, number] => {
+        const wallMs = now - nowMs + ms
+        const seconds = Math.floor(wallMs / SECOND_MS)
+        return [seconds, Math.round((wallMs - seconds * SECOND_MS) * NANO_A_MS)]
+      }
+      const tell = (part: SpanPart, kind: number, context: typeof ROOT_CONTEXT) => {
+        const attributes = part.attributes ?? {}
+        const span = tracer.startSpan(part.name, { kind, startTime: at(part.fromMs), attributes }, context)
+        if (part.failed === true) span.setStatus({ code: SpanStatusCode.ERROR })
+        span.end(at(part.toMs))
+        return span
+      }
+      const above =
+        parent === undefined
+          ? ROOT_CONTEXT
+          : trace.setSpanContext(ROOT_CONTEXT, { ...parent, traceFlags: 1, isRemote: true })
+      const context = trace.setSpan(ROOT_CONTEXT, tell(call, SpanKind.SERVER, above))
+      for (const step of steps)
+        tell(step, step.outward === true ? SpanKind.CLIENT : SpanKind.INTERNAL, context)
+    },
+    close: async () => {
+      const late = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS).unref())
+      await Promise.race([provider.shutdown().catch(() => undefined), late])
+    },
+  }
+}
+
+type Exporter = {
+  export(spans: never[], done: (result: { readonly code: number; readonly error?: Error }) => void): void
+  shutdown(): Promise<void>
+}
+
+/** The exporter, whose failures are told once a minute. */
+const telling = <E extends Exporter>(exporter: E, log: Log): E => {
+  let toldMs = Number.NEGATIVE_INFINITY
+  const send = exporter.export.bind(exporter)
+  exporter.export = (spans, done) =>
+    send(spans, (result) => {
+      if (result.code !== 0 && performance.now() - toldMs > WARN_MS) {
+        toldMs = performance.now()
+        log.warn('spans could not be exported and are dropped', { error: messageOf(result.error) })
+      }
+      done(result)
+    })
+  return exporter
+}

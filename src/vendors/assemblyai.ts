@@ -1,0 +1,14 @@
+/** AssemblyAI: sells transcription, no chat; see assemblyai-media.ts. */
+import { assemblyaiMedia } from './assemblyai-media.ts'
+import { noChat } from './no-chat.ts'
+import type { Vendor } from './vendor.ts'
+
+export const assemblyai = {
+  ...noChat,
+  id: 'assemblyai',
+  name: 'AssemblyAI',
+  keyVariable: 'ASSEMBLYAI_API_KEY',
+  baseUrl: 'https://api.assemblyai.com',
+  auth: 'plain',
+  media: assemblyaiMedia,
+} satisfies Vendor

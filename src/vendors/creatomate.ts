@@ -1,0 +1,13 @@
+/** Creatomate: renders films and pictures from descriptions; see creatomate-media.ts. */
+import { creatomateMedia } from './creatomate-media.ts'
+import { noChat } from './no-chat.ts'
+import type { Vendor } from './vendor.ts'
+
+export const creatomate = {
+  ...noChat,
+  id: 'creatomate',
+  name: 'Creatomate',
+  keyVariable: 'CREATOMATE_API_KEY',
+  baseUrl: 'https://api.creatomate.com/v1',
+  media: creatomateMedia,
+} satisfies Vendor

@@ -1,0 +1,14 @@
+/** Exa: search. Source: npm exa-js 2.23.0. */
+import { exaMedia } from './exa-media.ts'
+import { noChat } from './no-chat.ts'
+import type { Vendor } from './vendor.ts'
+
+export const exa = {
+  ...noChat,
+  id: 'exa',
+  name: 'Exa',
+  keyVariable: 'EXA_API_KEY',
+  baseUrl: 'https://api.exa.ai',
+  auth: 'x-api-key',
+  media: exaMedia,
+} satisfies Vendor

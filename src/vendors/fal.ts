@@ -1,0 +1,18 @@
+/** fal: one queue before many makers' models; see fal-media.ts and fal-models.ts. */
+import { falModels, falWaiting } from './fal-models.ts'
+import { noChat } from './no-chat.ts'
+import type { Vendor } from './vendor.ts'
+
+export const fal = {
+  ...noChat,
+  id: 'fal',
+  name: 'fal',
+  keyVariable: 'FAL_KEY',
+  baseUrl: 'https://queue.fal.run',
+  auth: 'Key',
+  media: {
+    models: falModels,
+    unverified: 'exact bodies of what was blocked or cancelled; all inputs of Qwen, Seedream and Kontext',
+    waiting: falWaiting,
+  },
+} satisfies Vendor

@@ -1,0 +1,16 @@
+/** Ideogram: sells pictures, no chat; see ideogram-media.ts. */
+import { ideogramMedia } from './ideogram-media.ts'
+import type { Vendor } from './vendor.ts'
+
+export const ideogram = {
+  id: 'ideogram',
+  name: 'Ideogram',
+  keyVariable: 'IDEOGRAM_API_KEY',
+  baseUrl: 'https://api.ideogram.ai',
+  auth: 'api-key',
+  surfaces: [],
+  outputBound: 'max_tokens',
+  takesStreamOptions: false,
+  cancel: 'drain',
+  media: ideogramMedia,
+} satisfies Vendor

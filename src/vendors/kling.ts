@@ -1,0 +1,14 @@
+/** Kling: sells films, no chat; a credential is made of two keys, see cli/cloud-vendors.ts. */
+import { klingMedia } from './kling-media.ts'
+import { noChat } from './no-chat.ts'
+import type { Vendor } from './vendor.ts'
+
+export const kling = {
+  ...noChat,
+  id: 'kling',
+  name: 'Kling',
+  keyVariable: 'KLING_SECRET_KEY',
+  alsoNeeds: 'KLING_ACCESS_KEY',
+  baseUrl: 'https://api.klingai.com',
+  media: klingMedia,
+} satisfies Vendor

@@ -1,0 +1,114 @@
+/** How the built-in products are asked and read. Bodies are JSON with the record's own inputs; see transport/local-media. */
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { Inputs, JobShape, OnceShape, Output, VendorAnswer, Verdict } from '../../media/shape.ts'
+
+const ask = (inputs: Inputs, name: string) =>
+  ({ method: 'POST', path: `/media/${name}`, body: { json: inputs } }) as const
+
+const NOT_READ: Verdict = { verdict: 'failed', fault: 'vendor', message: 'the answer could not be read' }
+
+/** What the built-in vendor says with an error; undefined for what is not about the inputs. */
+const refused = ({ status, json }: VendorAnswer): Verdict | undefined => {
+  const error = isObject(json) && isObject(json.error) ? json.error : {}
+  const message = typeof error.message === 'string' ? error.message : 'the inputs were refused'
+  return status === 400 ? { verdict: 'failed', fault: 'inputs', message } : undefined
+}
+
+type Measure = (inputs: Inputs, body: JsonObject) => Usage
+
+/** Once: a JSON answer, read by `read`. */
+const answersJson = (read: (body: JsonObject, inputs: Inputs) => Verdict): OnceShape => ({
+  flow: 'once',
+  ask,
+  read: (answer, inputs) =>
+    answer.status === 200 ? (isObject(answer.json) ? read(answer.json, inputs) : NOT_READ) : refused(answer),
+})
+
+const list = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
+
+/** Pictures in base64, each in a member of `images`, where our address comes in its place. */
+const picturesOf = (body: JsonObject): Verdict => {
+  const images = list(body.images).filter(isObject)
+  const outputs = images.flatMap(({ b64_json }, index): Output[] =>
+    typeof b64_json === 'string'
+      ? [{ type: 'image', from: { base64: b64_json }, at: ['images', index, 'url'] }]
+      : [],
+  )
+  const shown = images.map(({ width, height }) => ({ url: null, width, height }))
+  return outputs.length === 0
+    ? NOT_READ
+    : {
+        verdict: 'done',
+        outputs,
+        body: { ...body, images: shown },
+        measured: { image: outputs.length },
+      }
+}
+
+export const pictures = answersJson(picturesOf)
+
+/** A text in `text`, beside what else is told. */
+export const text = (measure: Measure): OnceShape =>
+  answersJson((body, inputs) =>
+    typeof body.text === 'string'
+      ? {
+          verdict: 'done',
+          outputs: [{ type: 'text', text: body.text }],
+          body,
+          measured: measure(inputs, body),
+        }
+      : NOT_READ,
+  )
+
+/** Facts about the inputs. */
+export const facts = (measured: Usage): OnceShape =>
+  answersJson((body) => ({ verdict: 'done', outputs: [{ type: 'json', value: body }], body, measured }))
+
+/** The bytes of a sound or film, of the type they are answered with. */
+export const bytes = (measure: (inputs: Inputs) => Usage): OnceShape => ({
+  flow: 'once',
+  ask,
+  read: (answer, inputs) => {
+    if (answer.status !== 200) return refused(answer)
+    const mediaType = answer.header('content-type') ?? ''
+    const type = mediaType.startsWith('video/') ? 'video' : 'audio'
+    const output: Output = { type, from: { bytes: answer.bytes }, at: [type, 'url'] }
+    return {
+      verdict: 'done',
+      outputs: [output],
+      body: { [type]: { url: null, media_type: mediaType } },
+      measured: measure(inputs),
+    }
+  },
+})
+
+const jobPath = (ref: JsonObject): string =>
+  `/media/slow-1/${encodeURIComponent(typeof ref.job === 'string' ? ref.job : '')}`
+
+/** A job that is asked again until it has ended. */
+export const job: JobShape = {
+  flow: 'job',
+  ask,
+  readRef: (answer) => {
+    if (answer.status !== 202) return refused(answer)
+    const { json } = answer
+    return isObject(json) && typeof json.id === 'string' ? { ref: { job: json.id } } : NOT_READ
+  },
+  poll: (ref) => ({ method: 'GET', path: jobPath(ref) }),
+  readPoll: (answer) => {
+    if (answer.status !== 200) return refused(answer)
+    const body = isObject(answer.json) ? answer.json : {}
+    if (body.status === 'running')
+      return { pending: true, ...(typeof body.progress === 'number' ? { progress: body.progress } : {}) }
+    if (body.status === 'succeeded') return picturesOf(body)
+    if (body.status === 'blocked') return { verdict: 'blocked' }
+    if (body.status === 'cancelled') return { verdict: 'cancelled' }
+    const message = typeof body.message === 'string' ? body.message : 'the job failed'
+    return { verdict: 'failed', fault: 'vendor', message }
+  },
+  cancel: (ref) => ({ method: 'DELETE', path: jobPath(ref) }),
+  onCancel: 'free',
+  everyMs: 1_000,
+  deadlineMs: 900_000,
+}

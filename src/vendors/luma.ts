@@ -1,0 +1,13 @@
+/** Luma: sells films and pictures, no chat; see luma-media.ts. */
+import { lumaMedia } from './luma-media.ts'
+import { noChat } from './no-chat.ts'
+import type { Vendor } from './vendor.ts'
+
+export const luma = {
+  ...noChat,
+  id: 'luma',
+  name: 'Luma',
+  keyVariable: 'LUMA_AGENTS_API_KEY',
+  baseUrl: 'https://agents.lumalabs.ai/v1',
+  media: lumaMedia,
+} satisfies Vendor

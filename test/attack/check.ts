@@ -1,0 +1,50 @@
+/** What a check is, and the words in which checks are written. */
+import type { Socket } from 'node:net'
+import type { Target } from './target.ts'
+
+export type Check = {
+  readonly name: string
+  /** Where it is of no use on the other. */
+  readonly engine?: 'SQLite' | 'PostgreSQL'
+  readonly run: (target: Target) => Promise<void>
+  /** Processor time of the server in all, in milliseconds. */
+  readonly cpuMs: number
+  /** Memory that the server takes beside what it had, in megabytes. */
+  readonly memoryMb: number
+}
+
+export const must = (fine: boolean, what: string): void => {
+  if (!fine) throw new Error(what)
+}
+
+/** Asks, and wants one of these statuses. */
+export const asked = async (
+  target: Target,
+  path: string,
+  body: unknown,
+  ...statuses: number[]
+): Promise<void> => {
+  const response = await target.ask(path, body)
+  const text = await response.text()
+  must(statuses.includes(response.status), `${response.status}: ${text.slice(0, 200)}`)
+}
+
+export const echo = (content: unknown, more: object = {}) => ({
+  model: 'local/echo-1',
+  messages: [{ role: 'user', content }],
+  ...more,
+})
+export const chat = '/v1/chat/completions'
+export const statusOf = (reply: string): number => Number(/HTTP\/1\.1 (?!100)(\d+)/.exec(reply)?.[1] ?? 0)
+export const times = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at))
+
+/** Waits until so many of the connections had the beginning of an answer. */
+export const heard = (sockets: readonly Socket[], count: number): Promise<void> =>
+  new Promise((resolve) => {
+    let answered = 0
+    for (const socket of sockets)
+      socket.once('data', () => {
+        if (++answered === count) resolve()
+      })
+  })

@@ -1,0 +1,134 @@
+/**
+ * Every page as people see it, from the same month of use: in light and dark, small and large, without a barrier that axe
+ * finds, without a request elsewhere or a broken policy. WRITE_PICTURES=yes writes the pictures of docs/console.md.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { type FakeStripe, startFakeStripe } from '../server/stripe-fake.ts'
+import { until } from '../until.ts'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+import { seedConsole } from './seeded.ts'
+
+let browser: TestBrowser
+let it: ListeningConsole
+let stripe: FakeStripe
+let axe: string
+beforeAll(async () => {
+  stripe = startFakeStripe()
+  axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+  browser = await openBrowser()
+  it = await listenConsole({ fund: 0n, stripe: stripe.settings })
+  const { tenant, link } = await seedConsole(it)
+  Object.assign(pages, { tenant: `/tenants/${tenant}`, key: `/keys/${tenant}`, use: link })
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+  await stripe.stop()
+})
+
+const pages: Record<string, string> = {
+  overview: '',
+  keys: '/keys',
+  'new-key': '/keys?new=key',
+  calls: '/calls',
+  usage: '/usage',
+  tenants: '/tenants',
+  'new-tenants': '/tenants?new=tenants',
+  prices: '/tenants?new=price',
+  statement: '/statement',
+  wallet: '/wallet',
+  rules: '/rules',
+  playground: '/playground',
+  models: '/models',
+  team: '/team',
+  activity: '/activity',
+  settings: '/settings',
+  operator: '/operator',
+  vendors: '/vendors',
+  sold: '/prices',
+  system: '/system',
+  setup: '/setup',
+  'sign-in': '/sign-in',
+  link: '/link#nothing',
+}
+const pictured = [
+  'overview',
+  'keys',
+  'new-key',
+  'tenants',
+  'tenant',
+  'statement',
+  'use',
+  'usage',
+  'calls',
+  'wallet',
+  'rules',
+  'playground',
+  'operator',
+  'vendors',
+]
+const pictures = fileURLToPath(new URL('../../docs/pictures', import.meta.url))
+
+/** Run in the page, as texts: the tests' own code knows no document. */
+const isSettled = `document.querySelector('[aria-busy=true]') === null && document.querySelector('h1') !== null
+  && document.getAnimations().every(({ playState }) => playState !== 'running')`
+const widthOver = 'document.documentElement.scrollWidth - window.innerWidth'
+const axeRun = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) =>
+  id + ': ' + nodes[0].html.slice(0, 200) + ' ' + nodes[0].failureSummary.slice(0, 200)))`
+
+const settled = (page: Page): Promise<void> => until(async () => (await page.evaluate(isSettled)) === true)
+
+/** What axe finds, as one line each. */
+const violations = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(axe)
+  return (await page.evaluate(axeRun)) as readonly string[]
+}
+
+test('the books of the seeded month balance', async () => {
+  expect((await it.store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
+})
+
+for (const scheme of ['light', 'dark'] as const)
+  for (const width of [1440, 360])
+    describe(`${scheme}, ${width} px`, () => {
+      test('no page has a barrier, asks another host, breaks the policy or is wider than the screen', async () => {
+        const { page, errors, strangers } = await browser.newPage({
+          viewport: { width, height: 900 },
+          colorScheme: scheme,
+          reducedMotion: 'reduce',
+          locale: 'en-US',
+          timezoneId: 'UTC',
+        })
+        await it.enter(page, 'ada@example.com', 'owner', true)
+        const wrong: string[] = []
+        for (const [name, path] of Object.entries(pages)) {
+          await page.goto(`${it.address}/console${path}`)
+          await settled(page)
+          if (process.env.WRITE_PICTURES === 'yes' && width === 1440 && pictured.includes(name)) {
+            await mkdir(pictures, { recursive: true })
+            await page.screenshot({ path: `${pictures}/${name}-${scheme}.png` })
+          }
+          wrong.push(...(await violations(page)).map((what) => `${name}: ${what}`))
+          const over = Number(await page.evaluate(widthOver))
+          if (over > 0) wrong.push(`${name} is ${over} px wider than the screen`)
+        }
+        expect(wrong).toEqual([])
+        // The sign-in asks who is there; that is no error. Nor is anything else.
+        expect([errors, strangers]).toEqual([[], []])
+      })
+    })
+
+test('the first load has at most 200 KB of script and style, as sent', async () => {
+  const { page } = await browser.newPage()
+  let bytes = 0
+  page.on('response', (response) => {
+    if (response.url().includes('/console/files/')) bytes += Number(response.headers()['content-length'] ?? 0)
+  })
+  await it.enter(page, 'ada@example.com', 'owner', true)
+  expect(bytes).toBeGreaterThan(50_000)
+  expect(bytes).toBeLessThanOrEqual(200_000)
+})

@@ -1,0 +1,50 @@
+/** A console on a port, for a browser: a test server that listens, with somebody to sign in. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { ensurePerson } from '../../src/console/new-person.ts'
+import { listen } from '../../src/http/listen.ts'
+import type { Role } from '../../src/store/people/people-port.ts'
+import { startConsole } from '../console/rig.ts'
+
+export type ListeningConsole = Awaited<ReturnType<typeof startConsole>> & {
+  readonly address: string
+  /** The file of the ledger. */
+  readonly file: string
+  /** Opens the page of a one-time link of a person with that role, and signs in. */
+  enter(page: Page, email: string, role: Role, operator?: boolean): Promise<void>
+}
+
+export const listenConsole = async (
+  setup: Parameters<typeof startConsole>[0] = {},
+): Promise<ListeningConsole> => {
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-console-'))
+  const file = join(folder, 'ledger.db')
+  const it = await startConsole({ url: `sqlite:${file}`, ...setup })
+  const listening = listen(it.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+  const address = `http://127.0.0.1:${listening.port}`
+  return {
+    ...it,
+    address,
+    file,
+    enter: async (page, email, role, operator = false) => {
+      const person = await ensurePerson(it.store.people, {
+        email,
+        name: email.split('@')[0] ?? email,
+        now: Date.now(),
+      })
+      const by = { kind: 'command', id: 'test', name: 'test' } as const
+      await it.store.members.put({ orgId: 'org_test', personId: person.id, role }, by)
+      if (operator) await it.store.members.setOperator(person.id, true, by)
+      await page.goto(it.addressOfLink(address, await it.link(email)))
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    },
+    stop: async () => {
+      listening.stop()
+      await it.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,136 @@
+/** Getting in, by hand: an invitation, a passkey of a virtual device, a company's provider; and what is not somebody's is not there. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { BrowserContext, Page } from 'playwright-core'
+import { Secret } from '../../src/core/secret.ts'
+import { type Issuer, startIssuer } from '../console/issuer.ts'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+
+let browser: TestBrowser
+let issuer: Issuer
+let it: ListeningConsole
+/** Passkeys know names of hosts, not addresses. */
+let address: string
+beforeAll(async () => {
+  browser = await openBrowser()
+  issuer = await startIssuer()
+  it = await listenConsole({
+    settings: {
+      signUp: 'invite',
+      oidcIssuer: issuer.address,
+      oidcClientId: issuer.client.id,
+      oidcClientSecret: new Secret(issuer.client.secret),
+      oidcName: 'Acme',
+    },
+  })
+  address = it.address.replace('127.0.0.1', 'localhost')
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+  await issuer.stop()
+})
+
+const size = { viewport: { width: 1280, height: 900 } }
+const overview = (page: Page) => page.getByRole('heading', { name: 'Overview' }).waitFor()
+
+/** A device with a finger on it, or one that asks for none. */
+const addDevice = async (context: BrowserContext, page: Page, userVerification = true) => {
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: userVerification,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return { devtools, authenticatorId }
+}
+
+test('somebody who was invited opens the link, sets a password, makes a key, and comes back by the password', async () => {
+  const inviter = await browser.newPage(size)
+  await it.enter(inviter.page, 'owner@example.com', 'owner')
+  await inviter.page.getByRole('link', { name: 'Team' }).click()
+  await inviter.page.getByRole('button', { name: 'Invite' }).click()
+  await inviter.page.getByLabel('E-mail address').fill('dev@example.com')
+  await inviter.page.getByLabel('Role', { exact: true }).selectOption('developer')
+  await inviter.page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
+  const link = (await inviter.page.getByLabel('link of the invitation', { exact: true }).textContent()) ?? ''
+  const { page, errors } = await browser.newPage(size)
+  await page.goto(link)
+  await page.getByLabel('New password').fill('a password of mine')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await overview(page)
+  // A developer sees own keys only, and neither wallet nor tenants.
+  expect(await page.getByRole('link', { name: 'Wallet' }).count()).toBe(0)
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('dialog').getByLabel('Label').fill('mine')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+  await page.getByText('Copy the key now').waitFor()
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  await page.getByText('dev@example.com').first().click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('E-mail address').fill('dev@example.com')
+  await page.getByRole('textbox', { name: 'Password' }).fill('a password of mine')
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await overview(page)
+  expect(errors).toEqual([])
+})
+
+test('a passkey is made, signs in with nothing else, and not where the device did not know the person', async () => {
+  const { page, context, errors } = await browser.newPage(size)
+  await page.goto(
+    it.addressOfLink(address, await it.link((await it.visit('key@example.com', 'admin')).email)),
+  )
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await overview(page)
+  const { devtools, authenticatorId } = await addDevice(context, page)
+  await page.getByRole('link', { name: 'Settings' }).click()
+  await page.getByLabel('Name of the passkey').fill('my laptop')
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByText('my laptop').waitFor()
+  await page.getByText('key@example.com').first().click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await overview(page)
+  const [last] = await it.store.events.list({ orgId: 'people', most: 1 })
+  expect(last).toMatchObject({ what: 'person.signed_in', after: { how: 'passkey' } })
+  await page.getByText('key@example.com').first().click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  // The finger is missing: the device gives nothing.
+  await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await page.getByText('No passkey was given').waitFor()
+  await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await overview(page)
+  // Removed here, it opens nothing, though the device still has it.
+  await page.getByRole('link', { name: 'Settings' }).click()
+  await page.getByRole('button', { name: 'Remove my laptop' }).click()
+  await page.getByText('my laptop').waitFor({ state: 'detached' })
+  expect(errors).toEqual([])
+  await page.getByText('key@example.com').first().click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await page.getByRole('alert').waitFor()
+})
+
+test('the company’s provider lets in who was added, and says so to who was not', async () => {
+  await it.visit('employee@example.com', 'viewer')
+  const { page, errors } = await browser.newPage(size)
+  issuer.says({ sub: 'e1', email: 'employee@example.com', email_verified: true, name: 'Employee' })
+  await page.goto(`${it.address}/console/sign-in`)
+  await page.getByRole('button', { name: 'Sign in with Acme' }).click()
+  await overview(page)
+  const stranger = await browser.newPage(size)
+  issuer.says({ sub: 'e2', email: 'stranger@example.com', email_verified: true, name: 'Stranger' })
+  await stranger.page.goto(`${it.address}/console/sign-in`)
+  await stranger.page.getByRole('button', { name: 'Sign in with Acme' }).click()
+  await stranger.page.getByText('Acme did not let you in').waitFor()
+  expect(errors).toEqual([])
+})

@@ -1,0 +1,182 @@
+/**
+ * A reseller with two processes on one ledger: tenants from a pasted list, their keys downloaded, prices, a statement, a link
+ * for a tenant, and one suspended in the middle of its stream, after which no process admits anything of it.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { chat, jsonOf, pausedStream, streamEvents } from '../server/harness.ts'
+import { until } from '../until.ts'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+
+let browser: TestBrowser
+let database: TestDatabase
+let it: ListeningConsole
+let other: ListeningConsole
+beforeAll(async () => {
+  browser = await openBrowser()
+  database = await postgresForTests()
+  it = await listenConsole({ url: database.url })
+  other = await listenConsole({ url: database.url })
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+  await other.stop()
+  await database.stop()
+})
+
+const call = (key: string, more: object = {}, at = it) =>
+  fetch(`${at.address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(chat(more)),
+  })
+
+/** Rows of a CSV whose cells all stand in quotes. */
+const rowsOf = (csv: string): readonly (readonly string[])[] =>
+  csv
+    .trim()
+    .split('\r\n')
+    .slice(1)
+    .map((line) => line.split(',').map((cell) => cell.slice(1, -1)))
+
+/** Calls one process after another without a pause, and notes the answers to those that began after `said` was set. */
+const pressing = (key: string) => {
+  const state = { said: false, ended: false, before: [] as number[], after: [] as number[] }
+  const press = async (at: ListeningConsole): Promise<void> => {
+    while (!state.ended) {
+      const list = state.said ? state.after : state.before
+      const response = await call(key, { max_tokens: 5 }, at)
+      await response.text()
+      list.push(response.status)
+    }
+  }
+  const all = Promise.all([press(it), press(other)])
+  return { state, all }
+}
+
+test('20 tenants are made, one is suspended in the middle of its stream, and no process admits it once the page says so', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'reseller@example.com', 'owner')
+  await page.getByRole('link', { name: 'Tenants' }).click()
+  await page.getByRole('button', { name: 'Create tenants' }).click()
+  const list = Array.from({ length: 20 }, (_, at) => `Tenant ${at + 1}, =C-${at + 1}, ${at + 5}`).join('\n')
+  await page.getByLabel('Tenants, one a line').fill(list)
+  await page.getByRole('button', { name: 'Create 20 tenants' }).click()
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Download keys' }).click()
+  const rows = rowsOf(await readFile(await (await downloading).path(), 'utf8'))
+  expect(rows.length).toBe(20)
+  // What a spreadsheet would run as a formula is told to be text.
+  expect(rows[0]?.[1]).toBe("'=C-1")
+  await page.getByRole('button', { name: 'Done' }).click()
+  const [label = '', , , key = ''] = rows[6] ?? []
+  // A stream on the other process, which runs while the tenant is suspended by this one.
+  let release = (): void => undefined
+  const suspended = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  other.answerWith(() => pausedStream(streamEvents(['one', 'two']), 2, () => suspended))
+  const open = await call(key, { stream: true }, other)
+  expect(open.status).toBe(200)
+  other.answerWith(() => Response.json(completion))
+  const { state, all } = pressing(key)
+  await until(() => state.before.includes(200))
+  await page.getByRole('link', { name: label, exact: true }).click()
+  await page.getByRole('button', { name: 'Suspend', exact: true }).click()
+  await page.getByRole('button', { name: 'Suspend tenant' }).click()
+  await page.getByText('Suspended: this holds on every process').waitFor()
+  state.said = true
+  const [mine, theirs] = await Promise.all([call(key), call(key, {}, other)])
+  expect([mine.status, theirs.status]).toEqual([403, 403])
+  await until(() => state.after.length >= 40)
+  state.ended = true
+  await all
+  // A call that began before may end on either side of it; those that began after are refused, all of them.
+  expect(new Set(state.after)).toEqual(new Set([403]))
+  // What was under way comes to its end, and is charged.
+  release()
+  expect(await open.text()).toEndWith('data: [DONE]\n\n')
+  // The others go on, on both.
+  expect((await call(rows[7]?.[3] ?? '')).status).toBe(200)
+  expect((await call(rows[7]?.[3] ?? '', {}, other)).status).toBe(200)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByText('Resumed on every process').waitFor()
+  expect((await call(key, {}, other)).status).toBe(200)
+  expect(errors).toEqual([])
+})
+
+test('a price, a statement to print, and a link by which the tenant sees its own use until it is revoked', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'reseller@example.com', 'owner')
+  await page.goto(`${it.address}/console/tenants`)
+  await page.getByRole('button', { name: 'Prices' }).click()
+  await page.getByLabel('Margin above our price').fill('25')
+  await page.getByRole('button', { name: 'Save price' }).click()
+  await page.getByText('25 % unless a tenant has its own price').waitFor()
+  await page.getByRole('link', { name: 'Statements' }).click()
+  const sheet = page.getByRole('region', { name: 'Statement of Tenant 7' })
+  await sheet.waitFor()
+  const month = new Date().toISOString().slice(0, 7)
+  const owner = await it.visit('owner@example.com', 'owner')
+  const told = await jsonOf(await owner.ask('GET', `/statement?month=${month}`))
+  const seven = told.tenants.find((one: { label: string }) => one.label === 'Tenant 7')
+  expect(Number(seven.total.billed_usd)).toBeCloseTo(Number(seven.total.cost_usd) * 1.25, 8)
+  const shown = (await sheet.getByRole('row').last().textContent()) ?? ''
+  expect(shown).toContain(seven.total.billed_usd)
+  // On paper there is the sheet, and nothing of our price, the margin or the frame.
+  await page.emulateMedia({ media: 'print' })
+  expect(await sheet.isVisible()).toBe(true)
+  for (const hidden of ['You pay us', 'Your margin'])
+    expect(await page.getByText(hidden).first().isVisible()).toBe(false)
+  expect(await page.getByRole('navigation').isVisible()).toBe(false)
+  await page.emulateMedia({ media: 'screen' })
+  await page.goto(`${it.address}/console/tenants/${seven.id}`)
+  await page.getByRole('button', { name: 'Make a link' }).click()
+  const link = (await page.getByLabel('link for the tenant', { exact: true }).textContent()) ?? ''
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  const tenant = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await tenant.page.goto(link)
+  await tenant.page.getByRole('heading', { name: 'Use of Tenant 7' }).waitFor()
+  const seen = (await tenant.page.locator('main').textContent()) ?? ''
+  expect(seen).toContain(seven.total.billed_usd)
+  for (const hidden of [seven.total.cost_usd, 'margin', 'Tenant 8']) expect(seen).not.toContain(hidden)
+  // It opens no other page: those are for people who sign in.
+  await tenant.page.goto(`${it.address}/console/tenants`)
+  await tenant.page.getByRole('button', { name: 'Sign in' }).waitFor()
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText('No link yet').waitFor()
+  await tenant.page.goto(link)
+  await tenant.page.getByText('This link is not valid any more').waitFor()
+  expect(errors).toEqual([])
+})
+
+test('a cap that is reached is seen, and raised', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'owner@example.com', 'owner')
+  const { id, token } = await it.newKey({ spendCap: 60_000n }, { label: 'small cap' })
+  it.answerWith(() => Response.json(completion))
+  const statuses = []
+  for (let n = 0; n < 4; n++) statuses.push((await call(token, { max_tokens: 5 })).status)
+  expect(statuses).toContain(402)
+  await page.goto(`${it.address}/console/keys/${id}`)
+  await page.getByText('The cap is reached').waitFor()
+  await page.getByLabel('Lifetime cap in USD').fill('2')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The new limits hold on every process').waitFor()
+  const enable = page.getByRole('button', { name: 'Enable', exact: true })
+  if (await enable.isVisible()) await enable.click()
+  await page.getByText('Enabled', { exact: true }).first().waitFor()
+  expect((await call(token, { max_tokens: 5 })).status).toBe(200)
+})
+
+const completion = {
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'small',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+}

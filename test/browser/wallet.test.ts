@@ -1,0 +1,100 @@
+/** Finance in the browser: topping up by card with the keyboard alone, the saved card's rule, a receipt that is pasted. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { chat, USD } from '../server/harness.ts'
+import { type FakeStripe, startFakeStripe } from '../server/stripe-fake.ts'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+
+let browser: TestBrowser
+let stripe: FakeStripe
+let it: ListeningConsole
+beforeAll(async () => {
+  browser = await openBrowser()
+  stripe = startFakeStripe({ pages: true })
+  it = await listenConsole({ stripe: stripe.settings, receipts: 'header' })
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+  await stripe.stop()
+})
+
+/** Presses Tab until what has the focus is called so. */
+const tabTo = async (page: Page, name: string): Promise<void> => {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate(
+      `(() => { const it = document.activeElement; return (it?.labels?.[0]?.textContent ?? it?.textContent ?? '').trim() })()`,
+    )
+    if (focused === name) return
+  }
+  throw new Error(`no press of Tab reaches ${name}`)
+}
+
+const figure = (page: Page, amount: string) => page.getByText(`exactly ${amount} USD`)
+
+test('a wallet is topped up by card, by keyboard alone, and the money is there when the payer comes back', async () => {
+  const { page, errors, strangers } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'billing@example.com', 'billing')
+  await tabTo(page, 'Wallet')
+  await page.keyboard.press('Enter')
+  await figure(page, '100').waitFor()
+  await tabTo(page, 'Amount in USD')
+  await page.keyboard.press('Control+A')
+  await page.keyboard.type('12.5')
+  await tabTo(page, 'Save the card for automatic top-ups')
+  await page.keyboard.press('Space')
+  await tabTo(page, 'Pay by card')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Pay $12.50' }).waitFor()
+  expect(await page.getByText('By paying you allow us to keep this card').isVisible()).toBe(true)
+  await page.keyboard.press('Enter')
+  await page.getByText('$12.50 is paid').waitFor()
+  await figure(page, '112.5').waitFor()
+  expect(await it.balance()).toBe(112_500_000_000n)
+  await page.getByRole('row').filter({ hasText: 'Top-up' }).filter({ hasText: '$12.50' }).waitFor()
+  // The card was saved: its rule can be set, and is told by the server.
+  await page.getByLabel('When it falls below, in USD').fill('20')
+  await page.getByLabel('Charge, in USD').fill('40')
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  await page.getByRole('button', { name: 'Turn off' }).waitFor()
+  expect((await it.store.wallets.walletRules(it.wallet)).rules.autoTopUp).toEqual({
+    below: 20n * USD,
+    amount: 40n * USD,
+  })
+  expect([errors, strangers]).toEqual([[], []])
+})
+
+test('who goes back without paying is told so, and nothing is credited', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'owner@example.com', 'owner')
+  const before = await it.balance()
+  await page.getByRole('link', { name: 'Wallet' }).click()
+  await page.getByRole('button', { name: 'Pay by card' }).click()
+  await page.getByRole('link', { name: 'Go back' }).click()
+  await page.getByText('has not come in').waitFor()
+  expect(await it.balance()).toBe(before)
+})
+
+test('a receipt that is pasted is judged, and one that was changed is not valid', async () => {
+  const { token } = await it.newKey()
+  const call = await it.post('/v1/chat/completions', chat(), {}, token)
+  const receipt = call.headers.get('x-receipt') ?? ''
+  const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'viewer@example.com', 'viewer')
+  await page.getByRole('link', { name: 'Wallet' }).click()
+  await page.getByRole('textbox', { name: 'Receipt' }).fill(`  ${receipt}\n`)
+  await page.getByRole('button', { name: 'Check' }).click()
+  await page.getByText('Valid', { exact: true }).waitFor()
+  await page
+    .getByRole('row')
+    .filter({ hasText: call.headers.get('x-request-id') ?? 'none' })
+    .first()
+    .waitFor()
+  await page.getByRole('textbox', { name: 'Receipt' }).fill(`${receipt.slice(0, -5)}AAAAA`)
+  await page.getByRole('button', { name: 'Check' }).click()
+  await page.getByText('did not sign it').waitFor()
+  // A viewer sees the wallet and pays nothing.
+  expect(await page.getByRole('button', { name: 'Pay by card' }).count()).toBe(0)
+})

@@ -1,0 +1,113 @@
+/** Metrics of real processes: by the token, on a port of their own, and one answer for all workers. */
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fetchAgain } from '../late-ledger.ts'
+import { freePort, postgresForTests } from '../postgres.ts'
+import { endPrograms, runProgram, startProgram } from '../program.ts'
+import { until } from '../until.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'turnpike-metrics-'))
+afterAll(async () => {
+  await endPrograms()
+  rmSync(home, { recursive: true })
+})
+
+const TOKEN = 'a-token-for-the-metrics'
+
+const call = async (address: string, token: string) => {
+  const answer = await fetchAgain(`${address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'local/echo-1', messages: [{ role: 'user', content: 'hi' }] }),
+    // Each comes on a connection of its own, and so to any of the workers.
+    keepalive: false,
+  })
+  expect(answer.status).toBe(200)
+  await answer.text()
+}
+
+const numberIn = (text: string, start: string): number =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith(start))
+    .map((line) => Number(line.split(' ').at(-1)))
+    .reduce((a, b) => a + b, 0)
+
+test('two workers tell one answer, whichever is asked, and the sums of one that was killed stay', async () => {
+  const database = await postgresForTests()
+  try {
+    const settings = {
+      DATABASE_URL: database.url,
+      WORKERS: '2',
+      PORT: String(await freePort()),
+      METRICS_TOKEN: TOKEN,
+    }
+    const { child, address, token } = await startProgram(home, settings)
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    // The one that is killed takes its connections with it.
+    const scrape = () =>
+      fetch(`${address}/metrics`, { headers, keepalive: false }).then(
+        (answer) => (answer.status === 200 ? answer.text() : ''),
+        () => '',
+      )
+    await until(async () => numberIn(await scrape(), 'turnpike_processes') === 2)
+    for (let calls = 0; calls < 12; calls++) await call(address, token)
+    const answers = await Promise.all(Array.from({ length: 8 }, scrape))
+    expect(answers.map((text) => numberIn(text, 'turnpike_calls_total'))).toEqual(answers.map(() => 12))
+    const [worker] = Bun.spawnSync(['pgrep', '-P', String(child.pid)])
+      .stdout.toString()
+      .trim()
+      .split('\n')
+      .map(Number)
+    process.kill(worker ?? 0, 'SIGKILL')
+    await until(async () => numberIn(await scrape(), 'turnpike_processes') === 2)
+    expect(numberIn(await scrape(), 'turnpike_calls_total')).toBe(12)
+    child.kill('SIGTERM')
+    expect(await child.exited).toBe(0)
+  } finally {
+    await database.stop()
+  }
+})
+
+test('on a port of their own they need no token, and the address of calls has none', async () => {
+  const port = await freePort()
+  const { child, address } = await startProgram(home, { METRICS: String(port), METRICS_TOKEN: TOKEN })
+  const own = await fetch(`http://127.0.0.1:${port}/metrics`)
+  expect([own.status, (await own.text()).includes('turnpike_build_info{version="')]).toEqual([200, true])
+  expect((await fetch(`http://127.0.0.1:${port}/v1/models`)).status).toBe(404)
+  expect((await fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })).status).toBe(
+    404,
+  )
+  child.kill('SIGTERM')
+  await child.exited
+})
+
+test('turnpike top shows the server of the same settings, with a token that nobody had to set', async () => {
+  const settings = {
+    PORT: String(await freePort()),
+    DATABASE_URL: `sqlite:${join(home, 'top.db')}`,
+    PLAN_RPM: '100000',
+  }
+  const { child, address, token } = await startProgram(home, settings)
+  const shown = runProgram(home, settings, 'top', '--json', '--every', '3')
+  let over = false
+  void shown.then(() => {
+    over = true
+  })
+  while (!over) await call(address, token)
+  const { code, out, errors } = await shown
+  expect([code, errors]).toEqual([0, ''])
+  const { processes, in_touch, calls_per_second, vendors } = JSON.parse(out)
+  expect([processes, in_touch, calls_per_second > 0]).toEqual([1, true, true])
+  expect(vendors).toEqual([expect.objectContaining({ vendor: 'local', ok: '100.0 %', keys: '1' })])
+  const text = await runProgram(home, settings, 'top', '--once', '--every', '0.1')
+  expect([text.code, text.out.includes('USD/min'), text.out.includes('local')]).toEqual([0, true, true])
+  const wrong = await runProgram(home, { ...settings, METRICS_TOKEN: TOKEN }, 'top', '--once')
+  expect([wrong.code, wrong.errors.includes('another METRICS_TOKEN')]).toEqual([1, true])
+  child.kill('SIGTERM')
+  await child.exited
+  const gone = await runProgram(home, settings, 'top', '--once')
+  expect([gone.code, gone.errors.includes('no server answers at')]).toEqual([1, true])
+})

@@ -1,0 +1,133 @@
+/** Signing in by a company's own identity provider, against a real one on loopback. On both engines. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Secret } from '../../src/core/secret.ts'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { jsonOf } from '../server/harness.ts'
+import { type Issuer, startIssuer } from './issuer.ts'
+import { ORIGIN, startConsole } from './rig.ts'
+
+for (const engine of ['SQLite', 'PostgreSQL'])
+  describe(engine, () => {
+    let database: TestDatabase | undefined
+    let issuer: Issuer
+    let it: Awaited<ReturnType<typeof startConsole>>
+    let open: Awaited<ReturnType<typeof startConsole>>
+    beforeAll(async () => {
+      database = engine === 'SQLite' ? undefined : await postgresForTests()
+      issuer = await startIssuer()
+      const settings = {
+        oidcIssuer: issuer.address,
+        oidcClientId: issuer.client.id,
+        oidcClientSecret: new Secret(issuer.client.secret),
+        oidcName: 'Acme',
+      }
+      const url = database?.url ?? 'sqlite::memory:'
+      it = await startConsole({ url, settings })
+      open = await startConsole({ url, settings: { ...settings, oidcOrg: 'org_test' } })
+    })
+    afterAll(async () => {
+      await it.stop()
+      await open.stop()
+      await issuer.stop()
+      await database?.stop()
+    })
+    const somebody = () => `p${crypto.randomUUID()}@example.com`
+
+    /** Goes to the provider and comes back as a browser does; what the console answers there. */
+    const throughCompany = async (
+      at = it,
+      change: (back: URL, cookie: string) => string = (_, own) => own,
+    ) => {
+      const begun = await at.stranger('POST', '/session/company')
+      const { url } = await jsonOf(begun)
+      const sent = await fetch(url, { redirect: 'manual' })
+      const back = new URL(sent.headers.get('location') ?? '')
+      const cookie = change(back, at.cookieOf(begun))
+      const path = `${back.pathname.replace('/console/api', '')}${back.search}`
+      const response = await at.withCookie(cookie)('GET', path, undefined, { 'sec-fetch-site': 'cross-site' })
+      return { response, back, cookie, at }
+    }
+    const cameIn = async ({ response, at }: Awaited<ReturnType<typeof throughCompany>>) => {
+      const { person } = await jsonOf(await at.withCookie(at.cookieOf(response))('GET', '/session'))
+      return [response.status, response.headers.get('location'), person?.email ?? null]
+    }
+    const failed = [302, '/console/sign-in?company=failed', null]
+
+    test('the page is told its name; somebody who was added comes in, by PKCE and a checked token', async () => {
+      expect((await jsonOf(await it.stranger('GET', '/session'))).company).toBe('Acme')
+      const email = somebody()
+      const { personId } = await it.visit(email, 'admin')
+      issuer.says({ sub: `sub ${email}`, email, email_verified: true, name: 'Ada' })
+      const back = await throughCompany()
+      expect(await cameIn(back)).toEqual([302, '/console', email])
+      expect(back.back.origin).toBe(ORIGIN)
+      const session = it.withCookie(it.cookieOf(back.response))
+      expect((await session('GET', '/keys')).status).toBe(200)
+      const [event] = await it.store.events.list({ orgId: 'people', most: 1 })
+      expect(event).toMatchObject({ what: 'person.signed_in', subject: personId, after: { how: 'company' } })
+      // Nothing of the provider's tokens is kept.
+      const accounts = await it.store.people.find('person_account', {
+        where: [{ column: 'user_id', is: '=', value: personId }],
+      })
+      const linked = accounts.find(({ provider_id }) => provider_id === 'company')
+      expect(linked).toMatchObject({ access_token: null, refresh_token: null, id_token: null })
+      // Known by the provider's own name from then on, also with another address.
+      issuer.says({ sub: `sub ${email}`, email: somebody(), email_verified: true })
+      expect((await cameIn(await throughCompany()))[2]).toBe(email)
+    })
+
+    test('somebody whom nobody added does not come in, unless there is an organisation for them', async () => {
+      const email = somebody()
+      issuer.says({ sub: email, email, email_verified: true, name: 'New' })
+      expect(await cameIn(await throughCompany())).toEqual(failed)
+      expect(await it.store.people.count('person', [{ column: 'email', is: '=', value: email }])).toBe(0)
+      const joined = await throughCompany(open)
+      expect(await cameIn(joined)).toEqual([302, '/console', email])
+      const session = await jsonOf(await open.withCookie(open.cookieOf(joined.response))('GET', '/session'))
+      expect(session.organisation).toMatchObject({ id: 'org_test', role: 'developer' })
+    })
+
+    test('a token of another signer, a state of another browser, and an answer used twice let nobody in', async () => {
+      const email = somebody()
+      await it.visit(email, 'owner')
+      issuer.says({ sub: email, email, email_verified: true }, true)
+      expect(await cameIn(await throughCompany())).toEqual(failed)
+      issuer.says({ sub: email, email, email_verified: true })
+      // Who was sent the address of an answer has not begun it: the cookie is missing, or is of another one.
+      expect((await cameIn(await throughCompany(it, () => '')))[2]).toBeNull()
+      const others = it.cookieOf(await it.stranger('POST', '/session/company'))
+      expect((await cameIn(await throughCompany(it, () => others)))[2]).toBeNull()
+      const wrongState = await throughCompany(it, (back, own) => {
+        back.searchParams.set('state', 'x'.repeat(32))
+        return own
+      })
+      expect((await cameIn(wrongState))[2]).toBeNull()
+      const first = await throughCompany()
+      expect((await cameIn(first))[2]).toBe(email)
+      const given = issuer.tokensGiven()
+      const path = `${first.back.pathname.replace('/console/api', '')}${first.back.search}`
+      const again = await it.withCookie(first.cookie)('GET', path)
+      expect((await cameIn({ ...first, response: again }))[2]).toBeNull()
+      expect(issuer.tokensGiven()).toBe(given)
+    })
+
+    test('without a provider there is no such way in, and one that is away keeps nobody else out', async () => {
+      const plain = await startConsole()
+      try {
+        expect((await plain.stranger('POST', '/session/company')).status).toBe(404)
+      } finally {
+        await plain.stop()
+      }
+      const away = await startConsole({
+        settings: { oidcIssuer: 'http://127.0.0.1:1', oidcClientId: 'x', oidcName: 'Away' },
+      })
+      try {
+        const owner = await away.visit('owner@example.com', 'owner')
+        expect((await owner.ask('GET', '/keys')).status).toBe(200)
+        expect((await away.stranger('POST', '/session/company')).status).not.toBe(200)
+        expect((await owner.ask('GET', '/keys')).status).toBe(200)
+      } finally {
+        await away.stop()
+      }
+    })
+  })

@@ -1,0 +1,94 @@
+/** A small OpenID Connect provider for tests: discovery, PKCE, a code that works once, ID tokens signed with keys of its own. */
+import { createHash, randomUUID } from 'node:crypto'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+
+type Claims = Readonly<Record<string, unknown>>
+
+export type Issuer = Awaited<ReturnType<typeof startIssuer>>
+
+const CLIENT = { id: 'turnpike', secret: 'a secret of the client' }
+
+export const startIssuer = async () => {
+  const keys = await generateKeyPair('RS256', { extractable: true })
+  const strangers = await generateKeyPair('RS256', { extractable: true })
+  const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
+  const codes = new Map<string, { challenge: string; nonce: string; redirect: string }>()
+  let claims: Claims = {}
+  let foreignKey = false
+  let tokens = 0
+  const issuerOf = (request: Request): string => new URL(request.url).origin
+  const tokenFor = async (request: Request): Promise<Response> => {
+    const form = new URLSearchParams(await request.text())
+    const code = codes.get(form.get('code') ?? '')
+    codes.delete(form.get('code') ?? '')
+    const proof = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url')
+    const known = form.get('client_id') === CLIENT.id && form.get('client_secret') === CLIENT.secret
+    if (
+      code === undefined ||
+      code.challenge !== proof ||
+      code.redirect !== form.get('redirect_uri') ||
+      !known
+    )
+      return Response.json({ error: 'invalid_grant' }, { status: 400 })
+    tokens += 1
+    const idToken = await new SignJWT({ ...claims, nonce: code.nonce })
+      .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+      .setIssuer(issuerOf(request))
+      .setAudience(CLIENT.id)
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(foreignKey ? strangers.privateKey : keys.privateKey)
+    return Response.json({
+      access_token: randomUUID(),
+      token_type: 'Bearer',
+      expires_in: 60,
+      id_token: idToken,
+    })
+  }
+  const discovery = (issuer: string) => ({
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/keys`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+  })
+  /** Sends the person back at once: whoever comes here is who the test said. */
+  const authorize = (url: URL): Response => {
+    const query = (name: string) => url.searchParams.get(name) ?? ''
+    const code = randomUUID()
+    codes.set(code, {
+      challenge: query('code_challenge'),
+      nonce: query('nonce'),
+      redirect: query('redirect_uri'),
+    })
+    const back = new URL(query('redirect_uri'))
+    back.searchParams.set('code', code)
+    back.searchParams.set('state', query('state'))
+    return Response.redirect(back.href, 302)
+  }
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: (request) => {
+      const url = new URL(request.url)
+      if (url.pathname === '/token') return tokenFor(request)
+      if (url.pathname === '/keys') return Response.json({ keys: [jwk] })
+      return url.pathname === '/authorize' ? authorize(url) : Response.json(discovery(url.origin))
+    },
+  })
+  return {
+    address: `http://127.0.0.1:${server.port}`,
+    client: CLIENT,
+    /** Who signs in there from now on, and whether their token is signed by somebody else's key. */
+    says: (now: Claims, byStranger = false) => {
+      claims = now
+      foreignKey = byStranger
+    },
+    tokensGiven: () => tokens,
+    stop: () => server.stop(true),
+  }
+}

@@ -1,0 +1,214 @@
+/** Money in the console on both engines: pages of movements, cards and their rule, invoices, rules, sub-wallets, receipts. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { nanoFromDecimal } from '../../src/core/money.ts'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { chat, completion, jsonOf, USD } from '../server/harness.ts'
+import { eventOf, type FakeStripe, paymentOf, signatureOf, startFakeStripe } from '../server/stripe-fake.ts'
+import { startConsole, type Visitor } from './rig.ts'
+
+const HOUR = 3_600_000
+
+type Shown = { at: string; kind: string; ref: string; amount_usd: string; balance_usd: string }
+
+const nano = (text: string): bigint => {
+  const amount = nanoFromDecimal(text.replace('-', '')) ?? 0n
+  return text.startsWith('-') ? -amount : amount
+}
+
+for (const engine of ['SQLite', 'PostgreSQL'])
+  describe(engine, () => {
+    let database: TestDatabase | undefined
+    let stripe: FakeStripe
+    let it: Awaited<ReturnType<typeof startConsole>>
+    let owner: Visitor
+    let token = ''
+    /** How far the database's clock is ahead. */
+    let ahead = 0
+    beforeAll(async () => {
+      stripe = startFakeStripe()
+      database = engine === 'SQLite' ? undefined : await postgresForTests()
+      it = await startConsole({
+        url: database?.url ?? 'sqlite::memory:',
+        now: () => Date.now() + ahead,
+        stripe: stripe.settings,
+        receipts: 'header',
+      })
+      owner = await it.visit('owner@example.com', 'owner')
+      token = (await jsonOf(await owner.ask('POST', '/keys', { label: 'one' }))).key
+    })
+    afterAll(async () => {
+      await it.stop()
+      await database?.stop()
+      await stripe.stop()
+    })
+
+    const call = (more: object = {}, headers: Record<string, string> = {}) =>
+      it.post('/v1/chat/completions', chat({ max_tokens: 50, ...more }), headers, token)
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const response = await owner.ask(method, path, body)
+      return { status: response.status, body: await jsonOf(response) }
+    }
+    const lastEvent = async () => (await it.store.events.list({ orgId: 'org_test', most: 1 }))[0]
+
+    /** All movements, in pages of so many. */
+    const moved = async (page: number): Promise<readonly Shown[]> => {
+      const all: Shown[] = []
+      for (let before = ''; ; ) {
+        const { body } = await ask('GET', `/wallet/movements?limit=${page}${before}`)
+        all.push(...body.data)
+        if (body.next === null) return all
+        before = `&before=${encodeURIComponent(body.next)}`
+      }
+    }
+
+    test('movements are the same in pages of any size, before and after they are rolled up, and run to the balance', async () => {
+      for (let day = 0; day < 5; day++) {
+        for (let n = 0; n < 2; n++) {
+          it.answerWith(() =>
+            completion('x', { prompt_tokens: 11 + day, completion_tokens: 5 + n, total_tokens: 0 }),
+          )
+          const response = await call()
+          await response.text()
+          if (n === 1)
+            await it.store.ledger.post({
+              kind: 'refund',
+              ref: response.headers.get('x-request-id') ?? '',
+              debit: 'revenue',
+              credit: it.wallet,
+              amount: 7n,
+            })
+          ahead += HOUR
+        }
+        // Two at the same millisecond have an order, too.
+        for (const part of ['a', 'b'])
+          await it.store.ledger.post({
+            kind: 'grant',
+            ref: `gift ${day} ${part}`,
+            debit: 'promo',
+            credit: it.wallet,
+            amount: 1_000n + BigInt(day),
+          })
+        ahead += 22 * HOUR
+      }
+      const once = await moved(500)
+      expect(once.length).toBe(1 + 5 * (1 + 1 + 2))
+      let balance = await it.balance()
+      for (const { amount_usd: amount, balance_usd: after } of once) {
+        expect(nano(after)).toBe(balance)
+        balance -= nano(amount)
+      }
+      expect(balance).toBe(0n)
+      for (const page of [1, 3, 7]) expect(await moved(page)).toEqual([...once])
+      await it.store.reports.rollUp()
+      for (const page of [2, 500]) expect(await moved(page)).toEqual([...once])
+      expect((await ask('GET', '/wallet/movements?before=nonsense')).status).toBe(400)
+    })
+
+    test('a card is saved by a top-up, charged by its rule only, and forgotten; each is recorded', async () => {
+      const rule = { auto_top_up: { below_usd: 5, amount_usd: 20, monthly_max_usd: 60 } }
+      expect((await ask('PUT', '/wallet/auto-top-up', rule)).status).toBe(400)
+      const opened = await ask('POST', '/wallet/top-up', { amount_usd: 30, save_card: true })
+      expect(opened.status).toBe(201)
+      const form = stripe.sessions.at(-1)?.form
+      expect(form?.get('payment_intent_data[setup_future_usage]')).toBe('off_session')
+      expect(form?.get('success_url')).toBe(`http://turnpike.test/console/wallet?checkout=${opened.body.id}`)
+      expect((await ask('GET', `/wallet/checkouts/${opened.body.id}`)).body.paid).toBe(false)
+      const payload = eventOf(
+        'payment_intent.succeeded',
+        paymentOf(opened.body.id, `pi_${engine}`, 3_000, {
+          customer: 'cus_1',
+          payment_method: 'pm_1',
+          setup_future_usage: 'off_session',
+        }),
+      )
+      const before = await it.balance()
+      await it.post('/api/webhooks/stripe', payload, { 'stripe-signature': await signatureOf(payload) })
+      expect(await it.balance()).toBe(before + 30n * USD)
+      expect((await ask('GET', `/wallet/checkouts/${opened.body.id}`)).body.paid).toBe(true)
+      expect((await ask('PUT', '/wallet/auto-top-up', rule)).status).toBe(200)
+      expect((await ask('GET', '/wallet')).body.top_ups).toMatchObject({
+        card_saved: true,
+        active: true,
+        rule: rule.auto_top_up,
+      })
+      expect(await lastEvent()).toMatchObject({
+        what: 'wallet.rules_changed',
+        before: { auto_top_up: null },
+        after: rule,
+      })
+      expect((await ask('DELETE', '/wallet/card')).status).toBe(200)
+      expect(stripe.detached).toEqual(['pm_1'])
+      expect((await lastEvent())?.what).toBe('wallet.card_removed')
+      expect((await ask('DELETE', '/wallet/card')).status).toBe(404)
+      expect((await ask('PUT', '/wallet/auto-top-up', { auto_top_up: null })).status).toBe(200)
+    })
+
+    test('rules hold when the page says so, a pattern without a model is refused, and both are recorded', async () => {
+      expect((await ask('PUT', '/rules', { blocked_models: ['no-such-*'] })).status).toBe(400)
+      expect((await ask('PUT', '/rules', { auto_top_up: null })).status).toBe(400)
+      const put = await ask('PUT', '/rules', { blocked_models: ['mock/small'], per_call_max_usd: 0.5 })
+      expect(put.body).toMatchObject({ blocked_models: ['mock/small'], per_call_max_usd: 0.5 })
+      expect((await jsonOf(await call())).error.code).toBe('model_not_allowed')
+      expect(await lastEvent()).toMatchObject({
+        what: 'wallet.rules_changed',
+        after: { blocked_models: ['mock/small'], per_call_max_usd: 0.5 },
+      })
+      expect((await ask('PUT', '/rules', { blocked_models: null, per_call_max_usd: null })).status).toBe(200)
+      expect((await call()).status).toBe(200)
+    })
+
+    test('a sub-wallet is made, lowered and deleted, and binds calls each time', async () => {
+      const made = await ask('POST', '/sub-wallets', { label: 'research', budget_usd: 2 })
+      expect([made.status, made.body.remaining_usd]).toEqual([201, '2'])
+      const { id } = made.body
+      const inSub = async () => (await call({}, { 'x-sub-wallet': id })).status
+      expect(await inSub()).toBe(200)
+      expect((await ask('PUT', `/sub-wallets/${id}`, { budget_usd: 0.000001 })).status).toBe(200)
+      expect(await inSub()).toBe(402)
+      expect((await lastEvent())?.what).toBe('sub_wallet.changed')
+      const other = await it.visit(`other-${engine}@example.com`, 'owner', 'org_other')
+      expect((await other.ask('PUT', `/sub-wallets/${id}`, { label: 'mine' })).status).toBe(404)
+      expect((await ask('DELETE', `/sub-wallets/${id}`)).status).toBe(200)
+      expect((await ask('GET', '/sub-wallets')).body.data).toEqual([])
+      expect((await lastEvent())?.what).toBe('sub_wallet.deleted')
+    })
+
+    test('a receipt that is pasted is judged, and a call tells its own', async () => {
+      const response = await call()
+      await response.text()
+      const id = response.headers.get('x-request-id') ?? ''
+      const own = await ask('GET', `/calls/${id}/receipt`)
+      expect(own.status).toBe(200)
+      const good = await ask('POST', '/receipts/check', { receipt: ` ${own.body.receipt}\n` })
+      expect(good.body).toMatchObject({ valid: true, error: null, claims: own.body.claims })
+      const changed = `${own.body.receipt.slice(0, -4)}AAAA`
+      expect((await ask('POST', '/receipts/check', { receipt: changed })).body.error).toBe(
+        'signature_mismatch',
+      )
+      const other = await it.visit(`stranger-${engine}@example.com`, 'owner', 'org_other')
+      expect((await other.ask('GET', `/calls/${id}/receipt`)).status).toBe(404)
+    })
+
+    test('an invoice is paid from the wallet once, or at Stripe, by who may pay', async () => {
+      await it.store.credit.grantCredit({ walletId: it.wallet, limit: USD, netDays: 14 })
+      it.answerWith(() => completion('x', { prompt_tokens: 1, completion_tokens: 5_000, total_tokens: 0 }))
+      for (let n = 0; n < 12; n++)
+        expect((await call({ max_tokens: 5_000 }, { 'x-payment-protocol': 'mpp' })).status).toBe(200)
+      const now = new Date(Date.now() + ahead)
+      const month = now.toISOString().slice(0, 7)
+      ahead += Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1, 2) - now.getTime()
+      await it.store.credit.closeMonths()
+      const [invoice] = (await ask('GET', '/wallet')).body.invoices
+      expect(invoice).toMatchObject({ month, total_usd: '0.6', status: 'open' })
+      const path = `/wallet/invoices/${invoice.id}/pay`
+      const byCard = await ask('POST', path, { method: 'stripe' })
+      expect(byCard.body).toMatchObject({ paid: false, url: expect.stringContaining('cs_test') })
+      const before = await it.balance()
+      expect((await ask('POST', path, { method: 'wallet' })).body).toEqual({ paid: true, url: null })
+      expect((await ask('POST', path, { method: 'wallet' })).body).toEqual({ paid: true, url: null })
+      expect(await it.balance()).toBe(before - nano('0.6'))
+      expect(await lastEvent()).toMatchObject({ what: 'invoice.paid', subject: invoice.id })
+      const stranger = await it.visit(`payer-${engine}@example.com`, 'owner', 'org_other')
+      expect((await stranger.ask('POST', path, { method: 'wallet' })).status).toBe(404)
+    })
+  })

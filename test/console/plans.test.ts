@@ -1,0 +1,95 @@
+/**
+ * Every report's way through a large ledger: none reads it whole. What SQLite says it will do is looked at, not the time it
+ * takes; the numbers of PostgreSQL and of five million calls are in docs/performance.md.
+ */
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fillLedger, ORG, WALLET } from '../../bench/large-ledger.ts'
+import type { Engine, Statement } from '../../src/store/engine/engine.ts'
+import { openEngine } from '../../src/store/engine/open-engine.ts'
+import { storeOver } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+
+const CALLS = 20_000
+const KEYS = 400
+const DAY = 86_400_000
+
+let folder: string
+let store: Store
+let database: Database
+/** What was asked since the last look. */
+let asked: Statement[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnpike-plans-'))
+  const file = join(folder, 'ledger.db')
+  const engine = openEngine({ url: `sqlite:${file}` })
+  const told: Engine = {
+    ...engine,
+    batch: (lane, statements) => {
+      asked.push(...statements)
+      return engine.batch(lane, statements)
+    },
+  }
+  store = await storeOver(told)
+  fillLedger(file, { calls: CALLS, keyCount: KEYS, days: 10, until: Date.now() })
+  await store.reports.rollUp()
+  database = new Database(file, { readonly: true })
+})
+afterAll(async () => {
+  database.close()
+  await store.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** The steps of a statement, as SQLite plans them. */
+const planOf = ({ text, params }: Statement): readonly string[] =>
+  database
+    .query<{ detail: string }, never[]>(`explain query plan ${text}`)
+    .all(...(params as never[]))
+    .map(({ detail }) => detail)
+
+/** Tables that grow with every call, by the names that statements give them. */
+const whole = /^SCAN (?:transfer|usage_detail|t|d)\b/
+
+const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
+const span = { orgId: ORG, from: tomorrow - 30 * DAY, to: tomorrow, only: {}, most: 5_000 }
+
+const reports: Readonly<Record<string, () => Promise<unknown>>> = {
+  'use by day and model': () => store.reports.usage({ ...span, groupBy: ['day', 'model'] }),
+  'use by key': () => store.reports.usage({ ...span, groupBy: ['key'] }),
+  'use of tenants': () => store.reports.usage({ ...span, groupBy: ['key'], tenants: true }),
+  'use of one key': () => store.reports.usage({ ...span, groupBy: ['day'], keyId: 'key_000000' }),
+  'use of what a person made': () => store.reports.usage({ ...span, groupBy: ['model'], madeBy: 'p' }),
+  keys: () => store.reports.keys({ orgId: ORG, which: 'own', most: 100 }),
+  'keys near their cap': () => store.reports.keys({ orgId: ORG, which: 'all', nearCap: true, most: 8 }),
+  'newest calls of many keys': () => store.reports.calls({ orgId: ORG, most: 50 }),
+  'newest calls of few keys': () => store.reports.calls({ orgId: 'org_3', most: 50 }),
+  'calls of one key': () => store.reports.calls({ orgId: ORG, keyId: 'key_000001', most: 50 }),
+  movements: () => store.reports.movements({ walletId: WALLET, most: 50 }),
+  accounts: () => store.reports.accounts({ from: tomorrow - 30 * DAY, most: 50 }),
+  processes: () => store.reports.processes(),
+  'wallets of an organisation': () => store.reports.walletsOf(ORG),
+}
+
+for (const [name, report] of Object.entries(reports))
+  test(`${name}: the ledger is not read whole`, async () => {
+    asked = []
+    await report()
+    expect(asked.length).toBeGreaterThan(0)
+    const plans = asked.flatMap(planOf)
+    expect(plans.filter((step) => whole.test(step))).toEqual([])
+  })
+
+test('what the bench makes balances, and its reports tell the ledger', async () => {
+  expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
+  const [all] = await store.reports.usage({ from: 0, to: tomorrow, only: {}, most: 1, groupBy: [] })
+  expect(all?.requests).toBe(CALLS)
+  const { data } = await store.reports.movements({ walletId: WALLET, most: 500 })
+  const wallet = await store.wallets.wallet(WALLET)
+  expect(data[0]?.balance).toBe(wallet?.balance)
+  expect(data.reduce((sum, { amount }) => sum + amount, 0n)).toBe(wallet?.balance ?? 0n)
+})

@@ -1,0 +1,134 @@
+/** The console's numbers are the ledger's: to the nano-dollar, at any time, whatever is rolled up. On both engines. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { decimalFromNano } from '../../src/core/money.ts'
+import type { usageGroups } from '../../src/store/reports/report-port.ts'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { chat, completion, jsonOf } from '../server/harness.ts'
+import { startConsole, type Visitor } from './rig.ts'
+
+const HOUR = 3_600_000
+const START = Date.parse('2026-10-30T22:10:00Z')
+
+for (const engine of ['SQLite', 'PostgreSQL'])
+  describe(engine, () => {
+    let database: TestDatabase | undefined
+    let it: Awaited<ReturnType<typeof startConsole>>
+    let owner: Visitor
+    let at = START
+    const tokens: string[] = []
+    beforeAll(async () => {
+      database = engine === 'SQLite' ? undefined : await postgresForTests()
+      it = await startConsole({ url: database?.url ?? 'sqlite::memory:', now: () => at })
+      owner = await it.visit('owner@example.com', 'owner')
+      for (const label of ['one', '=two'])
+        tokens.push((await jsonOf(await owner.ask('POST', '/keys', { label }))).key)
+    })
+    afterAll(async () => {
+      await it.stop()
+      await database?.stop()
+    })
+
+    /** What the wallet paid by its postings. */
+    const paid = async (): Promise<bigint> => 100_000_000_000n - (await it.balance())
+
+    const spanned = {
+      orgId: 'org_test',
+      from: START - 30 * 24 * HOUR,
+      to: START + 60 * 24 * HOUR,
+      only: {},
+      most: 10_000,
+    }
+    const totalBy = async (groupBy: readonly (typeof usageGroups)[number][]): Promise<bigint> =>
+      (await it.store.reports.usage({ ...spanned, groupBy })).reduce((sum, { amount }) => sum + amount, 0n)
+
+    const checkAll = async (): Promise<void> => {
+      const all = await paid()
+      for (const groups of [
+        [],
+        ['hour'],
+        ['day'],
+        ['month'],
+        ['model'],
+        ['vendor'],
+        ['status'],
+        ['key'],
+        ['day', 'key'],
+        ['month', 'key'],
+        ['hour', 'model'],
+      ] as const)
+        expect([groups, await totalBy(groups)]).toEqual([groups, all])
+    }
+
+    test('over days, at every hour, before and after the sums are made, and when they are made anew', async () => {
+      let calls = 0
+      let refunded = ''
+      for (let hour = 0; hour < 60; hour += 5) {
+        at = START + hour * HOUR
+        for (const token of tokens) {
+          it.answerWith(() =>
+            completion('x', {
+              prompt_tokens: 10 + calls,
+              completion_tokens: 3 + (calls % 7),
+              total_tokens: 0,
+            }),
+          )
+          const response = await it.post('/v1/chat/completions', chat({ max_tokens: 50 }), {}, token)
+          expect(response.status).toBe(200)
+          await response.text()
+          refunded ||= response.headers.get('x-request-id') ?? ''
+          calls += 1
+        }
+        await checkAll()
+        await it.store.reports.rollUp()
+        await checkAll()
+      }
+      await it.store.ledger.post({
+        kind: 'refund',
+        ref: refunded,
+        debit: 'revenue',
+        credit: it.wallet,
+        amount: 1_000n,
+      })
+      await checkAll()
+      at += 3 * HOUR
+      await it.store.reports.rollUp()
+      await checkAll()
+      await it.store.reports.forgetRollUps()
+      await checkAll()
+      const until = await it.store.reports.rollUp()
+      expect(until).toBe(Math.trunc(at / HOUR) * HOUR - HOUR)
+      await checkAll()
+      expect((await it.store.reports.usage({ ...spanned, groupBy: [] }))[0]?.requests).toBe(calls)
+    })
+
+    test('the CSV of a month adds up to the ledger, and its labels are text', async () => {
+      const response = await owner.ask('GET', '/usage.csv?from=2026-10-01&to=2026-12-01&group_by=month,key')
+      expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+      const [head = '', ...lines] = (await response.text()).trim().split('\r\n')
+      expect(head).toBe('month,key,label,reference,requests,input_tokens,output_tokens,cost_usd')
+      const nano = (text: string) => {
+        const [whole = '0', fraction = ''] = text.split('.')
+        return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'))
+      }
+      expect(lines.reduce((sum, line) => sum + nano(line.split(',')[7] ?? ''), 0n)).toBe(await paid())
+      expect(new Set(lines.map((line) => line.split(',')[2]))).toEqual(new Set(['one', "'=two"]))
+      expect(new Set(lines.map((line) => line.split(',')[0]))).toEqual(new Set(['2026-10', '2026-11']))
+    })
+
+    test('movements run to the balance, calls show what they cost, and the keys what they spent', async () => {
+      const { data: moved } = await jsonOf(await owner.ask('GET', '/wallet/movements'))
+      expect(moved[0].balance_usd).toBe(decimalFromNano(await it.balance()))
+      const { data: calls } = await jsonOf(await owner.ask('GET', '/calls?limit=500'))
+      expect(calls.length).toBe(24)
+      const { data: keys } = await jsonOf(await owner.ask('GET', '/keys'))
+      const spent = keys.reduce(
+        (sum: number, { spent_usd }: { spent_usd: string }) => sum + Number(spent_usd),
+        0,
+      )
+      expect(spent).toBeCloseTo(Number(decimalFromNano(await paid())), 9)
+      const next = await jsonOf(await owner.ask('GET', `/calls?limit=10&before=${calls[9].id}`))
+      expect(next.data.map(({ id }: { id: string }) => id)).toEqual(
+        calls.slice(10, 20).map(({ id }: { id: string }) => id),
+      )
+    })
+  })

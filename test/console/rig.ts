@@ -1,0 +1,70 @@
+/** A console without a port: a test server with people in it, and requests as a browser would send them. */
+import { addressOfLink, hashOfLink, mintLink } from '../../src/console/links.ts'
+import { ensurePerson } from '../../src/console/new-person.ts'
+import type { ConsoleSettings } from '../../src/gateway/gateway.ts'
+import { consoleSettings } from '../../src/settings/console.ts'
+import { readSettings } from '../../src/settings/setting.ts'
+import type { Role } from '../../src/store/people/people-port.ts'
+import { startTestServer } from '../server/harness.ts'
+
+export const ORIGIN = 'http://turnpike.test'
+export const PASSWORD = 'correct horse battery'
+
+const byTest = { kind: 'command', id: 'test', name: 'test' } as const
+
+export type Visitor = {
+  readonly cookie: string
+  readonly email: string
+  readonly personId: string
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+}
+
+/** Starts a server with a console. */
+export const startConsole = async (
+  setup: Parameters<typeof startTestServer>[0] & { settings?: Partial<ConsoleSettings> } = {},
+) => {
+  const { settings, ...others } = setup
+  const server = await startTestServer({
+    ...others,
+    console: { ...readSettings(consoleSettings, {}), ...settings },
+  })
+  const { store } = server
+  const ask =
+    (cookie: string) =>
+    (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+      server.fetch(
+        new Request(`${ORIGIN}/console/api${path}`, {
+          method,
+          headers: {
+            host: 'turnpike.test',
+            ...(method === 'GET' ? {} : { origin: ORIGIN }),
+            ...(cookie === '' ? {} : { cookie }),
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...headers,
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+      )
+  const cookieOf = (response: Response): string =>
+    response.headers
+      .getSetCookie()
+      .map((one) => one.split(';')[0])
+      .join('; ')
+  const link = (email: string) => mintLink(store.people, { email, now: Date.now(), lifeMs: 60_000 })
+  /** Makes a person with a role and signs them in by a link, with a password set. */
+  const visit = async (
+    email: string,
+    role?: Role,
+    orgId = 'org_test',
+    operator = false,
+  ): Promise<Visitor> => {
+    const person = await ensurePerson(store.people, { email, name: email, now: Date.now() })
+    if (role !== undefined) await store.members.put({ orgId, personId: person.id, role }, byTest)
+    if (operator) await store.members.setOperator(person.id, true, byTest)
+    const response = await ask('')('POST', '/session/link', { token: await link(email), password: PASSWORD })
+    if (response.status !== 200) throw new Error(await response.text())
+    const cookie = cookieOf(response)
+    return { cookie, email, personId: person.id, ask: ask(cookie) }
+  }
+  return { ...server, visit, link, cookieOf, stranger: ask(''), withCookie: ask, addressOfLink, hashOfLink }
+}

@@ -1,0 +1,169 @@
+/** Who may what in the console: each address tried by everybody, from another site, and with the ids of others. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Act } from '../../src/console/rights.ts'
+import { consoleRoutes } from '../../src/console/routes.ts'
+import { jsonOf } from '../server/harness.ts'
+import { startConsole, type Visitor } from './rig.ts'
+
+let it: Awaited<ReturnType<typeof startConsole>>
+const who = {} as Record<
+  'owner' | 'admin' | 'billing' | 'developer' | 'viewer' | 'other' | 'operator',
+  Visitor
+>
+let key = ''
+
+beforeAll(async () => {
+  it = await startConsole({ settings: { signUp: 'invite' } })
+  await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'other' })
+  for (const role of ['owner', 'admin', 'billing', 'developer', 'viewer'] as const)
+    who[role] = await it.visit(`${role}@example.com`, role)
+  who.other = await it.visit('other@example.com', 'owner', 'org_other')
+  who.operator = await it.visit('operator@example.com', 'owner', 'org_other', true)
+  key = (await jsonOf(await who.owner.ask('POST', '/keys', { label: 'of the owner' }))).id
+})
+afterAll(() => it.stop())
+
+/** The table of the design, told a second time: what each role may do. */
+const table: Readonly<Record<Act, readonly string[]>> = {
+  read: ['owner', 'admin', 'billing', 'viewer'],
+  read_own: ['owner', 'admin', 'billing', 'developer', 'viewer'],
+  keys: ['owner', 'admin'],
+  keys_own: ['owner', 'admin', 'developer'],
+  wallet_read: ['owner', 'admin', 'billing', 'viewer'],
+  wallet: ['owner', 'billing'],
+  rules: ['owner', 'admin'],
+  tenants: ['owner', 'admin'],
+  statements: ['owner', 'admin', 'billing'],
+  play: ['owner', 'admin', 'developer'],
+  team_read: ['owner', 'admin', 'billing', 'developer', 'viewer'],
+  team: ['owner', 'admin'],
+  events: ['owner', 'admin', 'billing'],
+}
+
+const addressOf = (path: string): string =>
+  path.replace(':id', 'nothing-of-that-id').replace(':link', 'nothing-of-that-id')
+
+for (const route of consoleRoutes)
+  describe(`${route.method} ${route.path}`, () => {
+    const body = route.body === undefined ? undefined : {}
+
+    if (route.whom !== 'anybody')
+      test('nobody without a session', async () => {
+        const response = await it.stranger(route.method, addressOf(route.path), body)
+        expect(response.status).toBe(401)
+      })
+
+    if (route.whom !== 'anybody')
+      test('nobody with a cookie that is not ours, nor with an API key', async () => {
+        const { token } = await it.newKey()
+        const forged = it.withCookie('turnpike_session=abc.def')
+        expect((await forged(route.method, addressOf(route.path), body)).status).toBe(401)
+        const byKey = await it.stranger(route.method, addressOf(route.path), body, {
+          authorization: `Bearer ${token}`,
+        })
+        expect(byKey.status).toBe(401)
+      })
+
+    if (route.method !== 'GET')
+      test('no page of another site, and none that does not say which it is', async () => {
+        for (const headers of [
+          { origin: 'https://evil.test' },
+          { origin: 'null' },
+          { 'sec-fetch-site': 'cross-site' },
+        ]) {
+          const response = await who.owner.ask(route.method, addressOf(route.path), body, headers)
+          expect([response.status, (await jsonOf(response)).error.code]).toEqual([403, 'foreign_origin'])
+        }
+      })
+
+    if (typeof route.whom === 'object')
+      test('the roles of the table, and no other', async () => {
+        const acts = route.whom as readonly Act[]
+        for (const role of ['admin', 'billing', 'developer', 'viewer'] as const) {
+          // What a role may do is refused for its empty body or unknown id; only the others are forbidden.
+          const { status } = await who[role].ask(route.method, addressOf(route.path), body)
+          const may = acts.some((act) => table[act].includes(role))
+          expect([role, status === 403]).toEqual([role, !may])
+        }
+      })
+
+    if (route.whom === 'operator')
+      test('for owners of an organisation it is not there', async () => {
+        expect((await who.owner.ask(route.method, addressOf(route.path), body)).status).toBe(404)
+        expect((await who.operator.ask(route.method, addressOf(route.path), body)).status).not.toBe(404)
+      })
+
+    if (route.path.includes(':id') && route.path.startsWith('/keys'))
+      test('a key of another organisation, or of somebody else, is not there', async () => {
+        const path = route.path.replace(':id', key)
+        expect((await who.other.ask(route.method, path, body)).status).toBe(404)
+        expect((await who.developer.ask(route.method, path, body)).status).toBe(404)
+      })
+  })
+
+test('a viewer sees no secret, and no list of keys has one', async () => {
+  const { token } = await it.newKey()
+  for (const path of ['/keys', '/overview', '/calls', '/usage', '/wallet', '/team'])
+    expect(await (await who.viewer.ask('GET', path)).text()).not.toContain(token.slice(10))
+})
+
+test('an operator acts for an organisation by choice, is shown as such, and is recorded', async () => {
+  expect((await who.other.ask('PUT', '/session/organisation', { org_id: 'org_test' })).status).toBe(404)
+  expect((await who.operator.ask('PUT', '/session/organisation', { org_id: 'org_test' })).status).toBe(200)
+  const session = await jsonOf(await who.operator.ask('GET', '/session'))
+  expect(session.organisation).toMatchObject({ id: 'org_test', role: 'owner', acts_for: true })
+  expect((await who.operator.ask('PUT', `/keys/${key}`, { label: 'by the operator' })).status).toBe(200)
+  const { data } = await jsonOf(await who.owner.ask('GET', '/events'))
+  expect(data[0]).toMatchObject({
+    what: 'key.changed',
+    actor: 'operator@example.com',
+    operator: true,
+    subject: key,
+  })
+  expect(data[0].after.label).toBe('by the operator')
+})
+
+test('nobody gives more than they have, and an organisation keeps an owner', async () => {
+  const asAdmin = await who.admin.ask('POST', '/team', { email: 'x@example.com', role: 'owner' })
+  expect(asAdmin.status).toBe(403)
+  expect((await who.owner.ask('PUT', `/team/${who.owner.personId}`, { role: 'viewer' })).status).toBe(403)
+  const invited = await jsonOf(
+    await who.admin.ask('POST', '/team', { email: 'x@example.com', role: 'developer' }),
+  )
+  expect(invited.link).toContain('/console/link#')
+  const token = invited.link.split('#')[1]
+  expect((await it.stranger('POST', '/session/link', { token })).status).toBe(200)
+})
+
+test('without mail nobody is added who has an account elsewhere: its first link may be in other hands', async () => {
+  await who.admin.ask('POST', '/team', { email: 'early@example.com', role: 'viewer' })
+  expect((await who.other.ask('POST', '/team', { email: 'early@example.com', role: 'viewer' })).status).toBe(
+    403,
+  )
+  expect(await it.store.members.list({ orgId: 'org_other' })).toHaveLength(2)
+})
+
+test('a change and its record are one: the store keeps both or neither', async () => {
+  const made = await jsonOf(
+    await who.developer.ask('POST', '/keys', { label: 'mine', spend_cap_usd: 3, can_manage: true }),
+  )
+  expect(made.key).toStartWith('sk-')
+  // Who governs own keys only makes none that governs the wallet.
+  expect(made.can_manage).toBe(false)
+  expect(
+    (
+      await it.post(
+        '/v1/chat/completions',
+        { model: 'mock/small', messages: [{ role: 'user', content: 'hi' }] },
+        {},
+        made.key,
+      )
+    ).status,
+  ).toBe(200)
+  const [event] = await it.store.events.list({ orgId: 'org_test', most: 1 })
+  expect(event).toMatchObject({
+    what: 'key.created',
+    subject: made.id,
+    after: { label: 'mine', spendCap: '3' },
+  })
+})

@@ -1,0 +1,61 @@
+/** Requests of a caller's dialect, as they are written for a vendor of another. */
+import type { Call } from '../../src/core/call.ts'
+import { bodyOf } from '../../src/core/json-body.ts'
+import type { Model } from '../../src/core/model.ts'
+import { Refusal } from '../../src/core/refusal.ts'
+import { type CallCodec, codecFor } from '../../src/dialects/call-codec.ts'
+import type { Speaker } from '../../src/dialects/dialect.ts'
+import { testModel } from '../server/harness.ts'
+import type { CallerId } from './clients.ts'
+import { context, type WrittenId } from './steps.ts'
+
+const names = {
+  chat: 'm',
+  messages: 'claude-sonnet-4-5',
+  gemini: 'gemini-2.5-pro',
+  converse: 'anthropic.claude-sonnet-4-5-v1:0',
+  responses: 'gpt-5.6',
+} as const
+
+type Change = {
+  readonly model?: Partial<Model>
+  readonly speaker?: Partial<Speaker>
+  readonly stream?: boolean
+}
+
+/** The form of a request, or why it is refused. */
+export const codecOf = (
+  caller: CallerId,
+  vendor: WrittenId,
+  request: object,
+  change: Change = {},
+): CallCodec | Refusal => {
+  const body = bodyOf(JSON.parse(JSON.stringify(request)))
+  const stream = change.stream === true
+  const call: Call = {
+    kind: 'chat',
+    dialect: caller,
+    modelName: 'a/b',
+    body,
+    stream,
+    showUsage: true,
+    choices: 1,
+    size: { textBytes: 1, images: 0, audioBytes: 0 },
+  }
+  const speaker: Speaker = {
+    outputBound: 'max_tokens',
+    takesStreamOptions: true,
+    ...(vendor === 'chat' ? {} : { speaks: vendor }),
+    ...change.speaker,
+  }
+  const model = testModel('m', { upstreamName: names[vendor], capabilities: ['reasoning'], ...change.model })
+  const target = { model, quirks: speaker, outputBound: undefined, stream }
+  return codecFor({ call, target, speaker, context: context(request) })
+}
+
+/** What the vendor is sent. */
+export const bodyFor = (...asked: Parameters<typeof codecOf>): any => {
+  const codec = codecOf(...asked)
+  if (codec instanceof Refusal) throw new Error(codec.message)
+  return JSON.parse(new TextDecoder().decode(codec.body))
+}

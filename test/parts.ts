@@ -1,0 +1,61 @@
+/** The parts of `npm test`: what each runs, and what it needs. */
+
+export type Part = {
+  readonly name: string
+  readonly command: readonly string[]
+  /** It needs a PostgreSQL server. */
+  readonly database?: boolean
+  /** The run must fail: it runs a product broken on purpose. */
+  readonly mustFail?: boolean
+}
+
+const bun = process.execPath
+const tests = (name: string, ...folders: string[]): Part => ({ name, command: [bun, 'test', ...folders] })
+const onDatabase = (part: Part): Part => ({ ...part, database: true })
+const script = (name: string, ...command: string[]): Part => ({ name, command: [bun, ...command] })
+
+/** Takes the time that the parts beside it leave. */
+const whenIdle = (part: Part): Part => ({ ...part, command: ['nice', '-n', '10', ...part.command] })
+
+const simulation = (from: number, seeds: number): Part =>
+  script(
+    `simulation, seeds ${from} to ${from + seeds - 1}`,
+    'test/simulation/run.ts',
+    '--from',
+    String(from),
+    '--seeds',
+    String(seeds),
+  )
+
+/** Groups run one after the other, the parts of a group side by side. */
+export const groups: readonly (readonly Part[])[] = [
+  [
+    tests('tidy', 'test/tidy'),
+    tests('unit', 'src', 'scripts', 'test/chaos'),
+    tests('runner', 'test/runner'),
+    // Two rounds on PostgreSQL, two on a file, four in memory.
+    onDatabase(script('fuzz', 'test/fuzz/run.ts', '--rounds', '8', '--seed', '1')),
+  ],
+  // These wait more than they work, but the histories in virtual time: a fair sample; `npm run simulation` runs 2,000.
+  [
+    onDatabase(tests('whole server', 'test/server', 'test/security')),
+    onDatabase(tests('program and clients', 'test/cli', 'test/clients')),
+    tests('agents', 'test/agents'),
+    onDatabase(tests('console', 'test/console')),
+    onDatabase(tests('browser', 'test/browser')),
+    tests('products', 'test/products'),
+    onDatabase(tests('store', 'test/store')),
+    onDatabase(tests('payments', 'test/payments')),
+    whenIdle(simulation(1, 500)),
+  ],
+  // Installs the package elsewhere: beside others that takes too long.
+  [tests('release', 'test/release')],
+  [onDatabase(script('mutations', 'test/simulation/mutations.ts'))],
+  [script('chaos', 'test/chaos/run.ts', '--seconds', '40')],
+  [
+    {
+      ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '20', '--mutate', 'answerfirst'),
+      mustFail: true,
+    },
+  ],
+]

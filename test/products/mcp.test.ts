@@ -1,0 +1,239 @@
+/** The MCP server with the official clients: list, call, progress, a picture, errors; the same money as by HTTP. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Refusal } from '../../src/core/refusal.ts'
+import { readInputs } from '../../src/media/inputs.ts'
+import { modelOf } from '../../src/media/models.ts'
+import { localFetch } from '../../src/transport/local.ts'
+import { mediaHere } from '../../src/transport/local-media/serve.ts'
+import { local, localModels } from '../../src/vendors/local/local.ts'
+import { type AssetServer, startAssetServer } from '../server/asset-rig.ts'
+import { jsonOf } from '../server/harness.ts'
+import { until } from '../until.ts'
+import { clients } from './mcp-clients.ts'
+
+const records = mediaHere.models
+
+let server: AssetServer
+let listening: ReturnType<typeof Bun.serve>
+beforeAll(async () => {
+  server = await startAssetServer({
+    server: {
+      // Short, so that a job outlives its call.
+      options: { runWaitMs: 1 },
+      models: [...localModels, ...records.map((record) => modelOf('local', record))],
+      more: [
+        { vendor: { ...local, media: mediaHere }, baseUrl: local.baseUrl, secrets: [], fetch: localFetch },
+      ],
+    },
+  })
+  listening = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    fetch: (request) => server.fetch(request),
+  })
+})
+afterAll(async () => {
+  await listening.stop(true)
+  await server.stop()
+})
+
+const urlOf = (query = '') => `http://127.0.0.1:${listening.port}/mcp${query}`
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const META = ['search_products', 'run_product', 'get_run', 'cancel_run']
+
+describe.each(clients)('%s', (_name, version, open) => {
+  test('lists the four tools and the featured products, without a key too', async () => {
+    const client = await open(urlOf())
+    expect(client.version()).toBe(version)
+    const tools = await client.tools()
+    expect(tools.slice(0, 4).map(({ name }) => name)).toEqual(META)
+    const sketch = tools.find(({ name }) => name === 'local_sketch-1')
+    expect(sketch?.description).toContain('USD / image')
+    expect(sketch?._meta?.['turnpike/product']).toBe('local/sketch-1')
+    expect(tools.map(({ name }) => name)).not.toContain('local_echo-1')
+    await client.close()
+  })
+
+  test('lists what its address asks for', async () => {
+    const names = async (query: string) => {
+      const client = await open(urlOf(query))
+      const tools = await client.tools()
+      await client.close()
+      return tools.slice(4).map(({ name }) => name)
+    }
+    expect(await names('?tools=local/echo-1,local/qr-1')).toEqual(['local_echo-1', 'local_qr-1'])
+    expect(await names('?category=speech')).toEqual(['local_speech-1'])
+    expect((await names('?all=1')).length).toBe(records.length)
+  })
+
+  test('calls a product: its answer, its links, its cost and receipt; charged once under a key for repeats', async () => {
+    const { token } = await server.newKey()
+    const client = await open(urlOf(), bearer(token))
+    await client.tools()
+    const before = await server.balance()
+    const repeat = crypto.randomUUID()
+    const again = () =>
+      client.call(
+        'local_sketch-1',
+        { prompt: 'a hill', size: '64x64' },
+        { meta: { 'turnpike/idempotency_key': repeat } },
+      )
+    const answer = await again()
+    expect(answer.isError ?? false).toBe(false)
+    const [link] = answer.content
+    expect([link?.type, link?.mimeType]).toEqual(['resource_link', 'image/png'])
+    const picture = await server.fetchUrl(link?.uri ?? '')
+    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/png'])
+    expect(answer.structuredContent.outputs[0].url).toBe(link?.uri)
+    expect(answer._meta?.['turnpike/cost_usd']).toBe('0.00001')
+    const receipt = answer._meta?.['turnpike/receipt']
+    const verdict = await jsonOf(await server.post('/api/receipts/verify', { receipt }, {}, token))
+    expect(verdict.valid).toBe(true)
+    expect((await again()).structuredContent).toEqual(answer.structuredContent)
+    expect(before - (await server.balance())).toBe(10_000n)
+    await client.close()
+  })
+
+  test('calls a chat model and one of embeddings by run_product', async () => {
+    const { token } = await server.newKey()
+    const client = await open(urlOf(), bearer(token))
+    await client.tools()
+    const said = await client.call('run_product', {
+      product: 'local/echo-1',
+      inputs: { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 },
+    })
+    expect(said.content[0]?.text?.toLowerCase()).toContain('hello')
+    const vector = await client.call('run_product', {
+      product: 'local/hash-embed-1',
+      inputs: { input: 'hi' },
+    })
+    expect(vector.structuredContent.data[0].embedding.length).toBeGreaterThan(3)
+    await client.close()
+  })
+
+  test('finds a product, with its price and its inputs', async () => {
+    const client = await open(urlOf())
+    const list = await client.call('search_products', { category: 'image', q: 'sketch' })
+    expect(list.structuredContent.products[0].id).toBe('local/sketch-1')
+    const { product } = (await client.call('search_products', { id: 'local/sketch-1' })).structuredContent
+    expect(product.input_schema.required).toContain('prompt')
+    await client.close()
+  })
+
+  test('a job that outlives its call is asked for by its id, and cancelled', async () => {
+    const { token } = await server.newKey()
+    const client = await open(urlOf(), bearer(token))
+    await client.tools()
+    const begun = await client.call('local_slow-1', { prompt: 'a hill', seconds: 1 })
+    expect([begun.isError ?? false, begun.structuredContent.status]).toEqual([false, 'running'])
+    expect(begun.content[0]?.text).toContain('get_run')
+    const { id } = begun.structuredContent
+    expect(begun._meta?.['turnpike/run_id']).toBe(id)
+    const statusOf = async (run: string) =>
+      (await client.call('get_run', { id: run })).structuredContent.status
+    await until(async () => (await statusOf(id)) === 'succeeded')
+    expect((await client.call('get_run', { id })).content[0]?.type).toBe('resource_link')
+    const other = await client.call('local_slow-1', { prompt: 'a hill', seconds: 500 })
+    const before = await server.balance()
+    await client.call('cancel_run', { id: other.structuredContent.id })
+    await until(async () => (await statusOf(other.structuredContent.id)) === 'cancelled')
+    expect(await server.balance()).toBe(before)
+    const stranger = await open(urlOf(), bearer((await server.newKey()).token))
+    expect((await stranger.call('get_run', { id })).structuredContent.error.code).toBe('not_found')
+    await Promise.all([client.close(), stranger.close()])
+  })
+
+  test('tells progress', async () => {
+    const { token } = await server.newKey()
+    const client = await open(urlOf(), bearer(token))
+    const seen: number[] = []
+    await client.call('local_qr-1', { text: 'hi' }, { onprogress: ({ progress }) => seen.push(progress) })
+    expect(seen[0]).toBe(0)
+    expect(seen).toEqual([...seen].sort((a, b) => a - b))
+    await client.close()
+  })
+
+  test('tells refusals as errors of the tool, and unknown tools as errors of the protocol', async () => {
+    const { token } = await server.newKey({ rpm: 1_000 }, {})
+    const client = await open(urlOf(), bearer(token))
+    await client.tools()
+    const codeOf = async (name: string, args: Record<string, unknown>, meta?: Record<string, unknown>) => {
+      const answer = await client.call(name, args, meta === undefined ? {} : { meta })
+      expect(answer.isError).toBe(true)
+      expect(JSON.parse(answer.content[0]?.text ?? '')).toEqual(answer.structuredContent)
+      return answer.structuredContent.error.code
+    }
+    const before = await server.balance()
+    expect(await codeOf('local_qr-1', { text: 'hi', colour: 'red' })).toBe('invalid_parameter')
+    expect(await codeOf('local_qr-1', { text: 'hi' }, { 'turnpike/max_cost_usd': '0.000001' })).toBe(
+      'max_cost_exceeded',
+    )
+    expect(await codeOf('local_qr-1', { text: 'hi' }, { 'turnpike/sub_wallet': 'sub_none' })).toBe(
+      'not_found',
+    )
+    expect(await codeOf('run_product', { product: 'nobody/nothing', inputs: {} })).toBe('model_not_found')
+    expect(await codeOf('get_run', { id: 'none' })).toBe('not_found')
+    expect(await codeOf('cancel_run', { id: 'none' })).toBe('not_found')
+    expect(await codeOf('local_echo-1', { messages: [{ role: 'user', content: 'x' }], stream: true })).toBe(
+      'invalid_parameter',
+    )
+    expect(await server.balance()).toBe(before)
+    const wrong = await client.call('no_such_tool', {}).catch((error: Error) => error)
+    expect(String(wrong)).toContain("There is no tool 'no_such_tool'")
+    await client.close()
+  })
+
+  test('a key without money, over its rate or without a key at all is told so', async () => {
+    const poor = await server.newKey({ spendCap: 1n } as never)
+    const slow = await server.newKey({ rpm: 1 })
+    const codes: unknown[] = []
+    for (const headers of [bearer(poor.token), bearer(slow.token), {}]) {
+      const client = await open(urlOf(), headers)
+      const ask = async () => (await client.call('local_qr-1', { text: 'hi' })).structuredContent
+      const [, second] = [await ask(), await ask()]
+      codes.push(second.error.code)
+      await client.close()
+    }
+    expect(codes).toEqual(['insufficient_balance', 'rate_limit_exceeded', 'missing_authorization'])
+  })
+
+  test('a wrong key is refused before anything', async () => {
+    const outcome = await open(urlOf(), bearer(`sk-${'x'.repeat(40)}`)).catch((error: Error) => error)
+    expect(outcome).toBeInstanceOf(Error)
+  })
+})
+
+const send = (body: string | object, headers: Record<string, string> = {}) =>
+  server.fetch(
+    new Request('http://turnpike.test/mcp', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    }),
+  )
+
+test('pages of others may not ask; what is no message is an error of the protocol', async () => {
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+  expect((await send(list, { origin: 'https://evil.example' })).status).toBe(403)
+  expect((await send(list, { origin: 'http://turnpike.test' })).status).toBe(200)
+  expect((await jsonOf(await send('{"a":'))).error.code).toBe(-32_700)
+  expect((await jsonOf(await send([list]))).error.code).toBe(-32_600)
+  expect((await send('x'.repeat(1_100_000))).status).toBe(413)
+  expect((await server.fetch(new Request('http://turnpike.test/mcp'))).status).toBe(405)
+})
+
+test('each tool takes its example, and its name leads back to its product', async () => {
+  const [, , open] = clients[0] ?? []
+  const client = await open?.(urlOf('?all=1'))
+  for (const tool of (await client?.tools())?.slice(4) ?? []) {
+    const record = records.find(({ name }) => `local/${name}` === tool._meta?.['turnpike/product'])
+    expect([tool.name, record === undefined]).toEqual([tool.name, false])
+    if (record !== undefined) expect(readInputs(record, record.example) instanceof Refusal).toBe(false)
+  }
+  await client?.close()
+})

@@ -1,0 +1,173 @@
+/** What lies in deploy/ is sound: by the tools of its field where this machine has them, and always against the code it names. */
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parse, parseAllDocuments } from 'yaml'
+import { targets } from '../../scripts/release/executables.ts'
+import { parseConfigFile } from '../../src/cli/config-file.ts'
+import { routes } from '../../src/http/routes.ts'
+import { settings } from '../../src/settings/index.ts'
+import { readSettings, rowsOf } from '../../src/settings/setting.ts'
+import { vendors } from '../../src/vendors/index.ts'
+
+const deploy = resolve(import.meta.dir, '../../deploy')
+const text = (name: string): string => readFileSync(join(deploy, name), 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-deploy-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const known = new Set([
+  ...Object.values(settings).flatMap((group) => rowsOf(group).map(({ name }) => name)),
+  ...vendors.map(({ keyVariable }) => keyVariable),
+])
+const { drainMs, port } = readSettings(settings.server, {})
+
+/** A program of this machine, or undefined where it has none. */
+const tool = (name: string): string | undefined => Bun.which(name) ?? undefined
+
+const output = (...command: string[]) => {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command)
+  return { exitCode, out: stdout.toString(), errors: stderr.toString() }
+}
+
+test('the unit: systemd takes it and finds it closed; it waits as long as calls may run', () => {
+  const unit = text('turnpike.service')
+  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) * 1_000).toBeGreaterThan(drainMs)
+  const analyze = tool('systemd-analyze')
+  if (analyze === undefined) return
+  const path = join(folder, 'turnpike.service')
+  const program = resolve(import.meta.dir, '../../bin/turnpike')
+  writeFileSync(path, unit.replace('/usr/local/bin/turnpike serve', `${program} serve`))
+  expect(output(analyze, 'verify', path)).toEqual({ exitCode: 0, out: '', errors: '' })
+  const judged = output(analyze, 'security', '--offline=true', '--no-pager', path)
+  expect(Number(/exposure level for \S+: ([\d.]+)/.exec(judged.out)?.[1])).toBeLessThan(2)
+})
+
+test('the compose file: its settings are ours, its ports and waits fit, and the root cannot be written', () => {
+  const { services, volumes } = parse(text('compose.yaml'))
+  const { turnpike, database } = services
+  expect(Object.keys(turnpike.environment).filter((name) => !known.has(name))).toEqual([])
+  expect(turnpike.ports).toEqual([`127.0.0.1:${port}:${port}`])
+  expect(Number.parseInt(turnpike.stop_grace_period, 10) * 1_000).toBeGreaterThan(drainMs)
+  expect(turnpike).toMatchObject({ read_only: true, cap_drop: ['ALL'] })
+  const address = new URL(turnpike.environment.DATABASE_URL.replace(/\$\{.*?\}/, 'password'))
+  expect([address.username, address.hostname, address.pathname]).toEqual([
+    database.environment.POSTGRES_USER,
+    'database',
+    `/${database.environment.POSTGRES_DB}`,
+  ])
+  const mounted = [turnpike, database].flatMap((one) =>
+    one.volumes.map((entry: string) => entry.split(':')[0]),
+  )
+  expect(mounted.sort()).toEqual(Object.keys(volumes).sort())
+})
+
+test('the manifests: what they ask for is served, pods end after their calls, and nobody has rights', () => {
+  const [pods, ...others] = parseAllDocuments(text('kubernetes/turnpike.yaml')).map((one) => one.toJS())
+  const { template, selector, serviceName, volumeClaimTemplates } = pods.spec
+  const [container] = template.spec.containers
+  const label = selector.matchLabels
+  expect(template.metadata.labels).toEqual(label)
+  expect(others.map(({ kind }: { kind: string }) => kind)).toEqual([
+    'Service',
+    'Service',
+    'PodDisruptionBudget',
+  ])
+  expect(others.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toContain(serviceName)
+  for (const { spec } of others) expect(spec.selector.matchLabels ?? spec.selector).toEqual(label)
+  expect(container.ports).toEqual([{ name: 'http', containerPort: port }])
+  const paths = new Set(routes.map(({ path }) => path))
+  for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe']) {
+    const { path, port: where } = container[probe].httpGet
+    expect([probe, paths.has(path), where]).toEqual([probe, true, 'http'])
+  }
+  expect(container.readinessProbe.httpGet.path).toBe('/readyz')
+  const { literals } = parse(text('kubernetes/kustomization.yaml')).configMapGenerator[0]
+  const told = Object.fromEntries(literals.map((one: string) => one.split(/=(.*)/).slice(0, 2)))
+  expect(Object.keys(told).filter((name) => !known.has(name))).toEqual([])
+  const paused = container.lifecycle.preStop.sleep.seconds
+  // Nobody is sent here any more when new calls are refused.
+  const { periodSeconds, failureThreshold } = container.readinessProbe
+  expect(paused).toBeGreaterThan(periodSeconds * failureThreshold)
+  expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(paused + Number(told.DRAIN_SECONDS))
+  expect(template.spec.securityContext).toMatchObject({
+    runAsNonRoot: true,
+    seccompProfile: { type: 'RuntimeDefault' },
+  })
+  expect(container.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  })
+  const there = [...template.spec.volumes, ...volumeClaimTemplates.map(({ metadata }: any) => metadata)]
+  expect(container.volumeMounts.map(({ name }: any) => name).sort()).toEqual(
+    there.map(({ name }) => name).sort(),
+  )
+  expect(parseConfigFile(text('kubernetes/vendors.yaml'), 'vendors.yaml', {})).toEqual({ markup: '1' })
+})
+
+test('kubectl builds the manifests, with the names of what it generates', () => {
+  const kubectl = tool('kubectl')
+  if (kubectl === undefined) return
+  const { exitCode, out, errors } = output(kubectl, 'kustomize', join(deploy, 'kubernetes'))
+  expect([exitCode, errors]).toEqual([0, ''])
+  const built = parseAllDocuments(out).map((one) => one.toJS())
+  expect(built.map(({ kind }) => kind).sort()).toEqual([
+    'ConfigMap',
+    'ConfigMap',
+    'Namespace',
+    'PodDisruptionBudget',
+    'Service',
+    'Service',
+    'StatefulSet',
+  ])
+  const maps = built.filter(({ kind }) => kind === 'ConfigMap').map(({ metadata }) => metadata.name)
+  const { spec } = built.find(({ kind }) => kind === 'StatefulSet').spec.template
+  expect([spec.containers[0].envFrom[0].configMapRef.name, spec.volumes[0].configMap.name].sort()).toEqual(
+    maps.sort(),
+  )
+})
+
+test('the images: each stage is there, copies what a release makes, and runs without rights', () => {
+  const lines = text('Containerfile')
+    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/\\\n/g, ' ')
+    .split('\n')
+    .filter((line) => line !== '')
+  const words = new Set(lines.map((line) => line.split(' ')[0] ?? ''))
+  const allowed =
+    'FROM ARG COPY RUN ENV USER WORKDIR VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(' ')
+  expect([...words].filter((word) => !allowed.includes(word))).toEqual([])
+  const stages = lines.flatMap((line) => /^FROM \S+ AS (\S+)$/.exec(line)?.[1] ?? [])
+  expect(stages).toEqual(['package', 'parts', 'file'])
+  for (const line of lines)
+    for (const [, from = ''] of line.matchAll(/--from=(\S+)/g)) expect(stages).toContain(from)
+  const made = [...Object.keys(targets).map((name) => `turnpike-${name}`), 'turnpike-0.1.0.tgz']
+  const copied = lines
+    .filter((line) => /^COPY (?!--from)/.test(line))
+    .flatMap((line) => line.split(' ').slice(1, -1))
+  for (const pattern of copied)
+    expect([pattern, made.some((name) => new Bun.Glob(pattern).match(name))]).toEqual([pattern, true])
+  const ends = lines
+    .join('\n')
+    .split(/^FROM /m)
+    .filter((stage) => stage.includes('ENTRYPOINT'))
+  expect(ends).toHaveLength(2)
+  for (const stage of ends) {
+    expect(stage).toContain('USER 65532:65532')
+    expect(stage).toContain(`EXPOSE ${port}\n`)
+    expect(stage).toMatch(/HEALTHCHECK .* CMD \["[\w/]*turnpike", "ready"\]/)
+  }
+})
+
+test('no file of deploy is left out here', () => {
+  // The folders of Grafana and Prometheus are for test/server/dashboard.test.ts.
+  expect(readdirSync(deploy).sort()).toEqual([
+    'Containerfile',
+    'compose.yaml',
+    'grafana',
+    'kubernetes',
+    'prometheus',
+    'turnpike.service',
+  ])
+})

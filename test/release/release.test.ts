@@ -1,0 +1,146 @@
+/** A release: each of its forms passes the start test of the checkout, and the same sources give the same bytes. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { here } from '../../scripts/release/executables.ts'
+import { run } from '../../scripts/release/run.ts'
+import { endPrograms } from '../program.ts'
+import { startTest } from './start-test.ts'
+
+const root = resolve(import.meta.dir, '../..')
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-release-test-'))
+const first = join(folder, 'first')
+const executable = join(first, `turnpike-${here()}`)
+const tarball = () => join(first, readdirSync(first).find((name) => name.endsWith('.tgz')) ?? '')
+
+const release = (out: string) =>
+  run(
+    [process.execPath, join(root, 'scripts/release.ts'), '--dirty', '--targets', 'here', '--out', out],
+    root,
+  )
+
+const home = (name: string): string => {
+  const path = join(folder, `home-${name}`)
+  mkdirSync(path)
+  return path
+}
+
+beforeAll(async () => {
+  await release(first)
+})
+afterAll(async () => {
+  await endPrograms()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('the same sources give the same bytes, in the package and in the executable', async () => {
+  await release(join(folder, 'second'))
+  const [one, two] = ['first', 'second'].map((name) => readFileSync(join(folder, name, 'SHA256SUMS'), 'utf8'))
+  expect(one).toBe(two)
+  const listed = [...(one ?? '').matchAll(/^([0-9a-f]{64}) {2}(.+)$/gm)]
+  expect(listed.map(([, , name]) => name)).toEqual(
+    readdirSync(first)
+      .filter((name) => name !== 'SHA256SUMS')
+      .sort(),
+  )
+  for (const [, sum = '', name = ''] of listed) {
+    const bytes = readFileSync(join(first, name))
+    expect(new Bun.CryptoHasher('sha256').update(bytes).digest('hex')).toBe(sum)
+  }
+})
+
+test('the bill names what runs with its version and checksum, and nothing of the tests', () => {
+  const path = readdirSync(first).find((name) => name.endsWith('.cdx.json')) ?? ''
+  const bill = JSON.parse(readFileSync(join(first, path), 'utf8'))
+  const { dependencies, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const listed = new Map<string, { version: string; hashes?: unknown[] }>(
+    bill.components.map((one: { name: string }) => [one.name, one]),
+  )
+  for (const [name, pinned] of Object.entries(dependencies))
+    expect([name, listed.get(name)?.version, listed.get(name)?.hashes?.length]).toEqual([
+      name,
+      pinned as string,
+      1,
+    ])
+  for (const name of ['typescript', 'playwright-core', '@biomejs/biome', 'turnpike-chain-node'])
+    expect([name, listed.has(name)]).toEqual([name, false])
+  expect(bill).toMatchObject({
+    bomFormat: 'CycloneDX',
+    metadata: { component: { name: 'turnpike', version } },
+  })
+  expect(bill.serialNumber).toMatch(
+    /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/,
+  )
+})
+
+test('the checkout passes the start test', async () => {
+  expect(await startTest({ program: [join(root, 'bin', 'turnpike')], home: home('checkout') })).not.toContain(
+    'Not sold',
+  )
+})
+
+test('the package, installed elsewhere without scripts, passes it by npx', async () => {
+  const path = home('package')
+  writeFileSync(join(path, 'package.json'), '{"private":true}')
+  // As docs/deploy.md says: npm searches without end for the exact peers that the passkeys' package names.
+  const command = [
+    'npm',
+    'install',
+    '--legacy-peer-deps',
+    '--prefer-offline',
+    '--ignore-scripts',
+    '--no-audit',
+  ]
+  await run([...command, tarball()], path)
+  expect(existsSync(join(path, 'node_modules/react'))).toBe(false)
+  await startTest({ program: [join(path, 'node_modules/.bin/turnpike')], home: path })
+  expect(readdirSync(join(path, 'node_modules/turnpike'))).not.toContain('dist')
+  expect(await run(['npx', '--no-install', 'turnpike', '--version'], path)).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
+
+test('the one file passes it, and says which products it cannot hold', async () => {
+  const greeting = await startTest({ program: [executable], home: home('executable') })
+  expect(greeting).toContain(
+    'Not sold, as their optional packages are not installed: local/speech-1, local/ocr-1, local/pdf-text-1, local/image-tools-1\n',
+  )
+})
+
+/** As a container: the root is another, with the kernel's own folders in it, which the C library and the runtime read. */
+const IN_ROOT =
+  'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" /turnpike "$@"'
+
+/** How this machine lets a process see no other files, if at all. */
+const inRoot = (path: string): readonly string[] | undefined =>
+  [['--user', '--map-root-user'], []]
+    .map((rights) => ['unshare', ...rights, '--mount', 'sh', '-c', IN_ROOT, path])
+    .find((command) => {
+      try {
+        return Bun.spawnSync([...command, '--version']).exitCode === 0
+      } catch {
+        return false
+      }
+    })
+
+test('the one file passes it in a root with nothing else but the C library and the kernel', async () => {
+  const path = home('root')
+  await copyFile(executable, join(path, 'turnpike'))
+  for (const name of ['tmp', 'proc', 'dev']) mkdirSync(join(path, name))
+  const libraries = await run(['ldd', executable], path).catch(() => '')
+  for (const [library] of libraries.matchAll(/\/\S+/g)) {
+    mkdirSync(join(path, dirname(library)), { recursive: true })
+    await copyFile(library, join(path, library))
+  }
+  const program = inRoot(path)
+  if (program === undefined) {
+    process.stdout.write('no empty root on this machine: it lets nobody unshare\n')
+    return
+  }
+  await startTest({
+    program,
+    home: path,
+    settings: { DATABASE_URL: 'sqlite:/data/ledger.db', ASSETS: '/data/assets' },
+  })
+  expect(readdirSync(join(path, 'data')).sort()).toContain('ledger.db')
+})

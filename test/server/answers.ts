@@ -1,0 +1,95 @@
+/** Every whole answer that a test server gives is what the API reference says of it. */
+import type { z } from 'zod'
+import { isObject, parseJson } from '../../src/core/json-body.ts'
+import { Refusal } from '../../src/core/refusal.ts'
+import type { Route } from '../../src/http/route.ts'
+import { createRouter, splitUrl } from '../../src/http/router.ts'
+import { routes } from '../../src/http/routes.ts'
+import { errorSchemasOf } from '../../src/http/schema/errors.ts'
+
+const match = createRouter(routes)
+
+/** Where two values differ, told by the path of the first member that one of them lacks. */
+const undeclaredIn = (value: unknown, declared: unknown, path: string): string | undefined => {
+  if (typeof value !== 'object' || value === null) return undefined
+  const of = Object(declared) as Record<string, unknown>
+  for (const [name, member] of Object.entries(value)) {
+    const here = path === '' ? name : `${path}.${name}`
+    if (!Object.hasOwn(of, name)) return here
+    const inner = undeclaredIn(member, of[name], here)
+    if (inner !== undefined) return inner
+  }
+  return undefined
+}
+
+/** What keeps a value from being what a schema says; undefined when nothing does. Members that it does not name count. */
+export const misfit = (schema: z.ZodType, value: unknown): string | undefined => {
+  const read = schema.safeParse(value)
+  if (!read.success)
+    return read.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
+  const stranger = undeclaredIn(value, read.data, '')
+  return stranger === undefined ? undefined : `${stranger} is not declared`
+}
+
+/** What is wrong with an answer of a route. */
+export const misfitOf = (route: Route, status: number, value: unknown): string | undefined => {
+  const schemas = status < 400 ? [route.answer] : errorSchemasOf(route)
+  const wrong = schemas.map((schema) => misfit(schema, value))
+  if (!wrong.includes(undefined)) return wrong.join(' | ')
+  const statuses: readonly number[] = route.statuses ?? [200]
+  return status >= 400 || statuses.includes(status)
+    ? undefined
+    : `the status ${status} is not declared, ${statuses.join(', ')} is`
+}
+
+/** What is wrong with the events of a stream; those that tell of an error have the shape of the errors of errors.md. */
+export const misfitOfEvents = ({ event }: Route, text: string): string | undefined => {
+  if (event === undefined) return 'a stream is not declared'
+  for (const line of text.split('\n')) {
+    const value = line.startsWith('data: ') ? parseJson(line.slice(6)) : undefined
+    if (!isObject(value) || isObject(value.error)) continue
+    const wrong = misfit(event, value)
+    if (wrong !== undefined) return `${wrong} in ${line}`
+  }
+  return undefined
+}
+
+/** The stream, whose events are looked at when its text is asked for; how it is read in pieces is left as it is. */
+const fittingStream = (route: Route, response: Response): Response => {
+  const textOf = response.text.bind(response)
+  const value = async () => {
+    const text = await textOf()
+    const wrong = misfitOfEvents(route, text)
+    if (wrong !== undefined)
+      throw new Error(`${route.method} ${route.path} streams what its row does not declare: ${wrong}`)
+    return text
+  }
+  return Object.defineProperty(response, 'text', { value })
+}
+
+/**
+ * The answer, read and given again, if it is whole and fits its route; a stream is looked at when it is read as a text.
+ * Throws an error that names the route and what does not fit.
+ */
+export const fitting = async (request: Request, response: Response): Promise<Response> => {
+  const type = response.headers.get('content-type') ?? ''
+  const matched = match(request.method, splitUrl(request.url).path)
+  if (matched instanceof Refusal) return response
+  if (type.startsWith('text/event-stream')) return fittingStream(matched.route, response)
+  if (!type.startsWith('application/json')) return response
+  let bytes: ArrayBuffer
+  try {
+    bytes = await response.arrayBuffer()
+  } catch (error) {
+    const broken = new ReadableStream({ start: (controller) => controller.error(error) })
+    return new Response(broken, response)
+  }
+  const text = new TextDecoder().decode(bytes)
+  const { route } = matched
+  const wrong = misfitOf(route, response.status, JSON.parse(text))
+  if (wrong !== undefined)
+    throw new Error(
+      `${route.method} ${route.path} does not answer what its row declares (${response.status}): ${wrong}\n${text.slice(0, 1_000)}`,
+    )
+  return new Response(bytes, response)
+}

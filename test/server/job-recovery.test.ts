@@ -1,0 +1,218 @@
+/** Jobs beyond one process: taken up when theirs is silent, never submitted twice, repeated under a key, told by webhook. */
+import { afterEach, describe, expect, test } from 'bun:test'
+import { stepJob } from '../../src/gateway/step-job.ts'
+import { webhookSecret } from '../../src/gateway/wallet-alerts.ts'
+import type { PublicParts } from '../../src/transport/public-address.ts'
+import { engines, stopSound } from '../store/engines.ts'
+import { until } from '../until.ts'
+import { jsonOf } from './harness.ts'
+import { CENT, type JobServer, newVendor, startJobServer } from './job-rig.ts'
+
+for (const engine of engines.filter(({ lasting }) => lasting))
+  describe(engine.name, () => {
+    let stops: (() => Promise<void>)[] = []
+    afterEach(async () => {
+      for (const stop of stops.reverse()) await stop()
+      stops = []
+    })
+
+    const pair = async () => {
+      const database = await engine.fresh()
+      const vendor = newVendor()
+      const [one, other] = [
+        await startJobServer({ url: database.url, vendor }),
+        await startJobServer({ url: database.url, vendor }),
+      ]
+      stops.push(() => stopSound(one, database), other.stop)
+      return { one, other, vendor }
+    }
+    const begin = (
+      server: JobServer,
+      headers: Record<string, string> = {},
+      model = 'mock/film',
+      key?: string,
+    ) =>
+      server.post(
+        '/v1/run',
+        { model, inputs: { prompt: 'a fox', n: 2 } },
+        { prefer: 'wait=0', ...headers },
+        key,
+      )
+    const held = async (server: JobServer) => (await server.store.wallets.wallet(server.wallet))?.held
+
+    test('another process takes a silent one’s job up and charges it once', async () => {
+      const { one, other, vendor } = await pair()
+      vendor.says('pending')
+      const key = await one.newKey()
+      const before = await one.balance()
+      const { id } = await jsonOf(await begin(one, {}, 'mock/film', key.token))
+      await one.crash()
+      await until(() => other.gateway.jobs.open.has(id))
+      vendor.says(2)
+      await until(async () => (await other.store.runs.run(id))?.state === 'done')
+      expect(one.count('POST')).toBe(1)
+      expect([before - (await one.balance()), await held(one)]).toEqual([2n * CENT, 0n])
+      expect(await jsonOf(await other.get(`/v1/run/${id}`, key.token))).toMatchObject({
+        status: 'succeeded',
+        usage: { cost: 0.02 },
+      })
+    })
+
+    test('two that go on with one job charge it once', async () => {
+      const { one, other, vendor } = await pair()
+      vendor.says('pending')
+      const before = await one.balance()
+      const { id } = await jsonOf(await begin(one))
+      const job = one.gateway.jobs.open.get(id)
+      await one.crash()
+      await until(() => other.gateway.jobs.open.has(id))
+      vendor.says(2)
+      // It was only silent, and goes on.
+      if (job !== undefined) await stepJob(one.gateway, job)
+      await until(() => other.gateway.jobs.open.size === 0)
+      expect([before - (await one.balance()), await held(one)]).toEqual([2n * CENT, 0n])
+    })
+
+    test('what was being submitted by a silent process is never submitted again; a late answer is cancelled', async () => {
+      const { one, other, vendor } = await pair()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      one.answerWith(async (asked) => {
+        if (asked.method === 'POST') await promise
+        return vendor.answer(asked)
+      })
+      const key = await one.newKey()
+      const waiting = begin(one, { 'idempotency-key': 'lost-1' }, 'mock/film', key.token)
+      await until(() => one.gateway.jobs.submitting.size === 1)
+      const [id = ''] = one.gateway.jobs.submitting
+      await one.crash()
+      await until(async () => (await other.store.runs.run(id))?.state === 'failed')
+      expect(await held(one)).toBe(0n)
+      resolve()
+      expect((await waiting).status).toBe(503)
+      expect([one.count('POST'), one.count('DELETE')]).toEqual([1, 1])
+      expect((await jsonOf(await other.get(`/v1/run/${id}`, key.token))).error.message).toContain('lost')
+    })
+
+    test('a key names the run: as it stands while it runs, to the byte once it has delivered', async () => {
+      const { one, other, vendor } = await pair()
+      vendor.says('pending')
+      const key = await one.newKey()
+      const headers = { 'idempotency-key': 'fox' }
+      const first = await jsonOf(await begin(one, headers, 'mock/film', key.token))
+      const again = await begin(other, headers, 'mock/film', key.token)
+      expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([202, 'true'])
+      expect((await jsonOf(again)).id).toBe(first.id)
+      const changed = await other.post(
+        '/v1/run',
+        { model: 'mock/film', inputs: { prompt: 'a hen' } },
+        headers,
+        key.token,
+      )
+      expect(changed.status).toBe(409)
+      // It waits on another process than the one that goes on with it.
+      const waiting = begin(other, { ...headers, prefer: 'wait=60' }, 'mock/film', key.token)
+      vendor.says(2)
+      const ended = await waiting
+      expect([ended.status, ended.headers.get('x-cost-usd')]).toEqual([200, '0.02'])
+      const bytes = await ended.text()
+      const later = await begin(one, headers, 'mock/film', key.token)
+      expect([later.status, await later.text()]).toEqual([200, bytes])
+      expect(one.count('POST')).toBe(1)
+    })
+
+    test('a run that failed stays failed under its key', async () => {
+      const { one, other, vendor } = await pair()
+      vendor.says('failed')
+      const key = await one.newKey()
+      const headers = { 'idempotency-key': 'hen', prefer: 'wait=60' }
+      expect((await begin(one, headers, 'mock/film', key.token)).status).toBe(503)
+      vendor.says(2)
+      expect((await begin(other, headers, 'mock/film', key.token)).status).toBe(503)
+      expect(one.count('POST')).toBe(1)
+    })
+
+    test('cancelled on another process than its own', async () => {
+      const { one, other, vendor } = await pair()
+      vendor.says('pending')
+      const key = await one.newKey()
+      const { id } = await jsonOf(await begin(one, {}, 'mock/film', key.token))
+      await other.send('DELETE', `/v1/run/${id}`, undefined, key.token)
+      await until(async () => (await other.store.runs.run(id))?.state === 'cancelled')
+      expect(await held(one)).toBe(0n)
+    })
+
+    test('a disabled key’s job runs to its end and is charged', async () => {
+      const { one, vendor } = await pair()
+      vendor.says('pending')
+      const key = await one.newKey()
+      const before = await one.balance()
+      const { id } = await jsonOf(await begin(one, {}, 'mock/film', key.token))
+      await one.gateway.book.changeKey(key.id, { disabledReason: 'operator', byCreator: true })
+      expect((await begin(one, {}, 'mock/film', key.token)).status).toBe(403)
+      vendor.says(1)
+      await until(async () => (await one.store.runs.run(id))?.state === 'done')
+      expect([before - (await one.balance()), await held(one)]).toEqual([CENT, 0n])
+    })
+
+    test('the end is told by webhook, signed, until the receiver takes it', async () => {
+      const database = await engine.fresh()
+      const heard: { headers: Headers; body: string; url: string }[] = []
+      const webhooks: PublicParts = {
+        resolve: async () => ['1.1.1.1'],
+        fetch: async (url, init) => {
+          heard.push({ url, headers: new Headers(init.headers), body: String(init.body) })
+          return new Response('', { status: heard.length === 1 ? 500 : 204 })
+        },
+      }
+      const server = await startJobServer({ url: database.url, server: { webhooks } })
+      stops.push(() => stopSound(server, database))
+      server.says(1)
+      const body = {
+        model: 'mock/film',
+        inputs: { prompt: 'a fox' },
+        webhook: { url: 'https://agent.example/told' },
+      }
+      expect((await server.post('/v1/run', body)).status).toBe(200)
+      await until(() => heard.length === 1)
+      const [told] = heard
+      const { type, data } = JSON.parse(told?.body ?? '')
+      expect([type, data.status, data.outputs.length]).toEqual(['run.succeeded', 'succeeded', 1])
+      const [id, at] = [told?.headers.get('webhook-id'), told?.headers.get('webhook-timestamp')]
+      const key = Buffer.from(webhookSecret(server.gateway, server.wallet).slice('whsec_'.length), 'base64')
+      const signature = new Bun.CryptoHasher('sha256', key)
+        .update(`${id}.${at}.${told?.body}`)
+        .digest('base64')
+      expect(told?.headers.get('webhook-signature')).toBe(`v1,${signature}`)
+      for (const url of ['http://agent.example/', 'https://a:b@agent.example/', 'nowhere'])
+        expect((await server.post('/v1/run', { ...body, webhook: { url } })).status).toBe(400)
+    })
+
+    test('a vendor’s hook wakes the poll of its job and nothing else; a forged one does nothing', async () => {
+      const { one, vendor } = await pair()
+      vendor.says('pending')
+      const { id } = await jsonOf(await begin(one))
+      const hook = (token: string) => one.send('POST', `/hooks/mock/${token}`, { is: 'done' }, '')
+      const polled = one.count('GET')
+      expect((await hook(`${id}.${'0'.repeat(64)}`)).status).toBe(204)
+      const job = one.gateway.jobs.open.get(id)
+      await until(() => one.count('GET') > polled)
+      const due = job?.dueMs ?? 0
+      expect((await hook('x')).status).toBe(204)
+      expect(job?.dueMs).toBe(due)
+      vendor.says(1)
+      expect((await hook(`${id}.${one.hash(`hook mock ${id}`)}`)).status).toBe(204)
+      await until(async () => (await one.store.runs.run(id))?.state === 'done')
+    })
+
+    test('no key has more open than it may', async () => {
+      const database = await engine.fresh()
+      const server = await startJobServer({ url: database.url, server: { options: { runsOpenMax: 2 } } })
+      stops.push(() => stopSound(server, database))
+      expect([(await begin(server)).status, (await begin(server)).status]).toEqual([202, 202])
+      const third = await begin(server)
+      expect([third.status, (await jsonOf(third)).error.code]).toEqual([429, 'too_many_runs'])
+      expect(await held(server)).toBe(4n * CENT)
+      server.says('failed')
+      await until(async () => (await held(server)) === 0n)
+    })
+  })

@@ -1,0 +1,147 @@
+/** Jobs over HTTP: held, submitted once, waited for or asked for later, charged when they deliver, free when they do not. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { serverEngines, stopSound } from '../store/engines.ts'
+import { until } from '../until.ts'
+import { jsonOf } from './harness.ts'
+import { CENT, type JobServer, newVendor, startJobServer } from './job-rig.ts'
+
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    let server: JobServer
+    let database: Awaited<ReturnType<typeof engine.fresh>>
+
+    beforeAll(async () => {
+      database = await engine.fresh()
+      server = await startJobServer({ url: database.url })
+    })
+    afterAll(() => stopSound(server, database))
+
+    const run = (inputs: object = {}, headers: Record<string, string> = {}, more: object = {}) =>
+      server.post('/v1/run', { model: 'mock/film', inputs: { prompt: 'a fox', ...inputs }, ...more }, headers)
+    const begin = async (inputs: object = {}, headers: Record<string, string> = {}, more: object = {}) => {
+      const response = await run(inputs, { prefer: 'respond-async', ...headers }, more)
+      return { response, body: await jsonOf(response) }
+    }
+    const shown = async (id: string) => jsonOf(await server.get(`/v1/run/${id}`))
+    const ended = async (id: string) => {
+      await until(
+        async () => (await shown(id)).ended_at !== undefined || (await shown(id)).outputs !== undefined,
+      )
+      return shown(id)
+    }
+    const held = async () => (await server.store.wallets.wallet(server.wallet))?.held
+
+    test('who waits gets the results, which are charged and stored', async () => {
+      server.says(2)
+      const before = await server.balance()
+      const response = await run({ n: 3 })
+      const body = await jsonOf(response)
+      expect([response.status, response.headers.get('x-cost-usd')]).toEqual([200, '0.02'])
+      expect(body).toMatchObject({ object: 'run', status: 'succeeded', seed: 7, usage: { cost: 0.02 } })
+      expect(body.pictures).toEqual(body.outputs.map(({ url }: { url: string }) => url))
+      expect((await server.fetchUrl(body.outputs[1].url)).status).toBe(200)
+      expect(before - (await server.balance())).toBe(2n * CENT)
+      expect(await held()).toBe(0n)
+      expect(await shown(body.id)).toMatchObject({
+        status: 'succeeded',
+        outputs: [{ width: 3 }, { width: 3 }],
+      })
+      expect(response.headers.get('x-receipt')).toBeTruthy()
+    })
+
+    test('who does not wait asks later; it is told where it stands, and holds its bound', async () => {
+      server.says('pending')
+      const { response, body } = await begin({ n: 4 })
+      expect([response.status, response.headers.get('preference-applied')]).toEqual([202, 'respond-async'])
+      expect(response.headers.get('location')).toBe(`http://turnpike.test/v1/run/${body.id}`)
+      expect(response.headers.get('retry-after')).toBe('1')
+      expect(body).toMatchObject({ status: 'running', max_cost_usd: 0.04, model: 'mock/film' })
+      expect(await held()).toBe(4n * CENT)
+      await until(async () => (await server.gateway.jobs.open.get(body.id)?.progress) === 250)
+      server.says(1)
+      const end = await ended(body.id)
+      expect(end).toMatchObject({ status: 'succeeded', usage: { cost: 0.01 } })
+      expect(await held()).toBe(0n)
+      const list = await jsonOf(await server.get('/v1/run?status=succeeded&limit=1'))
+      expect(list.data).toMatchObject([{ id: body.id, status: 'succeeded' }])
+    })
+
+    test.each([
+      ['blocked', 400, 'content_policy_violation'],
+      ['failed', 503, 'upstream_error'],
+      ['gone', 503, 'upstream_error'],
+    ])('what ends %s is free, and says why', async (is, status, code) => {
+      server.says(is)
+      const before = await server.balance()
+      const response = await run()
+      const { error } = await jsonOf(response)
+      expect([response.status, error.code]).toEqual([status, code])
+      expect(await shown(error.run_id)).toMatchObject({ status: 'failed', error: { code } })
+      expect([await server.balance(), await held()]).toEqual([before, 0n])
+    })
+
+    test('a job is cancelled, free where its vendor says so', async () => {
+      server.says('pending')
+      const before = await server.balance()
+      const { body } = await begin()
+      const response = await server.send('DELETE', `/v1/run/${body.id}`)
+      expect((await jsonOf(response)).status).toMatch(/running|cancelled/)
+      expect(await ended(body.id)).toMatchObject({ status: 'cancelled' })
+      expect([await server.balance(), await held()]).toEqual([before, 0n])
+      expect((await jsonOf(await server.send('DELETE', `/v1/run/${body.id}`))).status).toBe('cancelled')
+    })
+
+    test('a job is cancelled at its bound where its vendor bills it all the same', async () => {
+      server.says('pending')
+      const before = await server.balance()
+      const begun = await server.post(
+        '/v1/run',
+        { model: 'mock/billed', inputs: { prompt: 'a', n: 2 } },
+        { prefer: 'wait=0' },
+      )
+      const { id } = await jsonOf(begun)
+      await server.send('DELETE', `/v1/run/${id}`)
+      expect(await ended(id)).toMatchObject({ status: 'cancelled' })
+      expect([before - (await server.balance()), await held()]).toEqual([2n * CENT, 0n])
+    })
+
+    test('what does not end in time is cancelled and free', async () => {
+      server.says('pending')
+      const cancels = server.count('DELETE')
+      const before = await server.balance()
+      const response = await server.post('/v1/run', { model: 'mock/hasty', inputs: { prompt: 'a' } })
+      expect((await jsonOf(response)).error.message).toMatch(/cancelled|in time/)
+      expect(server.count('DELETE')).toBe(cancels + 1)
+      expect([await server.balance(), await held()]).toEqual([before, 0n])
+    })
+
+    test('the vendor’s refusal of a submission leaves nothing', async () => {
+      server.answerWith(() => Response.json({ wrong: 'no such size' }, { status: 422 }))
+      const response = await run()
+      expect([response.status, (await jsonOf(response)).error.message]).toEqual([400, 'no such size'])
+      await until(async () => (await held()) === 0n)
+      // A fault behind the vendor's door may have taken it: it is not submitted again.
+      let asked = 0
+      server.answerWith(() => {
+        asked++
+        return Response.json({}, { status: 500 })
+      })
+      expect((await run()).status).toBe(503)
+      expect(asked).toBe(1)
+      await until(async () => (await held()) === 0n)
+    })
+
+    test('runs of others are not there', async () => {
+      const vendor = newVendor()
+      server.answerWith(vendor.answer)
+      vendor.says('pending')
+      const { body } = await begin()
+      const other = await server.newKey()
+      expect((await server.get(`/v1/run/${body.id}`, other.token)).status).toBe(404)
+      expect((await server.send('DELETE', `/v1/run/${body.id}`, undefined, other.token)).status).toBe(404)
+      expect((await jsonOf(await server.get('/v1/run', other.token))).data).toEqual([])
+      expect((await server.get(`/v1/run/${body.id}?token=forged`, '')).status).toBe(404)
+      await server.send('DELETE', `/v1/run/${body.id}`)
+      await ended(body.id)
+    })
+  })

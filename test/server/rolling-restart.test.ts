@@ -1,0 +1,178 @@
+/**
+ * A rolling restart with real processes on one PostgreSQL, behind a small balancer that does what a balancer does: it sends
+ * what is refused with Retry-After to another process, and uses no connection that was to be closed. No caller loses an
+ * answer, whole or streamed, and each is charged once.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openStore } from '../../src/store/open-store.ts'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { startProgram } from '../program.ts'
+import { until } from '../until.ts'
+
+const CALLERS = 8
+/** Each process is replaced so often. */
+const ROUNDS = 2
+/** 1,000 input tokens at a dollar and 100 output tokens at ten dollars per million, in nano-dollars. */
+const COST = 2_000_000n
+const WORDS = 8
+const WORD_MS = 40
+
+const home = mkdtempSync(join(tmpdir(), 'turnpike-rolling-'))
+let database: TestDatabase
+/** Answers in words, streamed or whole, with the caller's own text among them. */
+let vendor: ReturnType<typeof Bun.serve>
+const children: { kill(signal?: NodeJS.Signals): void }[] = []
+
+const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 }
+const event = (choices: object[], more: object = {}) =>
+  new TextEncoder().encode(
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`,
+  )
+async function* words(text: string) {
+  for (let word = 0; word < WORDS; word++) {
+    yield event([{ index: 0, delta: { content: word === 0 ? text : ' word' }, finish_reason: null }])
+    await Bun.sleep(WORD_MS)
+  }
+  yield event([{ index: 0, delta: {}, finish_reason: 'stop' }])
+  yield event([], { usage })
+  yield new TextEncoder().encode('data: [DONE]\n\n')
+}
+
+beforeAll(async () => {
+  database = await postgresForTests()
+  vendor = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request) => {
+      const { stream, messages } = (await request.json()) as any
+      const text = messages[0].content
+      if (stream === true)
+        return new Response(words(text) as never, { headers: { 'content-type': 'text/event-stream' } })
+      await Bun.sleep(WORDS * WORD_MS)
+      const message = { role: 'assistant', content: text }
+      const choices = [{ index: 0, message, finish_reason: 'stop' }]
+      return Response.json({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage })
+    },
+  })
+  writeFileSync(
+    join(home, 'turnpike.yaml'),
+    `vendors:\n  mock:\n    base_url: http://127.0.0.1:${vendor.port}/v1\n    models:\n      m: { input_usd_per_1m: "1", output_usd_per_1m: "10", context_tokens: 100000, max_output_tokens: 4000 }\n`,
+  )
+})
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  await vendor.stop(true)
+  await database.stop()
+  rmSync(home, { recursive: true })
+})
+
+const start = async () => {
+  const it = await startProgram(home, {
+    DATABASE_URL: database.url,
+    DRAIN_SECONDS: '60',
+    PLAN_RPM: '100000',
+    LOG: 'error',
+  })
+  children.push(it.child)
+  return it
+}
+
+type Place = { readonly address: string; leaving: boolean }
+
+/** Sends each request to a process that takes calls, and to the next one when it is told to come back later. */
+const startBalancer = (places: Place[]) => {
+  let turn = 0
+  let sentElsewhere = 0
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    error: ({ message }) => new Response(message, { status: 502 }),
+    fetch: async (request) => {
+      const body = await request.arrayBuffer()
+      const { method, headers } = request
+      const path = new URL(request.url).pathname
+      for (;;) {
+        const open = places.filter(({ leaving }) => !leaving)
+        const place = open[turn++ % Math.max(1, open.length)]
+        if (place === undefined) throw new Error('no process takes calls')
+        // Whatever else fails is an answer that the caller loses.
+        const response = await fetch(place.address + path, { method, headers, body })
+        if (response.status !== 503 || response.headers.get('retry-after') === null)
+          return new Response(response.body, response)
+        await response.arrayBuffer()
+        // On a busy machine the ledger may be late for a moment; who leaves says that the connection ends.
+        if (response.headers.get('connection') !== 'close') await Bun.sleep(50)
+        else if (!place.leaving) {
+          place.leaving = true
+          sentElsewhere++
+        }
+      }
+    },
+  })
+  return {
+    address: `http://127.0.0.1:${server.port}`,
+    sentElsewhere: () => sentElsewhere,
+    stop: () => server.stop(true),
+  }
+}
+
+test('callers lose no answer while every process is replaced, and each answer is charged once', async () => {
+  const first = await start()
+  const { token } = first
+  const running = [first, await start()]
+  const places: Place[] = running.map(({ address }) => ({ address, leaving: false }))
+  const balancer = startBalancer(places)
+  const store = await openStore(database)
+  const before = await store.ledger.balance('revenue')
+
+  let over = false
+  let answers = 0
+  const lost: string[] = []
+  const call = async (name: string, stream: boolean): Promise<void> => {
+    const response = await fetch(`${balancer.address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ model: 'mock/m', stream, messages: [{ role: 'user', content: name }] }),
+    })
+    const text = await response.text()
+    const whole = stream ? text.trimEnd().endsWith('data: [DONE]') : text.includes('"finish_reason":"stop"')
+    if (response.status === 200 && whole && text.includes(`"${name}"`)) answers++
+    else lost.push(`${name}: ${response.status} ${text.slice(0, 200)}`)
+  }
+  const callers = Array.from({ length: CALLERS }, async (_, caller) => {
+    for (let calls = 0; !over; calls++)
+      await call(`call ${caller}.${calls}`, (caller + calls) % 2 === 0).catch((error: unknown) =>
+        lost.push(String(error)),
+      )
+  })
+
+  try {
+    for (let replaced = 0; replaced < ROUNDS * 2; replaced++) {
+      const next = await start()
+      places.push({ address: next.address, leaving: false })
+      running.push(next)
+      const old = running.shift()
+      const since = answers
+      old?.child.kill('SIGTERM')
+      expect(await old?.child.exited).toBe(0)
+      // Calls go on beside it.
+      await until(() => answers >= since + CALLERS || lost.length > 0, 5)
+    }
+  } finally {
+    over = true
+    await Promise.all(callers)
+  }
+
+  expect(lost).toEqual([])
+  expect(balancer.sentElsewhere()).toBeGreaterThanOrEqual(ROUNDS * 2)
+  for (const { child } of running) child.kill('SIGTERM')
+  for (const { child } of running) expect(await child.exited).toBe(0)
+  expect((await store.ledger.balance('revenue')) - before).toBe(BigInt(answers) * COST)
+  expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
+  await store.close()
+  await balancer.stop()
+})

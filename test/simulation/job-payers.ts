@@ -1,0 +1,152 @@
+/**
+ * Callers who pay for jobs by x402, guests and holders of keys: they ask for a quote, sign, send it again when they hear
+ * nothing, and sometimes cancel. The laws: what was paid is the job's charge and change, to the last unit; a payment gets one
+ * job; one that delivered nothing is paid back whole.
+ */
+import { silentLog } from '../../src/core/log.ts'
+import type { Nano } from '../../src/core/money.ts'
+import { startX402, type X402 } from '../../src/payment/x402.ts'
+import type { Store } from '../../src/store/port.ts'
+import { PICTURE } from './job-vendor.ts'
+import { payloadOf } from './payloads.ts'
+import { createChain } from './rail.ts'
+import { hash, UNIT, x402Options } from './shop.ts'
+import { EPOCH, type World } from './world.ts'
+
+/** What a caller hears: the id is that of the run. */
+export type Heard = {
+  readonly status: number
+  readonly id: string
+  readonly cost: string | undefined
+  /** What is due, where a payment is. */
+  readonly quote: string | undefined
+}
+
+export type Asking = {
+  /** Of a key; undefined for a guest. */
+  readonly key: number | undefined
+  readonly waitS: number
+  readonly idempotencyKey?: string | undefined
+  /** Brings its payment, or asks for the quote of one. */
+  readonly payment?: { readonly header: string | undefined }
+}
+
+type Parts = {
+  readonly world: World
+  readonly store: () => Store
+  readonly ask: (inputs: object, it: Asking) => Promise<Heard | undefined>
+  readonly cancel: (runId: string) => Promise<void>
+  readonly hit: (what: string) => void
+  readonly fail: (law: string) => void
+}
+
+type Bought = {
+  readonly id: string
+  readonly nonce: string
+  readonly units: bigint
+  readonly bearer: boolean
+}
+
+export const CHANGE_WALLET = 'xc'
+const HOUR_MS = 3_600_000
+/** Change of what was never served is due after a day. */
+export const CHANGE_MS = 27 * HOUR_MS
+const TRIES = 6
+
+export const createJobPayers = ({ world, store, ask, cancel, hit, fail }: Parts) => {
+  const { random, pick } = world
+  const chain = createChain(world, hit)
+  const bought: Bought[] = []
+  const sleep = (ms: number) => new Promise<void>((resolve) => world.after(ms, resolve))
+
+  const sign = (
+    quote: string,
+    bearer: boolean,
+  ): { readonly it: Bought; readonly header: string } | undefined => {
+    const required = JSON.parse(Buffer.from(quote, 'base64').toString())
+    if (required.accepts.some(({ scheme }: { scheme: string }) => scheme === 'upto'))
+      fail('a job is sold for an authorisation that can be emptied meanwhile')
+    const accepted = required.accepts.find(({ scheme }: { scheme: string }) => scheme === 'exact')
+    if (accepted === undefined) return undefined
+    const from = `0x${'f'.repeat(40)}`
+    const nonce = `0x${(bought.length + 1).toString(16).padStart(64, '0')}`
+    const units = BigInt(accepted.amount)
+    const validBefore = Math.floor((EPOCH + world.now()) / 1000) + accepted.maxTimeoutSeconds
+    chain.authorizations.set(nonce, { units, validBefore, poor: random() < 0.06, state: 'unused' })
+    const value = { x402Version: 2, accepted, payload: payloadOf({ accepted, from, nonce, validBefore }) }
+    const id = `${accepted.network}:${accepted.asset}:${from}:${nonce}`.toLowerCase()
+    const it = { id, nonce, units, bearer }
+    bought.push(it)
+    return { it, header: Buffer.from(JSON.stringify(value)).toString('base64') }
+  }
+
+  /** Buys one job, from its quote until it is heard how it ended or the payer has had enough. */
+  const buy = async (inputs: { readonly n: number; readonly made: number }): Promise<void> => {
+    const key = random() < 0.5 ? pick(0, 1) : undefined
+    const quote = await ask(inputs, { key, waitS: 0, payment: { header: undefined } })
+    if (quote?.quote === undefined) return hit('jobs: no quote')
+    const signed = sign(quote.quote, key !== undefined)
+    if (signed === undefined) return hit('jobs: no quote')
+    if (signed.it.units * UNIT !== BigInt(inputs.n) * PICTURE) fail('a quote is not the bound of its job')
+    let run: string | undefined
+    for (let tries = 0; tries < TRIES; tries++) {
+      const heard = await ask(inputs, { key, waitS: pick(0, 5), payment: { header: signed.header } })
+      if (heard !== undefined && heard.status < 300) {
+        hit(`jobs: paid for, ${heard.status}`)
+        if (run !== undefined && run !== heard.id) fail('one payment got two jobs')
+        run = heard.id
+        if (heard.status === 200 && heard.cost !== `0.0${inputs.made}`)
+          fail(`a paid job says it cost ${heard.cost}`)
+        if (heard.status === 200 || random() < 0.3) return
+        if (random() < 0.15) await cancel(heard.id)
+      }
+      await sleep(pick(20, 3_000))
+    }
+  }
+
+  /** What the payment of one call brought is its charge and its change. */
+  const checkOne = async (it: Bought): Promise<Nano> => {
+    const payment = await store().payments.payment(it.id)
+    const { state: onChain, taken = 0n } = chain.authorizations.get(it.nonce) ?? {}
+    if (payment?.state === 'settling') fail('the outcome of a job’s payment was never found out')
+    if ((onChain === 'paid') !== (payment?.state === 'settled'))
+      fail(`on the chain a job’s payment is ${onChain}, in the ledger ${payment?.state}`)
+    if (payment?.state !== 'settled') return 0n
+    if ((await store().ledger.balance(payment.account)) !== 0n)
+      fail('a job’s payment is not empty at its end')
+    const usages = (await store().ledger.transfersOf(payment.callId)).filter(({ kind }) => kind === 'usage')
+    if (usages.some(({ debit }) => debit !== payment.account)) fail('a paid job was charged to somebody else')
+    const spent = usages.reduce((sum, { amount }) => sum + amount, 0n)
+    hit(spent === 0n ? 'jobs: paid back whole' : 'jobs: paid for and charged')
+    if (payment.changeTo === undefined) fail('the change of a job was never given')
+    return taken * UNIT - spent
+  }
+
+  return {
+    railOf: chain.railOf,
+    buy,
+    /** With all processes gone: a new one finds out what is open and gives all change, for a day and more. */
+    finish: async (): Promise<{ readonly bearers: Nano; readonly guests: Nano }> => {
+      chain.calm()
+      const clock = world.clock(() => true)
+      const parts = { store: store(), clock, log: silentLog, hash, options: x402Options }
+      const mode: X402 = await startX402(
+        parts,
+        chain.railOf(() => true),
+      )
+      mode.stop()
+      for (let passed = 0; passed < CHANGE_MS; passed += HOUR_MS) {
+        await mode.round()
+        await sleep(HOUR_MS)
+      }
+      for (const { id, bearer } of bought) if (!bearer) await mode.payChange(id, CHANGE_WALLET)
+      const change = { bearers: 0n, guests: 0n }
+      for (const it of bought) change[it.bearer ? 'bearers' : 'guests'] += await checkOne(it)
+      if ((await store().ledger.balance('x402')) !== -chain.received() * UNIT)
+        fail(
+          `${chain.received() * UNIT} was settled, ${await store().ledger.balance('x402')} is in the ledger`,
+        )
+      return change
+    },
+  }
+}

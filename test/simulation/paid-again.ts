@@ -1,0 +1,175 @@
+/**
+ * A history of callers who pay call by call, as the official clients do: each time a call comes again they ask for a quote
+ * and sign a new payment for it. The vendor fails often, and processes are killed. The law: under one Idempotency-Key at
+ * most one payment is taken, at most one call is charged, and what was taken and not used comes back.
+ */
+import { createBook } from '../../src/book/book.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import { LawBroken, type Reached } from './law.ts'
+import { overNetwork } from './network.ts'
+import { payloadOf } from './payloads.ts'
+import { createChain } from './rail.ts'
+import { BEARER, costOf, hash, openShop, type Reply, type Request, type Shop, UNIT } from './shop.ts'
+import { createWorld, EPOCH } from './world.ts'
+
+const WALLET = 'w'
+const LONGEST_CALL_MS = 3_000
+const PATIENCE_MS = 4_000
+const TRIES = 8
+const CALLERS = 4
+/** Until a killed process's calls are over and what is left of payments has been given back. */
+const REST_MS = 20_000
+
+type Process = { readonly shop: Shop; dead: boolean }
+
+export const runPaidAgain = (seed: number, reached: Reached): void => {
+  const world = createWorld(seed)
+  const { pick, random, after } = world
+  const hit = (what: string): void => void reached.set(what, (reached.get(what) ?? 0) + 1)
+  let broken: Error | undefined
+  const fail = (law: string) => {
+    broken ??= new LawBroken(law)
+  }
+  const guard = (work: Promise<unknown>) =>
+    void work.catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)))
+  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
+
+  const chain = createChain(world, hit)
+  // Facilitator and chain always say what is so: whoever pays twice here was asked to.
+  chain.calm()
+  const processes: Process[] = []
+  let store: Store
+  let generation = 0
+  let serial = 0
+  let finished = false
+  let taken = 0n
+  let charged = 0n
+
+  const startProcess = (slot: number): void => {
+    const process = { dead: false }
+    const alive = () => !process.dead
+    const link = { partitioned: false, slow: false, reliable: true, alive }
+    const ways = { arrived: () => undefined, settled: () => undefined, refused: fail }
+    const seen = overNetwork(store, world, { link, outage: { down: false }, ...ways })
+    const clock = world.clock(alive)
+    const instance = `p${slot}.${generation++}`
+    const longestCallMs = LONGEST_CALL_MS
+    const book = createBook({ store: seen, clock, instance, random, log: silentLog, longestCallMs })
+    void book.start()
+    const rail = chain.railOf(alive)
+    const shop = openShop({ world, store: seen, clock, book, instance, alive, rail, longestCallMs })
+    processes[slot] = Object.assign(process, { shop })
+  }
+
+  /** What the caller hears: nothing of a process that died, and nothing after its patience. */
+  const ask = (request: Request): Promise<Reply | undefined> =>
+    new Promise((resolve) => {
+      after(PATIENCE_MS, () => resolve(undefined))
+      const process = processes[pick(0, 1)]
+      process?.shop.ask(request).then(
+        (reply) => !process.dead && resolve(reply),
+        (error: unknown) => fail(String(error)),
+      )
+    })
+
+  /** Signs what the quote asks for; each payment is another one. */
+  const sign = (
+    quote: Reply,
+  ): { readonly nonce: string; readonly payment: NonNullable<Request['payment']> } => {
+    const required = JSON.parse(Buffer.from(quote.headers['payment-required'] ?? '', 'base64').toString())
+    const accepted = required.accepts.find((one: { scheme: string }) => one.scheme === 'exact')
+    const from = `0x${'f'.repeat(40)}`
+    const nonce = `0x${(++serial).toString(16).padStart(64, '0')}`
+    const validBefore = Math.floor((EPOCH + world.now()) / 1000) + accepted.maxTimeoutSeconds
+    const units = BigInt(accepted.amount)
+    chain.authorizations.set(nonce, { units, validBefore, poor: false, state: 'unused' })
+    const payload = payloadOf({ accepted, from, nonce, validBefore })
+    const value = { x402Version: 2, accepted, payload }
+    return { nonce, payment: { version: 2, header: Buffer.from(JSON.stringify(value)).toString('base64') } }
+  }
+
+  /** A call that its caller sends, from the quote on, until it is answered. */
+  const buy = async (): Promise<void> => {
+    const order = {
+      // The vendor fails most of those that divide by eight.
+      id: 8 * pick(20_000, 90_000) + (random() < 0.7 ? 0 : 1),
+      input: pick(1, 60),
+      output: pick(1, 100),
+      ms: pick(1, 200),
+    }
+    const call: Request = {
+      order,
+      stream: random() < 0.3,
+      maxTokens: pick(100, 200),
+      bearer: true,
+      idempotencyKey: `call ${++serial}`,
+    }
+    const nonces: string[] = []
+    let callId: string | undefined
+    for (let tries = 0; tries < TRIES && callId === undefined; tries++) {
+      const quote = await ask(call)
+      let reply = quote
+      if (quote?.status === 402) {
+        const signed = sign(quote)
+        nonces.push(signed.nonce)
+        reply = await ask({ ...call, payment: signed.payment })
+      }
+      if (reply?.complete === true) callId = reply.callId
+      else hit('paid again: comes again')
+      await sleep(pick(10, 800))
+    }
+    const paid = nonces.flatMap((nonce) => {
+      const on = chain.authorizations.get(nonce)
+      return on?.state === 'paid' ? [on.taken ?? 0n] : []
+    })
+    if (paid.length > 1) fail(`one call was paid ${paid.length} times`)
+    for (const units of paid) taken += units * UNIT
+    if (callId === undefined) return hit('paid again: never answered')
+    hit(nonces.length > 1 ? 'paid again: answered after several quotes' : 'paid again: answered')
+    charged += costOf(order)
+    const posted = (await store.ledger.transfersOf(callId)).filter(({ kind }) => kind === 'usage')
+    if (posted.length !== 1) fail(`an answered call is charged ${posted.length} times`)
+  }
+
+  const run = async (): Promise<void> => {
+    const now = () => EPOCH + Math.floor(world.now())
+    store = await openStore({ url: 'sqlite::memory:', now, shared: seed % 2 === 0 })
+    await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
+    const named = { orgId: 'o', walletId: WALLET, label: 'k', prefix: 'k', limits: {} }
+    await store.keys.createKey({ id: 'k', hash: hash(BEARER), ...named })
+    startProcess(0)
+    startProcess(1)
+    await sleep(1_000)
+    const killed = sleep(pick(200, 3_000)).then(() => {
+      if (random() < 0.6) {
+        const process = processes[0]
+        if (process !== undefined) process.dead = true
+        startProcess(0)
+        hit('paid again: killed')
+      }
+    })
+    await Promise.all([killed, ...Array.from({ length: CALLERS }, buy)])
+    await sleep(REST_MS)
+    await check()
+  }
+
+  const check = async (): Promise<void> => {
+    if ((await store.ledger.balance('x402')) !== -taken)
+      fail(`taken ${taken}, in the ledger ${-(await store.ledger.balance('x402'))}`)
+    const used = await store.ledger.balance('revenue')
+    if (used < charged) fail(`answered for ${charged}, charged ${used}`)
+    for (const { check: law, ok, detail } of await store.ledger.audit())
+      if (!ok) fail(`audit: ${law} (${detail ?? ''})`)
+    finished = true
+  }
+
+  guard(run())
+  const until = TRIES * (2 * PATIENCE_MS + 800) + REST_MS + 5_000
+  while (!finished && world.now() < until && broken === undefined) world.runUntil(world.now() + 1_000)
+  for (const process of processes) process.dead = true
+  world.runUntil(world.now() + PATIENCE_MS)
+  if (broken !== undefined) throw broken
+  if (!finished) throw new LawBroken('the callers who pay again did not come to rest')
+}

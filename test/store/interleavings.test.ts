@@ -1,0 +1,203 @@
+/**
+ * Loans, commits, revocations and the reaper on PostgreSQL, interleaved statement by statement: the laws hold in any
+ * order.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Nano } from '../../src/core/money.ts'
+import type { CommitBatch, Settle } from '../../src/ledger/types.ts'
+import { openStore, storeOver } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { seed } from '../seed.ts'
+import { brokenLaws } from './engines.ts'
+import { type Conductor, openConductor } from './stepped-engine.ts'
+import { batchOf, CENT, detailFor } from './world.ts'
+
+const SEEDS = 20
+/** Each of these may take the seconds until the server ends an abandoned transaction. */
+const LOST = 5
+const first = seed
+let random = first
+
+/** A whole number below the limit (mulberry32). */
+const below = (limit: number): number => {
+  random = (random + 0x6d2b79f5) | 0
+  let mixed = Math.imul(random ^ (random >>> 15), 1 | random)
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+  return ((mixed ^ (mixed >>> 14)) >>> 0) % limit
+}
+
+/** One wallet and one key, and the books of what was done on them. */
+type Scene = {
+  readonly id: string
+  readonly deposit: Nano
+  revoked: boolean
+  /** What each call was told to be charged, by each attempt that may answer. */
+  readonly told: Map<string, Nano[]>
+  readonly seen: Set<string>
+}
+
+describe('transactions that interleave on PostgreSQL', () => {
+  let database: TestDatabase
+  let conductor: Conductor
+  let plain: Store
+  let stores: readonly Store[]
+
+  beforeAll(async () => {
+    database = await postgresForTests()
+    plain = await openStore(database)
+    conductor = openConductor(database.url, below)
+    stores = [await storeOver(conductor.engine()), await storeOver(conductor.engine())]
+  })
+  afterAll(async () => {
+    await Promise.all([plain, ...stores].map((store) => store.close()))
+    await conductor.close()
+    await database.stop()
+  })
+
+  const setUp = async (each: number): Promise<Scene> => {
+    const id = `${each}`
+    const deposit = BigInt(6 + below(12)) * CENT
+    await plain.wallets.createWallet({ id: `w${id}`, orgId: 'o', name: 'w' })
+    await plain.ledger.post({
+      kind: 'topup',
+      ref: `t${id}`,
+      debit: 'cash',
+      credit: `w${id}`,
+      amount: deposit,
+    })
+    const named = { orgId: 'o', walletId: `w${id}`, label: 'k', prefix: 'k' }
+    await plain.keys.createKey({
+      id: `k${id}`,
+      hash: `h${id}`,
+      ...named,
+      limits: { spendCap: deposit - CENT },
+    })
+    return { id, deposit, revoked: false, told: new Map(), seen: new Set() }
+  }
+
+  /** Sends a commit until it is known to have happened, as a process does. */
+  const commit = async (store: Store, batch: CommitBatch) => {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await store.ledger.commit(batch)
+      } catch (error) {
+        if (tries === 3) throw error
+      }
+    }
+  }
+
+  /** A process that leases, opens a call and charges it; `callId` may be that of another attempt. */
+  const serve = async (scene: Scene, store: Store, { instance, callId }: Attempt): Promise<void> => {
+    const need = BigInt(1 + below(4)) * CENT
+    const keyId = `k${scene.id}`
+    const asked = { instance, keyId, leaseId: `${instance}:1`, need, want: need, useful: 1n }
+    const lease = await store.ledger.lend({ ...asked, ttlMs: 10_000 })
+    if (lease.outcome !== 'lent') return void scene.seen.add(lease.outcome)
+    const revokedBefore = scene.revoked
+    const { leaseId } = lease
+    const intents = [{ callId, leaseId, hold: need }]
+    const settle: Settle = {
+      callId,
+      leaseId,
+      payer: `w${scene.id}`,
+      charge: need - BigInt(below(3)) * 1_000_000n,
+      excess: 0n,
+      detail: detailFor(keyId),
+    }
+    // A stream opens before it is charged, a whole answer with its charge.
+    const whole = below(2) === 0
+    const begun = await commit(store, batchOf(instance, { intents, settles: whole ? [settle] : [] }))
+    if (begun.opened.has(callId) && revokedBefore)
+      throw new Error('a call was opened after a revocation was committed')
+    if (!whole && !begun.opened.has(callId)) return void scene.seen.add('fenced')
+    const result = whole ? begun : await commit(store, batchOf(instance, { settles: [settle] }))
+    if (result.answeredElsewhere.has(callId)) return void scene.seen.add('answered elsewhere')
+    const charged = result.settled.has(callId) ? settle.charge : result.chargedBefore.get(callId)
+    if (charged === undefined) return void scene.seen.add('not charged')
+    scene.seen.add('charged')
+    scene.told.set(callId, [...(scene.told.get(callId) ?? []), charged])
+  }
+  type Attempt = { readonly instance: string; readonly callId: string }
+
+  const revoke = async (scene: Scene): Promise<void> => {
+    const changed = await stores[1]?.keys.changeKey(`k${scene.id}`, {
+      disabledReason: 'operator',
+      byCreator: true,
+    })
+    scene.revoked = changed !== undefined
+  }
+
+  /** Calls of their own, two attempts of one call, and beside them a revocation or the reaper. */
+  const partsOf = (scene: Scene): (() => Promise<void>)[] => {
+    const store = (at: number): Store => stores[at % 2] ?? plain
+    const attempt = (at: number, call: string) => () =>
+      serve(scene, store(at), { instance: `${scene.id}.${at}`, callId: `${scene.id} ${call}` })
+    const beside = [
+      () => revoke(scene),
+      async () => void (await store(1).ledger.reap({ graceMs: 0, longestCallMs: 0 })),
+      async () => {
+        const more = { kind: 'topup', debit: 'cash', credit: `w${scene.id}` } as const
+        await store(0).ledger.post({ ...more, ref: `more${scene.id}`, amount: CENT })
+        scene.seen.add('topped up')
+      },
+    ]
+    return [
+      attempt(0, 'a'),
+      attempt(1, 'b'),
+      attempt(2, 'two'),
+      attempt(3, 'two'),
+      beside[below(3)] ?? revoke.bind(null, scene),
+    ]
+  }
+
+  const check = async (scene: Scene): Promise<void> => {
+    const has = scene.deposit + (scene.seen.has('topped up') ? CENT : 0n)
+    let charged = 0n
+    for (const call of ['a', 'b', 'two', 'lost']) {
+      const callId = `${scene.id} ${call}`
+      const posted = (await plain.ledger.transfersOf(callId)).filter(({ kind }) => kind === 'usage')
+      const told = scene.told.get(callId) ?? []
+      expect([callId, posted.length <= 1, told.length <= 1]).toEqual([callId, true, true])
+      if (told.length === 1) expect([callId, posted[0]?.amount]).toEqual([callId, told[0]])
+      charged += posted[0]?.amount ?? 0n
+    }
+    expect(await plain.ledger.balance(`w${scene.id}`)).toBe(has - charged)
+    expect(charged).toBeLessThanOrEqual(scene.deposit - CENT)
+  }
+
+  test(`${SEEDS} orders of statements, seeds from ${first}`, async () => {
+    const seen = new Map<string, number>()
+    for (let each = first; each < first + SEEDS; each++) {
+      random = each
+      const scene = await setUp(each)
+      await conductor.play(partsOf(scene)).catch((error: unknown) => {
+        throw new Error(`seed ${each}: ${String(error)}`, { cause: error })
+      })
+      await check(scene)
+      for (const what of scene.seen) seen.set(what, (seen.get(what) ?? 0) + 1)
+    }
+    console.log(Object.fromEntries(seen), conductor.waits())
+    expect(await brokenLaws(plain)).toEqual([])
+    for (const what of ['charged', 'answered elsewhere', 'fenced']) expect([...seen.keys()]).toContain(what)
+    expect(conductor.waits()).toBeGreaterThan(0)
+  })
+
+  test(`a process that falls silent between two statements freezes nobody, seeds from ${first + SEEDS}`, async () => {
+    for (let each = first + SEEDS; each < first + SEEDS + LOST; each++) {
+      random = each
+      const scene = await setUp(each)
+      const silence = Promise.withResolvers<void>()
+      const lost = await storeOver(conductor.engine(2 + below(12), silence.resolve))
+      const last = { instance: `${scene.id}.lost`, callId: `${scene.id} lost` }
+      // Nobody waits for it: a conductor that did would keep the others waiting longer than they are by its locks.
+      const silent = () => Promise.race([serve(scene, lost, last).catch(() => undefined), silence.promise])
+      await conductor.play([silent, ...partsOf(scene)]).catch((error: unknown) => {
+        throw new Error(`seed ${each}: ${String(error)}`, { cause: error })
+      })
+      await lost.close()
+      await check(scene)
+    }
+    expect(await brokenLaws(plain)).toEqual([])
+  })
+})

@@ -1,0 +1,173 @@
+/** The command that asks for money: what the store must answer, worked out from the model's sums. */
+import { equal, ok } from 'node:assert/strict'
+import type { Nano } from '../../src/core/money.ts'
+import { nextDayStart } from '../../src/core/time.ts'
+import type { Loan, LoanRefused, LoanRequest } from '../../src/ledger/types.ts'
+import type { ModelKey, ModelLease, ModelLimit } from './model.ts'
+import { CENT, type Command, least, most, pick, saw, type World } from './world.ts'
+
+const disableExhausted = (
+  world: World,
+  key: ModelKey,
+  hopeless: readonly ModelLimit[],
+  useful: Nano,
+): void => {
+  const { model } = world
+  for (const owner of model.keys) {
+    const caps = hopeless.filter(
+      (limit) => limit.owner === owner && limit.cap !== undefined && limit.cap - limit.spent < useful,
+    )
+    if (caps.length === 0 || !model.enabled(owner)) continue
+    saw(world, owner === key ? 'key disabled by its cap' : 'maker disabled by its cap')
+    owner.reason = caps.some(({ name }) => name === 'spend_cap_usd') ? 'spend_cap' : 'monthly_cap'
+    owner.version += 1
+    if (owner.reason === 'monthly_cap') owner.month = model.month
+    else delete owner.month
+  }
+}
+
+/** One loan that was asked for: by whom, with what room of its own, and what the limits had before. */
+type Asked = {
+  key: ModelKey
+  ask: LoanRequest
+  before: ModelLease | undefined
+  own: Nano
+  /** What of it the instance does not have: on its way back, or lent in an answer that was lost. */
+  astray: Nano
+  limits: readonly ModelLimit[]
+}
+
+/** What a limit must have; nothing is needed where a lease is only renewed. */
+const needed = ({ ask, own }: Asked, { name }: ModelLimit): Nano | undefined => {
+  if (ask.need === undefined) return undefined
+  if (name === 'wallet') return most(ask.need, CENT - own)
+  // A call that costs nothing fits under every cap.
+  return ask.need + own > 0n ? ask.need : undefined
+}
+
+const lacks = (asked: Asked, limit: ModelLimit, there: Nano): boolean => {
+  const need = needed(asked, limit)
+  return need !== undefined && there < need
+}
+
+const shortOf = (asked: Asked): readonly ModelLimit[] =>
+  asked.limits.filter((limit) => lacks(asked, limit, limit.room))
+
+const expectRefusal = (world: World, asked: Asked, result: LoanRefused): void => {
+  const { model } = world
+  const { key, ask, own, astray, limits } = asked
+  const short = shortOf(asked)
+  ok(short.length > 0, `refused with ${result.outcome} although everything fits`)
+  const others = model.leases.filter((l) => l.state === 'open' && l !== asked.before)
+  const idle = (limit: ModelLimit): Nano =>
+    others.filter(limit.under).reduce((total, lease) => total + model.idleOn(lease), astray)
+  const held = (limit: ModelLimit): Nano =>
+    model
+      .live()
+      .filter(limit.under)
+      .reduce((total, lease) => total + (lease.state === 'open' ? model.heldOn(lease) : lease.left), 0n)
+  const named = limits.filter(({ name, owner }) => name === result.limit && owner?.id === result.owner)
+  ok(
+    named.some((limit) => most(0n, limit.room + idle(limit) + own - astray) === result.available),
+    `${result.limit} of ${result.owner} has ${result.available}`,
+  )
+  const lacking = short.filter((limit) => lacks(asked, limit, limit.room + idle(limit)))
+  const spent = lacking.filter((limit) => lacks(asked, limit, limit.room + idle(limit) + held(limit)))
+  equal(result.outcome, lacking.length === 0 ? 'recall' : spent.length === 0 ? 'held' : 'spent')
+  if (result.outcome === 'spent') ok(result.required > result.available, 'needs no more than there is')
+  if (result.outcome === 'recall') {
+    for (const lease of others) {
+      if (model.idleOn(lease) > 0n && short.some((limit) => limit.under(lease))) lease.recall = true
+    }
+    return
+  }
+  const version = key.version
+  disableExhausted(world, key, spent, ask.useful)
+  equal(result.keyVersion, key.version === version ? undefined : key.version)
+}
+
+/** What the limits beside the wallet leave when only charges count. */
+const leastOf = ({ model }: World, { key, limits }: Asked): Nano | undefined => {
+  const settled = model.posted.get(key.wallet) ?? 0n
+  const stops = model.keys.flatMap(({ id, limits: { stopAt } }) =>
+    stopAt !== undefined && key.line.includes(id) ? [settled - stopAt] : [],
+  )
+  const lefts = [...stops, ...limits.flatMap(({ cap, spent }) => (cap === undefined ? [] : [cap - spent]))]
+  return lefts.length === 0 ? undefined : lefts.reduce(least)
+}
+
+const expectGrowth = (world: World, asked: Asked, result: Loan): void => {
+  const { model } = world
+  const { key, ask, before, limits } = asked
+  equal(shortOf(asked).length, 0, `lent although ${shortOf(asked).map(({ name }) => name)} is short`)
+  const available = limits.map(({ room }) => room).reduce(least)
+  const need = most(ask.need ?? 0n, 0n)
+  const bound = most(need, most(available, 0n) / 2n)
+  ok(result.grown >= need && result.grown <= bound, `grown ${result.grown} of ${available}`)
+  equal(result.tight, available < 5n * CENT || available < 20n * need)
+  const fresh: ModelLease = {
+    id: result.leaseId,
+    instance: ask.instance,
+    key,
+    month: model.month,
+    day: model.day,
+    sub: ask.sub ?? key.sub,
+    left: 0n,
+    expires: 0,
+    state: 'open',
+    recall: false,
+    pruned: false,
+  }
+  if (before === undefined) model.leases.push(fresh)
+  const lease = before ?? fresh
+  equal(result.leaseId, lease.id)
+  lease.left += result.grown
+  // What the instance does not say that it has went astray: it counts with what the limits leave beside it.
+  const room = lease.left - asked.astray
+  equal(result.beside === undefined ? undefined : result.beside + room, leastOf(world, asked))
+  lease.expires = Math.min(model.now + 10_000, nextDayStart(model.now))
+  equal(result.lifeMs, lease.expires - model.now)
+}
+
+export const lend: Command = async (world, { a, b, c }) => {
+  const { model, store, n } = world
+  const key = pick(model.keys, a)
+  const instance = pick(model.instances, b)
+  if (key === undefined || instance === undefined) return
+  // Some calls name a sub-wallet of their wallet; a bound key has its own.
+  const named = key.sub === undefined && key.wallet === 'wallet-a' && c % 3 === 0 ? 'sub-1' : undefined
+  const sub = named ?? key.sub
+  const before = model.ownLease(instance, key, sub)
+  const own = before === undefined ? 0n : model.idleOn(before)
+  const amount = (BigInt(c % 41) * CENT) / 3n
+  // A call needs what the own lease does not cover; now and then a lease is only renewed.
+  const astray = c % 5 === 0 ? (own * BigInt(b % 101)) / 100n : 0n
+  const need = c % 7 === 0 ? undefined : amount - (own - astray)
+  const ask: LoanRequest = {
+    instance,
+    keyId: key.id,
+    ...(named === undefined ? {} : { sub: named }),
+    leaseId: before?.id ?? `l${n}`,
+    ...(need === undefined ? {} : { need }),
+    free: own - astray,
+    want: amount * BigInt(1 + (b % 9)) + CENT,
+    useful: amount / BigInt(1 + (c % 5)),
+    ttlMs: 10_000,
+  }
+  const asked = { key, ask, before, own, astray, limits: model.limits(key, sub) }
+  const wasEnabled = model.enabled(key)
+  const result = await store.ledger.lend(ask)
+  saw(world, `lend ${result.outcome}`)
+  if (!wasEnabled) return equal(result.outcome, 'disabled')
+  // Only a key that nobody made sees what the operator made.
+  if (named !== undefined && key.line.length > 1) return equal(result.outcome, 'unknown_sub')
+  if (result.outcome !== 'lent') saw(world, `refused by ${result.limit}`)
+  if (key.reason !== undefined) {
+    saw(world, 'monthly block lifted')
+    key.version += 1
+    delete key.reason
+    delete key.month
+  }
+  if (result.outcome === 'lent') expectGrowth(world, asked, result)
+  else expectRefusal(world, asked, result)
+}

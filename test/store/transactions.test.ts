@@ -1,0 +1,42 @@
+/** A transaction that failed leaves nothing, also of its branches that were not at their statement yet. */
+import { expect, test } from 'bun:test'
+import { openEngine } from '../../src/store/engine/open-engine.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { engines } from './engines.ts'
+
+for (const { name, fresh } of engines.filter(({ lasting }) => lasting))
+  test(`${name}: what a branch sends after another one failed is refused`, async () => {
+    const database = await fresh()
+    await (await openStore(database)).close()
+    const engine = openEngine(database)
+    const failed = Promise.withResolvers<void>()
+    const late = Promise.withResolvers<unknown>()
+    const told = late.promise.then(
+      () => 'written',
+      (error: Error) => error.message,
+    )
+    const outcome = await engine
+      .transaction('control', (run) =>
+        Promise.all([
+          run('select * from nowhere').catch((error: unknown) => {
+            failed.resolve()
+            throw error
+          }),
+          failed.promise
+            .then(() => Bun.sleep(0))
+            .then(() =>
+              run(
+                `insert into account (id, bounded, org_id, name, created_at) values ('late', 0, 'o', '', 0)`,
+              ),
+            )
+            .then(late.resolve, late.reject),
+        ]),
+      )
+      .catch(() => 'failed')
+    expect(outcome).toBe('failed')
+    expect(await told).toBe('the transaction has ended')
+    const rows = await engine.transaction('control', (run) => run(`select id from account where id = 'late'`))
+    expect(rows).toEqual([])
+    await engine.close()
+    await database.stop()
+  })
