@@ -30,6 +30,7 @@ export class KeyRates {
   #planRpm: number | undefined
   #counters: readonly Counter[] = []
   #taking: Promise<void> | undefined
+  #returning: Promise<unknown> | undefined
   #spentSinceBeat = false
   #forgotten = false
 
@@ -133,6 +134,8 @@ export class KeyRates {
 
   async #refill(): Promise<void> {
     const { store, clock, liveInstances } = this.#parts
+    // What this process put back is there to be taken again.
+    await this.#returning
     const askedMs = clock.monotonicMs()
     const instances = liveInstances()
     const counters = this.#counters
@@ -157,6 +160,7 @@ export class KeyRates {
     if (free <= 0 || this.#parts.clock.monotonicMs() >= counter.endsMs) return
     counter.free = 0
     counter.used -= free
+    counter.emptyUntilMs = Number.NEGATIVE_INFINITY
     this.#return(counter, startsAt, free)
   }
 
@@ -168,7 +172,13 @@ export class KeyRates {
 
   /** Lost on the way, it is merely not used in its window. */
   #return({ rate }: Counter, windowStart: number, count: number): void {
-    void this.#parts.store.returnRate(this.#keyId, { rate, windowStart, count }).catch(() => undefined)
+    const returned = this.#parts.store
+      .returnRate(this.#keyId, { rate, windowStart, count })
+      .catch(() => undefined)
+    const all = Promise.all([this.#returning, returned]).then(() => {
+      if (this.#returning === all) this.#returning = undefined
+    })
+    this.#returning = all
   }
 }
 

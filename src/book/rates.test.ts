@@ -6,7 +6,8 @@ import { createRates } from './rates.ts'
 
 const START = Date.UTC(2026, 10, 21, 12, 0, 0)
 
-const scene = async (instances: number) => {
+/** `slow`: what is returned reaches the store after what is asked for next. */
+const scene = async (instances: number, slow = false) => {
   let time = 0
   const store = await openStore({ url: 'sqlite::memory:', now: () => START + time })
   await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
@@ -26,8 +27,14 @@ const scene = async (instances: number) => {
     sleep: never,
     turn: () => Promise.resolve(),
   }
+  const { takeRates, returnRate } = store.rates
+  const late: typeof returnRate = async (...back) => {
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+    await returnRate(...back)
+  }
+  const ported = { takeRates, returnRate: slow ? late : returnRate }
   const rates = Array.from({ length: instances }, () =>
-    createRates({ store: store.rates, clock, liveInstances: () => instances }),
+    createRates({ store: ported, clock, liveInstances: () => instances }),
   )
   return {
     rates,
@@ -203,4 +210,45 @@ test('tokens that were reserved and not used are for the next call, also on anot
   pass(60_000)
   expect((await take(0, 1_000)).admitted).toBe(true)
   await store.close()
+})
+
+test('one process alone refuses a call only where its tokens do not fit, whatever beats between and however slow the store is', async () => {
+  const step = fc.record({
+    tokens: fc.integer({ min: 1, max: 900 }),
+    share: fc.constantFrom(0, 0.02, 0.5, 1),
+    open: fc.nat(2),
+    beats: fc.nat(3),
+  })
+  let refused = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(500, 1_000, 9_000),
+      fc.constantFrom({ rpm: 500 }, {}),
+      fc.boolean(),
+      fc.array(step, { minLength: 4, maxLength: 30 }),
+      async (tpm, others, slow, steps) => {
+        const { rates, store } = await scene(1, slow)
+        const open: { tokens: number; correct: (used: number) => void; share: number }[] = []
+        let used = 0
+        for (const { tokens, share, open: stay, beats } of steps) {
+          const limits = { ...others, tpm }
+          const it = await rates[0]!.take('k', limits, undefined, { least: tokens, most: tokens })
+          expect([tokens, used, it.admitted]).toEqual([tokens, used, used + tokens <= tpm])
+          if (it.admitted && it.tokens) {
+            used += tokens
+            open.push({ tokens, correct: it.tokens.correct, share })
+          } else refused++
+          for (let beat = 0; beat < beats; beat++) rates[0]!.returnIdle()
+          for (const one of open.splice(0, Math.max(0, open.length - stay))) {
+            const spent = Math.floor(one.tokens * one.share)
+            used -= one.tokens - spent
+            one.correct(spent)
+          }
+        }
+        await store.close()
+      },
+    ),
+    { numRuns: 150 },
+  )
+  expect(refused).toBeGreaterThan(0)
 })
