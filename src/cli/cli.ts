@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { version } from '../../package.json'
 import { messageOf } from '../core/message-of.ts'
 import { BadSetting } from '../settings/bad-setting.ts'
+import { backupCommand, restoreCommand } from './backup-commands.ts'
 import { completionCommand } from './completion-command.ts'
 import { readConfig } from './config.ts'
 import { configCommands } from './config-commands.ts'
@@ -43,6 +44,8 @@ export const run = async (args: readonly string[]): Promise<void> => {
   receiptCommands(program)
   usageCommand(program)
   auditCommand(program)
+  backupCommand(program)
+  restoreCommand(program)
   chargeCommand(program)
   modelsCommand(program)
   completionCommand(program)

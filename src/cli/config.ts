@@ -4,6 +4,7 @@ import type { ConsoleSettings, GatewayOptions } from '../gateway/gateway.ts'
 import type { StripeSettings } from '../payment/stripe-parts.ts'
 import type { X402Options } from '../payment/x402/offer.ts'
 import type { Override, TableModel } from '../pricing/catalogue.ts'
+import type { backupSettings } from '../settings/backup.ts'
 import { bad, type Environment, together } from '../settings/bad-setting.ts'
 import { settings } from '../settings/index.ts'
 import type { serverSettings } from '../settings/server.ts'
@@ -40,6 +41,7 @@ export type Config = Omit<ValuesOf<typeof serverSettings>, 'journal'> &
     readonly journal: string | undefined
     readonly gateway: GatewayOptions
     readonly assets: AssetsConfig
+    readonly backup: ValuesOf<typeof backupSettings>
     readonly console: ConsoleSettings
     readonly watch: ValuesOf<typeof watchSettings>
     /** The address that callers know the server by. */
@@ -90,6 +92,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     gateway: { ...calls, trial: trialOf(calls.trial) },
     stripe,
     assets,
+    backup: set.backup,
     console: set.console,
     watch: set.watch,
     publicUrl: set.assets.publicUrl,

@@ -28,7 +28,8 @@ export const withDatabase = async <T>(
   }
 }
 
-const noLedger = (url: string): Failed => {
+/** What is said where no server has made a ledger yet. */
+export const noLedger = (url: string): Failed => {
   const where = url.startsWith('sqlite:')
     ? `at ${url} (in ${process.cwd()})`
     : 'in the database of DATABASE_URL'

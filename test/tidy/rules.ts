@@ -11,6 +11,7 @@ export const folders = [
   'gateway',
   'payment',
   'export',
+  'backup',
   'assets',
   'book',
   'store',
