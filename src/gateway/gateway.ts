@@ -5,6 +5,7 @@ import type { Assets } from '../assets/assets.ts'
 import type { Book } from '../book/contract.ts'
 import { storeInTouch } from '../book/touch.ts'
 import type { Log } from '../core/log.ts'
+import type { Model } from '../core/model.ts'
 import type { Clock, Instant } from '../core/time.ts'
 import type { Exporting } from '../export/keep-exporting.ts'
 import type { Shape } from '../media/shape.ts'
@@ -175,8 +176,8 @@ export type Gateway = GatewayParts & {
   /** How products that are not chat are asked, by model id. */
   readonly media: ReadonlyMap<string, Shape>
   readonly jobs: Jobs
-  /** Deployments by model id. */
-  readonly deployments: Map<string, readonly Deployment[]>
+  /** By the model at its price: another one comes with another price. */
+  readonly deployments: WeakMap<Model, readonly Deployment[]>
 }
 
 /** What a reload changes: all of it at once, as another gateway. */
@@ -208,7 +209,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
   faults: newFaults(),
   media: shapesOf(parts.vendors),
   jobs: newJobs(),
-  deployments: new Map(),
+  deployments: new WeakMap(),
 })
 
 /** The same gateway with other things to sell; calls that run go on with the one that they began with. */
@@ -217,5 +218,5 @@ export const selling = (gateway: Gateway, sold: Sold): Gateway => ({
   ...sold,
   traffic: trafficAfter(gateway, sold.vendors),
   media: shapesOf(sold.vendors),
-  deployments: new Map(),
+  deployments: new WeakMap(),
 })
