@@ -12,6 +12,7 @@ import { keyCommands } from './key-commands.ts'
 import { unpricedLines } from './offered-models.ts'
 import { openCatalogue } from './open-catalogue.ts'
 import { eventCommands, personCommands } from './person-commands.ts'
+import { pruneCommand } from './prune-command.ts'
 import { readyCommand } from './ready-command.ts'
 import { receiptCommands } from './receipt-commands.ts'
 import { auditCommand, chargeCommand, modelsCommand, usageCommand } from './report-commands.ts'
@@ -62,6 +63,7 @@ export const run = async (args: readonly string[]): Promise<void> => {
   auditCommand(program)
   backupCommand(program)
   restoreCommand(program)
+  pruneCommand(program)
   chargeCommand(program)
   modelsCommand(program)
   completionCommand(program)
