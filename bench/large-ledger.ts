@@ -38,7 +38,7 @@ const keys = (database: Database, count: number, from: number): void => {
     `insert into api_key (id, hash, org_id, wallet_id, parent_id, ancestors, label, prefix, monthly_cap, can_manage, created_at, changed_at)
      select id, 'hash ' || id, case org when 0 then '${ORG}' else 'org_' || org end, 'wal_large_' || org,
        case tenant when 1 then 'key_000000' end, case tenant when 1 then '["key_000000"]' else '[]' end, 'Key ' || i,
-       'sk-' || substr(id, 5), case i % 3 when 0 then 500000000000 end, case i when 0 then 1 else 0 end, ${from} + i, ${from}
+       'sk-' || substr(id, 5), case i % 3 when 0 then 50000000000000 end, case i when 0 then 1 else 0 end, ${from} + i, ${from}
      from wanted order by i`,
   )
   database.run('insert into key_line (key_id, owner_id, depth) select id, id, 0 from wanted')
@@ -142,7 +142,6 @@ export const fillLedger = (
       }),
     )()
   database.transaction(() => counters(database))()
-  database.run('analyze')
   database.run('pragma wal_checkpoint(truncate)')
   database.close()
 }

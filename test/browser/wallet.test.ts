@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { chat, USD } from '../server/harness.ts'
 import { type FakeStripe, startFakeStripe } from '../server/stripe-fake.ts'
+import { tabTo } from './keyboard.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
 
@@ -19,18 +20,6 @@ afterAll(async () => {
   await it.stop()
   await stripe.stop()
 })
-
-/** Presses Tab until what has the focus is called so. */
-const tabTo = async (page: Page, name: string): Promise<void> => {
-  for (let presses = 0; presses < 60; presses++) {
-    await page.keyboard.press('Tab')
-    const focused = await page.evaluate(
-      `(() => { const it = document.activeElement; return (it?.labels?.[0]?.textContent ?? it?.textContent ?? '').trim() })()`,
-    )
-    if (focused === name) return
-  }
-  throw new Error(`no press of Tab reaches ${name}`)
-}
 
 const figure = (page: Page, amount: string) => page.getByText(`exactly ${amount} USD`)
 

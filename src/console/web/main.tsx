@@ -8,6 +8,7 @@ import {
   createRouter,
   lazyRouteComponent,
   Outlet,
+  type RouteComponent,
   RouterProvider,
 } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
@@ -15,6 +16,7 @@ import { queries } from './parts/api.ts'
 import { Shell } from './parts/shell.tsx'
 import { theme, variables } from './parts/theme.ts'
 import { Failed } from './parts/ui.tsx'
+import { NotFound } from './parts/unread.tsx'
 
 const base = createRootRoute({ component: Outlet })
 const inside = createRoute({ getParentRoute: () => base, id: 'inside', component: Shell })
@@ -23,7 +25,7 @@ const inside = createRoute({ getParentRoute: () => base, id: 'inside', component
 const texts = (search: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]))
 
-const below = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
+const below = <Path extends string>(path: Path, component: RouteComponent) =>
   createRoute({ getParentRoute: () => inside, path, component, validateSearch: texts })
 
 const signIn = lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn')
@@ -125,6 +127,7 @@ const tree = base.addChildren([
       '/setup',
       lazyRouteComponent(() => import('./pages/setup.tsx'), 'SetupPage'),
     ),
+    below('$', NotFound),
     below(
       '/system',
       lazyRouteComponent(() => import('./pages/system.tsx'), 'System'),

@@ -40,7 +40,10 @@ const rowOf = (row: Row): UsageRow => {
   }
 }
 
-/** The keys `k` whose calls count, found by the line of the key that asks so that no report reads the whole ledger. */
+/**
+ * The keys `k` whose calls count, found by the line of the key that asks so that no report reads the whole ledger; a cross
+ * join keeps SQLite from beginning with the calls.
+ */
 const keysOf = (of: UsageOf): { readonly text: string; readonly params: readonly Value[] } => {
   if (of === 'everybody') return { text: 'api_key k', params: [] }
   if ('only' in of) return { text: '(select * from api_key where id = $3) k', params: [of.only] }
@@ -60,12 +63,12 @@ const sourceOf = (keys: string): string => {
   const ofUsage = (what: string) => `case t.kind when 'usage' then coalesce(${what}, 0) else 0 end`
   return `select t.key_id, t.at / ${DAY_MS} as day, coalesce(d.model, '') as model, ${ofUsage('1')} as requests,
       ${ofUsage('d.input_tokens')} as input_tokens, ${ofUsage('d.output_tokens')} as output_tokens, ${lessRefunds} as amount
-    from ${keys} join transfer t on t.key_id = k.id left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)
-    where t.kind in ('usage', 'refund') and t.at >= ${laterOf('$1', prunedUntil)} and t.at < $2
+    from ${keys} cross join transfer t left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)
+    where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= ${laterOf('$1', prunedUntil)} and t.at < $2
     union all
     select r.key_id, r.day / ${DAY_MS}, r.model, r.requests, r.input_tokens, r.output_tokens, r.amount
-    from ${keys} join roll_up_day r on r.key_id = k.id
-    where r.day >= ($1 / ${DAY_MS}) * ${DAY_MS} and r.day < $2 and r.day < ${prunedUntil}`
+    from ${keys} cross join roll_up_day r
+    where r.key_id = k.id and r.day >= ($1 / ${DAY_MS}) * ${DAY_MS} and r.day < $2 and r.day < ${prunedUntil}`
 }
 
 /**

@@ -12,10 +12,13 @@ export type Law = {
 export const leaseSum = (what: string, where: string): string =>
   `coalesce((select cast(sum(${what}) as bigint) from lease l where ${where}), 0)`
 
-/** Usage less refunds. */
+/**
+ * Usage less refunds. The kind is no condition: SQLite would look for all of that kind instead of those of a few keys, and do
+ * so again for every counter.
+ */
 const usageSum = (where: string): string =>
-  `coalesce((select cast(sum(${lessRefunds}) as bigint)
-    from transfer t where t.kind in ('usage', 'refund') and ${where}), 0)`
+  `coalesce((select cast(sum(case t.kind when 'usage' then t.amount when 'refund' then -t.amount else 0 end) as bigint)
+    from transfer t where ${where}), 0)`
 
 /** What the house granted a wallet under a reference. */
 const granted = (ref: string, wallet: string): string =>

@@ -8,8 +8,9 @@ const broken = (name: string, from: string, law: string): string =>
 
 const same = (one: string, other: string): string => `coalesce(${one}, -1) = coalesce(${other}, -1)`
 
+/** How many calls were charged; the kind is no condition for the reason that `usageSum` has. */
 const usages = (where: string): string =>
-  `(select cast(count(*) as bigint) from transfer t where t.kind = 'usage' and ${where})`
+  `(select cast(count(case t.kind when 'usage' then 1 end) as bigint) from transfer t where ${where})`
 
 const counters: readonly Law[] = [
   {

@@ -46,8 +46,8 @@ export const accountLines = async (engine: Engine, query: AccountQuery): Promise
   const bind = (value: Value): string => `$${params.push(value)}`
   const from = bind(query.from)
   const spent = `coalesce((select cast(sum(r.amount) as bigint) from roll_up_hour r where r.org_id = a.org_id and r.hour >= ${from}), 0)
-    + coalesce((select cast(sum(${lessRefunds}) as bigint) from api_key k join transfer t on t.key_id = k.id
-        where k.org_id = a.org_id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)}), 0)`
+    + coalesce((select cast(sum(${lessRefunds}) as bigint) from api_key k cross join transfer t
+        where t.key_id = k.id and k.org_id = a.org_id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)}), 0)`
   const rows = await once(
     engine,
     'reading',

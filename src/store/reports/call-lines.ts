@@ -43,29 +43,13 @@ export const scopeTests = (
   ...(tenant === undefined ? [] : [`k.id in (${keysOfTenant(bind(tenant))})`]),
 ]
 
-/** With more keys than this the newest calls of all are looked through; with fewer, the newest of each key. */
-const FEW_KEYS = 200
+/** So many parts of a union are one select: SQLite takes at most 500. */
+const UNION_MOST = 200
 
 const shown = (from: string, order: string): string =>
   `select n.ref as id, n.at, n.key_id, k.label, k.prefix, n.amount, d.detail,
      coalesce((select cast(sum(r.amount) as bigint) from transfer r where r.of_call = n.ref), 0) as refunded
    from ${from} join api_key k on k.id = n.key_id left join usage_detail d on d.call_id = n.ref order by ${order}`
-
-/** The ids of the keys that count, or undefined where they are many. */
-const fewKeys = async (engine: Engine, query: CallQuery): Promise<readonly string[] | undefined> => {
-  const params: Value[] = []
-  const tests = scopeTests(query, (value) => `$${params.push(value)}`)
-  const rows = await once(
-    engine,
-    'control',
-    statement(
-      `select k.id from api_key k left join key_note o on o.key_id = k.id
-       where ${['1 = 1', ...tests].join(' and ')} limit ${FEW_KEYS + 1}`,
-      ...params,
-    ),
-  )
-  return rows.length > FEW_KEYS ? undefined : rows.map((row) => textOf(row, 'id'))
-}
 
 /** Calls before the one that the query names, by the same order. */
 const earlier = ({ before }: CallQuery, bind: Bind): string =>
@@ -73,30 +57,69 @@ const earlier = ({ before }: CallQuery, bind: Bind): string =>
     ? '1 = 1'
     : `(t.at, t.ref) < (select b.at, b.ref from transfer b where b.kind = 'usage' and b.ref = ${bind(before)})`
 
-/** The newest calls of each key by the index of keys and time, of which the newest of all are shown. */
-const ofFewKeys = (query: CallQuery, keys: readonly string[]): Statement => {
+const NEWEST_FIRST = 't.at desc, t.ref desc'
+
+/** The keys that can have a call on the page, and the time before which none of its calls is. */
+type Busiest = { readonly keys: readonly string[]; readonly since: number }
+
+/**
+ * Those whose own newest calls are the newest, no more of them than the page has rows. One look into the index of keys and
+ * time for each key, however many calls there are, of these keys or of others.
+ */
+const busiest = async (engine: Engine, query: CallQuery): Promise<Busiest> => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
-  const [test, most] = [earlier(query, bind), bind(query.most)]
+  const newest = `select cast(t.at as text) || ' ' || t.ref from transfer t
+    where t.key_id = k.id and t.kind = 'usage' and ${earlier(query, bind)} order by ${NEWEST_FIRST} limit 1`
+  const tests = ['1 = 1', ...scopeTests(query, bind)].join(' and ')
+  const rows = await once(
+    engine,
+    'reading',
+    statement(
+      `select k.id, coalesce((${newest}), '') as place from api_key k left join key_note o on o.key_id = k.id
+       where ${tests} order by place desc limit ${bind(query.most)}`,
+      ...params,
+    ),
+  )
+  const used = rows.filter((row) => textOf(row, 'place') !== '')
+  const last = used.length < query.most ? undefined : used.at(-1)
+  return {
+    keys: used.map((row) => textOf(row, 'id')),
+    since: last === undefined ? 0 : Number(textOf(last, 'place').split(' ')[0]),
+  }
+}
+
+const united = (parts: readonly string[]): string =>
+  Array.from({ length: Math.ceil(parts.length / UNION_MOST) }, (_, at) =>
+    parts.slice(at * UNION_MOST, (at + 1) * UNION_MOST),
+  )
+    .map((some) => `select * from (${some.join(' union all ')}) c`)
+    .join(' union all ')
+
+/** The newest calls of each key by the index of keys and time, of which the newest of all are shown. */
+const ofKeys = (query: CallQuery, { keys, since }: Busiest): Statement => {
+  const params: Value[] = []
+  const bind: Bind = (value) => `$${params.push(value)}`
+  const [test, from, most] = [earlier(query, bind), bind(since), bind(query.most)]
   const each = keys.map(
     (key) => `select * from (select t.ref, t.at, t.key_id, t.amount from transfer t
-      where t.key_id = ${bind(key)} and t.kind = 'usage' and ${test} order by t.at desc, t.ref desc limit ${most}) s`,
+      where t.key_id = ${bind(key)} and t.kind = 'usage' and t.at >= ${from} and ${test}
+      order by ${NEWEST_FIRST} limit ${most}) s`,
   )
-  const newest = `(select * from (${each.join(' union all ')}) u order by u.at desc, u.ref desc limit ${most}) n`
+  const newest = `(select * from (${united(each)}) t order by ${NEWEST_FIRST} limit ${most}) n`
   return statement(shown(newest, 'n.at desc, n.ref desc'), ...params)
 }
 
 /**
- * Ids grow with time: from the newest call of all backwards, as far as the page needs. A cross join keeps SQLite from going by
- * key, which would read all calls to sort them.
+ * One call by its id, or the newest calls of all organisations: ids grow with time, so from the last one backwards. A cross
+ * join keeps SQLite from going by key, which would read all calls to sort them.
  */
-const ofManyKeys = (query: CallQuery): Statement => {
+const ofAll = (query: CallQuery): Statement => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
   const tests = [
     `t.kind = 'usage'`,
     ...scopeTests(query, bind),
-    ...(query.before === undefined ? [] : [`t.ref < ${bind(query.before)}`]),
     ...(query.id === undefined ? [] : [`t.ref = ${bind(query.id)}`]),
   ]
   const newest = `(select t.ref, t.at, t.key_id, t.amount from transfer t cross join api_key k left join key_note o on o.key_id = k.id
@@ -105,8 +128,10 @@ const ofManyKeys = (query: CallQuery): Statement => {
 }
 
 export const callLines = async (engine: Engine, query: CallQuery): Promise<readonly CallLine[]> => {
-  const keys = query.id === undefined ? await fewKeys(engine, query) : undefined
-  if (keys?.length === 0) return []
-  const asked = keys === undefined ? ofManyKeys(query) : ofFewKeys(query, keys)
-  return (await once(engine, 'reading', asked)).map(lineOf)
+  const byKey = query.id === undefined && query.orgId !== undefined
+  const found = byKey ? await busiest(engine, query) : undefined
+  if (found?.keys.length === 0) return []
+  return (await once(engine, 'reading', found === undefined ? ofAll(query) : ofKeys(query, found))).map(
+    lineOf,
+  )
 }

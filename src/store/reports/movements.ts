@@ -24,8 +24,8 @@ const days = (wallet: string): string => `select x.day + ${DAY_MS - 1} as place,
   from (
     select r.day, r.last_at as at, r.amount from roll_up_account r where r.account_id = ${wallet}
     union all
-    select (t.at / ${DAY_MS}) * ${DAY_MS}, t.at, t.amount from api_key k join transfer t on t.key_id = k.id
-    where k.wallet_id = ${wallet} and t.kind = 'usage' and t.debit = ${wallet} and t.at >= ${unsummedFrom('0')}) x
+    select (t.at / ${DAY_MS}) * ${DAY_MS}, t.at, t.amount from api_key k cross join transfer t
+    where t.key_id = k.id and k.wallet_id = ${wallet} and t.kind = 'usage' and t.debit = ${wallet} and t.at >= ${unsummedFrom('0')}) x
   group by x.day`
 
 /** One side of the other postings, by the index of that side: no more than the page needs. */

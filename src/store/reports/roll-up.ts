@@ -25,11 +25,20 @@ export const countedColumns = (engine: Engine): string =>
    case when t.kind = 'usage' then coalesce(d.output_tokens, 0) else 0 end as output_tokens,
    ${lessRefunds} as amount`
 
-export const countedFrom = `transfer t join api_key k on k.id = t.key_id
-  left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)`
+/** The detail of the call that a posting `t` charges or gives back. */
+const detailOf = `usage_detail d on d.call_id = coalesce(t.of_call, t.ref)`
+
+export const countedFrom = `api_key k cross join transfer t left join ${detailOf}`
 
 const sums = `cast(sum(x.requests) as bigint) as requests, cast(sum(x.input_tokens) as bigint) as input_tokens,
   cast(sum(x.output_tokens) as bigint) as output_tokens, cast(sum(x.amount) as bigint) as amount`
+
+/**
+ * The charges and refunds of a span, key by key: their index is by key and time, and an index by time alone would cost every
+ * call. A cross join keeps SQLite from reading the whole ledger for one hour of it.
+ */
+const inSpan = `from api_key k cross join transfer t`
+const spanTests = `t.key_id = k.id and t.at >= $1 and t.at < $2`
 
 /** What was charged in a span, by a group: `hour` with the organisation, or `day` with the key. */
 const summed = (engine: Engine, by: 'hour' | 'day', from: Instant, to: Instant): Statement => {
@@ -37,7 +46,8 @@ const summed = (engine: Engine, by: 'hour' | 'day', from: Instant, to: Instant):
   return statement(
     `select x.owner, x.slot, x.model, x.vendor, x.ended, ${sums} from (
        select ${owner} as owner, (t.at / ${length}) * ${length} as slot, ${countedColumns(engine)}
-       from ${countedFrom} where t.kind in ('usage', 'refund') and t.at >= $1 and t.at < $2) x
+       ${inSpan} left join ${detailOf}
+       where ${spanTests} and t.kind in ('usage', 'refund')) x
      group by 1, 2, 3, 4, 5`,
     from,
     to,
@@ -79,8 +89,7 @@ const writtenKeys = (engine: Engine, rows: readonly Row[]): Statement => {
 const taken = (from: Instant, to: Instant): Statement =>
   statement(
     `select t.debit as owner, (t.at / ${DAY_MS}) * ${DAY_MS} as slot, max(t.at) as last_at, cast(sum(t.amount) as bigint) as amount
-     from transfer t join api_key k on k.id = t.key_id
-     where t.kind = 'usage' and t.debit = k.wallet_id and t.at >= $1 and t.at < $2 group by 1, 2`,
+     ${inSpan} where ${spanTests} and t.kind = 'usage' and t.debit = k.wallet_id group by 1, 2`,
     from,
     to,
   )

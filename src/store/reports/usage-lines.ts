@@ -30,12 +30,12 @@ const expressions: Readonly<Record<Exclude<UsageGroup, 'month'>, string>> = {
   status: 'x.ended',
 }
 
-/** The UTC month of an instant of the span as a text, by the bounds of its months: a function would be called for each row. */
+/** An instant in the UTC month of another one of the span, by the bounds of its months: a function would be called for each row. */
 const monthIn = ({ from, to }: ReportQuery, at: string): string => {
   const arms: string[] = []
   for (let start = from; start < to; start = nextMonthStart(start))
-    arms.push(`when ${at} < ${nextMonthStart(start)} then '${monthOf(start)}'`)
-  return arms.length === 0 ? `''` : `case ${arms.join(' ')} end`
+    arms.push(`when ${at} < ${nextMonthStart(start)} then ${start}`)
+  return arms.length === 0 ? '0' : `case ${arms.join(' ')} end`
 }
 
 const columns = 'model, vendor, ended, requests, input_tokens, output_tokens, amount'
@@ -75,7 +75,7 @@ const source = (engine: Engine, query: ReportQuery, bind: Bind): string => {
   const [from, to] = [bind(query.from), bind(query.to)]
   const tail = `select t.at, k.id as key_id, ${countedColumns(engine)} from ${countedFrom}
     left join key_note o on o.key_id = k.id
-    where t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)} and t.at < ${to} and ${tests(scopeTests(query, bind))}`
+    where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)} and t.at < ${to} and ${tests(scopeTests(query, bind))}`
   const head = !keyed
     ? `select r.hour as at, cast(null as text) as key_id, ${columns} from roll_up_hour r
        where r.hour >= ${from} and r.hour < ${to} and ${tests(query.orgId === undefined ? [] : [`r.org_id = ${bind(query.orgId)}`])}`
@@ -87,11 +87,18 @@ const source = (engine: Engine, query: ReportQuery, bind: Bind): string => {
   return `${head} union all ${tail}`
 }
 
+const textIn = (group: UsageGroup, value: string): string =>
+  group === 'month'
+    ? monthOf(Number(value))
+    : group === 'hour' || group === 'day'
+      ? new Date(Number(value)).toISOString()
+      : value
+
 const groupsOf = (groupBy: readonly UsageGroup[], row: Row): ReportLine['groups'] =>
   Object.fromEntries(
     groupBy.map((group) => {
       const value = String(row[`g_${group}`])
-      return [group, group === 'hour' || group === 'day' ? new Date(Number(value)).toISOString() : value]
+      return [group, textIn(group, value)]
     }),
   )
 

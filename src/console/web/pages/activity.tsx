@@ -4,7 +4,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { EventsShown } from '../../schema/people.ts'
 import { queryOf, reading } from '../parts/api.ts'
-import { Copy, Empty, Failed, Loading, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+import { Copy, Empty, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 
 const words: Readonly<Record<string, string>> = {
   'key.created': 'made a key',
@@ -99,7 +100,7 @@ export const Activity = () => {
     ...reading<EventsShown>(`/events${queryOf({ before })}`),
     placeholderData: keepPreviousData,
   })
-  if (data === undefined) return error === null ? <Loading rows={8} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} rows={8} />
   return (
     <>
       <PageHead

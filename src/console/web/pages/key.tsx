@@ -10,7 +10,8 @@ import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { LimitsForm, limitsOf } from '../parts/limits-form.tsx'
 import { ShownOnce } from '../parts/new-key.tsx'
-import { CapBar, Copy, Failed, Figure, Loading, PageHead, Panel, State, When } from '../parts/ui.tsx'
+import { CapBar, Copy, Failed, Figure, PageHead, Panel, State, When } from '../parts/ui.tsx'
+import { UnreadPage } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
 const textsOf = (row: KeyShown) => ({
@@ -157,7 +158,7 @@ export const KeyPage = () => {
   const { id = '' } = useParams({ strict: false })
   const mayChange = useMay('keys', 'keys_own')
   const { data: row, error } = useQuery(reading<KeyShown>(`/keys/${id}`, 3_000))
-  if (row === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  if (row === undefined) return <UnreadPage error={error} />
   return (
     <>
       <PageHead

@@ -1,21 +1,17 @@
 /** A one-time link: signs in when the person says so, and lets them set a password. The secret is behind the #. */
 import { Button, Card, Center, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { ask, queries } from '../parts/api.ts'
+import { ask } from '../parts/api.ts'
+import { useEntered } from '../parts/entered.ts'
 import { Failed } from '../parts/ui.tsx'
 
 export const Link = () => {
   const [token] = useState(() => location.hash.slice(1))
   const [password, setPassword] = useState('')
-  const navigate = useNavigate()
   const signIn = useMutation({
     mutationFn: () => ask('POST', '/session/link', { token, ...(password === '' ? {} : { password }) }),
-    onSuccess: async () => {
-      queries.clear()
-      await navigate({ to: '/' })
-    },
+    onSuccess: useEntered(),
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()

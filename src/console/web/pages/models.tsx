@@ -5,7 +5,8 @@ import { useState } from 'react'
 import type { ModelsShown } from '../../schema/reports.ts'
 import { reading } from '../parts/api.ts'
 import { shortCount } from '../parts/format.ts'
-import { Copy, Empty, Failed, Loading, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Copy, Empty, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 
 type Model = ModelsShown['data'][number]
 const MOST = 200
@@ -69,7 +70,7 @@ export const Models = () => {
   const { data, error } = useQuery(reading<ModelsShown>('/models'))
   const [search, setSearch] = useState('')
   const [category, setCategory] = useState('')
-  if (data === undefined) return error === null ? <Loading rows={8} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} rows={8} />
   const categories = [...new Set(data.data.map((model) => model.category))].sort()
   const found = data.data.filter(
     (model) =>

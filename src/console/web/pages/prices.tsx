@@ -6,7 +6,8 @@ import type { SetupShown } from '../../schema/operator.ts'
 import type { ModelsShown } from '../../schema/reports.ts'
 import { reading } from '../parts/api.ts'
 import { shortUsd } from '../parts/format.ts'
-import { Empty, Failed, Loading, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Empty, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 import { Windowed } from '../parts/windowed.tsx'
 
 type Sold = ModelsShown['data'][number]
@@ -76,8 +77,7 @@ export const Prices = () => {
   const setup = useQuery(reading<SetupShown>('/operator/setup'))
   const [search, setSearch] = useState('')
   const error = models.error ?? setup.error
-  if (models.data === undefined || setup.data === undefined)
-    return error === null ? <Loading rows={8} /> : <Failed error={error} />
+  if (models.data === undefined || setup.data === undefined) return <Unread error={error} rows={8} />
   const found = models.data.data.filter(({ id, aliases }) =>
     `${id} ${aliases.join(' ')}`.toLowerCase().includes(search.toLowerCase()),
   )

@@ -5,7 +5,8 @@ import { useState } from 'react'
 import type { SetupShown } from '../../schema/operator.ts'
 import { reading } from '../parts/api.ts'
 import { countText } from '../parts/format.ts'
-import { Empty, Failed, Figure, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Empty, Figure, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 
 type Setting = SetupShown['settings'][number]
 
@@ -74,7 +75,7 @@ const Gifts = ({ data: { trials, referrals } }: { data: SetupShown }) => (
 export const SetupPage = () => {
   const { data, error } = useQuery(reading<SetupShown>('/operator/setup'))
   const [search, setSearch] = useState('')
-  if (data === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} />
   const found = data.settings.filter(({ name, meaning }) =>
     `${name} ${meaning}`.toLowerCase().includes(search.toLowerCase()),
   )

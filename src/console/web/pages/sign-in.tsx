@@ -1,22 +1,17 @@
 /** The sign-in: by password, with a code where the person has TOTP; the other ways are below it. */
 import { Button, Card, Center, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { ApiError, ask, queries } from '../parts/api.ts'
+import { ApiError, ask } from '../parts/api.ts'
+import { useEntered } from '../parts/entered.ts'
 import { OtherWays } from '../parts/other-ways.tsx'
 import { Failed } from '../parts/ui.tsx'
 
-const useSignIn = () => {
-  const navigate = useNavigate()
-  return useMutation({
+const useSignIn = () =>
+  useMutation({
     mutationFn: (values: object) => ask('POST', '/session/password', values),
-    onSuccess: async () => {
-      queries.clear()
-      await navigate({ to: '/' })
-    },
+    onSuccess: useEntered(),
   })
-}
 
 const needsCode = (error: unknown): boolean => error instanceof ApiError && error.code === 'code_required'
 

@@ -4,7 +4,8 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import type { AuditShown, SystemShown } from '../../schema/operator.ts'
 import { ask, reading } from '../parts/api.ts'
 import { countText } from '../parts/format.ts'
-import { Failed, Figure, Loading, Money, PageHead, Panel, State, TableBox, When } from '../parts/ui.tsx'
+import { Failed, Figure, Money, PageHead, Panel, State, TableBox, When } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 
 const Audit = ({ books }: { books: SystemShown['books'] }) => {
   const run = useMutation({ mutationFn: () => ask<AuditShown>('POST', '/operator/audit') })
@@ -86,7 +87,7 @@ const Processes = ({ data }: { data: SystemShown }) => (
 
 export const System = () => {
   const { data, error } = useQuery(reading<SystemShown>('/operator/system', 5_000))
-  if (data === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} />
   return (
     <>
       <PageHead

@@ -5,7 +5,8 @@ import { type FormEvent, useState } from 'react'
 import type { InvitedShown, TeamShown } from '../../schema/people.ts'
 import { ask, queries, reading, sessionQuery } from '../parts/api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { Code, Failed, Loading, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+import { Code, Failed, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
 const roleTexts = [
@@ -138,7 +139,7 @@ export const Team = () => {
   const mayChange = useMay('team')
   const [opened, setOpened] = useState(false)
   const [invited, setInvited] = useState<InvitedShown>()
-  if (data === undefined) return error === null ? <Loading rows={5} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} rows={5} />
   const close = () => {
     setOpened(false)
     setInvited(undefined)

@@ -11,7 +11,8 @@ import { Dialog } from '../parts/dialog.tsx'
 import { countText } from '../parts/format.ts'
 import { KeyTable } from '../parts/key-table.tsx'
 import { PriceForm } from '../parts/price-form.tsx'
-import { Code, Copy, Empty, Failed, Figure, Loading, Money, PageHead, Panel, When } from '../parts/ui.tsx'
+import { Code, Copy, Empty, Failed, Figure, Money, PageHead, Panel, When } from '../parts/ui.tsx'
+import { Unread, UnreadPage } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
 const isOff = ({ keys }: TenantShown): boolean =>
@@ -64,7 +65,7 @@ const ThisMonth = ({ tenant }: { tenant: TenantShown }) => {
     reading<StatementShown>(`/statement${queryOf({ tenant: tenant.id })}`, 10_000),
   )
   const total = data?.tenants[0]?.total
-  if (total === undefined) return error === null ? <Loading rows={2} /> : <Failed error={error} />
+  if (total === undefined) return <Unread error={error} rows={2} />
   return (
     <SimpleGrid cols={{ base: 1, xs: 3 }}>
       <Figure name="You bill this month" below={`${tenant.margin_percent} % above our price`}>
@@ -154,7 +155,7 @@ export const TenantPage = () => {
   const { id = '' } = useParams({ strict: false })
   const mayChange = useMay('tenants')
   const { data: tenant, error } = useQuery(reading<TenantShown>(`/tenants/${id}`, 5_000))
-  if (tenant === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  if (tenant === undefined) return <UnreadPage error={error} />
   return (
     <>
       <PageHead

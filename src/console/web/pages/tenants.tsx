@@ -23,6 +23,7 @@ import { KeyTable } from '../parts/key-table.tsx'
 import { PriceForm } from '../parts/price-form.tsx'
 import { readTenants } from '../parts/tenant-list.ts'
 import { Empty, Failed, Figure, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
 const Made = ({ made, onClose }: { made: KeysMadeShown; onClose: () => void }) => {
@@ -143,7 +144,7 @@ const NewTenants = ({ opened, onClose }: { opened: boolean; onClose: () => void 
 
 const Month = () => {
   const { data, error } = useQuery(reading<StatementShown>('/statement', 10_000))
-  if (data === undefined) return error === null ? <Loading rows={2} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} rows={2} />
   return (
     <SimpleGrid cols={{ base: 1, xs: 3 }}>
       <Figure name="You bill this month" below={`${data.tenants.length} tenants with use`}>

@@ -4,7 +4,8 @@ import { useQuery } from '@tanstack/react-query'
 import type { VendorsShown } from '../../schema/operator.ts'
 import { reading } from '../parts/api.ts'
 import { countText } from '../parts/format.ts'
-import { Failed, Loading, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 
 type Vendor = VendorsShown['data'][number]
 
@@ -88,7 +89,7 @@ const Off = ({ off }: { off: VendorsShown['off'] }) => (
 
 export const Vendors = () => {
   const { data, error } = useQuery(reading<VendorsShown>('/operator/vendors', 5_000))
-  if (data === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} />
   return (
     <>
       <PageHead

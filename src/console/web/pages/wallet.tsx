@@ -7,7 +7,8 @@ import { Credit } from '../parts/invoices.tsx'
 import { Movements } from '../parts/movements.tsx'
 import { ReceiptCheck } from '../parts/receipt-check.tsx'
 import { AutoTopUp, Returned, TopUp } from '../parts/top-up.tsx'
-import { Copy, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { Copy, Figure, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
 const NoCards = ({ data }: { data: WalletShown }) => (
@@ -31,7 +32,7 @@ const Pay = ({ data }: { data: WalletShown }) => {
 export const Wallet = () => {
   const { data, error } = useQuery(reading<WalletShown>('/wallet', 5_000))
   const mayPay = useMay('wallet')
-  if (data === undefined) return error === null ? <Loading rows={6} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} />
   return (
     <>
       <PageHead

@@ -7,11 +7,12 @@ import type { ReceiptShown } from '../../schema/wallet.ts'
 import { reading } from './api.ts'
 import { Dialog } from './dialog.tsx'
 import { Claims } from './receipt-check.tsx'
-import { Code, Failed, Loading, Money } from './ui.tsx'
+import { Code, Money } from './ui.tsx'
+import { Unread } from './unread.tsx'
 
 const Receipt = ({ id }: { id: string }) => {
   const { data, error } = useQuery(reading<ReceiptShown>(`/calls/${id}/receipt`))
-  if (data === undefined) return error === null ? <Loading rows={4} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} rows={4} />
   return (
     <>
       <Code text={data.receipt} name="receipt" />

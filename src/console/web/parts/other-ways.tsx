@@ -1,20 +1,14 @@
 /** Ways to sign in beside the password: a passkey, the company's own provider, a link by mail. */
 import { Button, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
-import { ask, queries, sessionQuery } from './api.ts'
+import { useSearch } from '@tanstack/react-router'
+import { ask, sessionQuery } from './api.ts'
+import { useEntered } from './entered.ts'
 import { isGivenUp, knowsPasskeys, signInByPasskey } from './passkey.ts'
 import { Failed } from './ui.tsx'
 
 const ByPasskey = () => {
-  const navigate = useNavigate()
-  const signIn = useMutation({
-    mutationFn: signInByPasskey,
-    onSuccess: async () => {
-      queries.clear()
-      await navigate({ to: '/' })
-    },
-  })
+  const signIn = useMutation({ mutationFn: signInByPasskey, onSuccess: useEntered() })
   return (
     <>
       <Button variant="default" loading={signIn.isPending} onClick={() => signIn.mutate()}>

@@ -8,7 +8,8 @@ import { CallCost } from './call-cost.tsx'
 import { cancelRun, type Output, type Run, runNow, startRun, uploadFile } from './play.ts'
 import { SchemaForm } from './schema-form.tsx'
 import { type InputSchema, inputsOf, type Values } from './schema-values.ts'
-import { Code, Failed, Loading, Panel, State } from './ui.tsx'
+import { Code, Failed, Panel, State } from './ui.tsx'
+import { Unread } from './unread.tsx'
 
 /** Its own address on this server, whatever name the server knows itself by: the page loads from nowhere else. */
 const hereOf = (url: string): string => {
@@ -131,6 +132,6 @@ const Form = ({ model, schema }: { model: string; schema: InputSchema }) => {
 
 export const RunPanel = ({ model }: { model: string }) => {
   const { data, error } = useQuery(reading<ModelInputsShown>(`/model-inputs${queryOf({ model })}`))
-  if (data === undefined) return error === null ? <Loading rows={4} /> : <Failed error={error} />
+  if (data === undefined) return <Unread error={error} rows={4} />
   return <Form model={model} schema={data.input_schema} />
 }

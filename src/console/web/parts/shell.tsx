@@ -220,7 +220,10 @@ const Frame = ({ session }: { session: SessionShown }) => {
           )}
         </Box>
       </AppShell.Navbar>
-      <Shortcuts places={[...places, ...about]} acts={session.acts} />
+      <Shortcuts
+        places={[...places, ...about, ...(session.person?.operator === true ? operators : [])]}
+        acts={session.acts}
+      />
       <AppShell.Main id="main">
         <ActsFor session={session} />
         <Box maw={1180} mx="auto">
@@ -235,10 +238,12 @@ const Frame = ({ session }: { session: SessionShown }) => {
 export const Shell = () => {
   const { data, error } = useQuery(sessionQuery)
   const navigate = useNavigate()
+  const { pathname, searchStr } = useLocation()
+  const asked = `${pathname}${searchStr}`
   const out = data !== undefined && data.person === null
   useEffect(() => {
-    if (out) void navigate({ to: '/sign-in' })
-  }, [out, navigate])
+    if (out) void navigate({ to: '/sign-in', search: asked === '/' ? {} : { to: asked } })
+  }, [out, navigate, asked])
   if (error !== null) return <Failed error={error} />
   if (data === undefined || out)
     return (

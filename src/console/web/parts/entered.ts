@@ -1,0 +1,15 @@
+/** What follows a sign-in: the page that was asked for before it, else the overview. */
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { queries } from './api.ts'
+
+/** The address of a page of the console, behind `/console`. */
+const isPage = (to: string | undefined): to is string => to !== undefined && /^\/[\w-]/.test(to)
+
+export const useEntered = () => {
+  const navigate = useNavigate()
+  const { to }: { to?: string } = useSearch({ strict: false })
+  return async () => {
+    queries.clear()
+    await (isPage(to) ? navigate({ href: `/console${to}` }) : navigate({ to: '/' }))
+  }
+}

@@ -1,0 +1,137 @@
+/** Keys by hand: made by keyboard alone, rotated while both work, and not there for whom they are not. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { chat, jsonOf } from '../server/harness.ts'
+import { tabTo } from './keyboard.ts'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+
+let browser: TestBrowser
+let it: ListeningConsole
+beforeAll(async () => {
+  browser = await openBrowser()
+  it = await listenConsole()
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+})
+
+const size = { viewport: { width: 1280, height: 900 } }
+const statusOf = async (token: string): Promise<number> =>
+  (await it.post('/v1/chat/completions', chat(), {}, token)).status
+
+test('a key is made by keyboard alone, and whatever has the focus is seen to have it', async () => {
+  const { page, errors } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  await tabTo(page, 'Keys')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+  await tabTo(page, 'Create key')
+  await page.keyboard.press('Enter')
+  // The dialog has the focus in its first field.
+  await page.locator('[role=dialog] input:focus').waitFor()
+  await page.keyboard.type('by keyboard')
+  await tabTo(page, 'Monthly cap in USD')
+  await page.keyboard.type('7.5')
+  await tabTo(page, 'Create key')
+  await page.keyboard.press('Enter')
+  await page.getByText('Copy the key now').waitFor()
+  const token = (await page.getByLabel('key by keyboard', { exact: true }).textContent()) ?? ''
+  await tabTo(page, 'I have copied it')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  const row = page.getByRole('row').filter({ hasText: 'by keyboard' })
+  await row.filter({ hasText: 'of $7.50' }).waitFor()
+  // Its value is nowhere any more, but for what tells it from others.
+  expect(await page.locator('main').textContent()).not.toContain(token)
+  expect(await statusOf(token)).toBe(200)
+  expect(errors).toEqual([])
+})
+
+test('a key is rotated: both work, both are seen, and the old one is deleted when it is not used any more', async () => {
+  const { page, errors } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  const { id, token } = await it.newKey({ monthlyCap: 9_000_000_000n }, { label: 'rotating' })
+  expect(await statusOf(token)).toBe(200)
+  await page.goto(`${it.address}/console/keys/${id}`)
+  await page.getByRole('button', { name: 'Rotate' }).click()
+  await page.getByText('Copy the key now').waitFor()
+  const next = (await page.getByLabel('key rotating', { exact: true }).textContent()) ?? ''
+  expect([await statusOf(token), await statusOf(next)]).toEqual([200, 200])
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  await page.goto(`${it.address}/console/keys?search=rotating`)
+  const rows = page.getByRole('row').filter({ hasText: 'rotating' })
+  await rows.nth(1).waitFor()
+  // Both have the same limits, and each tells when it was used.
+  expect(await rows.filter({ hasText: 'of $9.00' }).filter({ hasText: 'just now' }).count()).toBe(2)
+  await rows
+    .filter({ hasText: token.slice(0, 10) })
+    .getByRole('link', { name: 'rotating' })
+    .click()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog').getByText('for good').waitFor()
+  await page.getByRole('button', { name: 'Delete key' }).click()
+  await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+  expect([await statusOf(token), await statusOf(next)]).toEqual([401, 200])
+  await page.goto(`${it.address}/console/keys?search=rotating`)
+  await rows.first().waitFor()
+  expect(await rows.count()).toBe(1)
+  expect(errors).toEqual([])
+})
+
+test('what is another organisation’s is not there: not its page, nor behind it, nor by its other addresses', async () => {
+  await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'Other' })
+  const stranger = await it.visit('stranger@example.com', 'owner', 'org_other')
+  const theirs = await jsonOf(await stranger.ask('POST', '/keys', { label: 'theirs' }))
+  const { data } = await jsonOf(await stranger.ask('POST', '/tenants', { tenants: [{ label: 'theirs' }] }))
+  const call = await it.post('/v1/chat/completions', chat(), {}, (await it.newKey()).token)
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  for (const [path, api] of [
+    [`/keys/${theirs.id}`, `/keys/${theirs.id}`],
+    [`/tenants/${data[0].id}`, `/tenants/${data[0].id}`],
+    ['/keys/key_of_nobody', '/keys/key_of_nobody'],
+  ]) {
+    const answered = page.waitForResponse((response) => response.url().endsWith(`/console/api${api}`))
+    await page.goto(`${it.address}/console${path}`)
+    expect([path, (await answered).status()]).toEqual([path, 404])
+    await page.getByRole('heading', { name: 'Not found', level: 1 }).waitFor()
+    expect(await page.locator('main').textContent()).not.toContain('theirs')
+  }
+  await page.getByRole('link', { name: 'To the overview' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  // Nor is a page that never was.
+  await page.goto(`${it.address}/console/nothing`)
+  await page.getByRole('heading', { name: 'Not found', level: 1 }).waitFor()
+  // A call of ours is not there for them.
+  const ours = call.headers.get('x-request-id') ?? ''
+  expect((await stranger.ask('GET', `/calls/${ours}`)).status).toBe(404)
+  expect((await jsonOf(await stranger.ask('GET', '/calls'))).data).toEqual([])
+})
+
+test('/ goes to the search of the page, ? tells the keys of the keyboard, and g with a letter opens a page', async () => {
+  const { page, errors } = await browser.newPage(size)
+  await it.enter(page, 'operator@example.com', 'owner', true)
+  await page.keyboard.press('g')
+  await page.keyboard.press('k')
+  await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+  await page.getByLabel('Search keys').waitFor()
+  await page.keyboard.press('/')
+  await page.locator('input[aria-label="Search keys"]:focus').waitFor()
+  await page.keyboard.type('no key/?')
+  // In a field the keys of the keyboard are letters.
+  await page.getByText('No key fits').waitFor()
+  expect(await page.getByLabel('Search keys').inputValue()).toBe('no key/?')
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  await page.getByLabel('Search keys').blur()
+  await page.keyboard.press('?')
+  const help = page.getByRole('dialog').getByRole('table', { name: 'Keys of the keyboard' })
+  await help.waitFor()
+  for (const told of ['Search on this page', 'Wallet', 'Accounts', 'System'])
+    expect(await help.textContent()).toContain(told)
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  const letter = (await page.evaluate(`document.activeElement.tagName`)) as string
+  expect(letter).toBe('BODY')
+  expect(errors).toEqual([])
+})
