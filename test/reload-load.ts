@@ -181,7 +181,10 @@ export const startReloading = async (
     }
     return { ended: rest() }
   }
-  return { vendor, child, address, yaml, settings: all, state, command, metric, change, call, stream }
+  /** Reads the caller's own key from the ledger, as each request of this address does. */
+  const ownKey = () =>
+    fetchAgain(`${address}/v1/key/wholesale/me`, { headers: { authorization: `Bearer ${token}` } })
+  return { ownKey, vendor, child, address, yaml, settings: all, state, command, metric, change, call, stream }
 }
 
 const nanoOf = (usd: string): bigint => {

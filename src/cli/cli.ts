@@ -10,6 +10,7 @@ import { configCommands } from './config-commands.ts'
 import { connectCommand } from './connect-command.ts'
 import { creditCommands } from './credit-commands.ts'
 import { keyCommands } from './key-commands.ts'
+import { migrateCommand } from './migrate-command.ts'
 import { eventCommands, personCommands } from './person-commands.ts'
 import { pruneCommand } from './prune-command.ts'
 import { readyCommand } from './ready-command.ts'
@@ -45,6 +46,7 @@ export const run = async (args: readonly string[]): Promise<void> => {
   creditCommands(program)
   receiptCommands(program)
   secretCommands(program)
+  migrateCommand(program)
   usageCommand(program)
   auditCommand(program)
   backupCommand(program)

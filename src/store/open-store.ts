@@ -21,6 +21,7 @@ import { type Engine, once, statement, Violation } from './engine/engine.ts'
 import { deleteExpired } from './engine/expire.ts'
 import { hasLedger, migrate } from './engine/migrate.ts'
 import { openEngine, type StoreAddress } from './engine/open-engine.ts'
+import { type Planned, planMigrations } from './engine/plan.ts'
 import { settingIn } from './engine/setting.ts'
 import { exportStore } from './exports/export-store.ts'
 import { Overdrawn, ReplayConflict, StoreFault, TooLarge } from './faults.ts'
@@ -111,13 +112,28 @@ const storeOn = (engine: Engine): Store => ({
 })
 
 /** Whether the address names a database that a server has made its ledger. Rejects when it cannot be asked. */
-export const ledgerExists = async (address: StoreAddress): Promise<boolean> => {
+export const ledgerExists = (address: StoreAddress): Promise<boolean> => looking(address, hasLedger, false)
+
+/** What opening the store would do to the schema of a ledger that is there; undefined where there is none. */
+export const planOf = (address: StoreAddress): Promise<readonly Planned[] | undefined> =>
+  looking<readonly Planned[] | undefined>(
+    address,
+    async (engine) => ((await hasLedger(engine)) ? planMigrations(engine) : undefined),
+    undefined,
+  )
+
+/** Looks at a database without making anything; `none` where there is no file. */
+const looking = async <T>(
+  address: StoreAddress,
+  look: (engine: Engine) => Promise<T>,
+  none: T,
+): Promise<T> => {
   const path = /^sqlite:(.+)$/.exec(address.url)?.[1]
   // Opening a file would create it, and write into one that is empty.
-  if (path !== undefined && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return false
+  if (path !== undefined && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return none
   const engine = openEngine(address)
   try {
-    return await hasLedger(engine)
+    return await look(engine)
   } finally {
     await engine.close()
   }

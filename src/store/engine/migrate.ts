@@ -30,7 +30,7 @@ import smallAssets from '../migrations/0021-small-assets.sql' with { type: 'text
 import tenants from '../migrations/0022-tenants.sql' with { type: 'text' }
 import passkeys from '../migrations/0023-passkeys.sql' with { type: 'text' }
 import hashedBy from '../migrations/0024-hashed-by.sql' with { type: 'text' }
-import { type Engine, once, type Run, statement } from './engine.ts'
+import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
@@ -80,7 +80,8 @@ export const migrations: readonly Migration[] = [
   { version: 24, name: 'hashed-by', common: hashedBy, own: {} },
 ]
 
-const textFor = (migration: Migration, engine: Engine['name']): string =>
+/** The text of a migration as an engine runs it. */
+export const textFor = (migration: Migration, engine: Engine['name']): string =>
   `${engine === 'sqlite' ? migration.common.replaceAll('/*: without rowid */', 'WITHOUT ROWID') : migration.common}
 ${migration.own[engine] ?? ''}`
 
@@ -115,15 +116,29 @@ export const hasLedger = async (engine: Engine): Promise<boolean> => {
   return (await once(engine, 'control', statement(tables))).length > 0
 }
 
+const APPLIED = 'select version, name, checksum from schema_migration order by version'
+
 const appliedTo = async (run: Run) => {
   await run(`create table if not exists schema_migration (
     version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
-  const rows = await run('select version, name, checksum from schema_migration order by version')
-  return rows.map((row) => ({
-    version: countOf(row, 'version'),
-    name: textOf(row, 'name'),
-    checksum: textOf(row, 'checksum'),
-  }))
+  return (await run(APPLIED)).map(appliedOf)
+}
+
+const appliedOf = (row: Row) => ({
+  version: countOf(row, 'version'),
+  name: textOf(row, 'name'),
+  checksum: textOf(row, 'checksum'),
+})
+
+/** The migrations that the database does not have. Throws as `migrate`, and changes nothing. */
+export const missingOf = async (
+  engine: Engine,
+  known: readonly Migration[],
+): Promise<readonly Migration[]> => {
+  const rows = (await hasLedger(engine)) ? await once(engine, 'control', statement(APPLIED)) : []
+  const applied = rows.map(appliedOf)
+  for (const one of applied) check(one, engine.name, known)
+  return known.slice(applied.length)
 }
 
 /**

@@ -1,0 +1,78 @@
+/** What migrations would do to a database that is there: which are missing, what their statements lock, and for about how long. */
+import { type Engine, once, statement } from './engine.ts'
+import { type Migration, migrations, missingOf, textFor } from './migrate.ts'
+import { countOf } from './row.ts'
+
+/** What a statement keeps from a table that is there while it runs. */
+type Lock = 'moment' | 'writes' | 'rows'
+
+type Step = {
+  readonly table: string
+  /** `moment`: all of it, while its description is changed; `writes`: changes of it, while it is read; `rows`: its rows, while they are changed. */
+  readonly locks: Lock
+  readonly rows: number
+  readonly seconds: number
+}
+
+export type Planned = Pick<Migration, 'version' | 'name'> & { readonly steps: readonly Step[] }
+
+/** What a slow disk does; a moment is none. */
+const ROWS_A_SECOND = { writes: 500_000, rows: 50_000 }
+
+/** The migrations that a start would apply, each with what it locks. Changes nothing. */
+export const planMigrations = async (
+  engine: Engine,
+  known: readonly Migration[] = migrations,
+): Promise<readonly Planned[]> => {
+  const made = new Set<string>()
+  const planned: Planned[] = []
+  for (const migration of await missingOf(engine, known)) {
+    const found = locksIn(textFor(migration, engine.name), made)
+    const steps = await Promise.all(found.map((one) => stepOf(engine, one)))
+    planned.push({ version: migration.version, name: migration.name, steps })
+  }
+  return planned
+}
+
+type Found = { readonly table: string; readonly locks: Lock }
+
+const HEAD =
+  /^\s*(?:create\s+table\s+(?:if\s+not\s+exists\s+)?(?<made>\w+)|create\s+(?:unique\s+)?index\s+(?!concurrently)(?:if\s+not\s+exists\s+)?\w+\s+on\s+(?<indexed>\w+)|alter\s+table\s+(?<altered>\w+)\s+(?<how>[^;]*)|(?:update|insert\s+into|delete\s+from)\s+(?<changed>\w+))/i
+
+/** What the statements of a text lock of tables that it did not make itself; those it makes are added to `made`. */
+export const locksIn = (text: string, made: Set<string>): readonly Found[] => {
+  const plain = text
+    .replaceAll(/--[^\n]*/g, '')
+    // What functions and triggers do is done later.
+    .replaceAll(/\$(\w*)\$[\s\S]*?\$\1\$/g, '')
+    .replaceAll(/\bbegin\b[\s\S]*?\bend\s*;/gi, ';')
+  const found: Found[] = []
+  for (const part of plain.split(';')) {
+    const groups = HEAD.exec(part)?.groups ?? {}
+    const { made: fresh, indexed, altered, how = '', changed } = groups
+    if (fresh !== undefined) made.add(fresh)
+    const table = indexed ?? altered ?? changed
+    if (table === undefined || made.has(table)) continue
+    const reads = altered !== undefined && !/^(?:add\s+column|rename|drop)\b/i.test(how)
+    found.push({
+      table,
+      locks: changed !== undefined ? 'rows' : altered === undefined || reads ? 'writes' : 'moment',
+    })
+  }
+  return found
+}
+
+const stepOf = async (engine: Engine, { table, locks }: Found): Promise<Step> => {
+  const rows = await rowsOf(engine, table)
+  return { table, locks, rows, seconds: locks === 'moment' ? 0 : Math.ceil(rows / ROWS_A_SECOND[locks]) }
+}
+
+/** About how many there are; PostgreSQL knows it without reading them. */
+const rowsOf = async (engine: Engine, table: string): Promise<number> => {
+  const text =
+    engine.name === 'postgres'
+      ? `select coalesce((select cast(greatest(reltuples, 0) as bigint) from pg_class where oid = to_regclass('${table}')), 0) as n`
+      : `select count(*) as n from ${table}`
+  const [row] = await once(engine, 'control', statement(text)).catch(() => [])
+  return row === undefined ? 0 : countOf(row, 'n')
+}

@@ -1,0 +1,82 @@
+/** The plan of migrations: what is missing, what it locks, and that looking changes nothing. */
+import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Migration, migrate, migrations } from '../../src/store/engine/migrate.ts'
+import { openEngine } from '../../src/store/engine/open-engine.ts'
+import { locksIn, planMigrations } from '../../src/store/engine/plan.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { postgresForTests } from '../postgres.ts'
+import { runProgram } from '../program.ts'
+import { engines, untouched } from './engines.ts'
+
+const extra: Migration = {
+  version: migrations.length + 1,
+  name: 'extra',
+  common:
+    'create table more (id TEXT); create index more_id on more (id); create index key_label on api_key (label); update api_key set label = label;',
+  own: {},
+}
+
+for (const kind of engines)
+  describe(kind.name, () => {
+    test('names what is missing, and leaves it missing', async () => {
+      const database = await untouched(kind)
+      const engine = openEngine(database)
+      expect((await planMigrations(engine)).length).toBe(migrations.length)
+      const before = migrations.filter(({ version }) => version < 24)
+      await migrate(engine, before)
+      const [hashed] = await planMigrations(engine)
+      expect(hashed).toEqual({
+        version: 24,
+        name: 'hashed-by',
+        steps: [{ table: 'api_key', locks: 'moment', rows: 0, seconds: 0 }],
+      })
+      expect((await planMigrations(engine)).length).toBe(migrations.length - before.length)
+      expect(await migrate(engine)).toBe(migrations.length - before.length)
+      expect(await planMigrations(engine)).toEqual([])
+      const [more] = await planMigrations(engine, [...migrations, extra])
+      expect(more?.steps.map(({ table, locks }) => [table, locks])).toEqual([
+        ['api_key', 'writes'],
+        ['api_key', 'rows'],
+      ])
+      await migrate(engine, [...migrations, extra])
+      await expect(planMigrations(engine)).rejects.toThrow('the database is newer than this program')
+      await engine.close()
+      await database.stop()
+    })
+  })
+
+test('statements are told apart by what they lock; those of triggers and of new tables lock nothing', () => {
+  const found = (text: string) => locksIn(text, new Set()).map(({ table, locks }) => `${table} ${locks}`)
+  expect(found('ALTER TABLE a ADD COLUMN b TEXT; -- update c set d = 1;\n')).toEqual(['a moment'])
+  expect(found('alter table a alter column b set not null')).toEqual(['a writes'])
+  expect(found('create unique index i on a (b); delete from d where e = 1')).toEqual(['a writes', 'd rows'])
+  expect(found('create index concurrently i on a (b)')).toEqual([])
+  expect(found('create trigger t after insert on a begin update b set c = 1; delete from d; end;')).toEqual(
+    [],
+  )
+  expect(found('create function f() as $x$ begin update b set c = 1; end $x$ language plpgsql')).toEqual([])
+  expect(found('create table a (b TEXT); create index i on a (b); insert into a select b from c')).toEqual([])
+})
+
+test('turnpike migrate --plan says it, and migrate does it', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'turnpike-plan-'))
+  const database = await postgresForTests()
+  for (const url of [database.url, `sqlite:${join(home, 'ledger.db')}`]) {
+    const settings = { DATABASE_URL: url }
+    const none = await runProgram(home, settings, 'migrate', '--plan')
+    expect([none.code, none.errors]).toEqual([1, 'turnpike: there is no ledger yet: a start makes it\n'])
+    const engine = openEngine({ url })
+    await migrate(engine, migrations.slice(0, 23))
+    await engine.close()
+    const { code, out } = await runProgram(home, settings, 'migrate', '--plan')
+    expect([code, out.includes('hashed-by  api_key: all, for a moment')]).toEqual([0, true])
+    expect((await runProgram(home, settings, 'migrate')).code).toBe(0)
+    expect((await runProgram(home, settings, 'migrate', '--plan')).out).toBe('Nothing is to be done.\n')
+    await (await openStore({ url })).close()
+  }
+  await database.stop()
+  rmSync(home, { recursive: true })
+})
