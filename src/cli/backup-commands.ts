@@ -1,4 +1,5 @@
 /** `turnpike backup` and `turnpike restore`: the ledger kept elsewhere, and put back where there is none. */
+import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
@@ -56,6 +57,8 @@ const bucketOf = (place: string, { backup: { keyId, secret, endpoint, region } }
 }
 
 const backup = async (place: string, { json }: Options): Promise<void> => {
+  // The copy and its audit take a processor for as long as they take: calls come first.
+  setPriority(constants.priority.PRIORITY_LOW)
   const config = readConfig(process.env)
   const ledger = fileOf(config.databaseUrl)
   if (ledger === undefined) {
