@@ -56,9 +56,17 @@ const bucketOf = (place: string, { backup: { keyId, secret, endpoint, region } }
   return { ...named, keyId, secret, endpoint, region }
 }
 
+/** The copy and its audit keep a processor busy for as long as they take: calls come first. */
+const giveWay = (): void => {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW)
+  } catch {
+    // Some containers let nobody change it.
+  }
+}
+
 const backup = async (place: string, { json }: Options): Promise<void> => {
-  // The copy and its audit take a processor for as long as they take: calls come first.
-  setPriority(constants.priority.PRIORITY_LOW)
+  giveWay()
   const config = readConfig(process.env)
   const ledger = fileOf(config.databaseUrl)
   if (ledger === undefined) {
