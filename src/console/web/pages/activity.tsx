@@ -21,10 +21,20 @@ const words: Readonly<Record<string, string>> = {
   'member.removed': 'removed a person',
   'wallet.credited': 'gave credit',
   'wallet.checkout_opened': 'opened a top-up',
+  'wallet.card_removed': 'removed the saved card',
+  'wallet.rules_changed': 'changed the rules',
+  'credit_line.granted': 'set the credit line',
+  'invoice.paid': 'paid an invoice',
+  'sub_wallet.created': 'made a sub-wallet',
+  'sub_wallet.changed': 'changed a sub-wallet',
+  'sub_wallet.deleted': 'deleted a sub-wallet',
+  'account.suspended': 'suspended the organisation',
+  'account.resumed': 'let the organisation go on',
   'operator.acts_for': 'began to act for the organisation',
 }
 
-const money = new Set(['spendCap', 'monthlyCap', 'stopAt', 'amount_usd', 'balance_usd'])
+const caps = new Set(['spendCap', 'monthlyCap', 'stopAt'])
+const isMoney = (name: string): boolean => caps.has(name) || name.endsWith('_usd')
 
 const memberText = ([name, value]: [string, unknown]): string => {
   const plain = name
@@ -35,7 +45,7 @@ const memberText = ([name, value]: [string, unknown]): string => {
   if (name === 'disabled') return value === false ? 'enabled' : 'disabled'
   if (value === true) return plain
   if (value === false) return `not ${plain}`
-  return money.has(name) ? `${plain} $${String(value)}` : `${plain} ${String(value)}`
+  return isMoney(name) ? `${plain} $${String(value)}` : `${plain} ${String(value)}`
 }
 
 const changeText = (values: Record<string, unknown> | null): string =>
@@ -113,13 +123,18 @@ export const Activity = () => {
         ) : (
           <EventTable rows={data.data} />
         )}
-        {data.has_more && (
-          <Group justify="center" mt="md">
+        <Group justify="center" mt={data.has_more || before !== undefined ? 'md' : 0}>
+          {before !== undefined && (
+            <Button variant="default" size="xs" onClick={() => setBefore(undefined)}>
+              Newest
+            </Button>
+          )}
+          {data.has_more && (
             <Button variant="default" size="xs" onClick={() => setBefore(data.data.at(-1)?.id)}>
               Older
             </Button>
-          </Group>
-        )}
+          )}
+        </Group>
       </Panel>
     </>
   )

@@ -8,7 +8,8 @@ import { type Account, AccountActs, type Act } from '../parts/account-acts.tsx'
 import { ask, queries, queryOf, reading } from '../parts/api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { countText } from '../parts/format.ts'
-import { Code, Empty, Failed, Loading, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { Code, Empty, Failed, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 
 const actFor = async (id: string) => {
   await ask('PUT', '/session/organisation', { org_id: id })
@@ -157,8 +158,7 @@ const Found = ({
     ...reading<AccountsShown>(`/operator/accounts${queryOf({ search, after })}`),
     placeholderData: keepPreviousData,
   })
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading rows={6} />
+  if (error !== null || data === undefined) return <Unread error={error} />
   if (data.data.length === 0)
     return <Empty title="No account fits">Nothing and nobody is called “{search}”.</Empty>
   return (
