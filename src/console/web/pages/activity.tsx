@@ -33,15 +33,18 @@ const words: Readonly<Record<string, string>> = {
   'operator.acts_for': 'began to act for the organisation',
 }
 
+/** What says by itself what it is. */
+const named = new Set(['label', 'note', 'role', 'email'])
 const caps = new Set(['spendCap', 'monthlyCap', 'stopAt'])
 const isMoney = (name: string): boolean => caps.has(name) || name.endsWith('_usd')
 
 const memberText = ([name, value]: [string, unknown]): string => {
-  const plain = name
+  const plain = (name === 'rpm' ? 'requests per minute' : name)
     .replace('_usd', '')
     .replaceAll('_', ' ')
     .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  if (name === 'label' || name === 'note' || name === 'role') return String(value)
+  if (named.has(name)) return String(value)
+  if (value === null) return `no ${plain}`
   if (name === 'disabled') return value === false ? 'enabled' : 'disabled'
   if (value === true) return plain
   if (value === false) return `not ${plain}`
@@ -52,8 +55,8 @@ const changeText = (values: Record<string, unknown> | null): string =>
   values === null ? '' : Object.entries(values).map(memberText).join(', ')
 
 const EventTable = ({ rows }: { rows: EventsShown['data'] }) => (
-  <TableBox>
-    <Table verticalSpacing={6} aria-label="Activity">
+  <TableBox wide>
+    <Table verticalSpacing={6} aria-label="Activity" className="settings">
       <Table.Thead>
         <Table.Tr>
           <Table.Th>When</Table.Th>
@@ -93,7 +96,11 @@ const EventTable = ({ rows }: { rows: EventsShown['data'] }) => (
             <Table.Td>
               <Copy
                 text={event.subject}
-                shown={`${event.subject.slice(0, 6)}…${event.subject.slice(-4)}`}
+                shown={
+                  event.subject.length <= 12
+                    ? event.subject
+                    : `${event.subject.slice(0, 6)}…${event.subject.slice(-4)}`
+                }
                 name="id"
               />
             </Table.Td>

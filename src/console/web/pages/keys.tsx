@@ -53,7 +53,8 @@ export const Keys = () => {
           />
         </Panel>
         <Text size="xs" c="dimmed">
-          Amounts include what is charged and not yet invoiced; point at one for its exact value.
+          Amounts include what is charged and not yet invoiced, and what the keys below a key spent; point at
+          one for its exact value.
         </Text>
       </Stack>
       <NewKey opened={asked.new === 'key'} onClose={() => show({ new: undefined })} />

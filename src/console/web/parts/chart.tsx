@@ -1,5 +1,6 @@
 /** A chart of stacked bars in SVG: days or hours, stacked by a group, with its legend. Amounts are drawn, never summed, here. */
 import { Box, Group, Text } from '@mantine/core'
+import { useLayoutEffect, useRef } from 'react'
 import { dayText, shortUsd } from './format.ts'
 
 type Bar = { readonly slot: string; readonly group: string; readonly usd: string }
@@ -15,20 +16,28 @@ const groupsOf = (bars: readonly Bar[]): readonly string[] => {
   return [...sums].sort(([, a], [, b]) => b - a).map(([name]) => name)
 }
 
-type Piece = { readonly group: number; readonly from: number; readonly to: number }
+/** `usd` is the exact amount of a piece that is one group's; the others are drawn as one. */
+type Piece = {
+  readonly group: number
+  readonly from: number
+  readonly to: number
+  readonly usd: string | undefined
+}
 
 const stack = (bars: readonly Bar[], slot: string, groups: readonly string[]): readonly Piece[] => {
   const heights = new Map<number, number>()
+  const amounts = new Map<number, string>()
   for (const { slot: at, group, usd } of bars) {
     if (at !== slot) continue
     const place = Math.min(groups.indexOf(group), GROUPS_MOST)
     heights.set(place, (heights.get(place) ?? 0) + Math.max(0, Number(usd)))
+    if (place < GROUPS_MOST || groups.length === colours.length) amounts.set(place, usd)
   }
   let from = 0
   return [...heights]
     .sort(([a], [b]) => a - b)
     .map(([group, height]) => {
-      const piece = { group, from, to: from + height }
+      const piece = { group, from, to: from + height, usd: amounts.get(group) }
       from += height
       return piece
     })
@@ -40,6 +49,12 @@ const roundUp = (value: number): number => {
   const unit = 10 ** Math.floor(Math.log10(value))
   return [1, 2, 2.5, 5, 10].map((times) => times * unit).find((limit) => limit >= value) ?? value
 }
+
+const nameText = (name: string | undefined): string => (name === '' ? 'recovered calls' : (name ?? ''))
+
+/** A day, an hour of a day, or a month. */
+const slotText = (slot: string): string =>
+  slot.length === 7 ? slot : slot.length > 10 ? `${dayText(slot)} ${slot.slice(11, 16)}` : dayText(slot)
 
 const axisText = (value: number): string => shortUsd(value.toFixed(9))
 
@@ -61,10 +76,12 @@ const Axis = ({ high }: { high: number }) => (
 
 const Columns = ({
   slots,
+  names,
   stacks,
   high,
 }: {
   slots: readonly string[]
+  names: readonly string[]
   stacks: readonly (readonly Piece[])[]
   high: number
 }) => {
@@ -75,7 +92,7 @@ const Columns = ({
     <>
       {slots.map((slot, at) => (
         <g key={slot}>
-          {(stacks[at] ?? []).map(({ group, from, to }) => (
+          {(stacks[at] ?? []).map(({ group, from, to, usd }) => (
             <rect
               key={group}
               x={68 + at * step + step * 0.14}
@@ -83,11 +100,13 @@ const Columns = ({
               y={y(to)}
               height={Math.max(0, y(from) - y(to))}
               fill={colours[group]}
-            />
+            >
+              <title>{`${slotText(slot)}, ${nameText(names[group])}${usd === undefined ? '' : `: ${usd} USD`}`}</title>
+            </rect>
           ))}
           {at % every === 0 && (
             <text x={68 + at * step + step / 2} y={HEIGHT - 10} textAnchor="middle">
-              {slot.length > 10 ? slot.slice(11, 16) : dayText(slot)}
+              {slot.length > 10 ? slot.slice(11, 16) : slotText(slot)}
             </text>
           )}
         </g>
@@ -112,19 +131,25 @@ export const StackedBars = ({
   const stacks = slots.map((slot) => stack(bars, slot, groups))
   const high = roundUp(Math.max(0, ...stacks.map((pieces) => pieces.at(-1)?.to ?? 0)))
   const named = groups.length > colours.length ? [...groups.slice(0, GROUPS_MOST), 'others'] : groups
+  const box = useRef<HTMLDivElement>(null)
+  const last = slots.at(-1)
+  // Where the screen is narrow, the newest is what people come for.
+  useLayoutEffect(() => {
+    if (last !== undefined) box.current?.scrollTo({ left: box.current.scrollWidth })
+  }, [last])
   return (
     <Box>
-      <div className="chart-box" tabIndex={0} role="group" aria-label="Chart">
+      <div ref={box} className="chart-box" tabIndex={0} role="group" aria-label="Chart">
         <svg className="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={about}>
           <Axis high={high} />
-          <Columns slots={slots} stacks={stacks} high={high} />
+          <Columns slots={slots} names={named} stacks={stacks} high={high} />
         </svg>
       </div>
       <Group gap="md" mt="xs">
         {(legend ? named : []).map((name, at) => (
           <Group key={name} gap={6} wrap="nowrap">
             <span className="dot" style={{ background: colours[at] }} aria-hidden="true" />
-            <Text size="xs">{name === '' ? 'recovered calls' : name}</Text>
+            <Text size="xs">{nameText(name)}</Text>
           </Group>
         ))}
       </Group>
