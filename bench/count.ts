@@ -45,7 +45,7 @@ const WARM = 200
 const TIMES = 51
 
 const server = await startTestServer({ receipts: 'off' })
-const listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+const listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
 const { token } = await server.newKey({ rpm: 1_000_000 })
 const answer = await completion('hello').text()
 server.answerWith(async () => new Response(answer, { headers: { 'content-type': 'application/json' } }))

@@ -14,7 +14,7 @@ export const endPrograms = async (): Promise<void> => {
 }
 
 /** The command that an operator types: that of this checkout, where a test has no other. */
-const checkout: readonly string[] = [join(root, 'bin', 'turnpike')]
+export const checkout: readonly string[] = [join(root, 'bin', 'turnpike')]
 
 type Started = { readonly errors?: 'pipe' | 'inherit'; readonly program?: readonly string[] }
 
@@ -47,6 +47,10 @@ const spawn = (
 /** Runs one command of this checkout to its end. */
 export const runProgram = (home: string, settings: Settings, ...args: string[]) =>
   runCommand(checkout, home, settings, ...args)
+
+/** Begins one command of this checkout, which a test may end. */
+export const beginProgram = (home: string, settings: Settings, ...args: string[]) =>
+  spawn(home, settings, args, { errors: 'pipe' })
 
 /** Runs one command of a program to its end. */
 export const runCommand = async (

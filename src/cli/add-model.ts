@@ -92,7 +92,7 @@ export const addModel = async (environment: Environment, { id, options, ask }: A
   say(
     options.json,
     { id, file: path, sold: added !== undefined },
-    `${id} is in ${path}. ${added === undefined ? whyNotSold(config, vendor) : 'Restart the server to sell it.'}\n`,
+    `${id} is in ${path}. ${added === undefined ? whyNotSold(config, vendor) : 'A running server sells it within seconds; turnpike config status tells.'}\n`,
   )
 }
 

@@ -10,6 +10,7 @@ import { bad } from '../settings/bad-setting.ts'
 import type { ValuesOf } from '../settings/setting.ts'
 import type { AssetStore } from '../store/calls/asset-port.ts'
 import { systemPublicParts } from '../transport/public-address.ts'
+import { bucketNamed } from './bucket-name.ts'
 
 export type AssetsConfig = AssetSettings & {
   readonly place: { readonly folder: string } | BucketSettings
@@ -40,11 +41,11 @@ export const assetsConfigOf = (values: Values): AssetsConfig => {
 }
 
 const placeOf = ({ place, keyId, secret, endpoint, region }: Values): AssetsConfig['place'] => {
-  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/?$/.exec(place) ?? []
-  if (bucket === undefined) return { folder: place }
+  const named = bucketNamed(place)
+  if (named === undefined) return { folder: place }
   return keyId === undefined || secret === undefined
     ? bad('ASSETS=s3://… needs ASSETS_KEY_ID and ASSETS_SECRET')
-    : { bucket, prefix: prefix === '' ? '' : `${prefix}/`, endpoint, region, keyId, secret }
+    : { ...named, endpoint, region, keyId, secret }
 }
 
 type Parts = {

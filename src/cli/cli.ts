@@ -3,13 +3,13 @@ import { Command } from 'commander'
 import { version } from '../../package.json'
 import { messageOf } from '../core/message-of.ts'
 import { BadSetting } from '../settings/bad-setting.ts'
+import { backupCommand, restoreCommand } from './backup-commands.ts'
 import { completionCommand } from './completion-command.ts'
 import { readConfig } from './config.ts'
+import { configCommands } from './config-commands.ts'
 import { connectCommand } from './connect-command.ts'
 import { creditCommands } from './credit-commands.ts'
 import { keyCommands } from './key-commands.ts'
-import { unpricedLines } from './offered-models.ts'
-import { openCatalogue } from './open-catalogue.ts'
 import { eventCommands, personCommands } from './person-commands.ts'
 import { readyCommand } from './ready-command.ts'
 import { receiptCommands } from './receipt-commands.ts'
@@ -32,22 +32,7 @@ export const run = async (args: readonly string[]): Promise<void> => {
     .option('--workers <n>', 'processes that share the port (PostgreSQL only)')
     .option('--worker <role>', 'one of several processes: greeter or silent')
     .action(serveCommand)
-  program
-    .command('config')
-    .description('settings')
-    .command('check')
-    .description('read the environment and turnpike.yaml, and say what is wrong')
-    .action(async () => {
-      // All that a start makes of the settings before it needs a database or a port.
-      const config = readConfig(process.env)
-      const { vendors, catalogue, unpriced } = await openCatalogue(config)
-      for (const line of unpricedLines(unpriced)) process.stdout.write(`Note: ${line}\n`)
-      for (const name of config.strayAddresses)
-        process.stdout.write(`Note: no vendor has the address ${name}; docs/vendors.md names the variables\n`)
-      process.stdout.write(
-        `The settings are good. Vendors on: ${[...vendors.keys()].join(', ')}  (${catalogue.list().length} models)\n`,
-      )
-    })
+  configCommands(program)
   connectCommand(program)
   readyCommand(program)
   topCommand(program)
@@ -59,6 +44,8 @@ export const run = async (args: readonly string[]): Promise<void> => {
   receiptCommands(program)
   usageCommand(program)
   auditCommand(program)
+  backupCommand(program)
+  restoreCommand(program)
   chargeCommand(program)
   modelsCommand(program)
   completionCommand(program)
@@ -79,9 +66,12 @@ export const run = async (args: readonly string[]): Promise<void> => {
 }
 
 const serveCommand = async (options: { workers?: string; worker?: string }): Promise<void> => {
-  const config = readConfig(
-    options.workers === undefined ? process.env : { ...process.env, WORKERS: options.workers },
-  )
-  if (config.workers > 1) return runWorkers(config.workers)
-  return serve(config, { shared: options.worker !== undefined, greets: options.worker !== 'silent' })
+  const environment =
+    options.workers === undefined ? process.env : { ...process.env, WORKERS: options.workers }
+  const config = readConfig(environment)
+  if (config.workers > 1 && options.worker === undefined) return runWorkers(config.workers)
+  return serve(environment, config, {
+    shared: options.worker !== undefined,
+    greets: options.worker !== 'silent',
+  })
 }

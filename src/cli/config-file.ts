@@ -35,8 +35,25 @@ const prices = {
   /** Rates for the whole call once its input is longer. */
   tiers: z.array(z.strictObject({ above_input_tokens: z.int().positive(), ...rates })).optional(),
 }
-const model = z.strictObject({
+const dated = {
   ...prices,
+  /** Prices that replace these at a time. */
+  later: z
+    .array(
+      z.strictObject({
+        ...prices,
+        from: z
+          .string()
+          .regex(
+            /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?Z)?$/,
+            'must be a day such as "2027-01-31", which begins in UTC, or a time such as "2027-01-31T12:00Z"',
+          ),
+      }),
+    )
+    .optional(),
+}
+const model = z.strictObject({
+  ...dated,
   upstream_name: z.string().min(1).optional(),
   kind: z.enum(['chat', 'embeddings']).optional(),
   context_tokens: z.int().positive(),
@@ -93,7 +110,7 @@ const equal = z.union([
 ])
 const file = z.strictObject({
   vendors: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,30}$/), vendor).optional(),
-  prices: z.record(z.string().min(1), z.strictObject(prices)).optional(),
+  prices: z.record(z.string().min(1), z.strictObject(dated)).optional(),
   aliases: z
     .record(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/, 'must be a name without blanks and slashes'),
@@ -110,7 +127,7 @@ const file = z.strictObject({
 
 export type ConfigFile = z.infer<typeof file>
 export type FileModel = z.infer<typeof model>
-export type FilePrices = z.infer<z.ZodObject<typeof prices>>
+export type FilePrices = z.infer<z.ZodObject<typeof dated>>
 export type FileEqual = z.infer<typeof equal>
 
 /** Reads the file named by TURNPIKE_CONFIG, or the default one if it is there. Throws BadSetting. */
@@ -147,6 +164,7 @@ const known = [
   ...Object.keys(file.shape),
   ...Object.keys(vendor.shape),
   ...Object.keys(model.shape),
+  'from',
   ...Object.keys(mediaShape.shape),
   ...Object.keys(x402Shape.shape),
   ...Object.keys(exportShape.shape),

@@ -2,6 +2,7 @@
 import type { Capability, Tier, UnitPrices } from '../core/model.ts'
 import { NANO_PER_USD, nanoFromDecimal, picoFromPerMillion } from '../core/money.ts'
 import type { Override, TableModel } from '../pricing/catalogue.ts'
+import type { Later } from '../pricing/dated.ts'
 import { BadSetting } from '../settings/bad-setting.ts'
 import type { FileModel, FilePrices } from './config-file.ts'
 
@@ -42,7 +43,7 @@ export const discountOf = (text: string): string => {
 export const modelOf = (vendor: string, name: string, model: FileModel): TableModel => {
   const where = `vendors.${vendor}.models.${name}`
   const kind = model.kind ?? 'chat'
-  const { rates, tiers = [] } = overrideOf(model, where)
+  const { rates, tiers = [], later } = overrideOf(model, where)
   if (rates.input === undefined)
     bad(`${where}.input_usd_per_1m is missing: a model without a price is not sold; 0 is a price`)
   if (kind === 'chat' && rates.output === undefined)
@@ -61,6 +62,7 @@ export const modelOf = (vendor: string, name: string, model: FileModel): TableMo
     maxOutputTokens: output,
     capabilities,
     imageTokensMax: 6_000,
+    ...(later === undefined ? {} : { later }),
     ...(model.ends === undefined ? {} : { endsAt: dayOf(model.ends, where) }),
     ...(model.cheaper_tier === undefined ? {} : { lower: { tier: model.cheaper_tier } }),
   }
@@ -71,8 +73,26 @@ const dayOf = (date: string, where: string): number => {
   return Number.isNaN(day) ? bad(`${where}.ends must be a date such as "2027-01-31", not '${date}'`) : day
 }
 
-/** The rates and tiers that are given. Throws BadSetting. */
-export const overrideOf = ({ tiers, ...rates }: FilePrices, where: string): Override => ({
+/** The rates and tiers that are given, and those of later. Throws BadSetting. */
+export const overrideOf = ({ later, ...prices }: FilePrices, where: string): Override => ({
+  ...givenOf(prices, where),
+  ...(later === undefined
+    ? {}
+    : { later: later.map((one, index) => laterOf(one, `${where}.later.${index}`)) }),
+})
+
+const laterOf = ({ from, ...prices }: NonNullable<FilePrices['later']>[number], where: string): Later => {
+  const given = givenOf(prices, where)
+  if (Object.keys(given.rates).length === 0 && given.tiers === undefined)
+    bad(`${where} has no price: from that time on nothing would be different`)
+  const at = Date.parse(from)
+  // A day that is not there, such as the 31st of June, is another one to some readers.
+  if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(from.slice(0, 10)))
+    bad(`${where}.from must be a day or a time in UTC that there is, not '${from}'`)
+  return { ...given, from: at }
+}
+
+const givenOf = ({ tiers, ...rates }: Omit<FilePrices, 'later'>, where: string) => ({
   rates: ratesOf(rates, where),
   ...(tiers === undefined ? {} : { tiers: tiersOf(tiers, `${where}.tiers`) }),
 })

@@ -1,12 +1,14 @@
 /** Environment and turnpike.yaml → one checked configuration. All that is wrong is told at once, a line for each. */
+import { Secret } from '../core/secret.ts'
 import type { ConsoleSettings, GatewayOptions } from '../gateway/gateway.ts'
 import type { StripeSettings } from '../payment/stripe-parts.ts'
 import type { X402Options } from '../payment/x402/offer.ts'
 import type { Override, TableModel } from '../pricing/catalogue.ts'
+import type { backupSettings } from '../settings/backup.ts'
 import { bad, type Environment, together } from '../settings/bad-setting.ts'
 import { settings } from '../settings/index.ts'
 import type { serverSettings } from '../settings/server.ts'
-import { readSettings, type ValuesOf } from '../settings/setting.ts'
+import { readSettings, rowsOf, type ValuesOf } from '../settings/setting.ts'
 import type { watchSettings } from '../settings/watch.ts'
 import { vendors } from '../vendors/index.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
@@ -39,6 +41,7 @@ export type Config = Omit<ValuesOf<typeof serverSettings>, 'journal'> &
     readonly journal: string | undefined
     readonly gateway: GatewayOptions
     readonly assets: AssetsConfig
+    readonly backup: ValuesOf<typeof backupSettings>
     readonly console: ConsoleSettings
     readonly watch: ValuesOf<typeof watchSettings>
     /** The address that callers know the server by. */
@@ -52,6 +55,8 @@ export type Config = Omit<ValuesOf<typeof serverSettings>, 'journal'> &
     readonly aliases: Readonly<Record<string, string>>
     /** Equals of a model at other vendors, by its id, in order. */
     readonly failover: NonNullable<ConfigFile['failover']>
+    /** What is only read at a start, by its name: of a server that runs these stay what they are. For comparing; they hold secrets. */
+    readonly fixed: Readonly<Record<string, Secret>>
     /** Prices and records of products that are not chat. */
     readonly media: NonNullable<ConfigFile['media']>
   }
@@ -62,7 +67,10 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
   const { set, read } = together({
     files: check,
     set: () => readSettings(settings, environment),
-    read: () => readFile(file ?? readConfigFile(environment), environment),
+    read: () => {
+      const found = file ?? readConfigFile(environment)
+      return { ...readFile(found, environment), fixed: fixedOf(found, environment) }
+    },
   })
   const { server, calls } = set
   const local = server.databaseUrl.startsWith('sqlite:')
@@ -84,6 +92,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     gateway: { ...calls, trial: trialOf(calls.trial) },
     stripe,
     assets,
+    backup: set.backup,
     console: set.console,
     watch: set.watch,
     publicUrl: set.assets.publicUrl,
@@ -117,6 +126,19 @@ const readFile = (file: ConfigFile, environment: Environment) => ({
   failover: file.failover ?? {},
   media: file.media ?? {},
 })
+
+/** The settings, and the parts of the file that are set up once. */
+const fixedOf = (file: ConfigFile, environment: Environment): Config['fixed'] => {
+  const rows = rowsOf(settings).map(({ name, fallback = '' }): [string, string] => [
+    name,
+    (environment[name] ?? '') === '' ? fallback : (environment[name] ?? ''),
+  ])
+  const parts = (['x402', 'export'] as const).map((name): [string, string] => [
+    `${name} in turnpike.yaml`,
+    JSON.stringify(file[name] ?? null),
+  ])
+  return Object.fromEntries([...rows, ...parts].map(([name, text]) => [name, new Secret(text)]))
+}
 
 const offOf = (setups: readonly VendorSetup[]): Config['off'] => {
   const on = new Set(setups.map(({ vendor }) => vendor.id))

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Secret } from '../core/secret.ts'
 import type { SinkSettings } from '../export/sinks.ts'
 import { bad } from '../settings/bad-setting.ts'
+import { bucketNamed } from './bucket-name.ts'
 
 export const exportShape = z.strictObject({
   to: z.string().min(1),
@@ -38,20 +39,11 @@ const sinkSettingsOf = ({
   key_id,
   secret,
 }: z.infer<typeof exportShape>): SinkSettings => {
-  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/?$/.exec(to) ?? []
-  if (bucket !== undefined)
+  const named = bucketNamed(to)
+  if (named !== undefined)
     return key_id === undefined || secret === undefined
       ? bad('export: s3://… needs key_id and secret')
-      : {
-          bucket: {
-            bucket,
-            prefix: prefix === '' ? '' : `${prefix}/`,
-            endpoint,
-            region,
-            keyId: key_id,
-            secret: new Secret(secret),
-          },
-        }
+      : { bucket: { ...named, endpoint, region, keyId: key_id, secret: new Secret(secret) } }
   if (/^https:\/\/|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/]/.test(to)) return { url: to, headers }
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(to)
     ? bad(`export.to must be a path, https://… or s3://…, not '${to}'`)

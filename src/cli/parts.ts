@@ -18,6 +18,10 @@ const hashUnder =
   (text) =>
     new Bun.CryptoHasher('sha256', secret).update(text).digest('hex')
 
+/** Proves which secret the operator has set, without telling it; undefined where none is set. */
+export const secretProof = ({ secret }: Config): string | undefined =>
+  secret && hashUnder(secret.reveal())('turnpike backup')
+
 /** The hash for keys: under TURNPIKE_SECRET, else under a secret made once per database. */
 export const openHash = async (store: Store, config: Config): Promise<KeyHash> =>
   hashUnder(

@@ -105,17 +105,22 @@ export const modelsCommand = (program: Command): void => {
         options.json,
         listed,
         tableOf(
-          listed.map(({ id, kind, cost, pricing, context_length, max_output_tokens, ends, aliases }) => ({
-            id,
-            kind,
-            usd_per_1m_input: perMillion(pricing, 'input'),
-            usd_per_1m_output: perMillion(pricing, 'output'),
-            credits: cost,
-            context: context_length,
-            output: max_output_tokens,
-            ends: ends ?? null,
-            aliases: aliases?.join(', ') ?? null,
-          })),
+          listed.map(
+            ({ id, kind, cost, pricing, coming, context_length, max_output_tokens, ends, aliases }) => ({
+              id,
+              kind,
+              usd_per_1m_input: perMillion(pricing, 'input'),
+              usd_per_1m_output: perMillion(pricing, 'output'),
+              credits: cost,
+              context: context_length,
+              output: max_output_tokens,
+              from: coming?.from ?? null,
+              then_input: coming === undefined ? null : perMillion(coming.pricing, 'input'),
+              then_output: coming === undefined ? null : perMillion(coming.pricing, 'output'),
+              ends: ends ?? null,
+              aliases: aliases?.join(', ') ?? null,
+            }),
+          ),
         ),
       )
     })

@@ -12,8 +12,10 @@ export class Failed extends Error {}
 export type Database = { readonly store: Store; readonly hash: KeyHash; readonly config: Config }
 
 /** Opens the ledger of the settings, runs the work and closes it, whatever happens. Only a server makes a ledger. */
-export const withDatabase = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
-  const config = readConfig(process.env)
+export const withDatabase = async <T>(
+  work: (database: Database) => Promise<T>,
+  config = readConfig(process.env),
+): Promise<T> => {
   const cannotOpen = (cause: unknown) => {
     throw new Failed(`the ledger cannot be opened: ${whyNotOpen(config.databaseUrl, cause)}`)
   }
@@ -26,7 +28,8 @@ export const withDatabase = async <T>(work: (database: Database) => Promise<T>):
   }
 }
 
-const noLedger = (url: string): Failed => {
+/** What is said where no server has made a ledger yet. */
+export const noLedger = (url: string): Failed => {
   const where = url.startsWith('sqlite:')
     ? `at ${url} (in ${process.cwd()})`
     : 'in the database of DATABASE_URL'

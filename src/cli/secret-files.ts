@@ -24,13 +24,19 @@ type Filled = {
   readonly check: () => void
 }
 
-/** Reads the files that the environment names. */
-export const withSecretFiles = (environment: Environment): Filled => {
-  const named = Object.entries(environment).flatMap(([variable, path]) => {
+/** The files that the environment names, each with the variable that it stands for. */
+export const secretFiles = (environment: Environment) =>
+  Object.entries(environment).flatMap(([variable, path]) => {
     const name = variable.replace(/_FILE$/, '')
     return name === variable || path === undefined || path === '' || !isSecret(name) ? [] : [{ name, path }]
   })
-  const values = named.map(({ name, path }) => ({ name, read: () => valueIn(environment, name, path) }))
+
+/** Reads the files that the environment names. */
+export const withSecretFiles = (environment: Environment): Filled => {
+  const values = secretFiles(environment).map(({ name, path }) => ({
+    name,
+    read: () => valueIn(environment, name, path),
+  }))
   const found = values.flatMap(({ name, read }): [string, string][] => {
     try {
       return [[name, read()]]

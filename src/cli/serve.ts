@@ -5,6 +5,7 @@ import { systemClock } from '../core/time.ts'
 import type { GatewayParts, Setup } from '../gateway/gateway.ts'
 import { openGateway } from '../gateway/open-gateway.ts'
 import { listen } from '../http/listen.ts'
+import type { Environment } from '../settings/bad-setting.ts'
 import { settings } from '../settings/index.ts'
 import { shownSettings } from '../settings/shown.ts'
 import { lockForServing } from '../store/engine/serving-lock.ts'
@@ -17,6 +18,7 @@ import { greeting } from './greeting.ts'
 import { unpricedLines } from './offered-models.ts'
 import { dearerEquals, endingModels, type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
 import { awaitStore, openHash, openOutbox } from './parts.ts'
+import { newReloading } from './reload.ts'
 import { startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
 
 /** A second signal ends the process after this long, whatever is open. */
@@ -28,16 +30,31 @@ const CLOSE_MS = 500
 type ProcessRole = { readonly shared: boolean; readonly greets: boolean }
 
 /** Serves until a signal. `shared` lets several processes listen on one port; the one that greets shows the first key. */
-export const serve = async (config: Config, { shared, greets }: ProcessRole): Promise<void> => {
+export const serve = async (
+  environment: Environment,
+  config: Config,
+  { shared, greets }: ProcessRole,
+): Promise<void> => {
   const log = createLog(config.logLevel, systemClock.now, (line) => process.stderr.write(`${line}\n`))
   const lock = lockForServing(config.databaseUrl)
   const store = await awaitStore(config, (error) => log.warn('waiting for the database', { error }))
   const hash = await openHash(store, config)
   await openAccount(store, config)
-  const opened = await openAndWarn(config, log)
+  const opened = await openCatalogue(config)
+  warnOf(config, opened, log)
+  const reloading = newReloading({
+    config,
+    opened,
+    environment,
+    hash,
+    log,
+    shared,
+    warn: (now, sold) => warnOf(now, sold, log),
+    setupOf,
+  })
   const traces = await tracesOf(config, log)
   const exporting = await startExport(config, store, log)
-  const { gateway, stopChores } = await openGateway({
+  const { gateway, present, sell, stopChores } = await openGateway({
     store,
     hash,
     log,
@@ -53,6 +70,7 @@ export const serve = async (config: Config, { shared, greets }: ProcessRole): Pr
     x402: config.x402,
     publicUrl: config.publicUrl,
     receipts: receiptsOf(config),
+    config: reloading.door,
     ...watchedBy(config, hash, shared),
     traces,
     exporting,
@@ -60,15 +78,17 @@ export const serve = async (config: Config, { shared, greets }: ProcessRole): Pr
     chores: true,
   })
   const stopCollecting = keepCollecting(gateway.meters)
-  const stopWatch = startWatch(gateway, config, shared)
+  const stopWatch = startWatch(present, config, shared)
   const { book, instance } = gateway
-  const server = listen(gateway, { hostname: config.host, port: config.port, shared })
+  const server = listen(present, { hostname: config.host, port: config.port, shared })
+  const stopReloading = reloading.begin(sell)
   log.info('listening', { instance })
   onEnd(shared, log, async () => {
     log.info('draining: open calls end first; a second signal ends them in a few seconds', {
       instance,
       ops: gateway.book.health().openCalls,
     })
+    stopReloading()
     stopChores()
     exporting?.stop()
     stopCollecting()
@@ -110,9 +130,8 @@ const greet = async (
   process.stdout.write(greeting(config, opened, { address, token, link }))
 }
 
-/** Opens the catalogue and warns of equals that cost more than their calls bring, and of models that end. */
-const openAndWarn = async (config: Config, log: Log): Promise<OpenCatalogue> => {
-  const opened = await openCatalogue(config)
+/** Warns of equals that cost more than their calls bring, of models that end, and of what is not sold. */
+const warnOf = (config: Config, opened: OpenCatalogue, log: Log): void => {
   const dearer = dearerEquals(opened)
   if (dearer.length > 0)
     log.warn('failover to a dearer model is charged at the price of the model that was asked for', {
@@ -130,7 +149,6 @@ const openAndWarn = async (config: Config, log: Log): Promise<OpenCatalogue> => 
     log.warn('no vendor has these addresses; docs/vendors.md names the variables', {
       setting: config.strayAddresses.join(', '),
     })
-  return opened
 }
 
 const receiptsOf = ({ receipts: { mode, issuers } }: Config) =>
@@ -152,6 +170,5 @@ const onEnd = (worker: boolean, log: Log, drain: () => Promise<unknown>): void =
   }
   process.on('SIGTERM', take)
   process.on('SIGINT', take)
-  process.on('SIGHUP', () => log.info('SIGHUP changes nothing; SIGTERM ends the server'))
   if (worker) process.stdin.on('end', take).resume()
 }

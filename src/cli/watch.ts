@@ -5,7 +5,7 @@ import { messageOf } from '../core/message-of.ts'
 import { systemClock } from '../core/time.ts'
 import { keepExporting } from '../export/keep-exporting.ts'
 import { sinkOf } from '../export/sinks.ts'
-import type { Gateway, MetricsDoor } from '../gateway/gateway.ts'
+import type { MetricsDoor, Present } from '../gateway/gateway.ts'
 import { ownMetrics } from '../gateway/read-metrics.ts'
 import { listenForMetrics } from '../http/listen-metrics.ts'
 import { type Meters, newMeters } from '../metrics/meters.ts'
@@ -68,15 +68,15 @@ export const tracesOf = async ({ watch: { traces } }: Config, log: Log): Promise
 }
 
 /** Opens the port of the metrics where they have one, and measures the event loop; gives how to end both. */
-export const startWatch = (gateway: Gateway, { watch }: Config, shared: boolean): (() => void) => {
-  const { meters } = gateway
+export const startWatch = (present: Present, { watch }: Config, shared: boolean): (() => void) => {
+  const { meters, metrics: door } = present.gateway
   if (meters === undefined) return () => undefined
   const timer = timeLoop(meters)
-  gateway.metrics?.together?.tells(() => ownMetrics(gateway))
+  door?.together?.tells(() => ownMetrics(present.gateway))
   const { metrics } = watch
   const stop =
     typeof metrics === 'object'
-      ? listenForMetrics(gateway, { hostname: metrics.host, port: metrics.port, shared })
+      ? listenForMetrics(present, { hostname: metrics.host, port: metrics.port, shared })
       : undefined
   return () => {
     clearInterval(timer)

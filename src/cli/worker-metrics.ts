@@ -5,7 +5,8 @@
 import type { MetricsTogether } from '../gateway/gateway.ts'
 import { countersOf, merged, type Snapshot } from '../metrics/snapshot.ts'
 
-type FromWorker =
+/** What a worker says of its metrics. */
+export type MetricsWord =
   | { readonly type: 'ask'; readonly id: number }
   | { readonly type: 'told'; readonly id: number; readonly snapshot: Snapshot }
 
@@ -24,7 +25,7 @@ export const askParent = (): MetricsTogether => {
   const waiting = new Map<number, (snapshot: Snapshot) => void>()
   process.on('message', (message: FromParent) => {
     if (message.type === 'tell') send({ type: 'told', id: message.id, snapshot: own() })
-    else waiting.get(message.id)?.(message.snapshot)
+    else if (message.type === 'answer') waiting.get(message.id)?.(message.snapshot)
   })
   return {
     tells: (read) => {
@@ -49,7 +50,7 @@ export const askParent = (): MetricsTogether => {
   }
 }
 
-const send = (message: FromWorker): void => {
+const send = (message: MetricsWord): void => {
   process.send?.(message)
 }
 
@@ -83,7 +84,7 @@ export const gatherMetrics = () => {
 
   return {
     started: (worker: Worker): void => void known.set(worker, {}),
-    said: async (worker: Worker, message: FromWorker): Promise<void> => {
+    said: async (worker: Worker, message: MetricsWord): Promise<void> => {
       if (message.type === 'ask') {
         running ??= gather()
         await running

@@ -1,7 +1,8 @@
 /** Several processes on one port: the parent starts them, restarts one that dies, passes signals on, and waits. They end when it does. */
 import type { Subprocess } from 'bun'
 import { programWith } from '../transport/own-program.ts'
-import { gatherMetrics } from './worker-metrics.ts'
+import { type ConfigWord, gatherConfig } from './worker-config.ts'
+import { gatherMetrics, type MetricsWord } from './worker-metrics.ts'
 
 const RESTART_FIRST_MS = 100
 const RESTART_LONGEST_MS = 10_000
@@ -13,6 +14,7 @@ export const runWorkers = async (count: number): Promise<void> => {
   let proven = false
   const running = new Set<Subprocess>()
   const metrics = gatherMetrics()
+  const config = gatherConfig()
   const pass = (signal: 'SIGTERM' | 'SIGINT') => {
     stopping = true
     for (const worker of running) worker.kill(signal)
@@ -24,23 +26,28 @@ export const runWorkers = async (count: number): Promise<void> => {
   }
   process.on('SIGTERM', () => pass('SIGTERM'))
   process.on('SIGINT', () => pass('SIGINT'))
-  process.on('SIGHUP', () => undefined)
+  process.on('SIGHUP', () => void config.ask('apply'))
   const keepAlive = async (index: number): Promise<void> => {
     for (let pauseMs = RESTART_FIRST_MS; !stopping; ) {
       const startedMs = performance.now()
       // The first worker greets for all.
       const role = index === 0 ? 'greeter' : 'silent'
       const worker = Bun.spawn(programWith('serve', '--worker', role), {
-        env: { ...process.env, WORKERS: '1' },
+        env: { ...process.env, WORKERS: String(count) },
         // Nothing is ever written to a worker's input: it ends when this process has.
         stdio: ['pipe', index === 0 ? 'inherit' : 'ignore', 'inherit'],
-        ipc: (message, from) => void metrics.said(from, message),
+        ipc: (message: MetricsWord | ConfigWord, from) =>
+          void (message.type === 'config' || message.type === 'configured'
+            ? config.said(from, message)
+            : metrics.said(from, message)),
       })
       running.add(worker)
       metrics.started(worker)
+      config.started(worker)
       const code = await worker.exited
       running.delete(worker)
       metrics.ended(worker)
+      config.ended(worker)
       if (stopping) return
       const healthy = performance.now() - startedMs > HEALTHY_MS
       proven ||= healthy

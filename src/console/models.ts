@@ -8,14 +8,18 @@ import { usdOf } from './read.ts'
 import { playKey } from './schema/keys.ts'
 import { modelInputs, models } from './schema/reports.ts'
 
+const pricesIn = (pricing: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(pricing).flatMap(([name, price]) =>
+      name.startsWith('per_1m_') && typeof price === 'string' ? [[name.slice(7, -4), price]] : [],
+    ),
+  )
+
 const listModels = async ({ gateway }: Here): Promise<Reply> => ({
   value: {
     data: gateway.catalogue.list().map((model) => {
-      const { id, owned_by, category, pricing, context_length, max_output_tokens, capabilities } =
+      const { id, owned_by, category, pricing, coming, context_length, max_output_tokens, capabilities } =
         modelListing(model, gateway.options.creditNano)
-      const prices = Object.entries(pricing).flatMap(([name, price]) =>
-        name.startsWith('per_1m_') && typeof price === 'string' ? [[name.slice(7, -4), price]] : [],
-      )
       return {
         id,
         vendor: owned_by,
@@ -23,7 +27,8 @@ const listModels = async ({ gateway }: Here): Promise<Reply> => ({
         context_length,
         max_output_tokens,
         capabilities,
-        prices: Object.fromEntries(prices),
+        prices: pricesIn(pricing),
+        coming: coming === undefined ? null : { from: coming.from, prices: pricesIn(coming.pricing) },
         unit: pricing.unit,
         aliases: model.aliases ?? [],
       }

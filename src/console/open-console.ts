@@ -56,16 +56,17 @@ const open = (gateway: Gateway, settings: ConsoleSettings): OpenConsole => {
   }
 }
 
-const opened = new WeakMap<Gateway, OpenConsole>()
+/** By the store: gateways that follow each other have one console. */
+const opened = new WeakMap<Gateway['store'], OpenConsole>()
 
 /** The console of the gateway. Throws a 404 where the operator has turned it off. */
 export const consoleOf = (gateway: Gateway) => {
   const settings = gateway.console
   if (settings?.on !== true) throw refuse('not_found', 'This server has no console (CONSOLE=off).')
-  let console = opened.get(gateway)
+  let console = opened.get(gateway.store)
   if (console === undefined) {
     console = open(gateway, settings)
-    opened.set(gateway, console)
+    opened.set(gateway.store, console)
   }
   return { console, settings }
 }

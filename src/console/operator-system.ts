@@ -26,6 +26,7 @@ const getSystem = async ({ gateway }: Here): Promise<Reply> => {
         trouble: books?.trouble() ?? null,
         looked_at: lookedAt === undefined ? null : isoOf(lookedAt),
       },
+      config: configOf(gateway),
       processes: processes.map(({ id, beatAt, leases, lent, openCalls: open, held }) => ({
         id,
         beat_at: beatAt === 0 ? null : isoOf(beatAt),
@@ -35,6 +36,17 @@ const getSystem = async ({ gateway }: Here): Promise<Reply> => {
         held_usd: usdOf(held),
       })),
     },
+  }
+}
+
+const configOf = ({ config }: Gateway) => {
+  if (config === undefined) return null
+  const { version, appliedAt, refused, needsRestart } = config.status()
+  return {
+    version,
+    applied_at: isoOf(appliedAt),
+    trouble: refused?.errors.join('; ') ?? null,
+    needs_restart: [...needsRestart],
   }
 }
 

@@ -119,4 +119,6 @@ export type Model = {
   readonly asked?: AskStyle
   /** Of the kind `media`: how its calls are checked and priced. */
   readonly product?: Product
+  /** The same model at the price that it has from then on, in ms since 1970; it may have a next one too. */
+  readonly coming?: { readonly from: number; readonly model: Model }
 }

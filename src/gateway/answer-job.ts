@@ -108,7 +108,7 @@ const goOn = async (
 ): Promise<void> => {
   const { jobs, clock, log } = gateway
   const { begun, at } = submitted
-  const job = newJob(run, facts, clock.monotonicMs(), shape.everyMs)
+  const job = newJob(run, facts, { nowMs: clock.monotonicMs(), everyMs: shape.everyMs }, { shape, at })
   jobs.open.set(run.id, job)
   if ('verdict' in begun)
     return deliver(gateway, job, { done: begun, shape, at }).catch((error: unknown) =>

@@ -43,8 +43,9 @@ export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer
     const readyMs = trace.begunMs ?? gateway.clock.monotonicMs()
     trace.firstByteMs = readyMs - trace.startedMs
     const open = await hold.opened
-    trace.firstOutMs = gateway.clock.monotonicMs()
-    noteGate(gateway, trace, 'intent', readyMs)
+    const outMs = gateway.clock.monotonicMs()
+    trace.firstOutMs = outMs
+    noteGate(gateway, trace, 'intent', { fromMs: readyMs, toMs: outMs })
     if (!open) {
       opened.relay.exchange.abort()
       throw await gateway.book.whyFenced(task.key)

@@ -88,11 +88,10 @@ export const askThrough = async <R extends VendorRequest, T>(
 ): Promise<Opened<T>> => {
   const { clock, random, traffic } = gateway
   const nowMs = clock.monotonicMs()
-  const order = orderOf(
-    gateway.deployments.get(task.model.id) ?? deploymentsFor(gateway, task.model),
-    traffic,
-    { nowMs, random },
-  )
+  const order = orderOf(gateway.deployments.get(task.model) ?? deploymentsFor(gateway, task.model), traffic, {
+    nowMs,
+    random,
+  })
   if (order.length === 0) throw refuse('internal_error', `The vendor ${task.model.vendor} is not set up.`)
   const hopeless = new Set<Deployment>()
   let last: Refusal | undefined

@@ -5,13 +5,13 @@ import type { Gateway } from './gateway.ts'
 
 /** The deployments of a model, made at its first call. */
 export const deploymentsFor = (gateway: Gateway, model: Model): readonly Deployment[] => {
-  const known = gateway.deployments.get(model.id)
+  const known = gateway.deployments.get(model)
   if (known !== undefined) return known
   const equals = (gateway.failover.get(model.id) ?? []).flatMap((id) => gateway.catalogue.find(id) ?? [])
   const found = [model, ...equals].flatMap((one, index) => {
     const setup = gateway.vendors.get(one.vendor)
     return setup === undefined ? [] : deploymentsOf(setup, one, index * RANK)
   })
-  gateway.deployments.set(model.id, found)
+  gateway.deployments.set(model, found)
   return found
 }

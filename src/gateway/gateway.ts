@@ -1,11 +1,12 @@
-/** The parts a call passes through, in one record; made once by the wiring. */
+/** The parts a call passes through, in one record; made by the wiring, and again when what is sold changes. */
 import { type GuestRates, newGuestRates } from '../admission/guest-rates.ts'
 import { type Kept, newKept } from '../admission/kept.ts'
 import type { Assets } from '../assets/assets.ts'
 import type { Book } from '../book/contract.ts'
 import { storeInTouch } from '../book/touch.ts'
 import type { Log } from '../core/log.ts'
-import type { Clock } from '../core/time.ts'
+import type { Model } from '../core/model.ts'
+import type { Clock, Instant } from '../core/time.ts'
 import type { Exporting } from '../export/keep-exporting.ts'
 import type { Shape } from '../media/shape.ts'
 import type { Meters } from '../metrics/meters.ts'
@@ -13,7 +14,7 @@ import type { Reading, Snapshot } from '../metrics/snapshot.ts'
 import type { StripePayments } from '../payment/stripe.ts'
 import type { X402 } from '../payment/x402.ts'
 import type { Catalogue } from '../pricing/catalogue.ts'
-import { type Deployment, newTraffic, type Traffic } from '../routing/deployments.ts'
+import { type Deployment, newTraffic, type Traffic, trafficAfter } from '../routing/deployments.ts'
 import type { CallSettings } from '../settings/calls.ts'
 import type { consoleSettings } from '../settings/console.ts'
 import type { ValuesOf } from '../settings/setting.ts'
@@ -62,6 +63,49 @@ export type MetricsDoor = {
   readonly together?: MetricsTogether | undefined
 }
 
+/** What came of reading the configuration again. */
+export type Reloaded = {
+  /** `checked`: it can be used, and was only looked at. */
+  readonly outcome: 'applied' | 'checked' | 'refused'
+  /** What is wrong with it, a line for each; then nothing has changed. */
+  readonly errors: readonly string[]
+  /** What is sold otherwise than before, a line for each. */
+  readonly changes: readonly string[]
+  /** What was changed and is only read at a start. */
+  readonly needsRestart: readonly string[]
+}
+
+/** How the configuration of a process stands. */
+export type ConfigStatus = {
+  /** Two processes with the same one sell the same. */
+  readonly version: string
+  readonly appliedAt: Instant
+  readonly reloads: number
+  /** The newest configuration, where it could not be used: the one before it serves. */
+  readonly refused?: { readonly at: Instant; readonly errors: readonly string[] } | undefined
+  readonly needsRestart: readonly string[]
+}
+
+/** `check` looks at the configuration, `apply` sells it too. */
+export type ConfigAsk = 'status' | 'check' | 'apply'
+
+/** What one process tells of its configuration; `reloaded` where it was asked to read it. */
+export type ConfigTold = {
+  readonly process: string
+  readonly status: ConfigStatus
+  readonly reloaded?: Reloaded | undefined
+}
+
+/** How the configuration is read again while the server runs. */
+export type ConfigDoor = {
+  /** Of this process. */
+  status(): ConfigStatus
+  /** Of all processes on the port. Rejects when they do not answer. */
+  ask(what: ConfigAsk): Promise<readonly ConfigTold[]>
+  /** What is only read at a start, by its name: a fingerprint of each value. */
+  readonly settings: Readonly<Record<string, string>>
+}
+
 /** The operator's setup as the console shows it. */
 export type Setup = {
   readonly settings: readonly ShownSetting[]
@@ -107,6 +151,8 @@ export type GatewayParts = {
   readonly publicUrl?: string | undefined
   /** What the operator set, to look at; absent where nobody passes it. */
   readonly setup?: Setup | undefined
+  /** How the configuration is read again; absent where nothing can change. */
+  readonly config?: ConfigDoor | undefined
   /** The running check of the books, where a server keeps it. */
   readonly books?: BooksWatch
   /** What is counted for GET /metrics; absent where METRICS is off. */
@@ -130,9 +176,18 @@ export type Gateway = GatewayParts & {
   /** How products that are not chat are asked, by model id. */
   readonly media: ReadonlyMap<string, Shape>
   readonly jobs: Jobs
-  /** Deployments by model id. */
-  readonly deployments: Map<string, readonly Deployment[]>
+  /** By the model at its price: another one comes with another price. */
+  readonly deployments: WeakMap<Model, readonly Deployment[]>
 }
+
+/** What a reload changes: all of it at once, as another gateway. */
+export type Sold = Pick<GatewayParts, 'catalogue' | 'vendors' | 'failover' | 'setup'>
+
+/**
+ * The gateway of now. Whoever begins a call reads it once and keeps what it read to the call's end, so that no call is
+ * priced or sent by a mixture.
+ */
+export type Present = { readonly gateway: Gateway }
 
 const shapesOf = (vendors: GatewayParts['vendors']): ReadonlyMap<string, Shape> =>
   new Map(
@@ -154,5 +209,14 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
   faults: newFaults(),
   media: shapesOf(parts.vendors),
   jobs: newJobs(),
-  deployments: new Map(),
+  deployments: new WeakMap(),
+})
+
+/** The same gateway with other things to sell; calls that run go on with the one that they began with. */
+export const selling = (gateway: Gateway, sold: Sold): Gateway => ({
+  ...gateway,
+  ...sold,
+  traffic: trafficAfter(gateway, sold.vendors),
+  media: shapesOf(sold.vendors),
+  deployments: new WeakMap(),
 })

@@ -1,12 +1,19 @@
 /** The jobs that this process goes on with, and who waits here for their ends. */
+import type { JobShape } from '../media/shape.ts'
+import type { Deployment } from '../routing/deployments.ts'
 import type { Run, RunFacts } from '../store/calls/run-port.ts'
 
 /** How long a process that says nothing still has its jobs; then others go on with them. */
 export const OWNER_MS = 15_000
 
+/** How a job is asked for, and where. */
+export type JobPlace = { readonly shape: JobShape; readonly at: Deployment }
+
 export type Job = {
   readonly run: Run
   readonly facts: RunFacts
+  /** Where it was submitted; unknown of one that another process did. */
+  readonly begunAt: JobPlace | undefined
   /** When it is asked for next, and was last, by the clock that only goes forward. */
   dueMs: number
   askedMs: number
@@ -41,9 +48,12 @@ export const newJobs = (): Jobs => ({
   stopped: false,
 })
 
-export const newJob = (run: Run, facts: RunFacts, nowMs: number, everyMs: number): Job => ({
+type JobTimes = { readonly nowMs: number; readonly everyMs: number }
+
+export const newJob = (run: Run, facts: RunFacts, { nowMs, everyMs }: JobTimes, begunAt?: JobPlace): Job => ({
   run,
   facts,
+  begunAt,
   dueMs: nowMs + everyMs,
   askedMs: nowMs,
   busy: false,

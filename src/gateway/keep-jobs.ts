@@ -6,7 +6,7 @@ import { messageOf } from '../core/message-of.ts'
 import { refuse } from '../core/refusal.ts'
 import type { Run } from '../store/calls/run-port.ts'
 import { endFailed } from './end-job.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway, Present } from './gateway.ts'
 import { jobShapeOf } from './job-hold.ts'
 import { type Job, newJob, OWNER_MS, tellEnded } from './jobs.ts'
 import { sendRunWebhooks } from './run-webhooks.ts'
@@ -22,8 +22,8 @@ const TAKEN_MOST = 200
 const BUSY_MAX = 64
 
 /** Runs until the returned function is called; then others go on with what is open. */
-export const keepJobs = (gateway: Gateway): (() => void) => {
-  const { clock, jobs, store, instance, log } = gateway
+export const keepJobs = (present: Present): (() => void) => {
+  const { clock, jobs, store, instance, log } = present.gateway
   const failed = (what: string) => (error: unknown) => log.warn(what, { error: messageOf(error) })
   const loop = async (everyMs: number, what: string, work: () => Promise<void> | void): Promise<void> => {
     while (!jobs.stopped) {
@@ -31,11 +31,11 @@ export const keepJobs = (gateway: Gateway): (() => void) => {
       await clock.sleep(everyMs)
     }
   }
-  void loop(TICK_MS, 'jobs could not be looked at', () => askDue(gateway))
-  void loop(KEEP_MS, 'jobs could not be kept', () => keepOwn(gateway))
-  void loop(NEWS_MS, 'news of jobs could not be read', () => readNews(gateway))
-  void loop(TAKE_MS, 'silent jobs could not be taken up', () => takeSilent(gateway))
-  void loop(TAKE_MS, 'due webhooks could not be read', () => sendRunWebhooks(gateway))
+  void loop(TICK_MS, 'jobs could not be looked at', () => askDue(present.gateway))
+  void loop(KEEP_MS, 'jobs could not be kept', () => keepOwn(present.gateway))
+  void loop(NEWS_MS, 'news of jobs could not be read', () => readNews(present.gateway))
+  void loop(TAKE_MS, 'silent jobs could not be taken up', () => takeSilent(present.gateway))
+  void loop(TAKE_MS, 'due webhooks could not be read', () => sendRunWebhooks(present.gateway))
   return () => {
     jobs.stopped = true
     for (const id of [...jobs.waiting.keys()]) tellEnded(jobs, id)
@@ -120,5 +120,5 @@ const takeUp = async (gateway: Gateway, run: Run): Promise<void> => {
     )
   }
   const everyMs = jobShapeOf(gateway, run.model)?.everyMs ?? TAKE_MS
-  jobs.open.set(run.id, newJob(run, run.facts, clock.monotonicMs() - everyMs, everyMs))
+  jobs.open.set(run.id, newJob(run, run.facts, { nowMs: clock.monotonicMs() - everyMs, everyMs }))
 }

@@ -33,8 +33,10 @@ const STEPS = [
   { factor: 2, waits: false },
   { factor: 1.125, waits: true },
 ] as const
-/** How long a stream, or its end, waits for more money. */
-const EXTEND_WAIT_MS = 2_000
+/** How long a stream that has used up its hold waits for more money, as from a ledger that is away for a moment. */
+const STREAM_WAIT_MS = 6_000
+/** How long the end of an answer does. */
+const END_WAIT_MS = 2_000
 /** Tokens that a model may think in a millisecond before it says anything; few models are faster. */
 const THOUGHT_A_MS = 0.5
 
@@ -46,7 +48,7 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
   let held = task.heldOutput
   let extendAt = held * EXTEND_SHARE
   let checkpointAt = CHECKPOINT_TOKENS
-  let growing: Promise<boolean> | undefined
+  let underWay: Promise<boolean> | undefined
   let thought = model.capabilities.includes('reasoning') ? undefined : 0
   const spentBy = (delivered: Delivered) =>
     least(chargeFor(price, withCall(price, estimateFor(task, delivered))), hold.amount())
@@ -66,14 +68,23 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
     return false
   }
 
-  const extend = async (delivered: Delivered, tokens: number): Promise<boolean> => {
-    growing ??= grow(delivered).finally(() => {
-      growing = undefined
-    })
-    // A stream does not wait for a ledger that is away.
-    if (await Promise.race([growing, gateway.clock.sleep(EXTEND_WAIT_MS).then(() => false)])) return true
-    // No more money: the hold still covers the stream a little further.
-    extendAt = held
+  /** Asks for more money beside the stream, which goes on within its hold. A fault is no money. */
+  const growing = (delivered: Delivered): Promise<boolean> => {
+    underWay ??= grow(delivered)
+      .catch(() => false)
+      .then((grown) => {
+        underWay = undefined
+        if (!grown) extendAt = Math.max(extendAt, held)
+        return grown
+      })
+    return underWay
+  }
+
+  /** The hold is used up: waits for more. What was thought may exceed it, what is said may not. */
+  const grown = async (delivered: Delivered, tokens: number): Promise<boolean> => {
+    const late = gateway.clock.sleep(STREAM_WAIT_MS).then(() => false)
+    if (await Promise.race([growing(delivered), late])) return true
+    extendAt = held + (thought ?? 0)
     return tokens < held
   }
 
@@ -96,7 +107,10 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
       // At its full bound the vendor ends the answer itself; one that goes on is cut. An event is one token or more.
       if (held >= full) return delivered.events <= full
       const used = tokens + thoughtBy(progress)
-      return used < extendAt || extend(delivered, tokens)
+      if (used < extendAt) return true
+      if (used >= held) return grown(delivered, tokens)
+      void growing(delivered)
+      return true
     },
   }
 }
@@ -113,5 +127,5 @@ export const coverCost = async (gateway: Gateway, task: Task, cost: Nano): Promi
   const amount = least(cost, most)
   if (amount <= hold.amount() || !(await allowed(gateway, task, amount))) return
   // An answer does not wait for a ledger that is away.
-  await Promise.race([hold.extend(amount, hold.amount(), true), gateway.clock.sleep(EXTEND_WAIT_MS)])
+  await Promise.race([hold.extend(amount, hold.amount(), true), gateway.clock.sleep(END_WAIT_MS)])
 }

@@ -16,7 +16,15 @@ import type { X402Options } from '../payment/x402/offer.ts'
 import { openX402 } from '../payment/x402.ts'
 import type { AssetStore } from '../store/calls/asset-port.ts'
 import { systemPublicParts } from '../transport/public-address.ts'
-import { createGateway, type Gateway, type GatewayParts, type Receipts } from './gateway.ts'
+import {
+  createGateway,
+  type Gateway,
+  type GatewayParts,
+  type Present,
+  type Receipts,
+  type Sold,
+  selling,
+} from './gateway.ts'
 import { keepJobs } from './keep-jobs.ts'
 import { openReceiptKeys } from './receipt-keys.ts'
 import { keepAlerting } from './wallet-alerts.ts'
@@ -39,6 +47,7 @@ type GatewaySetup = Pick<
   | 'traces'
   | 'setup'
   | 'exporting'
+  | 'config'
 > & {
   readonly clock?: Clock
   readonly random?: () => number
@@ -58,7 +67,11 @@ type GatewaySetup = Pick<
 }
 
 type RunningGateway = {
+  /** As it was opened. */
   readonly gateway: Gateway
+  readonly present: Present
+  /** From now on calls that begin are sold this. */
+  readonly sell: (sold: Sold) => void
   /** Ends the chores at once. */
   readonly stopChores: () => void
 }
@@ -100,6 +113,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
     options: it.options,
     console: it.console,
     setup: it.setup,
+    config: it.config,
     ...(assets === undefined ? {} : { assets }),
     ...(it.webhooks === undefined ? {} : { webhooks: it.webhooks }),
     clock,
@@ -110,12 +124,18 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
     newCallId: newId,
     random,
   })
-  const stopJobs = keepsJobs(gateway) ? keepJobs(gateway) : nothing
+  const present = { gateway }
+  let stopJobs = keepsJobs(gateway) ? keepJobs(present) : undefined
   const stopChores = chores ? startChores({ store, hash, log, clock, random, stripe, assets }) : nothing
   return {
     gateway,
+    present,
+    sell: (sold) => {
+      present.gateway = selling(present.gateway, sold)
+      if (keepsJobs(present.gateway)) stopJobs ??= keepJobs(present)
+    },
     stopChores: () => {
-      stopJobs()
+      stopJobs?.()
       stopChores()
       books?.stop()
       x402?.stop()

@@ -14,6 +14,7 @@ export const ownMetrics = (gateway: Gateway): Snapshot => {
     ...ofBook(gateway),
     ...ofDoors(gateway),
     ...ofExport(gateway),
+    ...ofConfig(gateway),
     ...ofVendors(gateway),
   ])
 }
@@ -51,6 +52,17 @@ const ofExport = ({ exporting }: Gateway): readonly Reading[] =>
         ['exportLag', exporting.lagMs() / SECOND_MS],
         ['exportFailures', exporting.failures()],
       ]
+
+const ofConfig = ({ config }: Gateway): readonly Reading[] => {
+  if (config === undefined) return []
+  const { refused, appliedAt, reloads, needsRestart } = config.status()
+  return [
+    ['configOk', Number(refused === undefined)],
+    ['configApplied', appliedAt / SECOND_MS],
+    ['configReloads', reloads],
+    ['configRestart', Number(needsRestart.length > 0)],
+  ]
+}
 
 /** Vendors in their order: where there are more than there is room for, the last are left out. */
 const ofVendors = ({ vendors, traffic, clock }: Gateway): readonly Reading[] => {

@@ -90,7 +90,7 @@ const durable = async (
   try {
     const settled = await settling
     task.trace.usage = usage
-    noteGate(gateway, task.trace, 'settle', askedMs)
+    noteGate(gateway, task.trace, 'settle', { fromMs: askedMs, toMs: gateway.clock.monotonicMs() })
     return settled
   } catch (fault) {
     if (fault instanceof Refusal || (await task.hold.opened)) throw fault

@@ -3,7 +3,6 @@ import { AssetFault } from '../assets/take.ts'
 import { messageOf } from '../core/message-of.ts'
 import { Refusal, refuse } from '../core/refusal.ts'
 import type { JobShape, Outgoing, VendorAnswer, Verdict } from '../media/shape.ts'
-import type { Deployment } from '../routing/deployments.ts'
 import { withoutSecrets } from '../routing/vendor-errors.ts'
 import { StoreFault } from '../store/faults.ts'
 import { VendorFault } from '../transport/exchange.ts'
@@ -12,7 +11,7 @@ import { deploymentsFor } from './deployments-for.ts'
 import { deliver, endCancelled, endFailed } from './end-job.ts'
 import type { Gateway } from './gateway.ts'
 import { jobShapeOf } from './job-hold.ts'
-import type { Job } from './jobs.ts'
+import type { Job, JobPlace } from './jobs.ts'
 import { STEPS_MAX } from './submit-job.ts'
 import { askStep } from './vendor-step.ts'
 
@@ -24,8 +23,6 @@ const AGE_SHARE = 10
 const MISSING_MAX = 3
 const FETCHES_MAX = 10
 const FETCHING_MS = 600_000
-
-type At = { readonly shape: JobShape; readonly at: Deployment }
 
 /** Throws what is to be tried again. */
 export const stepJob = async (gateway: Gateway, job: Job): Promise<void> => {
@@ -63,8 +60,13 @@ const pauseOf = ({ clock, random }: Gateway, { run }: Job, everyMs: number): num
   return pause * (1 + 0.2 * random())
 }
 
-/** Its shape, and the key it was submitted with; another one of the vendor's where that is no longer there. */
-const whereIs = (gateway: Gateway, { run, facts }: Job): At | undefined => {
+/**
+ * Its shape, and the key it was submitted with; another one of the vendor's where that is no longer there. What is no longer
+ * sold is asked for as it was submitted.
+ */
+const whereIs = (gateway: Gateway, job: Job): JobPlace | undefined => whereSold(gateway, job) ?? job.begunAt
+
+const whereSold = (gateway: Gateway, { run, facts }: Job): JobPlace | undefined => {
   const shape = jobShapeOf(gateway, run.model)
   const model = gateway.catalogue.find(run.model)
   if (shape === undefined || model === undefined) return undefined
@@ -73,7 +75,7 @@ const whereIs = (gateway: Gateway, { run, facts }: Job): At | undefined => {
   return at === undefined ? undefined : { shape, at }
 }
 
-const cancel = async (gateway: Gateway, job: Job, { shape, at }: At): Promise<void> => {
+const cancel = async (gateway: Gateway, job: Job, { shape, at }: JobPlace): Promise<void> => {
   const outgoing = shape.cancel?.(job.facts.ref)
   job.cancelSent = outgoing !== undefined
   if (outgoing === undefined) return
@@ -89,7 +91,7 @@ const cancel = async (gateway: Gateway, job: Job, { shape, at }: At): Promise<vo
 
 type Polled = Exclude<ReturnType<JobShape['readPoll']>, { next: Outgoing } | undefined>
 
-const poll = async (gateway: Gateway, job: Job, { shape, at }: At): Promise<Polled | undefined> => {
+const poll = async (gateway: Gateway, job: Job, { shape, at }: JobPlace): Promise<Polled | undefined> => {
   const { ref } = job.facts
   let outgoing = shape.poll(ref)
   for (let step = 0; step <= STEPS_MAX; step++) {
@@ -108,7 +110,7 @@ const poll = async (gateway: Gateway, job: Job, { shape, at }: At): Promise<Poll
 const conclude = async (
   gateway: Gateway,
   job: Job,
-  { shape, at }: At,
+  { shape, at }: JobPlace,
   read: Verdict | Extract<Polled, { verdict: 'cancelled' }>,
 ): Promise<void> => {
   const { run, facts } = job

@@ -70,14 +70,13 @@ const noteStep = ({ steps, vendor = '' }: Trace, outcome: string, fromMs: number
   steps.push({ name: `attempt ${vendor}`, outward: true, fromMs, toMs, failed: outcome !== 'ok', attributes })
 }
 
-/** The call has waited at a gate since `fromMs`. */
+/** The call has waited at a gate, by monotonic times. */
 export const noteGate = (
-  { clock, meters }: AttemptParts,
+  { meters }: Pick<Gateway, 'meters'>,
   { steps }: Trace,
   gate: 'intent' | 'settle',
-  fromMs: number,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): void => {
-  const toMs = clock.monotonicMs()
   meters?.gateWaited(gate, toMs - fromMs)
   steps?.push({ name: `gate ${gate}`, fromMs, toMs })
 }

@@ -9,7 +9,7 @@ import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
 import { letGo } from '../gateway/doors.ts'
 import { endSpan } from '../gateway/end-span.ts'
-import type { Gateway } from '../gateway/gateway.ts'
+import type { Gateway, Present } from '../gateway/gateway.ts'
 import { beginSpan } from '../gateway/spans.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
 import { checkHeaders } from './headers.ts'
@@ -34,11 +34,12 @@ type App = {
 
 const nobody = (): undefined => undefined
 
-export const createApp = (gateway: Gateway): App => {
+export const createApp = (present: Present): App => {
   const match = createRouter(routes)
   return {
-    turnAway: turnsAway(gateway, match),
+    turnAway: turnsAway(present.gateway, match),
     fetch: async (request, peer = nobody, ended = nobody) => {
+      const { gateway } = present
       const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
       const { path, query } = splitUrl(request.url)
       let route: Route | undefined

@@ -1,12 +1,12 @@
 /** Metrics on a port of their own, which callers of models do not reach. */
-import type { Gateway } from '../gateway/gateway.ts'
+import type { Present } from '../gateway/gateway.ts'
 import { metricsAnswer } from './metrics.ts'
 import { splitUrl } from './router.ts'
 
 type MetricsAddress = { readonly hostname: string; readonly port: number; readonly shared: boolean }
 
 /** Listens until the returned function is called. Throws where the port is taken. */
-export const listenForMetrics = (gateway: Gateway, place: MetricsAddress): (() => void) => {
+export const listenForMetrics = (present: Present, place: MetricsAddress): (() => void) => {
   const server = Bun.serve({
     hostname: place.hostname,
     port: place.port,
@@ -14,7 +14,7 @@ export const listenForMetrics = (gateway: Gateway, place: MetricsAddress): (() =
     fetch: async (request) => {
       if (request.method !== 'GET' || splitUrl(request.url).path !== '/metrics')
         return new Response('There is GET /metrics here.\n', { status: 404 })
-      const { body, headers } = await metricsAnswer(gateway, request.headers.get('accept'))
+      const { body, headers } = await metricsAnswer(present.gateway, request.headers.get('accept'))
       return new Response(body, { headers })
     },
     error: () => new Response('The metrics cannot be had now; try again.\n', { status: 503 }),

@@ -1,6 +1,6 @@
 /** The server on a port: HTTP and WebSocket on one address, with a deadline for every connection. */
 import { refuse } from '../core/refusal.ts'
-import type { Gateway } from '../gateway/gateway.ts'
+import type { Present } from '../gateway/gateway.ts'
 import { createApp } from './app.ts'
 import { admitSocket, asksForSocket, goAway, refusedSocket, socketHandlers } from './socket.ts'
 import type { Socket, SocketData } from './socket-frames.ts'
@@ -26,8 +26,10 @@ const NEVER = 0
 const RESTARTING = 1012
 
 /** Listens until it is stopped. */
-export const listen = (gateway: Gateway, place: ListenAddress): Listening => {
-  const app = createApp(gateway)
+export const listen = (present: Present, place: ListenAddress): Listening => {
+  // What is used of it here is the same in all that follow.
+  const { gateway } = present
+  const app = createApp(present)
   const { socketBytesMax, socketIdleSeconds, connectionSeconds } = gateway.options
   const sockets = new Set<Socket>()
   const watch = watchTurns({
@@ -48,7 +50,7 @@ export const listen = (gateway: Gateway, place: ListenAddress): Listening => {
       const away = app.turnAway(request)
       if (away !== undefined) return away
       if (asksForSocket(request))
-        return admitSocket(gateway, request).then(
+        return admitSocket(present.gateway, request).then(
           (data) => {
             if (server.upgrade(request, { data })) return undefined
             gateway.doors.sockets.giveBack(data.keyId, 1)
@@ -65,7 +67,7 @@ export const listen = (gateway: Gateway, place: ListenAddress): Listening => {
       )
     },
     websocket: {
-      ...socketHandlers(gateway, sockets),
+      ...socketHandlers(present, sockets),
       maxPayloadLength: socketBytesMax,
       idleTimeout: socketIdleSeconds,
       sendPings: true,

@@ -9,7 +9,7 @@ import { decodeChatCall } from '../dialects/chat/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/ask-vendor.ts'
 import { enter, letGo, takeBytes, takeSocket } from '../gateway/doors.ts'
-import type { Gateway } from '../gateway/gateway.ts'
+import type { Gateway, Present } from '../gateway/gateway.ts'
 import { whoCalls } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
@@ -88,7 +88,8 @@ export const goAway = (socket: Socket): void => {
 const sayGoodbye = (socket: Socket): void => socket.close(GOING_AWAY, LEAVING)
 
 /** The handlers of the runtime's socket server; they note in `all` which are open. */
-export const socketHandlers = (gateway: Gateway, all = new Set<Socket>()) => {
+export const socketHandlers = (present: Present, all = new Set<Socket>()) => {
+  const { gateway } = present
   const sockets = openSockets(gateway)
   return {
     open: (socket: Socket) => {
@@ -103,7 +104,8 @@ export const socketHandlers = (gateway: Gateway, all = new Set<Socket>()) => {
       socket.close(POLICY_VIOLATION, terms.code)
     },
     message: (socket: Socket, message: string | Uint8Array) => {
-      void take(gateway, socket, typeof message === 'string' ? new TextEncoder().encode(message) : message)
+      const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : message
+      void take(present.gateway, socket, bytes)
     },
     drain: (socket: Socket) => {
       socket.data.drained?.resolve()

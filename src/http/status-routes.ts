@@ -1,8 +1,11 @@
 /** Addresses for those who run the server: its health, and its metrics. */
+import { getConfig, postConfig } from './config.ts'
 import { getMetrics } from './metrics.ts'
 import type { Route } from './route.ts'
+import { configAsk, configReloaded, configShown } from './schema/config.ts'
 import { health, metricsText, status } from './schema/status.ts'
 import { getLive, getReady, getStatus } from './status.ts'
+import { withBody } from './with-body.ts'
 
 export const statusRoutes: readonly Route[] = [
   {
@@ -40,4 +43,21 @@ export const statusRoutes: readonly Route[] = [
     answerType: 'text/plain',
     handler: getMetrics,
   },
+  {
+    method: 'GET',
+    path: '/api/config',
+    summary: 'How the configuration of each process stands, for `turnpike config`.',
+    auth: 'bearer',
+    answer: configShown,
+    handler: getConfig,
+  },
+  withBody({
+    method: 'POST',
+    path: '/api/config',
+    summary: 'Reads turnpike.yaml and the files of secrets again, for `turnpike config apply`.',
+    auth: 'bearer',
+    body: configAsk,
+    answer: configReloaded,
+    handler: postConfig,
+  }),
 ]

@@ -31,6 +31,11 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
     database: await checkDatabase(gateway),
     ledger: health.fresh ? { status: 'ok' } : { status: 'degraded', error: NOT_IN_TOUCH },
   }
+  if (gateway.config !== undefined)
+    services.config =
+      gateway.config.status().refused === undefined
+        ? { status: 'ok' }
+        : { status: 'degraded', error: 'the newest configuration cannot be used; the one before it serves' }
   const books = gateway.books?.trouble()
   if (gateway.books !== undefined)
     services.books = books === undefined ? { status: 'ok' } : { status: 'degraded', error: books }

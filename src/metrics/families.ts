@@ -163,6 +163,26 @@ const readFamilies = {
   exportFailures: gauge('export_failures', 'Attempts to export that failed since the last that went well.', {
     together: 'most',
   }),
+  configOk: gauge(
+    'config_ok',
+    '0 while the newest configuration cannot be used and the one before it serves.',
+    {
+      together: 'least',
+    },
+  ),
+  configApplied: gauge(
+    'config_applied_timestamp_seconds',
+    'When the configuration that is sold was read, in seconds since 1970; of several processes the oldest.',
+    { together: 'least' },
+  ),
+  configReloads: counter('config_reloads', 'How often it was read again, with success.'),
+  configRestart: gauge(
+    'config_needs_restart',
+    '1 while something was changed that is only read at a start.',
+    {
+      together: 'most',
+    },
+  ),
   memory: gauge('resident_memory_bytes', 'Memory of the process.'),
   heap: gauge('heap_bytes', 'Memory of its JavaScript heap.'),
   cpu: { ...counter('cpu_seconds', 'Processor time of the process, of the system and its own.') },

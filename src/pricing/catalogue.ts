@@ -4,6 +4,7 @@ import { nanoFromDecimal, type Pico } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type UsageClass, usageClasses } from '../core/usage.ts'
 import table from './catalogue.json' with { type: 'json' }
+import { type Change, eachInTime, type Given, inTime, type Later, modelAt } from './dated.ts'
 
 export type Catalogue = {
   /**
@@ -24,8 +25,8 @@ type SoldVendor = {
   readonly asked?: (upstreamName: string) => AskStyle | undefined
 }
 
-/** What the operator says of a model's price: the rates and tiers that are given. */
-export type Override = { readonly rates: UnitPrices; readonly tiers?: readonly Tier[] }
+/** What the operator says of a model's price: the rates and tiers that are given, and those of later. */
+export type Override = Given & { readonly later?: readonly Later[] }
 
 type CatalogueParts = {
   readonly vendors: readonly SoldVendor[]
@@ -66,12 +67,20 @@ export const buildCatalogue = (parts: CatalogueParts): Catalogue => {
   const hasEnded = ({ endsAt }: Model): boolean => endsAt !== undefined && endsAt <= parts.now()
   addAliases(names, sold, { aliases: parts.aliases ?? {}, hasEnded })
   const all = [...sold.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  let last: readonly Model[] = []
   return {
     find: (name) => {
       const model = names.get(name)
-      return model === undefined || hasEnded(model) ? undefined : model
+      if (model === undefined || hasEnded(model)) return undefined
+      return model.coming === undefined ? model : modelAt(model, parts.now())
     },
-    list: () => all.filter((model) => !hasEnded(model)),
+    list: () => {
+      const now = parts.now()
+      const listed = all.filter((model) => !hasEnded(model)).map((model) => modelAt(model, now))
+      // The same list while nothing is sold otherwise: what others make of it is kept by it.
+      if (listed.length !== last.length || listed.some((model, at) => model !== last[at])) last = listed
+      return last
+    },
     ended: (name) => {
       const model = names.get(name)
       return model !== undefined && hasEnded(model) ? model.endsAt : undefined
@@ -86,39 +95,47 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
   const byId = new Map<string, TableModel>()
   for (const vendor of parts.vendors) for (const model of tableModels(vendor.id)) byId.set(model.id, model)
   for (const model of parts.extra) byId.set(model.id, model)
-  for (const [id, override] of Object.entries(parts.overrides)) {
-    const model = byId.get(id)
-    if (model === undefined) throw new Error(`prices: there is no model '${id}'; its vendor may be off`)
-    byId.set(id, { ...model, price: overridden(model.price, override) })
-  }
+  for (const id of Object.keys(parts.overrides))
+    if (!byId.has(id)) throw new Error(`prices: there is no model '${id}'; its vendor may be off`)
   const sold = new Map<string, Model>()
   const vendors = new Map(parts.vendors.map((vendor) => [vendor.id, vendor]))
-  for (const { lower, ...found } of byId.values()) {
+  for (const { lower, later = [], ...found } of byId.values()) {
     const asked = found.asked ?? vendors.get(found.vendor)?.asked?.(found.upstreamName)
     const model = asked === undefined ? found : { ...found, asked }
-    const price = scaled(model.price, markup)
-    sold.set(model.id, { ...model, price, ...productAsSold(model, parts.overrides[model.id], markup) })
+    const { later: laterToo = [], ...override } = parts.overrides[model.id] ?? { rates: {} }
+    const first = model.id in parts.overrides ? [override] : []
+    const changes = [...later, ...laterToo].sort((a, b) => a.from - b.from)
+    const own = inTime(changes, (made) => asSold(model, [...first, ...made], markup))
+    sold.set(model.id, own)
     const twin = `${model.id}l`
     if (lower !== undefined && !byId.has(twin))
-      sold.set(twin, {
-        ...model,
-        id: twin,
-        price,
-        cheaper: { tier: lower.tier, price: scaled(price, discount, lower.atFullPrice) },
-      })
+      sold.set(
+        twin,
+        eachInTime(own, (one) => ({
+          ...one,
+          id: twin,
+          cheaper: { tier: lower.tier, price: scaled(one.price, discount, lower.atFullPrice) },
+        })),
+      )
   }
   return sold
 }
 
+/** The model at the price that the operator's words make of its own, times the markup. */
+const asSold = (model: Model, changes: readonly Change[], markup: bigint): Model => ({
+  ...model,
+  price: scaled(changes.reduce(overridden, model.price), markup),
+  ...productAsSold(model, changes, markup),
+})
+
 /** Products price each call by its inputs: those prices, too, are the operator's where he gives one, times the markup. */
 const productAsSold = (
   { product }: Model,
-  override: Override | undefined,
+  changes: readonly Change[],
   markup: bigint,
 ): Pick<Model, 'product'> => {
   if (product === undefined) return {}
-  const asSold = (price: Price): Price =>
-    scaled(override === undefined ? price : overridden(price, override), markup)
+  const asSold = (price: Price): Price => scaled(changes.reduce(overridden, price), markup)
   return {
     product: {
       ...product,
@@ -132,10 +149,10 @@ const productAsSold = (
 }
 
 /** A class that the operator prices costs that at every length of the input; tiers of the operator's replace the table's. */
-const overridden = (price: Price, { rates, tiers }: Override): Price => ({
+const overridden = (price: Price, { rates, tiers, from }: Change): Price => ({
   rates: { ...price.rates, ...rates },
   tiers: tiers ?? price.tiers.map((tier) => ({ ...tier, rates: { ...tier.rates, ...rates } })),
-  version: 'config',
+  version: from === undefined ? 'config' : `config from ${new Date(from).toISOString()}`,
 })
 
 /** Adds the operator's names to those that models are found by. */
@@ -157,7 +174,7 @@ const addAliases = (
   for (const [alias, { id }] of found) {
     const model = sold.get(id)
     if (model === undefined) continue
-    const named = { ...model, aliases: [...(model.aliases ?? []), alias] }
+    const named = eachInTime(model, (one) => ({ ...one, aliases: [...(model.aliases ?? []), alias] }))
     for (const [name, one] of names) if (one.id === id) names.set(name, named)
     names.set(alias, named)
     sold.set(id, named)
@@ -181,6 +198,7 @@ const shortNames = (sold: ReadonlyMap<string, Model>, vendors: readonly SoldVend
 
 /** A model of the table or the operator's before it is priced, with the cheaper tier that its vendor has for it. */
 export type TableModel = Model & {
+  readonly later?: readonly Later[]
   readonly lower?: { readonly tier: string; readonly atFullPrice?: readonly string[] }
 }
 

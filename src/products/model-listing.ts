@@ -29,13 +29,12 @@ export const modelListing = (model: Model, creditNano: Nano) => {
     category: categoryOf(model),
     cost: Number((chargeFor(price, withCall(price, usage)) * 1_000_000n) / creditNano) / 1_000_000,
     cost_unit: `credits / ${per}`,
-    pricing: {
-      unit: unitOf(price),
-      ...pricesOf(price),
-      // This is what a call costs that the vendor serves in its usual tier after all.
-      ...(model.cheaper === undefined ? {} : { otherwise: pricesOf(model.price) }),
-      version: price.version,
-    },
+    pricing: pricingOf(model),
+    ...(model.coming === undefined
+      ? {}
+      : {
+          coming: { from: new Date(model.coming.from).toISOString(), pricing: pricingOf(model.coming.model) },
+        }),
     context_length: model.contextTokens,
     max_output_tokens: model.maxOutputTokens,
     max_input_tokens: model.kind === 'media' ? null : model.contextTokens,
@@ -44,6 +43,17 @@ export const modelListing = (model: Model, creditNano: Nano) => {
     discounted: model.cheaper !== undefined,
     ...(model.aliases === undefined ? {} : { aliases: model.aliases }),
     ...(model.endsAt === undefined ? {} : { ends: new Date(model.endsAt).toISOString().slice(0, 10) }),
+  }
+}
+
+const pricingOf = (model: Model) => {
+  const price = priceOf(model)
+  return {
+    unit: unitOf(price),
+    ...pricesOf(price),
+    // This is what a call costs that the vendor serves in its usual tier after all.
+    ...(model.cheaper === undefined ? {} : { otherwise: pricesOf(model.price) }),
+    version: price.version,
   }
 }
 

@@ -94,15 +94,15 @@ const shelfOf = (models: readonly Model[], madeAt: string): Shelf => {
   }
 }
 
-const shelves = new WeakMap<Catalogue, Shelf>()
+const shelves = new WeakMap<readonly Model[], Shelf>()
 
-/** The shelf of a catalogue as it is now; made anew when a model has ended. `now` in ms since 1970. */
+/** The shelf of a catalogue as it is now; made anew when a model has ended or has another price. `now` in ms since 1970. */
 export const shelfFor = (catalogue: Catalogue, now: number): Shelf => {
-  const known = shelves.get(catalogue)
   const models = catalogue.list()
-  if (known?.items.length === models.length) return known
+  const known = shelves.get(models)
+  if (known !== undefined) return known
   const made = shelfOf(models, new Date(now).toISOString())
-  shelves.set(catalogue, made)
+  shelves.set(models, made)
   return made
 }
 

@@ -14,6 +14,7 @@ import {
   orderOf,
   restingOf,
   takeRetry,
+  trafficAfter,
 } from './deployments.ts'
 
 const model = { id: 'v/m' } as Model
@@ -109,4 +110,34 @@ test('retries have a budget that calls fill', () => {
   expect(taken).toBe(20)
   for (let call = 0; call < 10; call++) noteAttempt(traffic, one!, true)
   expect([takeRetry(traffic), takeRetry(traffic), takeRetry(traffic)]).toEqual([true, true, false])
+})
+
+test('keys that are there as before rest on under their new places; another key or address begins anew', () => {
+  const before = new Map([['v', setupOf(3)]])
+  const [first, second, third] = deploymentsOf(setupOf(3), model)
+  const traffic = newTraffic()
+  noteFailure(traffic, first!, { scope: 'key', nowMs: 0, askedMs: 5_000 })
+  noteFailure(traffic, second!, { scope: 'model', nowMs: 0, askedMs: 7_000 })
+  noteAttempt(traffic, third!, true)
+  // The first key is another one, and the second is now the first.
+  const secrets = ['k1', 'new', 'k2'].map((key) => new Secret(key))
+  const now = setupOf(3, { secrets })
+  const places = deploymentsOf(now, model)
+  const after = trafficAfter({ traffic, vendors: before }, new Map([['v', now]]))
+  expect(places.map((place) => isResting(after, place, 1_000))).toEqual([true, false, false])
+  expect(isResting(after, places[0]!, 7_001)).toBe(false)
+  expect(isResting(traffic, first!, 1_000)).toBe(true)
+  const moved = new Map([['v', { ...now, baseUrl: 'http://elsewhere.invalid' }]])
+  expect(trafficAfter({ traffic, vendors: before }, moved).health.size).toBe(0)
+  expect(trafficAfter({ traffic, vendors: before }, new Map()).health.size).toBe(0)
+})
+
+test('a probe that runs while vendors are set up anew does not keep its key at rest for ever', () => {
+  const setups = new Map([['v', setupOf(1)]])
+  const [place] = deploymentsOf(setupOf(1), model)
+  const traffic = newTraffic()
+  noteFailure(traffic, place!, { scope: 'key', nowMs: 0, askedMs: 1_000 })
+  noteAttempt(traffic, place!, true)
+  expect(isResting(traffic, place!, 2_000)).toBe(true)
+  expect(isResting(trafficAfter({ traffic, vendors: setups }, setups), place!, 2_000)).toBe(false)
 })

@@ -42,6 +42,37 @@ const RETRIES_MAX = 20 * RETRY_COST
 
 export const newTraffic = (): Traffic => ({ health: new Map(), retries: RETRIES_MAX, dearer: 0 })
 
+/**
+ * What is still known when vendors were set up anew: rests of keys that are there as before, under their new places. Calls
+ * that run go on to note what they see in the old traffic, of which some may be a probe, so none is under way here.
+ */
+export const trafficAfter = (
+  { traffic, vendors: before }: { readonly traffic: Traffic; readonly vendors: Setups },
+  after: Setups,
+): Traffic => {
+  const health = new Map<string, Health>()
+  for (const [name, known] of traffic.health) {
+    const [key = '', model] = name.split(' ', 2)
+    const now = sameKey(key, before, after)
+    if (now !== undefined)
+      health.set(model === undefined ? now : `${now} ${model}`, { ...known, probing: false })
+  }
+  return { ...traffic, health }
+}
+
+type Setups = ReadonlyMap<string, VendorSetup>
+
+/** The new name of a key whose secret and address are what they were. */
+const sameKey = (name: string, before: Setups, after: Setups): string | undefined => {
+  const [id = '', place] = name.split('#', 2)
+  const [was, is] = [before.get(id), after.get(id)]
+  if (was === undefined || is === undefined || was.baseUrl !== is.baseUrl) return undefined
+  const secret = was.secrets[Number(place)]?.reveal()
+  const at = is.secrets.findIndex((one) => one.reveal() === secret)
+  if (secret === undefined) return is.secrets.length === 0 ? name : undefined
+  return at < 0 ? undefined : keyName(is, at)
+}
+
 /** The specification's `max_attempts`. */
 export const ATTEMPTS_MAX = 3
 const REST_FIRST_MS = 1_000

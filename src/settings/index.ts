@@ -1,5 +1,6 @@
 /** The settings: every environment variable, its form, its default and what it means. docs/settings.md is generated from them. */
 import { assetSettings } from './assets.ts'
+import { backupSettings } from './backup.ts'
 import { callSettings } from './calls.ts'
 import { consoleSettings } from './console.ts'
 import { serverSettings } from './server.ts'
@@ -13,5 +14,6 @@ export const settings = {
   calls: callSettings,
   stripe: stripeSettings,
   assets: assetSettings,
+  backup: backupSettings,
   console: consoleSettings,
 } as const satisfies SettingGroup

@@ -51,6 +51,13 @@ export const serverSettings = {
     fallback: './turnpike.yaml',
     meaning: 'The file with vendors, models and prices; the default one may be absent.',
   },
+  configWatch: {
+    name: 'CONFIG_WATCH',
+    is: onOff(),
+    fallback: 'on',
+    meaning:
+      'Whether a changed turnpike.yaml, or a changed file of a secret, is read and sold within seconds; with `off` by SIGHUP and `turnpike config apply` alone.',
+  },
   secret: {
     name: 'TURNPIKE_SECRET',
     is: secret(/^.{16,}$/, 'at least 16 characters'),

@@ -1,5 +1,5 @@
 /** Opens the store named by an address: connects, brings the schema up to date, makes the house accounts. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { messageOf } from '../core/message-of.ts'
 import { houseAccounts } from '../ledger/types.ts'
 import { alertStore } from './accounts/alert-store.ts'
@@ -111,8 +111,8 @@ const storeOn = (engine: Engine): Store => ({
 /** Whether the address names a database that a server has made its ledger. Rejects when it cannot be asked. */
 export const ledgerExists = async (address: StoreAddress): Promise<boolean> => {
   const path = /^sqlite:(.+)$/.exec(address.url)?.[1]
-  // Opening a file would create it.
-  if (path !== undefined && !existsSync(path)) return false
+  // Opening a file would create it, and write into one that is empty.
+  if (path !== undefined && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return false
   const engine = openEngine(address)
   try {
     return await hasLedger(engine)

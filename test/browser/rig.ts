@@ -22,7 +22,7 @@ export const listenConsole = async (
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-console-'))
   const file = join(folder, 'ledger.db')
   const it = await startConsole({ url: `sqlite:${file}`, ...setup })
-  const listening = listen(it.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+  const listening = listen(it, { hostname: '127.0.0.1', port: 0, shared: false })
   const address = `http://127.0.0.1:${listening.port}`
   return {
     ...it,

@@ -54,8 +54,9 @@ export const ownBookChecks = async (it: OwnBooks, view: View): Promise<readonly 
   const altered = answered.filter(({ strayed }) => strayed !== undefined)
   const cut = answered.filter((one) => one.cut && one.dueNano > LONG_DUE)
   const { falseRefusals, refusals } = load.books
-  for (const told of falseRefusals.slice(0, 5)) console.log('false refusal', told)
-  for (const one of [...cut.slice(0, 5), ...altered.slice(0, 5)]) console.log('cut or altered', one)
+  for (const told of falseRefusals.slice(0, 5)) console.log(`FAILED false refusal: ${told}`)
+  for (const one of [...cut.slice(0, 5), ...altered.slice(0, 5)])
+    console.log(`FAILED cut or altered: ${Bun.inspect(one).replaceAll(/\n\s*/g, ' ')}`)
   return [
     ['answers that the vendor was never asked for', unasked.length === 0, unasked.length],
     ['whole answers that the vendor never ended', unsaid.length === 0, unsaid.length],

@@ -23,17 +23,22 @@ export const startProxy = async (targetPort: number): Promise<FaultProxy> => {
     ] as const) {
       sockets.add(from)
       let passed = 0
-      let [late, dueMs] = [0, 0]
-      /** In order, also when the latency ends while bytes are late: a wire does not shuffle. */
+      const late: { readonly bytes: string | Uint8Array; readonly dueMs: number }[] = []
+      const sendDue = (): void => {
+        for (;;) {
+          const [first] = late
+          if (first === undefined) return
+          const waitMs = first.dueMs - performance.now()
+          if (waitMs > 0) return void setTimeout(sendDue, waitMs)
+          late.shift()
+          if (to.writable) to.write(first.bytes)
+        }
+      }
+      /** In order, also when the latency ends while bytes are late: a wire does not shuffle, and timers of their own would. */
       const send = (bytes: string | Uint8Array): void => {
-        const nowMs = performance.now()
-        dueMs = Math.max(dueMs, fault === 'latency' ? nowMs + LATENCY_MS : nowMs)
-        if (late === 0 && dueMs <= nowMs) return void (to.writable && to.write(bytes))
-        late++
-        setTimeout(() => {
-          late--
-          if (to.writable) to.write(bytes)
-        }, dueMs - nowMs)
+        const dueMs = performance.now() + (fault === 'latency' ? LATENCY_MS : 0)
+        late.push({ bytes, dueMs })
+        if (late.length === 1) sendDue()
       }
       from.setNoDelay(true)
       from.on('error', end)

@@ -40,7 +40,7 @@ test('a model is added beside what is there, comments kept, and sold at the mark
   const long = ['--above', '272000', '--input-above', '4', '--output-above', '15', '--cheaper-tier', 'flex']
   const { code, out, errors } = await run('add', 'openai/gpt-next', ...flags, ...long)
   expect([errors, code]).toEqual(['', 0])
-  expect(out).toContain('Restart the server to sell it.')
+  expect(out).toContain('A running server sells it within seconds')
   expect(readFileSync(file, 'utf8')).toBe(
     BEFORE.replace(
       '\n# Equals.',

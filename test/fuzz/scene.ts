@@ -79,7 +79,7 @@ export const startScene = async (seed: number): Promise<Scene> => {
     },
   })
   await server.store.credit.grantCredit({ walletId: server.wallet, limit: 50n * USD, netDays: 14 })
-  const listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+  const listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
   const known = nothingKnown()
   return {
     engine: engine.name,

@@ -259,7 +259,7 @@ test('without room calls are refused before they are submitted, and taken again 
 test('readers that go away or take nothing leave no file open and no place taken', async () => {
   const film = Buffer.concat([mp4Head, Buffer.alloc(50_000_000)])
   const { url } = await server.keep({ keyId: key.id, type: 'video', from: { bytes: film } })
-  const { port, stop } = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+  const { port, stop } = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
   const address = new URL(url)
   const readers = await Promise.all(
     Array.from({ length: 20 }, async () => {

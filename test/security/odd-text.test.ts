@@ -74,7 +74,7 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file'))
     })
 
     test('what a socket names', async () => {
-      const handlers = socketHandlers(server.gateway)
+      const handlers = socketHandlers(server)
       for (const text of odd)
         for (const more of [
           { sub_wallet: text },
@@ -117,7 +117,7 @@ test('a socket takes no more calls than the server does', async () => {
       leaving: false,
     }
     const socket: Socket = { data, send: (frame) => frames.push(frame), close: () => undefined }
-    socketHandlers(server.gateway).message(socket, JSON.stringify(chat()))
+    socketHandlers(server).message(socket, JSON.stringify(chat()))
     while (data.running.size > 0 || frames.length === 0) await Bun.sleep(1)
     expect(frames.join()).toContain('service_unavailable')
     expect(server.asked.length).toBe(0)

@@ -172,7 +172,7 @@ for (const engine of serverEngines)
     test('work over a WebSocket', async () => {
       const token = await keyWith({ mine: 'mock/large' })
       server.answerWith(() => streaming(streamEvents(['Hello'])))
-      const listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+      const listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
       const socket = new WebSocket(`ws://127.0.0.1:${listening.port}/v1/stream`, {
         headers: { authorization: `Bearer ${token}` },
       } as never)

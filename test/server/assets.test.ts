@@ -164,7 +164,7 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
 
   test('over the wire a part of up to 1 MiB has its length, a longer one is whole too', async () => {
     const { url } = await server.keep({ keyId: key.id, type: 'video', from: { bytes: film } })
-    const { port, stop } = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+    const { port, stop } = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
     const { pathname, search } = new URL(url)
     for (const [last, length] of [
       [1024 ** 2 - 1, String(1024 ** 2)],

@@ -8,7 +8,7 @@ import { type Log, silentLog } from '../../src/core/log.ts'
 import type { Model } from '../../src/core/model.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { Secret } from '../../src/core/secret.ts'
-import type { ConsoleSettings, Gateway, GatewayOptions } from '../../src/gateway/gateway.ts'
+import type { ConsoleSettings, Gateway, GatewayOptions, Sold } from '../../src/gateway/gateway.ts'
 import { openGateway } from '../../src/gateway/open-gateway.ts'
 import type { Traces } from '../../src/gateway/spans.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -79,7 +79,10 @@ export type Asked = {
 type Script = (asked: Asked) => Response | Promise<Response>
 
 export type TestServer = {
+  /** As it was opened. */
   readonly gateway: Gateway
+  /** From now on calls that begin are sold this. */
+  readonly sell: (sold: Sold) => void
   readonly store: Store
   readonly wallet: string
   readonly fetch: (request: Request) => Promise<Response>
@@ -189,7 +192,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
   const hash = (text: string | Uint8Array) =>
     new Bun.CryptoHasher('sha256', 'test-secret').update(text).digest('hex')
   const { assets } = setup
-  const { gateway, stopChores } = await openGateway({
+  const { gateway, present, sell, stopChores } = await openGateway({
     store,
     meters: newMeters(),
     metrics: { tokenHash: hash(METRICS_TOKEN), ofProcess: () => [] },
@@ -241,7 +244,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     },
   })
   const { book, x402 } = gateway
-  const app = createApp(gateway)
+  const app = createApp(present)
   const once: typeof app.fetch = async (request, ...more) =>
     fitting(request, await app.fetch(request, ...more))
   const answered: typeof app.fetch = (request, ...more) =>
@@ -269,6 +272,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     token === '' ? {} : { authorization: `Bearer ${token ?? token0}` }
   return {
     gateway,
+    sell,
     store,
     wallet,
     fetch: (request) => answered(request),

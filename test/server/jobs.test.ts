@@ -5,6 +5,8 @@ import { until } from '../until.ts'
 import { jsonOf } from './harness.ts'
 import { CENT, type JobServer, newVendor, startJobServer } from './job-rig.ts'
 
+const noModel = () => undefined
+
 for (const engine of serverEngines)
   describe(engine.name, () => {
     let server: JobServer
@@ -64,6 +66,29 @@ for (const engine of serverEngines)
       expect(await held()).toBe(0n)
       const list = await jsonOf(await server.get('/v1/run?status=succeeded&limit=1'))
       expect(list.data).toMatchObject([{ id: body.id, status: 'succeeded' }])
+    })
+
+    test('a job whose vendor is no longer sold goes on where it was submitted, at the price it began with', async () => {
+      const { catalogue, vendors, failover } = server.gateway
+      server.says('pending')
+      const { body } = await begin({ n: 3 })
+      const { jobs } = server.gateway
+      await until(() => jobs.open.get(body.id)?.progress === 250)
+      const before = await server.balance()
+      server.sell({
+        catalogue: { find: noModel, list: () => [], ended: noModel },
+        vendors: new Map(),
+        failover,
+      })
+      try {
+        expect((await run()).ok).toBe(false)
+        server.says(2)
+        expect(await ended(body.id)).toMatchObject({ status: 'succeeded', usage: { cost: 0.02 } })
+        expect(before - (await server.balance())).toBe(2n * CENT)
+      } finally {
+        server.sell({ catalogue, vendors, failover })
+      }
+      expect((await run()).status).toBe(200)
     })
 
     test.each([

@@ -249,7 +249,7 @@ test('an overloaded process turns calls away before it looks at key or body, and
   const { overload } = server.gateway.doors
   for (let call = 0; call < 100; call++) overload.enter('Bearer busy')
   for (let note = 0; note < 200; note++) overload.note(10, 4)
-  const { fetch, turnAway } = createApp(server.gateway)
+  const { fetch, turnAway } = createApp(server)
   const asked = (path: string, authorization: string, method = 'POST') =>
     new Request(`http://turnpike.test${path}`, {
       method,
@@ -322,7 +322,7 @@ test('a key may ask for so many reports a minute; another one has its own', asyn
 
 test('connections that say nothing are closed, and lock nobody out', async () => {
   const server = await startTestServer({ options: { connectionSeconds: 1 } })
-  const listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+  const listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
   const { token } = await server.newKey()
   const { promise: allClosed, resolve } = Promise.withResolvers<void>()
   let closed = 0

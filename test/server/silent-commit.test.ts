@@ -104,7 +104,7 @@ test('a stream that asks for more money is cut in time, and charged for what it 
     gate.resolve()
     const startedMs = performance.now()
     const ending = (await again.text()).slice(-3_000)
-    expect(performance.now() - startedMs).toBeLessThan(BOUND_MS)
+    expect(performance.now() - startedMs).toBeLessThan(2 * BOUND_MS)
     expect(ending).toContain('"finish_reason":"length"')
     await backAgain()
     const [charge] = await store.ledger.transfersOf(again.headers.get('x-request-id') ?? '')

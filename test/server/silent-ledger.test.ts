@@ -37,7 +37,7 @@ beforeAll(async () => {
     await Bun.sleep(50)
     return completion('hello')
   })
-  listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+  listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
   manager = await server.newKey({}, { canManage: true })
   child = await server.newKey({}, { parentId: manager.id })
 })

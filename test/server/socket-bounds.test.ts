@@ -21,7 +21,7 @@ beforeAll(async () => {
   server.answerWith(({ body }) =>
     body.stream === true ? streaming(streamEvents(['hello'])) : completion('hello'),
   )
-  listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+  listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
 })
 afterAll(async () => {
   listening.stop()

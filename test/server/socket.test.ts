@@ -11,7 +11,7 @@ let token = ''
 
 beforeAll(async () => {
   server = await startTestServer()
-  listening = listen(server.gateway, { hostname: '127.0.0.1', port: 0, shared: false })
+  listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
   token = (await server.newKey({}, { canManage: true })).token
 })
 afterAll(async () => {

@@ -14,7 +14,10 @@ const lines: Record<string, unknown>[] = []
 beforeAll(async () => {
   server = await startTestServer({ options: { bodyBytesMax: LIMIT } })
   const log = { ...server.gateway.log, call: (fields: Record<string, unknown>) => void lines.push(fields) }
-  listening = listen({ ...server.gateway, log }, { hostname: '127.0.0.1', port: 0, shared: false })
+  listening = listen(
+    { gateway: { ...server.gateway, log } },
+    { hostname: '127.0.0.1', port: 0, shared: false },
+  )
   token = (await server.newKey()).token
   server.answerWith(() => completion('x'))
 })

@@ -136,7 +136,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
         if (x402 === undefined) await clock.sleep(100)
         else process.gateway = gatewayOf(x402)
       }
-      keepJobs(process.gateway)
+      keepJobs({ gateway: process.gateway })
     }
     void open()
   }

@@ -21,6 +21,8 @@ export type Conductor = {
 }
 
 const LOOK_MS = 1
+/** A transaction is held up for as long as the others need; that of a process that falls silent is ended in its time. */
+const LONGEST_MS = 10 * 60_000
 /** So often nothing must have changed before it is believed that a part has nothing to wait for at the gate. */
 const STILL = 15
 
@@ -58,7 +60,7 @@ export const openConductor = (url: string, below: (limit: number) => number): Co
   }
 
   const engine = (turns = Number.POSITIVE_INFINITY, silent = () => {}): Engine => {
-    const own = openEngine({ url })
+    const own = openEngine(turns < Number.POSITIVE_INFINITY ? { url } : { url, longestMs: LONGEST_MS })
     let taken = 0
     const ownTurn = (): Promise<void> => {
       if (!playing || ++taken <= turns) return turn()

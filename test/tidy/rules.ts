@@ -11,6 +11,7 @@ export const folders = [
   'gateway',
   'payment',
   'export',
+  'backup',
   'assets',
   'book',
   'store',
@@ -137,7 +138,7 @@ export const banned: Rule = (source) =>
 export const leftOvers: Rule = (source) =>
   source.path.startsWith('test/tidy/')
     ? []
-    : [...source.text.matchAll(/\b(?:TODO|FIXME|XXX)\b/g)].map(([word]) => `${word}: open an issue instead`)
+    : [...source.text.matchAll(/\b(?:TO-?DO|FIX-?ME|X{3})\b/g)].map(([word]) => `${word}: open an issue instead`)
 
 export const rules: Readonly<Record<string, Rule>> = {
   importDirection,

@@ -63,6 +63,15 @@ export const system = z
       trouble: z.string().nullable().describe('What is wrong with the books; null while all laws hold'),
       looked_at: instant.nullable(),
     }),
+    config: z
+      .object({
+        version: z.string(),
+        applied_at: instant,
+        trouble: z.string().nullable().describe('Why the newest cannot be used; null while it is sold'),
+        needs_restart: z.array(z.string()),
+      })
+      .nullable()
+      .describe('The configuration of this process; null where it cannot change'),
     processes: z.array(
       z.object({
         id: z.string(),

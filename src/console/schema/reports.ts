@@ -79,6 +79,10 @@ export const models = z
         capabilities: z.array(z.string()),
         prices: z.record(z.string(), z.string()).describe('USD per million units, by class'),
         unit: z.string(),
+        coming: z
+          .object({ from: instant, prices: z.record(z.string(), z.string()) })
+          .nullable()
+          .describe('Its next price'),
         aliases: z.array(z.string()),
       }),
     ),

@@ -3,6 +3,14 @@ import { z } from 'zod'
 
 const some = z.looseObject({})
 
+const pricing = z
+  .looseObject({
+    unit: z.string().describe('token, or the unit of a product'),
+    tiers: z.array(some),
+    version: z.string(),
+  })
+  .describe('USD for a million tokens of each class, as exact decimal texts')
+
 const model = z
   .object({
     id: z.string(),
@@ -16,13 +24,11 @@ const model = z
     category: z.string().describe('What it makes: chat, embeddings, image, speech, utility, …'),
     cost: z.number().describe('Credits for what cost_unit names'),
     cost_unit: z.string().describe('Such as `credits / image`'),
-    pricing: z
-      .looseObject({
-        unit: z.string().describe('token, or the unit of a product'),
-        tiers: z.array(some),
-        version: z.string(),
-      })
-      .describe('USD for a million tokens of each class, as exact decimal texts'),
+    pricing,
+    coming: z
+      .object({ from: z.string(), pricing })
+      .describe('Its next price: of calls that begin from then on')
+      .optional(),
     context_length: z.int(),
     max_output_tokens: z.int(),
     max_input_tokens: z.int().nullable(),

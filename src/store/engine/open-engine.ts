@@ -9,13 +9,15 @@ export type StoreAddress = {
   readonly url: string
   /** Replaces the database's clock, for simulations; all stores on one database must agree on it. */
   readonly now?: () => Instant
+  /** Replaces how long PostgreSQL may take for a statement, a transaction and a pause in it, where a test holds them up. */
+  readonly longestMs?: number
   /** Leaves out what an engine does in its own way, so that simulations also run the statements that engines share. */
   readonly shared?: boolean
 }
 
 /** Connects to the engine an address names. Throws for an address of another form. */
-export const openEngine = ({ url, now, shared }: StoreAddress): Engine => {
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, now)
+export const openEngine = ({ url, now, longestMs, shared }: StoreAddress): Engine => {
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, now, longestMs)
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
   if (path === undefined) throw new Error('DATABASE_URL must be sqlite:<path> or postgres://…')
   const { inline, ...plain } = openSqlite(path, now)

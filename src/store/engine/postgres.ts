@@ -174,12 +174,16 @@ const interactive = async <T>(
  * Opens connections to PostgreSQL; they are made when first used. `now` replaces the database's clock.
  * After a loss the next transaction connects again, waiting at most two seconds for it.
  */
-export const openPostgres = (url: string, now?: () => Instant): Engine => {
+export const openPostgres = (url: string, now?: () => Instant, longestMs?: number): Engine => {
+  const waits: Readonly<Record<string, string>> =
+    longestMs === undefined
+      ? {}
+      : { statement_timeout: `${longestMs}`, idle_in_transaction_session_timeout: `${longestMs}` }
   // The commits' statements find every row by an index; a sequential scan there is always the planner's mistake.
   const pools: Readonly<Record<Lane, Pool>> = {
-    writer: openPool(url, 1, { enable_seqscan: 'off' }),
-    control: openPool(url, 4, {}),
-    relaxed: openPool(url, 2, { synchronous_commit: 'off' }),
+    writer: openPool(url, 1, { enable_seqscan: 'off', ...waits }, longestMs),
+    control: openPool(url, 4, waits, longestMs),
+    relaxed: openPool(url, 2, { synchronous_commit: 'off', ...waits }, longestMs),
     reading: openPool(url, 2, { statement_timeout: `${READING_MS}` }, READING_MS),
   }
   const begin = (): readonly Statement[] =>

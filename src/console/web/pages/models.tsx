@@ -5,7 +5,7 @@ import { useState } from 'react'
 import type { ModelsShown } from '../../schema/reports.ts'
 import { reading } from '../parts/api.ts'
 import { shortCount } from '../parts/format.ts'
-import { Copy, Empty, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Copy, Empty, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 type Model = ModelsShown['data'][number]
@@ -53,6 +53,14 @@ const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
             </Table.Td>
             <Table.Td>
               <Prices prices={model.prices} unit={model.unit} />
+              {model.coming !== null && (
+                <>
+                  <Text size="xs" c="dimmed" mt={4}>
+                    from <When at={model.coming.from} />
+                  </Text>
+                  <Prices prices={model.coming.prices} unit={model.unit} />
+                </>
+              )}
             </Table.Td>
             <Table.Td maw={260}>
               <Text size="xs" c="dimmed">

@@ -92,6 +92,21 @@ const Processes = ({ data }: { data: SystemShown }) => (
   </Panel>
 )
 
+const Configuration = ({ config }: { config: NonNullable<SystemShown['config']> }) => (
+  <Panel title="Configuration">
+    <Text size="sm">
+      {config.trouble === null
+        ? 'What is sold is what the newest configuration says'
+        : `The newest configuration cannot be used, and the one before it serves: ${config.trouble}`}{' '}
+      (version <span className="mono">{config.version}</span>, read <When at={config.applied_at} />
+      ).
+    </Text>
+    {config.needs_restart.length > 0 && (
+      <Text size="sm">Changed, and only read at a start: {config.needs_restart.join(', ')}.</Text>
+    )}
+  </Panel>
+)
+
 export const System = () => {
   const { data, error } = useQuery(reading<SystemShown>('/operator/system', 5_000))
   if (data === undefined) return <Unread error={error} />
@@ -124,6 +139,7 @@ export const System = () => {
           </Figure>
         </SimpleGrid>
         <Processes data={data} />
+        {data.config !== null && <Configuration config={data.config} />}
         <Audit books={data.books} />
         <Text size="xs" c="dimmed">
           Reports are summed up to <When at={data.rolled_up_until} />; what came later is summed from the

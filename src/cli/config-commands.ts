@@ -1,0 +1,126 @@
+/** `turnpike config`: whether the settings are good, how those of the running server stand, and selling what was changed. */
+import type { Command } from 'commander'
+import { messageOf } from '../core/message-of.ts'
+import { configToken } from '../http/config.ts'
+import type { ConfigReloaded, ConfigShown } from '../http/schema/config.ts'
+import { BadSetting } from '../settings/bad-setting.ts'
+import { readConfig } from './config.ts'
+import { fingerprintOf } from './config-summary.ts'
+import { unpricedLines } from './offered-models.ts'
+import { openCatalogue } from './open-catalogue.ts'
+import { ownAddress } from './own-address.ts'
+import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+
+type Options = { readonly address?: string; readonly dryRun?: boolean; readonly json?: boolean }
+
+/** Reading asks servers on this machine what they offer, in each process. */
+const ANSWER_MS = 45_000
+
+export const configCommands = (program: Command): void => {
+  const config = program.command('config').description('settings')
+  config
+    .command('check')
+    .description('read the environment and turnpike.yaml, and say what is wrong')
+    .action(check)
+  config
+    .command('apply')
+    .description(
+      'let the running server read turnpike.yaml and the files of secrets again, and say what changes',
+    )
+    .option('--dry-run', 'only say what would change')
+    .option('--address <url>', 'of the server (default: that of HOST and PORT)')
+    .option('--json', 'for programs')
+    .action((options: Options) => withServer((database) => apply(database, options)))
+  config
+    .command('status')
+    .description('show which configuration the running server has, and what is wrong with the newest')
+    .option('--address <url>', 'of the server (default: that of HOST and PORT)')
+    .option('--json', 'for programs')
+    .action((options: Options) => withServer((database) => status(database, options)))
+}
+
+/** What is needed to reach the server stands in the environment: turnpike.yaml is read there, and may be what is wrong. */
+const withServer = (work: (database: Database) => Promise<void>): Promise<void> =>
+  withDatabase(work, readConfig(process.env, {}))
+
+/** All that a start makes of the settings before it needs a database or a port. */
+const check = async (): Promise<void> => {
+  const config = readConfig(process.env)
+  const { vendors, catalogue, unpriced } = await openCatalogue(config)
+  for (const line of unpricedLines(unpriced)) process.stdout.write(`Note: ${line}\n`)
+  for (const name of config.strayAddresses)
+    process.stdout.write(`Note: no vendor has the address ${name}; docs/vendors.md names the variables\n`)
+  process.stdout.write(
+    `The settings are good. Vendors on: ${[...vendors.keys()].join(', ')}  (${catalogue.list().length} models)\n`,
+  )
+}
+
+const apply = async (database: Database, options: Options): Promise<void> => {
+  const dryRun = options.dryRun === true
+  const before: ConfigShown = await askServer(database, options)
+  const done: ConfigReloaded = await askServer(database, options, { dry_run: dryRun })
+  if (done.outcome === 'refused' && options.json !== true)
+    throw new BadSetting([...done.errors, 'Nothing has changed.'].join('\n'))
+  const needs_restart = [...new Set([...done.needs_restart, ...setHere(database, before.settings)])]
+  say(options.json, { ...done, needs_restart }, textOf({ ...done, needs_restart }))
+  if (done.outcome === 'refused') process.exitCode = 2
+}
+
+const textOf = ({ outcome, processes, changes, needs_restart }: ConfigReloaded): string => {
+  const [done, nothing] =
+    outcome === 'checked'
+      ? ['The settings are good. To be changed', 'The settings are good; they change nothing']
+      : ['Applied', 'Applied; nothing is different']
+  const many = processes === 1 ? '' : ` by ${processes} processes`
+  return `${[
+    changes.length === 0 ? `${nothing}${many}.` : `${done}${many}:`,
+    ...changes.map((line) => `  ${line}`),
+    ...needs_restart.map((name) => `Needs a restart: ${name}`),
+  ].join('\n')}\n`
+}
+
+const status = async (database: Database, options: Options): Promise<void> => {
+  const shown: ConfigShown = await askServer(database, options)
+  const rows = shown.processes.map(({ refused, needs_restart, ...one }) => ({
+    ...one,
+    state: refused === null ? 'good' : 'the newest cannot be used',
+  }))
+  const refused = shown.processes.flatMap((one) => one.refused?.errors ?? [])
+  const restart = shown.processes.flatMap((one) => one.needs_restart)
+  const lines = [
+    ...new Set([
+      ...refused,
+      ...[...restart, ...setHere(database, shown.settings)].map((name) => `Needs a restart: ${name}`),
+    ]),
+  ]
+  say(options.json, shown, tableOf(rows) + lines.map((line) => `${line}\n`).join(''))
+  if (refused.length > 0) process.exitCode = 1
+}
+
+/** Settings that this command's environment has, of which the server has another value. */
+const setHere = ({ config, hash }: Database, settings: ConfigShown['settings']): readonly string[] =>
+  Object.entries(config.fixed).flatMap(([name, value]) => {
+    const set = (process.env[name] ?? process.env[`${name}_FILE`] ?? '') !== ''
+    const there = settings[name]
+    return set && there !== undefined && there !== fingerprintOf(hash, value.reveal()) ? [name] : []
+  })
+
+/** Throws Failed where no server answers, or not to this ledger's command. */
+const askServer = async <Answer>(
+  { hash }: Database,
+  { address = ownAddress() }: Options,
+  body?: object,
+): Promise<Answer> => {
+  const base = address.replace(/\/$/, '')
+  const answer = await fetch(`${base}/api/config`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${configToken(hash)}`, 'content-type': 'application/json' },
+    signal: AbortSignal.timeout(ANSWER_MS),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch((error: unknown) => {
+    throw new Failed(`no server answers at ${base}: ${messageOf(error)}`)
+  })
+  if (answer.status === 401) throw new Failed(`the server at ${base} has another ledger or TURNPIKE_SECRET`)
+  if (!answer.ok) throw new Failed(`the server at ${base} answers ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as Answer
+}

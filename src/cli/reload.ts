@@ -1,0 +1,156 @@
+/**
+ * Reading the configuration again while the server runs: turnpike.yaml and the files of secrets are read and checked whole,
+ * and what they say is sold from then on. What cannot be used changes nothing, and is told in log, status and answer.
+ */
+import { existsSync } from 'node:fs'
+import type { Log } from '../core/log.ts'
+import { messageOf } from '../core/message-of.ts'
+import { type Clock, systemClock } from '../core/time.ts'
+import type {
+  ConfigAsk,
+  ConfigDoor,
+  ConfigStatus,
+  ConfigTold,
+  Reloaded,
+  Setup,
+  Sold,
+} from '../gateway/gateway.ts'
+import type { Environment } from '../settings/bad-setting.ts'
+import { type Config, readConfig } from './config.ts'
+import { changesBetween, fingerprintOf, type Summary, summaryOf } from './config-summary.ts'
+import { type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
+import type { KeyHash } from './parts.ts'
+import { secretFiles } from './secret-files.ts'
+import { watchFiles } from './watch-files.ts'
+import { askAllConfigs } from './worker-config.ts'
+
+type Why = 'signal' | 'file' | 'command'
+
+type Start = {
+  readonly config: Config
+  readonly opened: OpenCatalogue
+  readonly environment: Environment
+  readonly hash: KeyHash
+  readonly log: Log
+  /** Whether others listen on the same port. */
+  readonly shared: boolean
+  /** Says what an operator should know of what is sold. */
+  readonly warn: (config: Config, opened: OpenCatalogue) => void
+  readonly setupOf: (config: Config) => Setup
+}
+
+type Reloading = {
+  readonly door: ConfigDoor
+  /** From now on what is read is sold by `sell`; gives how to stop watching the files. */
+  readonly begin: (sell: (sold: Sold) => void) => () => void
+}
+
+/** A line of log names so many changes. */
+const TOLD_MAX = 20
+
+export const newReloading = (start: Start): Reloading => {
+  const { hash, log } = start
+  const clock: Clock = systemClock
+  let sell: (sold: Sold) => void = () => undefined
+  let now: { readonly summary: Summary; readonly config: Config } = {
+    summary: summaryOf(start.config, start.opened, hash),
+    config: start.config,
+  }
+  const hadFile = existsSync(start.config.configFile)
+  let status: ConfigStatus = statusOf(now.summary, { hash, at: clock.now(), reloads: 0, needsRestart: [] })
+
+  const refused = (error: unknown, dryRun: boolean): Reloaded => {
+    const errors = messageOf(error).split('\n')
+    if (!dryRun) {
+      status = { ...status, refused: { at: clock.now(), errors } }
+      log.error('the configuration cannot be used; what was sold before is sold on', {
+        error: errors.join('; '),
+      })
+    }
+    return { outcome: 'refused', errors, changes: [], needsRestart: [] }
+  }
+
+  const read = async (why: Why, dryRun: boolean): Promise<Reloaded> => {
+    let config: Config
+    let opened: OpenCatalogue
+    try {
+      if (hadFile && !existsSync(start.config.configFile))
+        throw new Error(
+          `${start.config.configFile} is gone; an empty one would sell what the environment says`,
+        )
+      config = readConfig(start.environment)
+      opened = await openCatalogue(config)
+    } catch (error) {
+      return refused(error, dryRun)
+    }
+    const summary = summaryOf(config, opened, hash)
+    const changes = changesBetween(now.summary, summary)
+    const needsRestart = otherwise(start.config.fixed, config.fixed)
+    if (dryRun) return { outcome: 'checked', errors: [], changes, needsRestart }
+    sell({ ...opened, setup: start.setupOf(config) })
+    now = { summary, config }
+    status = statusOf(summary, { hash, at: clock.now(), reloads: status.reloads + 1, needsRestart })
+    log.info('the configuration was read again', {
+      kind: why,
+      ops: changes.length,
+      outcome: changes.slice(0, TOLD_MAX).join(' | '),
+      ...(needsRestart.length === 0 ? {} : { setting: `needs a restart: ${needsRestart.join(', ')}` }),
+    })
+    start.warn(config, opened)
+    return { outcome: 'applied', errors: [], changes, needsRestart }
+  }
+
+  let last: Promise<unknown> = Promise.resolve()
+  /** One at a time, each with what is there when its turn comes. */
+  const inTurn = (why: Why, dryRun: boolean): Promise<Reloaded> => {
+    const turn = last.then(() => read(why, dryRun))
+    last = turn.catch(() => undefined)
+    return turn
+  }
+
+  const own = async (ask: ConfigAsk): Promise<ConfigTold> => {
+    const reloaded = ask === 'status' ? undefined : await inTurn('command', ask === 'check')
+    return { process: `${process.pid}`, status, reloaded }
+  }
+  const askAll = start.shared ? askAllConfigs(own) : async (ask: ConfigAsk) => [await own(ask)]
+  return {
+    door: {
+      status: () => status,
+      ask: askAll,
+      settings: Object.fromEntries(
+        Object.entries(start.config.fixed).map(([name, value]) => [
+          name,
+          fingerprintOf(hash, value.reveal()),
+        ]),
+      ),
+    },
+    begin: (sells) => {
+      sell = sells
+      process.on('SIGHUP', () => void inTurn('signal', false))
+      if (!start.config.configWatch) return () => undefined
+      const files = [start.config.configFile, ...secretFiles(start.environment).map(({ path }) => path)]
+      return watchFiles(files, clock, () => inTurn('file', false))
+    },
+  }
+}
+
+const VERSION = 12
+
+const statusOf = (
+  summary: Summary,
+  it: {
+    readonly hash: KeyHash
+    readonly at: number
+    readonly reloads: number
+    readonly needsRestart: readonly string[]
+  },
+): ConfigStatus => ({
+  version: it.hash(`configuration ${JSON.stringify([...summary])}`).slice(0, VERSION),
+  appliedAt: it.at,
+  reloads: it.reloads,
+  needsRestart: it.needsRestart,
+})
+
+/** The names of what is not the same in both. */
+const otherwise = (before: Config['fixed'], after: Config['fixed']): readonly string[] =>
+  Object.keys(before).filter((name) => before[name]?.reveal() !== after[name]?.reveal())

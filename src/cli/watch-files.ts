@@ -1,0 +1,49 @@
+/**
+ * Watching files by looking at them: what notices of the system's own miss is noticed all the same, such as the links that
+ * Kubernetes turns to another folder, files that are mounted one by one, and network disks.
+ */
+import { stat } from 'node:fs/promises'
+import type { Clock } from '../core/time.ts'
+
+const LOOK_MS = 1_000
+
+/**
+ * Calls `changed` when one of the files is another than before and has been so for two looks, so that none is read while it
+ * is being written. Gives how to stop it.
+ */
+export const watchFiles = (
+  files: readonly string[],
+  clock: Pick<Clock, 'sleep'>,
+  changed: () => Promise<unknown>,
+): (() => void) => {
+  let stopped = false
+  const watch = async (): Promise<void> => {
+    let taken = await stateOf(files)
+    let seen = taken
+    while (!stopped) {
+      await clock.sleep(LOOK_MS)
+      const now = await stateOf(files)
+      if (now !== taken && now === seen && !stopped) {
+        taken = now
+        await changed()
+      }
+      seen = now
+    }
+  }
+  void watch()
+  return () => {
+    stopped = true
+  }
+}
+
+const stateOf = async (files: readonly string[]): Promise<string> =>
+  (
+    await Promise.all(
+      files.map((file) =>
+        stat(file).then(
+          ({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`,
+          () => 'none',
+        ),
+      ),
+    )
+  ).join('\n')

@@ -1,0 +1,76 @@
+/** The configuration over HTTP, for the operator's command: who has the ledger can make the token that opens it. */
+import type { z } from 'zod'
+import { must, refuse, unavailable } from '../core/refusal.ts'
+import type { Answer } from '../gateway/answer.ts'
+import type { ConfigAsk, ConfigTold, Gateway } from '../gateway/gateway.ts'
+import { json } from './reply.ts'
+import type { Handler, HttpCall } from './route.ts'
+import type { ConfigReloaded, ConfigShown, configAsk } from './schema/config.ts'
+import type { BodyHandler } from './with-body.ts'
+
+/** The token of the operator's command, of the secret of the keys. */
+export const configToken = (hash: Gateway['hash']): string => hash('turnpike config')
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+export const getConfig: Handler = async (gateway, call): Promise<Answer> => {
+  const { door, told } = await asked(gateway, call, 'status')
+  const shown: ConfigShown = {
+    settings: door.settings,
+    processes: told.map(({ process, status: { version, appliedAt, reloads, refused, needsRestart } }) => ({
+      process,
+      version,
+      applied_at: iso(appliedAt),
+      reloads,
+      refused: refused === undefined ? null : { at: iso(refused.at), errors: [...refused.errors] },
+      needs_restart: [...needsRestart],
+    })),
+  }
+  return json(shown)
+}
+
+export const postConfig: BodyHandler<z.output<typeof configAsk>> = async (gateway, call, body) => {
+  must(opens(gateway, call))
+  const { dry_run = false } = await body()
+  const { told } = await asked(gateway, call, dry_run ? 'check' : 'apply')
+  return json(together(told))
+}
+
+/** One answer for all processes: refused where one of them refuses. */
+const together = (told: readonly ConfigTold[]): ConfigReloaded => {
+  const all = told.flatMap(({ reloaded }) => reloaded ?? [])
+  const linesOf = (lines: (one: (typeof all)[number]) => readonly string[]) => [
+    ...new Set(all.flatMap(lines)),
+  ]
+  return {
+    outcome: all.find(({ outcome }) => outcome === 'refused')?.outcome ?? all[0]?.outcome ?? 'refused',
+    processes: all.length,
+    errors: linesOf(({ errors }) => errors),
+    changes: linesOf(({ changes }) => changes),
+    needs_restart: linesOf(({ needsRestart }) => needsRestart),
+  }
+}
+
+const asked = async (gateway: Gateway, call: HttpCall, ask: ConfigAsk) => {
+  must(opens(gateway, call))
+  const door = gateway.config
+  if (door === undefined) throw refuse('not_found', 'The configuration of this server does not change.')
+  const told = await door.ask(ask).catch(() => {
+    throw unavailable('The other processes of this server do not answer.')
+  })
+  return { door, told }
+}
+
+/** Hashes are compared, so that how long it takes tells nothing of the token. */
+const opens = ({ hash }: Gateway, { request }: HttpCall) => {
+  const given = /^bearer +(\S+)$/i.exec(request.headers.get('authorization')?.trim() ?? '')?.[1]
+  if (given === undefined)
+    return refuse('missing_authorization', 'This is for `turnpike config`, which knows the token.', {
+      headers: { 'www-authenticate': 'Bearer' },
+    })
+  return hash(given) === hash(configToken(hash))
+    ? undefined
+    : refuse('invalid_api_key', 'This is for `turnpike config` on the ledger of this server.', {
+        headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+      })
+}
