@@ -2,13 +2,14 @@
 import { Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { AccountsShown } from '../../schema/operator.ts'
 import { type Account, AccountActs, type Act } from '../parts/account-acts.tsx'
 import { ask, queries, queryOf, reading } from '../parts/api.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogForm } from '../parts/dialog-form.tsx'
 import { countText } from '../parts/format.ts'
-import { Code, Empty, Failed, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { Code, Empty, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 const actFor = async (id: string) => {
@@ -25,39 +26,27 @@ const NewAccount = () => {
       ask<{ link: string | null; sent: boolean }>('POST', '/operator/accounts', { name, owner_email: email }),
     onSuccess: () => queries.invalidateQueries(),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    create.mutate()
-  }
   return (
     <>
       <Button onClick={() => setOpened(true)}>New account</Button>
       <Dialog opened={opened} onClose={() => setOpened(false)} title="New account">
         {create.data === undefined ? (
-          <form onSubmit={submit}>
-            <Stack>
-              <TextInput
-                label="Organisation"
-                required
-                data-autofocus
-                value={name}
-                onChange={(event) => setName(event.currentTarget.value)}
-              />
-              <TextInput
-                label="E-mail address of its owner"
-                type="email"
-                required
-                value={email}
-                onChange={(event) => setEmail(event.currentTarget.value)}
-              />
-              <Failed error={create.error} />
-              <Group justify="flex-end">
-                <Button type="submit" loading={create.isPending}>
-                  Create
-                </Button>
-              </Group>
-            </Stack>
-          </form>
+          <DialogForm save={create} verb="Create">
+            <TextInput
+              label="Organisation"
+              required
+              data-autofocus
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <TextInput
+              label="E-mail address of its owner"
+              type="email"
+              required
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+            />
+          </DialogForm>
         ) : create.data.link === null ? (
           <Text size="sm">A link is on its way to the owner by mail.</Text>
         ) : (
