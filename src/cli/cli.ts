@@ -11,6 +11,7 @@ import { connectCommand } from './connect-command.ts'
 import { creditCommands } from './credit-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { eventCommands, personCommands } from './person-commands.ts'
+import { pruneCommand } from './prune-command.ts'
 import { readyCommand } from './ready-command.ts'
 import { receiptCommands } from './receipt-commands.ts'
 import { auditCommand, chargeCommand, modelsCommand, usageCommand } from './report-commands.ts'
@@ -46,6 +47,7 @@ export const run = async (args: readonly string[]): Promise<void> => {
   auditCommand(program)
   backupCommand(program)
   restoreCommand(program)
+  pruneCommand(program)
   chargeCommand(program)
   modelsCommand(program)
   completionCommand(program)

@@ -34,8 +34,6 @@ export const forgetAttempts = ({ gateway }: Here, email: string): Promise<void> 
 
 /** Longer than a code is good for, its neighbours' periods included. */
 const CODE_SLOT_MS = 5 * 60_000
-/** The counters of a code are of its slot alone. */
-const FOR_GOOD_MS = 100 * 365 * 86_400_000
 
 /** False for a code that this person has brought before: it may have been seen by somebody else. On all processes. */
 export const takeCode = async (
@@ -47,7 +45,7 @@ export const takeCode = async (
   // Each use counts in its slot and the one before, so that one of the last slot is met too.
   const counts = await Promise.all(
     [slot, slot - 1].map((one) =>
-      gateway.store.members.attempt(`code ${gateway.hash(`${personId} ${code} ${one}`)}`, FOR_GOOD_MS),
+      gateway.store.members.brought(`code ${gateway.hash(`${personId} ${code} ${one}`)}`),
     ),
   )
   return counts.every((count) => count === 1)

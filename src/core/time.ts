@@ -58,6 +58,12 @@ export const nextMonthStart = (instant: Instant): Instant => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
 }
 
+/** The first instant of the month so many months before the one that holds `instant`. */
+export const monthsBefore = (instant: Instant, months: number): Instant => {
+  const date = new Date(instant)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - months, 1)
+}
+
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/
 
 /** The first instant of a month written `2026-11`; undefined for other texts. */

@@ -26,6 +26,7 @@ import {
   selling,
 } from './gateway.ts'
 import { keepJobs } from './keep-jobs.ts'
+import { keepPruning } from './keep-pruning.ts'
 import { openReceiptKeys } from './receipt-keys.ts'
 import { keepAlerting } from './wallet-alerts.ts'
 import { watchBooks } from './watch-books.ts'
@@ -126,7 +127,9 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   })
   const present = { gateway }
   let stopJobs = keepsJobs(gateway) ? keepJobs(present) : undefined
-  const stopChores = chores ? startChores({ store, hash, log, clock, random, stripe, assets }) : nothing
+  const stopChores = chores
+    ? startChores({ store, hash, log, clock, random, stripe, assets, months: it.options.keepDetails })
+    : nothing
   return {
     gateway,
     present,
@@ -161,13 +164,25 @@ const keepsJobs = ({ media }: Gateway): boolean => [...media.values()].some(({ f
 type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'random'> & {
   readonly stripe: StripePayments | undefined
   readonly assets: Assets | undefined
+  /** How long details of calls are kept; undefined for ever. */
+  readonly months: number | undefined
 }
 
-/** What is due beside the calls: invoices, alerts, top-ups. Gives how to stop it. */
-const startChores = ({ store, log, hash, clock, random, stripe, assets }: ChoreParts): (() => void) => {
+/** What is due beside the calls: invoices, alerts, top-ups, what is old. Gives how to stop it. */
+const startChores = ({
+  store,
+  log,
+  hash,
+  clock,
+  random,
+  stripe,
+  assets,
+  months,
+}: ChoreParts): (() => void) => {
   const stops = [
     keepMonthsClosed({ store: store.credit, clock, log }),
     keepAlerting({ store: store.wallets, clock, log, hash, webhooks: systemPublicParts }, random),
+    keepPruning({ store: store.prune, clock, log, months }),
     ...(assets === undefined ? [] : [keepSweeping({ assets, clock, log })]),
     ...(stripe === undefined
       ? []

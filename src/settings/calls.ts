@@ -2,7 +2,7 @@
  * Settings that a running server reads while it answers, as `gateway.options`: rates, bounds, times, and what the house gives away.
  * A row here is all that a new one needs.
  */
-import { amount, amountAboveZero, block, duration, integer, list, matching } from './form.ts'
+import { amount, amountAboveZero, block, duration, integer, integerOrOff, list, matching } from './form.ts'
 import type { SettingGroup, ValuesOf } from './setting.ts'
 
 const seconds = duration('seconds', 1, 99_999)
@@ -103,6 +103,13 @@ const bounds = {
     fallback: '50',
     meaning:
       'How much of OPEN_CALLS_MAX, BUFFER_BYTES_MAX and SOCKETS_MAX one key may have at a process, and those together who call without one; more is refused with 429. 100 where one key stands for everybody.',
+  },
+  keepDetails: {
+    name: 'KEEP_DETAILS',
+    is: integerOrOff(1, 9_999, 'months'),
+    fallback: '13',
+    meaning:
+      'Whole months before this one of which details of calls are kept: model, tokens, prices, so also receipts that are asked for. Older ones are deleted, with what else is old beside the postings, which stay (growth.md); `off` keeps them.',
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES',

@@ -35,6 +35,16 @@ export const integer = (least: number, most: number, of?: string): Form<number> 
     wholeWithin(text, least, most),
   )
 
+/** A whole number, or `off`, which is read to undefined. */
+export const integerOrOff = (least: number, most: number, of: string): Form<number | undefined> => ({
+  allowed: `a number of ${of} from ${least} to ${most}, or off`,
+  read: (text) => {
+    if (text === 'off') return { value: undefined }
+    const value = wholeWithin(text, least, most)
+    return value === undefined ? { unfit: text } : { value }
+  },
+})
+
 const unitMs = { seconds: 1_000, hours: HOUR_MS, days: DAY_MS }
 
 /** A span of time in whole units, read to milliseconds. */

@@ -36,6 +36,7 @@ import { eventStore } from './people/event-store.ts'
 import { memberStore } from './people/member-store.ts'
 import { peopleRows } from './people/people-rows.ts'
 import type { Ports, Store } from './port.ts'
+import { pruneStore } from './prune/prune-store.ts'
 import { reportStore } from './reports/report-store.ts'
 import { tenantStore } from './tenants/tenant-store.ts'
 
@@ -94,6 +95,7 @@ const portsOn = (engine: Engine): Ports => ({
   reports: guarded(reportStore(engine)),
   tenants: guarded(tenantStore(engine)),
   exports: guarded(exportStore(engine)),
+  prune: guarded(pruneStore(engine)),
 })
 
 const storeOn = (engine: Engine): Store => ({

@@ -24,6 +24,7 @@ import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
 import type { EventStore } from './people/event-port.ts'
 import type { MemberStore, PeopleRows } from './people/people-port.ts'
+import type { PruneStore } from './prune/prune-port.ts'
 import type { ReportStore } from './reports/report-port.ts'
 import type { TenantStore } from './tenants/tenant-port.ts'
 
@@ -49,6 +50,7 @@ export type Ports = {
   readonly reports: ReportStore
   readonly tenants: TenantStore
   readonly exports: ExportStore
+  readonly prune: PruneStore
 }
 
 export type Store = Ports & {

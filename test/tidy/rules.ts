@@ -138,7 +138,9 @@ export const banned: Rule = (source) =>
 export const leftOvers: Rule = (source) =>
   source.path.startsWith('test/tidy/')
     ? []
-    : [...source.text.matchAll(/\b(?:TO-?DO|FIX-?ME|X{3})\b/g)].map(([word]) => `${word}: open an issue instead`)
+    : [...source.text.matchAll(/\b(?:TO-?DO|FIX-?ME|X{3})\b/g)].map(
+        ([word]) => `${word}: open an issue instead`,
+      )
 
 export const rules: Readonly<Record<string, Rule>> = {
   importDirection,

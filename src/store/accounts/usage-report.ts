@@ -3,11 +3,12 @@ import { DAY_MS } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text, truth } from '../engine/columns.ts'
 import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
 import { lessRefunds } from '../ledger/sums.ts'
+import { laterOf, prunedUntil } from '../prune/pruned-until.ts'
 import type { UsageOf, UsageQuery, UsageRow } from './tenancy-port.ts'
 
 const columns = {
-  day: `t.at / ${DAY_MS} as "day"`,
-  model: `coalesce(d.model, '') as "model"`,
+  day: 'x.day as "day"',
+  model: 'x.model as "model"',
   key: 'k.id as "key", k.label, k.parent_id, k.deleted',
 } as const
 /** How many columns each of them is. */
@@ -19,7 +20,7 @@ const usages = rowsOf({
   requests: integer('requests'),
   inputTokens: integer('input_tokens'),
   outputTokens: integer('output_tokens'),
-  cost: nano('cost'),
+  cost: nano('amount'),
 })
 
 /** Of reports by key: whose calls they are. */
@@ -52,9 +53,27 @@ const keysOf = (of: UsageOf): { readonly text: string; readonly params: readonly
   }
 }
 
+const counted = ['requests', 'input_tokens', 'output_tokens', 'amount'] as const
+
+/**
+ * What counts, row by row: the ledger with its details, and before the mark up to which details may be gone the sums of whole
+ * days.
+ */
+const sourceOf = (keys: string): string => {
+  const ofUsage = (what: string) => `case t.kind when 'usage' then coalesce(${what}, 0) else 0 end`
+  return `select t.key_id, t.at / ${DAY_MS} as day, coalesce(d.model, '') as model, ${ofUsage('1')} as requests,
+      ${ofUsage('d.input_tokens')} as input_tokens, ${ofUsage('d.output_tokens')} as output_tokens, ${lessRefunds} as amount
+    from ${keys} cross join transfer t left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)
+    where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= ${laterOf('$1', prunedUntil)} and t.at < $2
+    union all
+    select r.key_id, r.day / ${DAY_MS}, r.model, r.requests, r.input_tokens, r.output_tokens, r.amount
+    from ${keys} cross join roll_up_day r
+    where r.key_id = k.id and r.day >= ($1 / ${DAY_MS}) * ${DAY_MS} and r.day < $2 and r.day < ${prunedUntil}`
+}
+
 /**
  * Charges less refunds of the keys in `[from, to)`, grouped, as their caps count them; a recovered call has the empty
- * model name.
+ * model name. Where details are deleted, whole UTC days count.
  */
 export const usageOf = async (engine: Engine, query: UsageQuery): Promise<readonly UsageRow[]> => {
   const groups = (['day', 'model', 'key'] as const).filter((group) => query.groupBy.includes(group))
@@ -62,14 +81,9 @@ export const usageOf = async (engine: Engine, query: UsageQuery): Promise<readon
   const width = groups.reduce((sum, group) => sum + widths[group], 0)
   const places = Array.from({ length: width }, (_, place) => place + 1).join(', ')
   const keys = keysOf(query.of)
-  const ofUsage = (what: string) =>
-    `coalesce(cast(sum(case t.kind when 'usage' then ${what} else 0 end) as bigint), 0)`
-  const text = `select ${selected}${ofUsage('1')} as requests, ${ofUsage('d.input_tokens')} as input_tokens,
-       ${ofUsage('d.output_tokens')} as output_tokens,
-       coalesce(cast(sum(${lessRefunds}) as bigint), 0) as cost
-     from ${keys.text} cross join transfer t
-       left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)
-     where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= $1 and t.at < $2
+  const sums = counted.map((name) => `coalesce(cast(sum(x.${name}) as bigint), 0) as ${name}`).join(', ')
+  const text = `select ${selected}${sums}
+     from (${sourceOf(keys.text)}) x join api_key k on k.id = x.key_id
      ${width > 0 ? `group by ${places} order by ${places}` : ''}${query.most === undefined ? '' : ` limit ${query.most}`}`
   const rows = await once(engine, 'reading', statement(text, query.from, query.to, ...keys.params))
   return rows.map(rowOf)

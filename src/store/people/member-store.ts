@@ -97,6 +97,19 @@ const attemptOn = async (engine: Engine, what: string, windowMs: number): Promis
   return countOf(onlyRow(row === undefined ? [] : [row]), 'attempts')
 }
 
+const broughtOn = async (engine: Engine, what: string): Promise<number> => {
+  const rows = await once(
+    engine,
+    'relaxed',
+    statement(
+      `insert into sign_in_attempt (what, window_start, attempts) values ($1, ${engine.words.now}, 1)
+       on conflict (what) do update set attempts = sign_in_attempt.attempts + 1 returning attempts`,
+      what,
+    ),
+  )
+  return countOf(onlyRow(rows), 'attempts')
+}
+
 export const memberStore = (engine: Engine): MemberStore => ({
   list: async ({ orgId, personId }) => {
     const params: Value[] = []
@@ -137,6 +150,7 @@ export const memberStore = (engine: Engine): MemberStore => ({
     )
   },
   attempt: (what, windowMs) => attemptOn(engine, what, windowMs),
+  brought: (what) => broughtOn(engine, what),
   forgetAttempts: async (what) => {
     await once(engine, 'relaxed', statement('delete from sign_in_attempt where what = $1', what))
   },

@@ -65,6 +65,8 @@ export type MemberStore = {
   chooseOrg(session: string, orgId: string): Promise<void>
   /** Counts an attempt and tells how many there were in the present window of so many milliseconds. */
   attempt(what: string, windowMs: number): Promise<number>
+  /** Counts how often something was brought, and tells it: for a day at least. */
+  brought(what: string): Promise<number>
   /** Forgets the attempts, after one that went well. */
   forgetAttempts(what: string): Promise<void>
 }

@@ -7,6 +7,7 @@ import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, type Row, type Statement, statement } from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
 import { lessRefunds } from '../ledger/sums.ts'
+import { prunedUntil } from '../prune/pruned-until.ts'
 
 const MARK = 'rolled_up_until'
 
@@ -161,12 +162,12 @@ export const rollUp = async (engine: Engine): Promise<Instant> => {
   }
 }
 
-/** Forgets all sums. */
+/** Forgets all sums but those of calls whose details are gone: nothing could make them again. */
 export const forgetRollUps = (engine: Engine): Promise<void> =>
   engine.transaction('control', async (run) => {
-    await run('delete from setting where name = $1', [MARK])
-    await run('delete from roll_up_hour')
-    await run('delete from roll_up_day')
-    await run('delete from roll_up_account')
-    await run('delete from roll_up_key')
+    await run(`update setting set value = cast(${prunedUntil} as text) where name = $1`, [MARK])
+    await run(`delete from roll_up_hour where hour >= ${prunedUntil}`)
+    await run(`delete from roll_up_day where day >= ${prunedUntil}`)
+    await run(`delete from roll_up_account where day >= ${prunedUntil}`)
+    await run(`delete from roll_up_key where day >= ${prunedUntil}`)
   })

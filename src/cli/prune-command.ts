@@ -1,0 +1,36 @@
+/** `turnpike prune`: deletes what is old beside the postings now, as a server does by itself every hour. */
+import type { Command } from 'commander'
+import { pruneAll } from '../gateway/keep-pruning.ts'
+import { Failed, say, withDatabase } from './run-command.ts'
+
+/** Lets calls of a server on the same file in between. */
+const REST_MS = 5
+
+export const pruneCommand = (program: Command): void => {
+  program
+    .command('prune')
+    .description('delete details of old calls and what else is old beside the postings, which stay')
+    .option('--months <n>', 'whole months that details are kept (default: KEEP_DETAILS)')
+    .option('--json', 'for programs')
+    .action((options: { months?: string; json?: boolean }) =>
+      withDatabase(async ({ store, config }) => {
+        const months = monthsOf(options.months) ?? config.gateway.keepDetails
+        const done = await pruneAll(store.prune, months, async () => {
+          await Bun.sleep(REST_MS)
+          return true
+        })
+        say(
+          options.json,
+          { details: done.details, others: done.rest },
+          `deleted: details of ${done.details} calls, ${done.rest} other rows; no posting\n`,
+        )
+      }),
+    )
+}
+
+const monthsOf = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,3}$/.test(text))
+    throw new Failed(`--months must be a number from 1 to 9999, not '${text}'`)
+  return Number.parseInt(text, 10)
+}
