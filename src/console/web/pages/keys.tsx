@@ -1,24 +1,15 @@
 /** The organisation's keys: found by the address of the page, made in a dialog. */
 import { Button, Stack, Text, TextInput } from '@mantine/core'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { KeyList } from '../parts/key-list.tsx'
 import { NewKey } from '../parts/new-key.tsx'
 import { Empty, PageHead, Panel } from '../parts/ui.tsx'
 import { useMay } from '../parts/use-may.ts'
+import { useView } from '../parts/use-view.ts'
 
 export const Keys = () => {
-  const asked: Record<string, string | undefined> = useSearch({ strict: false })
-  const navigate = useNavigate()
+  const { asked, show } = useView('/keys')
   const search = asked.search ?? ''
   const mayCreate = useMay('keys', 'keys_own')
-  const show = (change: Record<string, string | undefined>) =>
-    void navigate({
-      to: '/keys',
-      search: Object.fromEntries(
-        Object.entries({ ...asked, ...change }).filter(([, value]) => value !== undefined && value !== ''),
-      ),
-      replace: true,
-    })
   return (
     <>
       <PageHead

@@ -1,7 +1,6 @@
 /** For operators: all accounts, found by name or member, and what can be done to each. */
 import { Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { AccountsShown } from '../../schema/operator.ts'
 import { type Account, AccountActs, type Act } from '../parts/account-acts.tsx'
@@ -11,6 +10,7 @@ import { DialogForm } from '../parts/dialog-form.tsx'
 import { countText } from '../parts/format.ts'
 import { Code, Empty, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
+import { useView } from '../parts/use-view.ts'
 
 const actFor = async (id: string) => {
   await ask('PUT', '/session/organisation', { org_id: id })
@@ -170,17 +170,8 @@ const Found = ({
 }
 
 export const Operator = () => {
-  const asked: { search?: string; after?: string } = useSearch({ strict: false })
-  const navigate = useNavigate()
+  const { asked, show } = useView('/operator')
   const [chosen, setChosen] = useState<{ act: Act; account: Account }>()
-  const show = (next: { search?: string | undefined; after?: string | undefined }) =>
-    void navigate({
-      to: '/operator',
-      search: Object.fromEntries(
-        Object.entries({ ...asked, ...next }).filter(([, value]) => (value ?? '') !== ''),
-      ),
-      replace: true,
-    })
   return (
     <>
       <PageHead title="Accounts" about="Every organisation of this server, with its wallet.">

@@ -12,7 +12,7 @@ import {
   TextInput,
 } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { KeysMadeShown } from '../../schema/keys.ts'
 import type { StatementShown } from '../../schema/tenants.ts'
@@ -25,6 +25,7 @@ import { readTenants } from '../parts/tenant-list.ts'
 import { Empty, Failed, Figure, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
+import { useView } from '../parts/use-view.ts'
 
 const Made = ({ made, onClose }: { made: KeysMadeShown; onClose: () => void }) => {
   const rows = made.data.map(({ label, reference, id, key }) =>
@@ -174,16 +175,9 @@ const Prices = ({ opened, onClose }: { opened: boolean; onClose: () => void }) =
 }
 
 export const Tenants = () => {
-  const asked: Record<string, string | undefined> = useSearch({ strict: false })
-  const navigate = useNavigate()
+  const { asked, show } = useView('/tenants')
   const mayChange = useMay('tenants')
   const search = asked.search ?? ''
-  const show = (shown: Record<string, string | undefined>) =>
-    void navigate({
-      to: '/tenants',
-      search: Object.fromEntries(Object.entries(shown).filter(([, value]) => (value ?? '') !== '')),
-      replace: true,
-    })
   return (
     <>
       <PageHead
@@ -209,14 +203,14 @@ export const Tenants = () => {
           placeholder="Search by label, reference or prefix"
           maw={360}
           value={search}
-          onChange={(event) => show({ search: event.currentTarget.value })}
+          onChange={(event) => show({ search: event.currentTarget.value, after: undefined })}
         />
         <Panel>
           <KeyList
             which="tenants"
             search={search}
             after={asked.after}
-            onPage={(after) => show({ search, after })}
+            onPage={(after) => show({ after })}
             empty={
               <Empty title={search === '' ? 'No tenants yet' : 'No tenant fits'}>
                 Paste a list, and each tenant gets a key of its own: billed to your wallet, capped and
@@ -229,8 +223,8 @@ export const Tenants = () => {
           What a tenant spends counts against your own wallet and caps as well.
         </Text>
       </Stack>
-      <NewTenants opened={asked.new === 'tenants' && mayChange} onClose={() => show({})} />
-      <Prices opened={asked.new === 'price' && mayChange} onClose={() => show({})} />
+      <NewTenants opened={asked.new === 'tenants' && mayChange} onClose={() => show({ new: undefined })} />
+      <Prices opened={asked.new === 'price' && mayChange} onClose={() => show({ new: undefined })} />
     </>
   )
 }

@@ -1,12 +1,12 @@
 /** Use over time: a chart and a table of what the address of the page says, and the same as CSV. */
 import { Anchor, Button, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { UsageShown } from '../../schema/reports.ts'
 import { queryOf, reading } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { countText } from '../parts/format.ts'
 import { Empty, Failed, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { type Asked, useView } from '../parts/use-view.ts'
 import { Windowed } from '../parts/windowed.tsx'
 
 const DAY = 86_400_000
@@ -31,7 +31,7 @@ type View = {
   key: string
 }
 
-const viewOf = (asked: Record<string, string | undefined>): View => {
+const viewOf = (asked: Asked): View => {
   const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
   const by = isGroup(asked.by) ? asked.by : 'model'
   return {
@@ -239,17 +239,8 @@ const Only = ({ view, show }: { view: View; show: Show }) => {
 }
 
 export const Usage = () => {
-  const asked: Record<string, string | undefined> = useSearch({ strict: false })
-  const navigate = useNavigate()
+  const { asked, show } = useView('/usage')
   const view = viewOf(asked)
-  const show = (change: Partial<View>) =>
-    void navigate({
-      to: '/usage',
-      search: Object.fromEntries(
-        Object.entries({ ...asked, ...change }).filter(([, value]) => value !== undefined && value !== ''),
-      ),
-      replace: true,
-    })
   return (
     <>
       <PageHead
