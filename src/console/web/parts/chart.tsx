@@ -1,13 +1,18 @@
 /** A chart of stacked bars in SVG: days or hours, stacked by a group, with its legend. Amounts are drawn, never summed, here. */
 import { Box, Group, Text } from '@mantine/core'
-import { useLayoutEffect, useRef } from 'react'
+import { type RefObject, useLayoutEffect, useRef, useState } from 'react'
 import { dayText, shortUsd } from './format.ts'
 
 type Bar = { readonly slot: string; readonly group: string; readonly usd: string }
 
 const colours = ['#0b7568', '#5b6ee1', '#c2571a', '#a23b87', '#5a8f29', '#7a828c']
 const GROUPS_MOST = colours.length - 1
-const [WIDTH, HEIGHT, BASE, TOP] = [1080, 230, 200, 12]
+const [HEIGHT, BASE, TOP] = [230, 200, 12]
+/** Before the room is known. */
+const WIDE = 1080
+const LEFT = 68
+/** A bar with its gap is at least so wide, and so many pixels have one label. */
+const [STEP_LEAST, LABEL] = [4, 90]
 
 /** The groups that cost most, by name; the others are one. */
 const groupsOf = (bars: readonly Bar[]): readonly string[] => {
@@ -58,14 +63,14 @@ const slotText = (slot: string): string =>
 
 const axisText = (value: number): string => shortUsd(value.toFixed(9))
 
-const Axis = ({ high }: { high: number }) => (
+const Axis = ({ high, width }: { high: number; width: number }) => (
   <g className="axis">
     {[0, 0.5, 1].map((part) => {
       const y = BASE - part * (BASE - TOP)
       return (
         <g key={part}>
-          <line x1={64} x2={WIDTH} y1={y} y2={y} />
-          <text x={56} y={y + 4} textAnchor="end">
+          <line x1={LEFT - 4} x2={width} y1={y} y2={y} />
+          <text x={LEFT - 12} y={y + 4} textAnchor="end">
             {axisText(high * part)}
           </text>
         </g>
@@ -79,15 +84,17 @@ const Columns = ({
   names,
   stacks,
   high,
+  width,
 }: {
   slots: readonly string[]
   names: readonly string[]
   stacks: readonly (readonly Piece[])[]
   high: number
+  width: number
 }) => {
-  const step = (WIDTH - 72) / Math.max(1, slots.length)
+  const step = (width - LEFT - 4) / Math.max(1, slots.length)
   const y = (value: number) => BASE - (value / high) * (BASE - TOP)
-  const every = Math.ceil(slots.length / 8)
+  const every = Math.ceil(slots.length / Math.max(2, Math.floor(width / LABEL)))
   return (
     <>
       {slots.map((slot, at) => (
@@ -95,7 +102,7 @@ const Columns = ({
           {(stacks[at] ?? []).map(({ group, from, to, usd }) => (
             <rect
               key={group}
-              x={68 + at * step + step * 0.14}
+              x={LEFT + at * step + step * 0.14}
               width={Math.max(1, step * 0.72)}
               y={y(to)}
               height={Math.max(0, y(from) - y(to))}
@@ -105,7 +112,7 @@ const Columns = ({
             </rect>
           ))}
           {at % every === 0 && (
-            <text x={68 + at * step + step / 2} y={HEIGHT - 10} textAnchor="middle">
+            <text x={LEFT + at * step + step / 2} y={HEIGHT - 10} textAnchor="middle">
               {slot.length > 10 ? slot.slice(11, 16) : slotText(slot)}
             </text>
           )}
@@ -113,6 +120,21 @@ const Columns = ({
       ))}
     </>
   )
+}
+
+/** How wide an element is, also when that changes; 0 before it is there. */
+const useWidth = (box: RefObject<HTMLElement | null>): number => {
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    const place = box.current
+    if (place === null) return
+    const look = () => setWidth(place.clientWidth)
+    look()
+    const observer = new ResizeObserver(look)
+    observer.observe(place)
+    return () => observer.disconnect()
+  }, [box])
+  return width
 }
 
 /** Bars for all slots, in order; `about` is what a screen reader tells instead of them. */
@@ -132,17 +154,26 @@ export const StackedBars = ({
   const high = roundUp(Math.max(0, ...stacks.map((pieces) => pieces.at(-1)?.to ?? 0)))
   const named = groups.length > colours.length ? [...groups.slice(0, GROUPS_MOST), 'others'] : groups
   const box = useRef<HTMLDivElement>(null)
+  const seen = useWidth(box)
+  // As wide as there is room; where the bars are too many for it, the newest is what people come for.
+  const width = Math.max(seen === 0 ? WIDE : seen, LEFT + 4 + slots.length * STEP_LEAST)
   const last = slots.at(-1)
-  // Where the screen is narrow, the newest is what people come for.
   useLayoutEffect(() => {
-    if (last !== undefined) box.current?.scrollTo({ left: box.current.scrollWidth })
-  }, [last])
+    if (last !== undefined && width > seen) box.current?.scrollTo({ left: width })
+  }, [last, width, seen])
   return (
     <Box>
       <div ref={box} className="chart-box" tabIndex={0} role="group" aria-label="Chart">
-        <svg className="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={about}>
-          <Axis high={high} />
-          <Columns slots={slots} names={named} stacks={stacks} high={high} />
+        <svg
+          className="chart"
+          width={width}
+          height={HEIGHT}
+          viewBox={`0 0 ${width} ${HEIGHT}`}
+          role="img"
+          aria-label={about}
+        >
+          <Axis high={high} width={width} />
+          <Columns slots={slots} names={named} stacks={stacks} high={high} width={width} />
         </svg>
       </div>
       <Group gap="md" mt="xs">
