@@ -84,15 +84,7 @@ test('the checkout passes the start test', async () => {
 test('the package, installed elsewhere without scripts, passes it by npx', async () => {
   const path = home('package')
   writeFileSync(join(path, 'package.json'), '{"private":true}')
-  // As docs/deploy.md says: npm searches without end for the exact peers that the passkeys' package names.
-  const command = [
-    'npm',
-    'install',
-    '--legacy-peer-deps',
-    '--prefer-offline',
-    '--ignore-scripts',
-    '--no-audit',
-  ]
+  const command = ['npm', 'install', '--prefer-offline', '--ignore-scripts', '--no-audit']
   await run([...command, tarball()], path)
   expect(existsSync(join(path, 'node_modules/react'))).toBe(false)
   await startTest({ program: [join(path, 'node_modules/.bin/turnpike')], home: path })
