@@ -137,11 +137,13 @@ type Turnpike = {
   readonly receipts?: boolean
   /** Further keys. */
   readonly others?: number
+  /** Settings by which it differs. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** Turnpike with authentication, caps, rate limit, hold, and durable settlement. */
 export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Server> => {
-  const { engine, port, workers = 1, receipts = false, others = 0 } = it
+  const { engine, port, workers = 1, receipts = false, others = 0, settings = {} } = it
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'))
   const database = engine === 'postgres' ? await postgresForTests() : undefined
   const env = {
@@ -155,6 +157,7 @@ export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Ser
     OPEN_CALLS_MAX: '20000',
     ASSETS: join(folder, 'assets'),
     TURNPIKE_CONFIG: '',
+    ...settings,
   }
   const child = spawn([join(root, 'bin/turnpike'), 'serve', '--workers', String(workers)], env)
   void new Response(child.stdout).text()

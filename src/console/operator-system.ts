@@ -58,20 +58,23 @@ const median = (values: readonly number[]): number | null => {
   return sorted.length === 0 ? null : Math.round(sorted[Math.trunc(sorted.length / 2)] ?? 0)
 }
 
-/** What rests of a vendor in this process: a key with all its models, or one model at a key. */
-const restsOf = ({ traffic, clock }: Gateway, { vendor, secrets }: VendorSetup) => {
+/**
+ * What fails of a vendor in this process, until its next success: a key with all its models, or one model at a key. It is
+ * told also when its rest is over, which is soon: who looks at night must see it.
+ */
+const failingOf = ({ traffic, clock }: Gateway, { vendor, secrets }: VendorSetup) => {
   const now = clock.monotonicMs()
   return [...traffic.health].flatMap(([name, { failures, restingUntilMs }]) => {
     const [key = '', model] = name.split(' ', 2)
     const [id, index] = key.split('#')
-    if (id !== vendor.id || restingUntilMs <= now) return []
+    if (id !== vendor.id) return []
     const secret = secrets[Number(index)]
     return [
       {
         key: secret === undefined ? 'no key' : `…${secret.reveal().slice(-4)}`,
         model: model ?? null,
         failures,
-        seconds: Math.ceil((restingUntilMs - now) / 1_000),
+        seconds: Math.max(0, Math.ceil((restingUntilMs - now) / 1_000)),
       },
     ]
   })
@@ -89,7 +92,7 @@ const shownVendor = (gateway: Gateway, setup: VendorSetup, newest: readonly Call
     failed: details.filter((detail) => detail.ended === 'vendor_failed').length,
     first_byte_ms: median(ended.map(({ firstByteMs }) => firstByteMs)),
     took_ms: median(ended.map(({ tookMs }) => tookMs)),
-    resting: restsOf(gateway, setup),
+    failing: failingOf(gateway, setup),
   }
 }
 

@@ -1,6 +1,7 @@
 /** A real browser for tests: the Chromium of the machine or of an npm package, headless, without any address but loopback. */
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { PATIENCE_MS } from '../now.ts'
 
 /** Only loopback is ever resolved: a page that asks for another host is seen to fail. */
 const flags = [
@@ -62,6 +63,8 @@ export const openBrowser = async (): Promise<TestBrowser> => {
     newPage: async (options = {}) => {
       const context = await browser.newContext(options)
       const page = await context.newPage()
+      // Thirty seconds of its own are what a busy machine uses up.
+      page.setDefaultTimeout(PATIENCE_MS)
       const strangers: string[] = []
       const errors: string[] = []
       page.on('request', (request) => {

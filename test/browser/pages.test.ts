@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
+import { Secret } from '../../src/core/secret.ts'
 import { type FakeStripe, startFakeStripe } from '../server/stripe-fake.ts'
 import { until } from '../until.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
@@ -20,7 +21,9 @@ beforeAll(async () => {
   stripe = startFakeStripe()
   axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
   browser = await openBrowser()
-  it = await listenConsole({ fund: 0n, stripe: stripe.settings })
+  // Mail that nobody takes, so that there is a sign-up: none is sent here.
+  const settings = { signUp: 'open', smtp: new Secret('smtp://127.0.0.1:9') } as const
+  it = await listenConsole({ fund: 0n, stripe: stripe.settings, settings })
   const { tenant, link } = await seedConsole(it)
   Object.assign(pages, { tenant: `/tenants/${tenant}`, key: `/keys/${tenant}`, use: link })
 })
@@ -52,7 +55,9 @@ const pages: Record<string, string> = {
   sold: '/prices',
   system: '/system',
   setup: '/setup',
+  'not-found': '/nothing-is-here',
   'sign-in': '/sign-in',
+  'sign-up': '/sign-up',
   link: '/link#nothing',
 }
 const pictured = [

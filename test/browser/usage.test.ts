@@ -45,7 +45,7 @@ test('the CSV of a month is what the ledger says of it, to the nano-dollar', asy
   await page.goto(`${it.address}/console/usage?${view}&by=model`)
   await page.getByRole('table', { name: 'Use by group' }).waitFor()
   const downloading = page.waitForEvent('download')
-  await page.getByRole('link', { name: 'CSV' }).click()
+  await page.getByRole('link', { name: 'Download CSV' }).click()
   const file = await downloading
   expect(file.suggestedFilename()).toBe(`usage-${dayText(first)}.csv`)
   const [head = '', ...lines] = (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
@@ -56,6 +56,13 @@ test('the CSV of a month is what the ledger says of it, to the nano-dollar', asy
   // Nothing but top-ups of 20,000 USD a day and calls was posted.
   expect(cost).toBe(5n * 20_000_000_000_000n - posted)
   expect(new Set(sum(0))).toEqual(new Set([dayText(first).slice(0, 7)]))
+  // From a model to the keys that used it, and the address is that view.
+  const model = page.getByRole('table', { name: 'Use by group' }).getByRole('button').first()
+  const name = (await model.textContent()) ?? ''
+  await model.click()
+  await page.getByRole('heading', { name: 'By key' }).waitFor()
+  expect(new URL(page.url()).searchParams.get('model')).toBe(name)
+  expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe(name)
   expect(errors).toEqual([])
 })
 

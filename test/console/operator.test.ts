@@ -104,7 +104,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
 
     test('vendors, system and setup are told, and no secret with them', async () => {
       const { data, of_calls } = await jsonOf(await operator.ask('GET', '/operator/vendors'))
-      expect(data).toMatchObject([{ id: 'mock', calls: of_calls, failed: 0, resting: [] }])
+      expect(data).toMatchObject([{ id: 'mock', calls: of_calls, failed: 0, failing: [] }])
       expect(data[0].keys.every((key: string) => /^….{4}$/.test(key))).toBe(true)
       const system = await jsonOf(await operator.ask('GET', '/operator/system'))
       expect(system.processes.map(({ id }: { id: string }) => id)).toContain(it.gateway.instance)

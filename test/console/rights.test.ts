@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Act } from '../../src/console/rights.ts'
 import { consoleRoutes } from '../../src/console/routes.ts'
-import { jsonOf } from '../server/harness.ts'
+import { chat, jsonOf } from '../server/harness.ts'
 import { startConsole, type Visitor } from './rig.ts'
 
 let it: Awaited<ReturnType<typeof startConsole>>
@@ -11,6 +11,23 @@ const who = {} as Record<
   Visitor
 >
 let key = ''
+/** Two tenants, and the secret of the first one's link. */
+let tenants: readonly { readonly id: string; readonly label: string; readonly key: string }[] = []
+let secret = ''
+
+/** What the ledger and the record of changes have, to see that nothing was changed. */
+const stateOf = async (): Promise<string> => {
+  const { events, reports, tenants: prices } = it.store
+  const state = [
+    await events.list({ orgId: 'org_test', most: 500 }),
+    await reports.keys({ orgId: 'org_test', which: 'all', most: 500, deleted: true }),
+    await prices.margins('org_test'),
+    await it.store.members.list({ orgId: 'org_test' }),
+    await it.store.wallets.walletRules(it.wallet),
+    await it.balance(),
+  ]
+  return JSON.stringify(state, (_name, value) => (typeof value === 'bigint' ? String(value) : value))
+}
 
 beforeAll(async () => {
   it = await startConsole({ settings: { signUp: 'invite' } })
@@ -20,6 +37,16 @@ beforeAll(async () => {
   who.other = await it.visit('other@example.com', 'owner', 'org_other')
   who.operator = await it.visit('operator@example.com', 'owner', 'org_other', true)
   key = (await jsonOf(await who.owner.ask('POST', '/keys', { label: 'of the owner' }))).id
+  const list = {
+    tenants: [
+      { label: 'Tenant one', reference: 'R-1' },
+      { label: 'Tenant two', reference: 'R-2' },
+    ],
+  }
+  tenants = (await jsonOf(await who.owner.ask('POST', '/tenants', list))).data
+  for (const tenant of tenants) await (await it.post('/v1/chat/completions', chat(), {}, tenant.key)).text()
+  const made = await jsonOf(await who.owner.ask('POST', `/tenants/${tenants[0]?.id}/links`))
+  secret = made.link.split('#')[1]
 })
 afterAll(() => it.stop())
 
@@ -64,6 +91,31 @@ for (const route of consoleRoutes)
         expect(byKey.status).toBe(401)
       })
 
+    test('who has the link of a tenant sees that tenant’s own use, and changes and sees nothing else', async () => {
+      const before = await stateOf()
+      // By its own ids and by those of the other tenant, also in the query where one can be named there.
+      for (const { id } of tenants) {
+        const path = route.path.replace(':id', id).replace(':link', 'nothing-of-that-id')
+        const names = (route.query ?? []).filter((name) => name === 'tenant' || name === 'key')
+        const asked = `${path}?${names.map((name) => `${name}=${id}`).join('&')}`
+        const response = await it.stranger(route.method, asked, body, { authorization: `Bearer ${secret}` })
+        const told = await response.text()
+        if (route.whom === 'tenant') {
+          expect(response.status).toBe(200)
+          expect(told).toContain('Tenant one')
+        } else if (route.whom !== 'anybody') expect(response.status).toBe(401)
+        for (const hidden of [
+          'Tenant two',
+          'R-2',
+          tenants[1]?.id ?? '',
+          tenants[1]?.key ?? '',
+          'of the owner',
+        ])
+          expect(told).not.toContain(hidden)
+      }
+      expect(await stateOf()).toBe(before)
+    })
+
     if (route.method !== 'GET')
       test('no page of another site, and none that does not say which it is', async () => {
         for (const headers of [
@@ -100,6 +152,25 @@ for (const route of consoleRoutes)
         expect((await who.developer.ask(route.method, path, body)).status).toBe(404)
       })
   })
+
+test('with the link of a tenant nobody names another one', async () => {
+  for (const path of ['/use', '/use.csv']) {
+    const asked = `${path}?tenant=${tenants[1]?.id}`
+    const response = await it.stranger('GET', asked, undefined, { authorization: `Bearer ${secret}` })
+    expect(response.status).toBe(400)
+  }
+})
+
+test('the link of a tenant is no key: it opens no address of the gateway', async () => {
+  const refused = await it.post('/v1/chat/completions', chat(), {}, secret)
+  expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([401, 'invalid_api_key'])
+  for (const path of ['/v1/models', '/v1/usage', '/v1/key/wholesale/me/usage', '/api/wallet/rules']) {
+    const response = await it.fetch(
+      new Request(`http://turnpike.test${path}`, { headers: { authorization: `Bearer ${secret}` } }),
+    )
+    expect([path, response.status]).toEqual([path, 401])
+  }
+})
 
 test('a viewer sees no secret, and no list of keys has one', async () => {
   const { token } = await it.newKey()

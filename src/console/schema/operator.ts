@@ -97,7 +97,7 @@ export const vendorList = z
         failed: z.int().describe('Of those, ended by the vendor'),
         first_byte_ms: z.int().nullable().describe('Their median'),
         took_ms: z.int().nullable().describe('Their median'),
-        resting: z.array(
+        failing: z.array(
           z.object({ key: z.string(), model: z.string().nullable(), failures: z.int(), seconds: z.int() }),
         ),
       }),

@@ -35,6 +35,12 @@ const lockRole = async (
   }
 }
 
+/** Ids tell people nothing: who reads the record sees the address. */
+const emailOf = async (run: Run, personId: string): Promise<string | null> => {
+  const [row] = await run('select email from person where id = $1', [personId])
+  return typeof row?.email === 'string' ? row.email : null
+}
+
 const putOn = (engine: Engine, member: Membership & { readonly role: Role }, by: Actor) =>
   engine.transaction('control', async (run): Promise<'done' | 'last_owner'> => {
     const { orgId, personId, role } = member
@@ -51,7 +57,7 @@ const putOn = (engine: Engine, member: Membership & { readonly role: Role }, by:
       what: before.role === undefined ? 'member.added' : 'member.changed',
       subject: personId,
       ...(before.role === undefined ? {} : { before: { role: before.role } }),
-      after: { role },
+      after: { email: await emailOf(run, personId), role },
     })
     return 'done'
   })
@@ -68,7 +74,7 @@ const removeOn = (engine: Engine, member: Membership, by: Actor) =>
       orgId,
       what: 'member.removed',
       subject: personId,
-      before: { role },
+      before: { email: await emailOf(run, personId), role },
     })
     return 'done'
   })

@@ -21,29 +21,42 @@ const words: Readonly<Record<string, string>> = {
   'member.removed': 'removed a person',
   'wallet.credited': 'gave credit',
   'wallet.checkout_opened': 'opened a top-up',
+  'wallet.card_removed': 'removed the saved card',
+  'wallet.rules_changed': 'changed the rules',
+  'credit_line.granted': 'set the credit line',
+  'invoice.paid': 'paid an invoice',
+  'sub_wallet.created': 'made a sub-wallet',
+  'sub_wallet.changed': 'changed a sub-wallet',
+  'sub_wallet.deleted': 'deleted a sub-wallet',
+  'account.suspended': 'suspended the organisation',
+  'account.resumed': 'let the organisation go on',
   'operator.acts_for': 'began to act for the organisation',
 }
 
-const money = new Set(['spendCap', 'monthlyCap', 'stopAt', 'amount_usd', 'balance_usd'])
+/** What says by itself what it is. */
+const named = new Set(['label', 'note', 'role', 'email'])
+const caps = new Set(['spendCap', 'monthlyCap', 'stopAt'])
+const isMoney = (name: string): boolean => caps.has(name) || name.endsWith('_usd')
 
 const memberText = ([name, value]: [string, unknown]): string => {
-  const plain = name
+  const plain = (name === 'rpm' ? 'requests per minute' : name)
     .replace('_usd', '')
     .replaceAll('_', ' ')
     .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  if (name === 'label' || name === 'note' || name === 'role') return String(value)
+  if (named.has(name)) return String(value)
+  if (value === null) return `no ${plain}`
   if (name === 'disabled') return value === false ? 'enabled' : 'disabled'
   if (value === true) return plain
   if (value === false) return `not ${plain}`
-  return money.has(name) ? `${plain} $${String(value)}` : `${plain} ${String(value)}`
+  return isMoney(name) ? `${plain} $${String(value)}` : `${plain} ${String(value)}`
 }
 
 const changeText = (values: Record<string, unknown> | null): string =>
   values === null ? '' : Object.entries(values).map(memberText).join(', ')
 
 const EventTable = ({ rows }: { rows: EventsShown['data'] }) => (
-  <TableBox>
-    <Table verticalSpacing={6} aria-label="Activity">
+  <TableBox wide>
+    <Table verticalSpacing={6} aria-label="Activity" className="settings">
       <Table.Thead>
         <Table.Tr>
           <Table.Th>When</Table.Th>
@@ -83,7 +96,11 @@ const EventTable = ({ rows }: { rows: EventsShown['data'] }) => (
             <Table.Td>
               <Copy
                 text={event.subject}
-                shown={`${event.subject.slice(0, 6)}…${event.subject.slice(-4)}`}
+                shown={
+                  event.subject.length <= 12
+                    ? event.subject
+                    : `${event.subject.slice(0, 6)}…${event.subject.slice(-4)}`
+                }
                 name="id"
               />
             </Table.Td>
@@ -113,13 +130,18 @@ export const Activity = () => {
         ) : (
           <EventTable rows={data.data} />
         )}
-        {data.has_more && (
-          <Group justify="center" mt="md">
+        <Group justify="center" mt={data.has_more || before !== undefined ? 'md' : 0}>
+          {before !== undefined && (
+            <Button variant="default" size="xs" onClick={() => setBefore(undefined)}>
+              Newest
+            </Button>
+          )}
+          {data.has_more && (
             <Button variant="default" size="xs" onClick={() => setBefore(data.data.at(-1)?.id)}>
               Older
             </Button>
-          </Group>
-        )}
+          )}
+        </Group>
       </Panel>
     </>
   )

@@ -1,14 +1,16 @@
 /** For operators: all accounts, found by name or member, and what can be done to each. */
 import { Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { AccountsShown } from '../../schema/operator.ts'
 import { type Account, AccountActs, type Act } from '../parts/account-acts.tsx'
 import { ask, queries, queryOf, reading } from '../parts/api.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogForm } from '../parts/dialog-form.tsx'
 import { countText } from '../parts/format.ts'
-import { Code, Empty, Failed, Loading, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { Code, Empty, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
+import { useView } from '../parts/use-view.ts'
 
 const actFor = async (id: string) => {
   await ask('PUT', '/session/organisation', { org_id: id })
@@ -24,39 +26,27 @@ const NewAccount = () => {
       ask<{ link: string | null; sent: boolean }>('POST', '/operator/accounts', { name, owner_email: email }),
     onSuccess: () => queries.invalidateQueries(),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    create.mutate()
-  }
   return (
     <>
       <Button onClick={() => setOpened(true)}>New account</Button>
       <Dialog opened={opened} onClose={() => setOpened(false)} title="New account">
         {create.data === undefined ? (
-          <form onSubmit={submit}>
-            <Stack>
-              <TextInput
-                label="Organisation"
-                required
-                data-autofocus
-                value={name}
-                onChange={(event) => setName(event.currentTarget.value)}
-              />
-              <TextInput
-                label="E-mail address of its owner"
-                type="email"
-                required
-                value={email}
-                onChange={(event) => setEmail(event.currentTarget.value)}
-              />
-              <Failed error={create.error} />
-              <Group justify="flex-end">
-                <Button type="submit" loading={create.isPending}>
-                  Create
-                </Button>
-              </Group>
-            </Stack>
-          </form>
+          <DialogForm save={create} verb="Create">
+            <TextInput
+              label="Organisation"
+              required
+              data-autofocus
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <TextInput
+              label="E-mail address of its owner"
+              type="email"
+              required
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+            />
+          </DialogForm>
         ) : create.data.link === null ? (
           <Text size="sm">A link is on its way to the owner by mail.</Text>
         ) : (
@@ -157,8 +147,7 @@ const Found = ({
     ...reading<AccountsShown>(`/operator/accounts${queryOf({ search, after })}`),
     placeholderData: keepPreviousData,
   })
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading rows={6} />
+  if (error !== null || data === undefined) return <Unread error={error} />
   if (data.data.length === 0)
     return <Empty title="No account fits">Nothing and nobody is called “{search}”.</Empty>
   return (
@@ -181,17 +170,8 @@ const Found = ({
 }
 
 export const Operator = () => {
-  const asked: { search?: string; after?: string } = useSearch({ strict: false })
-  const navigate = useNavigate()
+  const { asked, show } = useView('/operator')
   const [chosen, setChosen] = useState<{ act: Act; account: Account }>()
-  const show = (next: { search?: string | undefined; after?: string | undefined }) =>
-    void navigate({
-      to: '/operator',
-      search: Object.fromEntries(
-        Object.entries({ ...asked, ...next }).filter(([, value]) => (value ?? '') !== ''),
-      ),
-      replace: true,
-    })
   return (
     <>
       <PageHead title="Accounts" about="Every organisation of this server, with its wallet.">

@@ -85,7 +85,7 @@ export const Prices = () => {
     <>
       <PageHead
         title="Models and prices"
-        about={`${models.data.data.length} models are sold ${marginOf(setup.data.markup)}; discounted ones at ${setup.data.discount} of that.`}
+        about={`${models.data.data.length} models are sold ${marginOf(setup.data.markup)}${setup.data.discount === '1' ? '' : `; discounted ones at ${setup.data.discount} of that`}.`}
       />
       <Stack>
         <TextInput

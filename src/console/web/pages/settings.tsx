@@ -72,6 +72,9 @@ const TotpStart = () => {
   if (start.data === undefined)
     return (
       <Stack maw={380}>
+        <Text size="sm" c="dimmed">
+          A code of an authenticator app, asked for beside the password.
+        </Text>
         <PasswordInput
           label="Your password"
           autoComplete="current-password"

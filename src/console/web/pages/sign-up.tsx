@@ -1,10 +1,11 @@
 /** Making an account, where the operator lets anybody in: the link that comes by mail proves the address. */
 import { Anchor, Button, Card, Center, Stack, Text, TextInput, Title } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { ask } from '../parts/api.ts'
+import { ask, sessionQuery } from '../parts/api.ts'
 import { Failed } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 
 const fields = {
   email: ['E-mail address', 'email', 'email'],
@@ -12,47 +13,61 @@ const fields = {
   organisation: ['Organisation', 'text', 'organization'],
 } as const
 
-export const SignUp = () => {
+const SignUpForm = () => {
   const [values, setValues] = useState({ email: '', name: '', organisation: '' })
   const signUp = useMutation({ mutationFn: () => ask('POST', '/session/sign-up', values) })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     signUp.mutate()
   }
+  return signUp.isSuccess ? (
+    <Text role="status">
+      Look into your mail: a link is on its way to {values.email}. It signs you in once, for a quarter of an
+      hour.
+    </Text>
+  ) : (
+    <form onSubmit={submit}>
+      <Stack>
+        {(['email', 'name', 'organisation'] as const).map((field) => (
+          <TextInput
+            key={field}
+            label={fields[field][0]}
+            type={fields[field][1]}
+            autoComplete={fields[field][2]}
+            required
+            maxLength={field === 'email' ? 254 : 100}
+            value={values[field]}
+            onChange={(event) => setValues({ ...values, [field]: event.currentTarget.value })}
+          />
+        ))}
+        <Failed error={signUp.error} />
+        <Button type="submit" loading={signUp.isPending}>
+          Make an account
+        </Button>
+      </Stack>
+    </form>
+  )
+}
+
+export const SignUp = () => {
+  const { data: session, error } = useQuery(sessionQuery)
   return (
     <Center mih="100vh" p="md" component="main">
       <Card withBorder w={400} maw="100%" padding="xl" radius="lg">
         <Title order={1} size="h2" mb="lg">
           Make an account
         </Title>
-        {signUp.isSuccess ? (
-          <Text role="status">
-            Look into your mail: a link is on its way to {values.email}. It signs you in once, for a quarter
-            of an hour.
-          </Text>
+        {session === undefined ? (
+          <Unread error={error} rows={3} />
+        ) : session.sign_up === 'open' && session.mail ? (
+          <SignUpForm />
         ) : (
-          <form onSubmit={submit}>
-            <Stack>
-              {(['email', 'name', 'organisation'] as const).map((field) => (
-                <TextInput
-                  key={field}
-                  label={fields[field][0]}
-                  type={fields[field][1]}
-                  autoComplete={fields[field][2]}
-                  required
-                  maxLength={field === 'email' ? 254 : 100}
-                  value={values[field]}
-                  onChange={(event) => setValues({ ...values, [field]: event.currentTarget.value })}
-                />
-              ))}
-              <Failed error={signUp.error} />
-              <Button type="submit" loading={signUp.isPending}>
-                Make an account
-              </Button>
-            </Stack>
-          </form>
+          <Text>
+            On this server people are invited. Ask whoever runs it, or an owner of your organisation, for an
+            invitation.
+          </Text>
         )}
-        <Anchor component={Link} to="/sign-in" size="sm" mt="md">
+        <Anchor component={Link} to="/sign-in" size="sm" mt="md" display="block">
           I have an account
         </Anchor>
       </Card>

@@ -19,7 +19,10 @@ const Audit = ({ books }: { books: SystemShown['books'] }) => {
       }
     >
       <Text size="sm">
-        {books.trouble ?? 'All laws of the sums held at the last check'}
+        {books.trouble ??
+          (books.looked_at === null
+            ? 'Not checked since this process started'
+            : 'Every sum of the ledger was right at the last check')}
         {books.looked_at !== null && (
           <>
             {' '}
@@ -82,6 +85,10 @@ const Processes = ({ data }: { data: SystemShown }) => (
         </Table.Tbody>
       </Table>
     </TableBox>
+    <Text size="xs" c="dimmed" mt="sm">
+      Lent is what a process may charge before it asks the ledger again; held is what its open calls may still
+      cost.
+    </Text>
   </Panel>
 )
 

@@ -1,10 +1,12 @@
 /** The people of the organisation: who they are, what they may do, and inviting more. */
-import { Alert, Button, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Alert, Button, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { InvitedShown, TeamShown } from '../../schema/people.ts'
 import { ask, queries, reading, sessionQuery } from '../parts/api.ts'
+import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { DialogForm } from '../parts/dialog-form.tsx'
 import { Code, Failed, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
@@ -27,35 +29,23 @@ const InviteForm = ({ onDone }: { onDone: (invited: InvitedShown) => void }) => 
       await queries.invalidateQueries()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    invite.mutate()
-  }
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <TextInput
-          label="E-mail address"
-          type="email"
-          required
-          data-autofocus
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-        />
-        <NativeSelect
-          label="Role"
-          data={roleTexts}
-          value={role}
-          onChange={(event) => setRole(event.currentTarget.value)}
-        />
-        <Failed error={invite.error} />
-        <Group justify="flex-end">
-          <Button type="submit" loading={invite.isPending}>
-            Invite
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm save={invite} verb="Invite">
+      <TextInput
+        label="E-mail address"
+        type="email"
+        required
+        data-autofocus
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      <NativeSelect
+        label="Role"
+        data={roleTexts}
+        value={role}
+        onChange={(event) => setRole(event.currentTarget.value)}
+      />
+    </DialogForm>
   )
 }
 
@@ -87,6 +77,7 @@ const Member = ({
     mutationFn: (role: string) => ask('PUT', `/team/${member.id}`, { role }),
     onSuccess: () => queries.invalidateQueries(),
   })
+  const [asks, setAsks] = useState(false)
   const remove = useMutation({
     mutationFn: () => ask('DELETE', `/team/${member.id}`),
     onSuccess: () => queries.invalidateQueries(),
@@ -112,19 +103,26 @@ const Member = ({
         ) : (
           member.role
         )}
-        <Failed error={change.error ?? remove.error} />
+        <Failed error={change.error} />
       </Table.Td>
       <Table.Td>
         <When at={member.since} />
       </Table.Td>
       <Table.Td>
+        <Confirm
+          opened={asks}
+          title={`Remove ${member.email}?`}
+          verb="Remove person"
+          pending={remove.isPending}
+          error={remove.error}
+          onYes={() => remove.mutate()}
+          onClose={() => setAsks(false)}
+        >
+          They see nothing of the organisation from then on. Keys that they made go on: disable those that
+          shall not.
+        </Confirm>
         {mayChange && member.id !== me && (
-          <Button
-            size="compact-xs"
-            variant="default"
-            loading={remove.isPending}
-            onClick={() => remove.mutate()}
-          >
+          <Button size="compact-xs" variant="default" onClick={() => setAsks(true)}>
             Remove
           </Button>
         )}

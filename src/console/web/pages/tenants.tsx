@@ -11,20 +11,21 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core'
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { KeyListShown, KeysMadeShown } from '../../schema/keys.ts'
+import type { KeysMadeShown } from '../../schema/keys.ts'
 import type { StatementShown } from '../../schema/tenants.ts'
-import { ask, queries, queryOf, reading } from '../parts/api.ts'
+import { ask, queries, reading } from '../parts/api.ts'
 import { csvCell, download } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { KeyTable } from '../parts/key-table.tsx'
+import { KeyList } from '../parts/key-list.tsx'
 import { PriceForm } from '../parts/price-form.tsx'
 import { readTenants } from '../parts/tenant-list.ts'
-import { Empty, Failed, Figure, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Empty, Failed, Figure, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
+import { useView } from '../parts/use-view.ts'
 
 const Made = ({ made, onClose }: { made: KeysMadeShown; onClose: () => void }) => {
   const rows = made.data.map(({ label, reference, id, key }) =>
@@ -72,6 +73,9 @@ const Made = ({ made, onClose }: { made: KeysMadeShown; onClose: () => void }) =
   )
 }
 
+/** As many as one request makes. */
+const MOST = 200
+
 const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
   const [text, setText] = useState('')
   const { tenants, wrong } = readTenants(text)
@@ -95,9 +99,10 @@ const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
-      {wrong.length > 0 && (
+      {(wrong.length > 0 || tenants.length > MOST) && (
         <Alert color="red" variant="outline" className="failed">
           {wrong.slice(0, 5).join(' ')}
+          {tenants.length > MOST && `These are ${tenants.length}; create at most ${MOST} at once.`}
         </Alert>
       )}
       <Failed error={create.error} />
@@ -111,7 +116,7 @@ const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
         </FileButton>
         <Button
           loading={create.isPending}
-          disabled={tenants.length === 0 || wrong.length > 0 || tenants.length > 200}
+          disabled={tenants.length === 0 || wrong.length > 0 || tenants.length > MOST}
           onClick={() => create.mutate()}
         >
           {tenants.length === 0
@@ -169,28 +174,10 @@ const Prices = ({ opened, onClose }: { opened: boolean; onClose: () => void }) =
   )
 }
 
-const Found = ({ search }: { search: string }) => {
-  const { data, error } = useQuery({
-    ...reading<KeyListShown>(`/keys${queryOf({ which: 'tenants', search, limit: '200' })}`, 5_000),
-    placeholderData: keepPreviousData,
-  })
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading rows={6} />
-  if (data.data.length === 0)
-    return (
-      <Empty title={search === '' ? 'No tenants yet' : 'No tenant fits'}>
-        Paste a list, and each tenant gets a key of its own: billed to your wallet, capped and reported by
-        itself.
-      </Empty>
-    )
-  return <KeyTable rows={data.data} tenants />
-}
-
 export const Tenants = () => {
-  const asked: Record<string, string | undefined> = useSearch({ strict: false })
-  const navigate = useNavigate()
+  const { asked, show } = useView('/tenants')
   const mayChange = useMay('tenants')
-  const show = (search: Record<string, string>) => void navigate({ to: '/tenants', search, replace: true })
+  const search = asked.search ?? ''
   return (
     <>
       <PageHead
@@ -215,20 +202,29 @@ export const Tenants = () => {
           aria-label="Search tenants"
           placeholder="Search by label, reference or prefix"
           maw={360}
-          value={asked.search ?? ''}
-          onChange={(event) =>
-            show(event.currentTarget.value === '' ? {} : { search: event.currentTarget.value })
-          }
+          value={search}
+          onChange={(event) => show({ search: event.currentTarget.value, after: undefined })}
         />
         <Panel>
-          <Found search={asked.search ?? ''} />
+          <KeyList
+            which="tenants"
+            search={search}
+            after={asked.after}
+            onPage={(after) => show({ after })}
+            empty={
+              <Empty title={search === '' ? 'No tenants yet' : 'No tenant fits'}>
+                Paste a list, and each tenant gets a key of its own: billed to your wallet, capped and
+                reported by itself.
+              </Empty>
+            }
+          />
         </Panel>
         <Text size="xs" c="dimmed">
           What a tenant spends counts against your own wallet and caps as well.
         </Text>
       </Stack>
-      <NewTenants opened={asked.new === 'tenants' && mayChange} onClose={() => show({})} />
-      <Prices opened={asked.new === 'price' && mayChange} onClose={() => show({})} />
+      <NewTenants opened={asked.new === 'tenants' && mayChange} onClose={() => show({ new: undefined })} />
+      <Prices opened={asked.new === 'price' && mayChange} onClose={() => show({ new: undefined })} />
     </>
   )
 }

@@ -1,12 +1,12 @@
 /** Use over time: a chart and a table of what the address of the page says, and the same as CSV. */
-import { Button, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { UsageShown } from '../../schema/reports.ts'
 import { queryOf, reading } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { countText } from '../parts/format.ts'
 import { Empty, Failed, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { type Asked, useView } from '../parts/use-view.ts'
 import { Windowed } from '../parts/windowed.tsx'
 
 const DAY = 86_400_000
@@ -14,6 +14,7 @@ const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 const groupNames = { model: 'Model', key: 'Key', vendor: 'Vendor', status: 'Status' } as const
 type Group_ = keyof typeof groupNames
+const everyName = { key: 'All keys', vendor: 'All vendors', status: 'Any status' } as const
 const slotNames = { day: 'Day', hour: 'Hour', month: 'Month' } as const
 
 const isGroup = (text: string | undefined): text is Group_ =>
@@ -30,7 +31,7 @@ type View = {
   key: string
 }
 
-const viewOf = (asked: Record<string, string | undefined>): View => {
+const viewOf = (asked: Asked): View => {
   const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
   const by = isGroup(asked.by) ? asked.by : 'model'
   return {
@@ -68,9 +69,15 @@ const slotText = (view: View, row: UsageShown['rows'][number]): string => {
   return view.slot === 'day' ? text.slice(0, 10) : text
 }
 
+/** What cost most first. */
+const byCost = (rows: UsageShown['rows']): UsageShown['rows'] =>
+  rows.toSorted((a, b) => Number(b.cost_usd) - Number(a.cost_usd))
+
 const nameOf = (view: View, row: UsageShown['rows'][number]): string => row.label ?? row.groups[view.by] ?? ''
 
-const Filters = ({ view, show }: { view: View; show: (change: Partial<View>) => void }) => (
+type Show = (change: Partial<View>) => void
+
+const Filters = ({ view, show }: { view: View; show: Show }) => (
   <Group align="flex-end" gap="sm" className="no-print">
     <TextInput
       label="From (UTC)"
@@ -91,7 +98,7 @@ const Filters = ({ view, show }: { view: View; show: (change: Partial<View>) => 
       onChange={(event) => isGroup(event.currentTarget.value) && show({ by: event.currentTarget.value })}
     />
     <NativeSelect
-      label="Each"
+      label="Per"
       value={view.slot}
       data={Object.entries(slotNames)
         .filter(([name]) => name !== 'hour' || view.by !== 'key')
@@ -115,10 +122,12 @@ const Totals = ({
   rows,
   total,
   view,
+  show,
 }: {
   rows: UsageShown['rows']
   total: UsageShown['total']
   view: View
+  show: Show
 }) => (
   <TableBox>
     <Windowed
@@ -135,7 +144,24 @@ const Totals = ({
       }
       row={(row) => (
         <Table.Tr key={row.groups[view.by] ?? ''}>
-          <Table.Td>{nameOf(view, row) === '' ? 'recovered calls' : nameOf(view, row)}</Table.Td>
+          <Table.Td>
+            {nameOf(view, row) === '' ? (
+              'recovered calls'
+            ) : (
+              <Anchor
+                component="button"
+                type="button"
+                size="sm"
+                ta="left"
+                title="Show only this"
+                onClick={() =>
+                  show({ [view.by]: row.groups[view.by] ?? '', by: view.by === 'key' ? 'model' : 'key' })
+                }
+              >
+                {nameOf(view, row)}
+              </Anchor>
+            )}
+          </Table.Td>
           <Table.Td className="right number">{countText(row.requests)}</Table.Td>
           <Table.Td className="right number">{countText(row.input_tokens)}</Table.Td>
           <Table.Td className="right number">{countText(row.output_tokens)}</Table.Td>
@@ -159,7 +185,7 @@ const Totals = ({
   </TableBox>
 )
 
-const Report = ({ view }: { view: View }) => {
+const Report = ({ view, show }: { view: View; show: Show }) => {
   const filter = filterOf(view)
   const chart = useQuery({
     ...reading<UsageShown>(`/usage${queryOf({ ...filter, group_by: `${view.slot},${view.by}` })}`),
@@ -192,25 +218,29 @@ const Report = ({ view }: { view: View }) => {
           about={`Cost by ${view.slot} and ${view.by}`}
         />
       </Panel>
-      <Panel title="By group">
-        <Totals rows={table.data.rows} total={table.data.total} view={view} />
+      <Panel title={`By ${groupNames[view.by].toLowerCase()}`}>
+        <Totals rows={byCost(table.data.rows)} total={table.data.total} view={view} show={show} />
       </Panel>
     </Stack>
   )
 }
 
+/** What the view is narrowed to beside its days, each with a button that widens it again. */
+const Only = ({ view, show }: { view: View; show: Show }) => {
+  const set = (['key', 'vendor', 'status'] as const).filter((name) => view[name] !== '')
+  return set.map((name) => (
+    <Text size="sm" key={name}>
+      Only the {name} {view[name]}.{' '}
+      <Button size="compact-xs" variant="default" onClick={() => show({ [name]: '' })}>
+        {everyName[name]}
+      </Button>
+    </Text>
+  ))
+}
+
 export const Usage = () => {
-  const asked: Record<string, string | undefined> = useSearch({ strict: false })
-  const navigate = useNavigate()
+  const { asked, show } = useView('/usage')
   const view = viewOf(asked)
-  const show = (change: Partial<View>) =>
-    void navigate({
-      to: '/usage',
-      search: Object.fromEntries(
-        Object.entries({ ...asked, ...change }).filter(([, value]) => value !== undefined && value !== ''),
-      ),
-      replace: true,
-    })
   return (
     <>
       <PageHead
@@ -223,20 +253,13 @@ export const Usage = () => {
           href={`/console/api/usage.csv${queryOf({ ...filterOf(view), group_by: `${view.slot},${view.by}` })}`}
           download
         >
-          CSV
+          Download CSV
         </Button>
       </PageHead>
       <Stack>
         <Filters view={view} show={show} />
-        {view.key !== '' && (
-          <Text size="sm">
-            Only the key {view.key}.{' '}
-            <Button size="compact-xs" variant="default" onClick={() => show({ key: '' })}>
-              All keys
-            </Button>
-          </Text>
-        )}
-        <Report view={view} />
+        <Only view={view} show={show} />
+        <Report view={view} show={show} />
       </Stack>
     </>
   )

@@ -1,4 +1,4 @@
-/** For operators: the vendors, their keys, what rests after failures, and how the newest calls went. */
+/** For operators: the vendors, their keys, what fails, and how the newest calls went. */
 import { Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { VendorsShown } from '../../schema/operator.ts'
@@ -11,15 +11,15 @@ type Vendor = VendorsShown['data'][number]
 
 const ms = (value: number | null): string => (value === null ? '—' : `${countText(value)} ms`)
 
-const Health = ({ resting }: { resting: Vendor['resting'] }) =>
-  resting.length === 0 ? (
+const Health = ({ failing }: { failing: Vendor['failing'] }) =>
+  failing.length === 0 ? (
     <State of="ok" />
   ) : (
     <Stack gap={2}>
-      {resting.map(({ key, model, failures, seconds }) => (
+      {failing.map(({ key, model, failures, seconds }) => (
         <Text size="sm" key={`${key} ${model}`}>
-          {model ?? 'all models'} at {key}: {failures} {failures === 1 ? 'failure' : 'failures'}, tried again
-          in {seconds} s
+          {model ?? 'all models'} at {key}: {failures} {failures === 1 ? 'failure' : 'failures'} in a row,
+          tried again {seconds === 0 ? 'by the next call' : `in ${seconds} s`}
         </Text>
       ))}
     </Stack>
@@ -52,7 +52,7 @@ const VendorTable = ({ data }: { data: VendorsShown }) => (
               {vendor.keys.length === 0 ? 'none needed' : vendor.keys.join(', ')}
             </Table.Td>
             <Table.Td>
-              <Health resting={vendor.resting} />
+              <Health failing={vendor.failing} />
             </Table.Td>
             <Table.Td className="right number">{countText(vendor.calls)}</Table.Td>
             <Table.Td className="right number">

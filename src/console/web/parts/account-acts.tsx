@@ -1,12 +1,12 @@
 /** What operators do to an account: give credit, open a credit line, suspend it and let it go on. */
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { AccountsShown } from '../../schema/operator.ts'
 import { ask, queries } from './api.ts'
 import { Dialog } from './dialog.tsx'
+import { DialogForm } from './dialog-form.tsx'
 import { typedUsd } from './format.ts'
-import { Failed } from './ui.tsx'
 
 export type Account = AccountsShown['data'][number]
 export type Act = 'credit' | 'line' | 'suspend'
@@ -29,37 +29,25 @@ const CreditForm = ({ account, onDone }: FormProps) => {
       ask('POST', '/operator/credit', { wallet_id: account.wallet_id, amount_usd: amount, note, ref }),
     onSuccess: after(onDone),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    give.mutate()
-  }
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <TextInput
-          label="Amount in USD"
-          inputMode="decimal"
-          required
-          data-autofocus
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-          error={amount === null ? 'An amount such as 25 or 0.5' : undefined}
-        />
-        <TextInput
-          label="What for"
-          required
-          maxLength={200}
-          value={note}
-          onChange={(event) => setNote(event.currentTarget.value)}
-        />
-        <Failed error={give.error} />
-        <Group justify="flex-end">
-          <Button type="submit" loading={give.isPending} disabled={amount === null || amount === undefined}>
-            Give credit
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm save={give} verb="Give credit" ready={amount !== null && amount !== undefined}>
+      <TextInput
+        label="Amount in USD"
+        inputMode="decimal"
+        required
+        data-autofocus
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        error={amount === null ? 'An amount such as 25 or 0.5' : undefined}
+      />
+      <TextInput
+        label="What for"
+        required
+        maxLength={200}
+        value={note}
+        onChange={(event) => setNote(event.currentTarget.value)}
+      />
+    </DialogForm>
   )
 }
 
@@ -76,37 +64,25 @@ const LineForm = ({ account, onDone }: FormProps) => {
       }),
     onSuccess: after(onDone),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (right) put.mutate()
-  }
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <TextInput
-          label="Limit in USD"
-          description="What may be owed; 0 withdraws the line, and what is owed stays owed"
-          inputMode="decimal"
-          required
-          data-autofocus
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
-        <TextInput
-          label="Days to pay an invoice"
-          inputMode="numeric"
-          required
-          value={days}
-          onChange={(event) => setDays(event.currentTarget.value)}
-        />
-        <Failed error={put.error} />
-        <Group justify="flex-end">
-          <Button type="submit" loading={put.isPending} disabled={!right}>
-            Grant
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm save={put} verb="Grant" ready={right}>
+      <TextInput
+        label="Limit in USD"
+        description="What may be owed; 0 withdraws the line, and what is owed stays owed"
+        inputMode="decimal"
+        required
+        data-autofocus
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Days to pay an invoice"
+        inputMode="numeric"
+        required
+        value={days}
+        onChange={(event) => setDays(event.currentTarget.value)}
+      />
+    </DialogForm>
   )
 }
 
@@ -118,41 +94,29 @@ const SuspendForm = ({ account, onDone }: FormProps) => {
       ask('PUT', `/operator/accounts/${account.wallet_id}/suspended`, { reason: isOff ? null : reason }),
     onSuccess: after(onDone),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    put.mutate()
-  }
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <Text size="sm">
-          {isOff
-            ? `It was suspended: ${account.suspended}. Its keys work again as they did before.`
-            : 'All calls of all its keys are refused, on every process, until you end it. Money and keys stay as they are. Callers and members read the reason.'}
-        </Text>
-        {!isOff && (
-          <TextInput
-            label="Reason"
-            required
-            data-autofocus
-            maxLength={200}
-            value={reason}
-            onChange={(event) => setReason(event.currentTarget.value)}
-          />
-        )}
-        <Failed error={put.error} />
-        <Group justify="flex-end">
-          <Button
-            type="submit"
-            {...(isOff ? {} : { color: 'red.8' })}
-            loading={put.isPending}
-            disabled={!isOff && reason.trim() === ''}
-          >
-            {isOff ? 'Let it go on' : 'Suspend'}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      save={put}
+      verb={isOff ? 'Let it go on' : 'Suspend'}
+      danger={!isOff}
+      ready={isOff || reason.trim() !== ''}
+    >
+      <Text size="sm">
+        {isOff
+          ? `It was suspended: ${account.suspended}. Its keys work again as they did before.`
+          : 'All calls of all its keys are refused, on every process, until you end it. Money and keys stay as they are. Callers and members read the reason.'}
+      </Text>
+      {!isOff && (
+        <TextInput
+          label="Reason"
+          required
+          data-autofocus
+          maxLength={200}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+      )}
+    </DialogForm>
   )
 }
 

@@ -1,12 +1,18 @@
 /** A chart of stacked bars in SVG: days or hours, stacked by a group, with its legend. Amounts are drawn, never summed, here. */
 import { Box, Group, Text } from '@mantine/core'
+import { type RefObject, useLayoutEffect, useRef, useState } from 'react'
 import { dayText, shortUsd } from './format.ts'
 
 type Bar = { readonly slot: string; readonly group: string; readonly usd: string }
 
 const colours = ['#0b7568', '#5b6ee1', '#c2571a', '#a23b87', '#5a8f29', '#7a828c']
 const GROUPS_MOST = colours.length - 1
-const [WIDTH, HEIGHT, BASE, TOP] = [1080, 230, 200, 12]
+const [HEIGHT, BASE, TOP] = [230, 200, 12]
+/** Before the room is known. */
+const WIDE = 1080
+const LEFT = 68
+/** A bar with its gap is at least so wide, and so many pixels have one label. */
+const [STEP_LEAST, LABEL] = [4, 90]
 
 /** The groups that cost most, by name; the others are one. */
 const groupsOf = (bars: readonly Bar[]): readonly string[] => {
@@ -15,20 +21,28 @@ const groupsOf = (bars: readonly Bar[]): readonly string[] => {
   return [...sums].sort(([, a], [, b]) => b - a).map(([name]) => name)
 }
 
-type Piece = { readonly group: number; readonly from: number; readonly to: number }
+/** `usd` is the exact amount of a piece that is one group's; the others are drawn as one. */
+type Piece = {
+  readonly group: number
+  readonly from: number
+  readonly to: number
+  readonly usd: string | undefined
+}
 
 const stack = (bars: readonly Bar[], slot: string, groups: readonly string[]): readonly Piece[] => {
   const heights = new Map<number, number>()
+  const amounts = new Map<number, string>()
   for (const { slot: at, group, usd } of bars) {
     if (at !== slot) continue
     const place = Math.min(groups.indexOf(group), GROUPS_MOST)
     heights.set(place, (heights.get(place) ?? 0) + Math.max(0, Number(usd)))
+    if (place < GROUPS_MOST || groups.length === colours.length) amounts.set(place, usd)
   }
   let from = 0
   return [...heights]
     .sort(([a], [b]) => a - b)
     .map(([group, height]) => {
-      const piece = { group, from, to: from + height }
+      const piece = { group, from, to: from + height, usd: amounts.get(group) }
       from += height
       return piece
     })
@@ -41,16 +55,22 @@ const roundUp = (value: number): number => {
   return [1, 2, 2.5, 5, 10].map((times) => times * unit).find((limit) => limit >= value) ?? value
 }
 
+const nameText = (name: string | undefined): string => (name === '' ? 'recovered calls' : (name ?? ''))
+
+/** A day, an hour of a day, or a month. */
+const slotText = (slot: string): string =>
+  slot.length === 7 ? slot : slot.length > 10 ? `${dayText(slot)} ${slot.slice(11, 16)}` : dayText(slot)
+
 const axisText = (value: number): string => shortUsd(value.toFixed(9))
 
-const Axis = ({ high }: { high: number }) => (
+const Axis = ({ high, width }: { high: number; width: number }) => (
   <g className="axis">
     {[0, 0.5, 1].map((part) => {
       const y = BASE - part * (BASE - TOP)
       return (
         <g key={part}>
-          <line x1={64} x2={WIDTH} y1={y} y2={y} />
-          <text x={56} y={y + 4} textAnchor="end">
+          <line x1={LEFT - 4} x2={width} y1={y} y2={y} />
+          <text x={LEFT - 12} y={y + 4} textAnchor="end">
             {axisText(high * part)}
           </text>
         </g>
@@ -61,39 +81,60 @@ const Axis = ({ high }: { high: number }) => (
 
 const Columns = ({
   slots,
+  names,
   stacks,
   high,
+  width,
 }: {
   slots: readonly string[]
+  names: readonly string[]
   stacks: readonly (readonly Piece[])[]
   high: number
+  width: number
 }) => {
-  const step = (WIDTH - 72) / Math.max(1, slots.length)
+  const step = (width - LEFT - 4) / Math.max(1, slots.length)
   const y = (value: number) => BASE - (value / high) * (BASE - TOP)
-  const every = Math.ceil(slots.length / 8)
+  const every = Math.ceil(slots.length / Math.max(2, Math.floor(width / LABEL)))
   return (
     <>
       {slots.map((slot, at) => (
         <g key={slot}>
-          {(stacks[at] ?? []).map(({ group, from, to }) => (
+          {(stacks[at] ?? []).map(({ group, from, to, usd }) => (
             <rect
               key={group}
-              x={68 + at * step + step * 0.14}
+              x={LEFT + at * step + step * 0.14}
               width={Math.max(1, step * 0.72)}
               y={y(to)}
               height={Math.max(0, y(from) - y(to))}
               fill={colours[group]}
-            />
+            >
+              <title>{`${slotText(slot)}, ${nameText(names[group])}${usd === undefined ? '' : `: ${usd} USD`}`}</title>
+            </rect>
           ))}
           {at % every === 0 && (
-            <text x={68 + at * step + step / 2} y={HEIGHT - 10} textAnchor="middle">
-              {slot.length > 10 ? slot.slice(11, 16) : dayText(slot)}
+            <text x={LEFT + at * step + step / 2} y={HEIGHT - 10} textAnchor="middle">
+              {slot.length > 10 ? slot.slice(11, 16) : slotText(slot)}
             </text>
           )}
         </g>
       ))}
     </>
   )
+}
+
+/** How wide an element is, also when that changes; 0 before it is there. */
+const useWidth = (box: RefObject<HTMLElement | null>): number => {
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    const place = box.current
+    if (place === null) return
+    const look = () => setWidth(place.clientWidth)
+    look()
+    const observer = new ResizeObserver(look)
+    observer.observe(place)
+    return () => observer.disconnect()
+  }, [box])
+  return width
 }
 
 /** Bars for all slots, in order; `about` is what a screen reader tells instead of them. */
@@ -112,19 +153,34 @@ export const StackedBars = ({
   const stacks = slots.map((slot) => stack(bars, slot, groups))
   const high = roundUp(Math.max(0, ...stacks.map((pieces) => pieces.at(-1)?.to ?? 0)))
   const named = groups.length > colours.length ? [...groups.slice(0, GROUPS_MOST), 'others'] : groups
+  const box = useRef<HTMLDivElement>(null)
+  const seen = useWidth(box)
+  // As wide as there is room; where the bars are too many for it, the newest is what people come for.
+  const width = Math.max(seen === 0 ? WIDE : seen, LEFT + 4 + slots.length * STEP_LEAST)
+  const last = slots.at(-1)
+  useLayoutEffect(() => {
+    if (last !== undefined && width > seen) box.current?.scrollTo({ left: width })
+  }, [last, width, seen])
   return (
     <Box>
-      <div className="chart-box" tabIndex={0} role="group" aria-label="Chart">
-        <svg className="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={about}>
-          <Axis high={high} />
-          <Columns slots={slots} stacks={stacks} high={high} />
+      <div ref={box} className="chart-box" tabIndex={0} role="group" aria-label="Chart">
+        <svg
+          className="chart"
+          width={width}
+          height={HEIGHT}
+          viewBox={`0 0 ${width} ${HEIGHT}`}
+          role="img"
+          aria-label={about}
+        >
+          <Axis high={high} width={width} />
+          <Columns slots={slots} names={named} stacks={stacks} high={high} width={width} />
         </svg>
       </div>
       <Group gap="md" mt="xs">
         {(legend ? named : []).map((name, at) => (
           <Group key={name} gap={6} wrap="nowrap">
             <span className="dot" style={{ background: colours[at] }} aria-hidden="true" />
-            <Text size="xs">{name === '' ? 'recovered calls' : name}</Text>
+            <Text size="xs">{nameText(name)}</Text>
           </Group>
         ))}
       </Group>

@@ -11,11 +11,17 @@ type LimitTexts = {
 
 export const noLimits: LimitTexts = { spend: '', month: '', stop: '', rpm: '' }
 
+/** A rate that somebody typed; undefined for none, null where it is none that can be. */
+const typedRate = (text: string): number | undefined | null => {
+  const plain = text.trim()
+  if (plain === '') return undefined
+  return /^[1-9]\d{0,8}$/.test(plain) ? Number(plain) : null
+}
+
 /** The members of the body; an empty field is null, which removes the limit. Undefined where a field cannot be read. */
 export const limitsOf = (texts: LimitTexts): Readonly<Record<string, number | null>> | undefined => {
   const amounts = [typedUsd(texts.spend), typedUsd(texts.month), typedUsd(texts.stop)]
-  const rpm =
-    texts.rpm.trim() === '' ? undefined : /^[1-9]\d{0,8}$/.test(texts.rpm.trim()) ? Number(texts.rpm) : null
+  const rpm = typedRate(texts.rpm)
   if (amounts.includes(null) || rpm === null) return undefined
   return {
     spend_cap_usd: amounts[0] ?? null,
@@ -28,51 +34,35 @@ export const limitsOf = (texts: LimitTexts): Readonly<Record<string, number | nu
 const wrongAmount = (text: string): string | undefined =>
   typedUsd(text) === null ? 'An amount such as 25 or 0.5' : undefined
 
+const wrongRate = (text: string): string | undefined =>
+  typedRate(text) === null ? 'A whole number such as 60' : undefined
+
+const fields = [
+  ['spend', 'Lifetime cap in USD', 'In all; then the key is refused', 'none'],
+  ['month', 'Monthly cap in USD', 'Per calendar month in UTC', 'none'],
+  ['rpm', 'Requests per minute', "Empty takes the plan's rate", 'plan'],
+  ['stop', 'Stop at, in USD', 'Leaves this much in the wallet', 'none'],
+] as const
+
 export const LimitsForm = ({
   value,
   onChange,
 }: {
   value: LimitTexts
   onChange: (value: LimitTexts) => void
-}) => {
-  const field = (name: keyof LimitTexts) => ({
-    value: value[name],
-    onChange: (event: { currentTarget: HTMLInputElement }) =>
-      onChange({ ...value, [name]: event.currentTarget.value }),
-  })
-  return (
-    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+}) => (
+  <SimpleGrid cols={{ base: 1, xs: 2 }}>
+    {fields.map(([name, label, description, placeholder]) => (
       <TextInput
-        label="Lifetime cap in USD"
-        description="In all; then the key is refused"
-        placeholder="none"
-        inputMode="decimal"
-        error={wrongAmount(value.spend)}
-        {...field('spend')}
+        key={name}
+        label={label}
+        description={description}
+        placeholder={placeholder}
+        inputMode={name === 'rpm' ? 'numeric' : 'decimal'}
+        error={name === 'rpm' ? wrongRate(value.rpm) : wrongAmount(value[name])}
+        value={value[name]}
+        onChange={(event) => onChange({ ...value, [name]: event.currentTarget.value })}
       />
-      <TextInput
-        label="Monthly cap in USD"
-        description="Per calendar month in UTC"
-        placeholder="none"
-        inputMode="decimal"
-        error={wrongAmount(value.month)}
-        {...field('month')}
-      />
-      <TextInput
-        label="Requests per minute"
-        description="Empty takes the plan's rate"
-        placeholder="plan"
-        inputMode="numeric"
-        {...field('rpm')}
-      />
-      <TextInput
-        label="Stop at, in USD"
-        description="Leaves this much in the wallet"
-        placeholder="none"
-        inputMode="decimal"
-        error={wrongAmount(value.stop)}
-        {...field('stop')}
-      />
-    </SimpleGrid>
-  )
-}
+    ))}
+  </SimpleGrid>
+)

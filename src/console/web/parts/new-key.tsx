@@ -1,14 +1,15 @@
 /** A new key: its form, and then its value, shown once, with ready programs. */
 import { Alert, Button, Group, Stack, Tabs, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { KeyMadeShown } from '../../schema/keys.ts'
 import type { ModelsShown } from '../../schema/reports.ts'
 import { ask, queries, reading } from './api.ts'
 import { Dialog } from './dialog.tsx'
+import { DialogForm } from './dialog-form.tsx'
 import { LimitsForm, limitsOf, noLimits } from './limits-form.tsx'
 import { snippetsFor } from './snippets.ts'
-import { Code, Failed } from './ui.tsx'
+import { Code } from './ui.tsx'
 
 /** A chat model that is sold here, for the programs. */
 const useModel = (): string => {
@@ -59,39 +60,23 @@ const KeyForm = ({ onMade }: { onMade: (made: KeyMadeShown) => void }) => {
       await queries.invalidateQueries()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (read !== undefined) create.mutate()
-  }
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <TextInput
-          label="Label"
-          description="Who or what uses the key"
-          placeholder="support agent"
-          required
-          maxLength={200}
-          data-autofocus
-          value={label}
-          onChange={(event) => setLabel(event.currentTarget.value)}
-        />
-        <LimitsForm value={limits} onChange={setLimits} />
-        <Text size="xs" c="dimmed">
-          Caps hold to the nano-dollar, on every process. All of this can be changed later.
-        </Text>
-        <Failed error={create.error} />
-        <Group justify="flex-end">
-          <Button
-            type="submit"
-            loading={create.isPending}
-            disabled={label.trim() === '' || read === undefined}
-          >
-            Create key
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm save={create} verb="Create key" ready={label.trim() !== '' && read !== undefined}>
+      <TextInput
+        label="Label"
+        description="Who or what uses the key"
+        placeholder="support agent"
+        required
+        maxLength={200}
+        data-autofocus
+        value={label}
+        onChange={(event) => setLabel(event.currentTarget.value)}
+      />
+      <LimitsForm value={limits} onChange={setLimits} />
+      <Text size="xs" c="dimmed">
+        Caps hold to the nano-dollar, on every process. All of this can be changed later.
+      </Text>
+    </DialogForm>
   )
 }
 

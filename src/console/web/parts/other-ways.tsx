@@ -1,7 +1,7 @@
 /** Ways to sign in beside the password: a passkey, the company's own provider, a link by mail. */
-import { Button, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useSearch } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import { ask, sessionQuery } from './api.ts'
 import { useEntered } from './entered.ts'
 import { isGivenUp, knowsPasskeys, signInByPasskey } from './passkey.ts'
@@ -86,7 +86,11 @@ export const OtherWays = ({ email }: { email: string }) => {
       <ByLink email={email} mail={session.mail} />
       {session.sign_up === 'open' && session.mail && (
         <Text size="sm">
-          New here? <a href="/console/sign-up">Make an account</a>.
+          New here?{' '}
+          <Anchor component={Link} to="/sign-up" size="sm">
+            Make an account
+          </Anchor>
+          .
         </Text>
       )}
     </Stack>

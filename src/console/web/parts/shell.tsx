@@ -242,7 +242,9 @@ export const Shell = () => {
   const asked = `${pathname}${searchStr}`
   const out = data !== undefined && data.person === null
   useEffect(() => {
-    if (out) void navigate({ to: '/sign-in', search: asked === '/' ? {} : { to: asked } })
+    // While the sign-in is loaded its address stands already, and this page still.
+    if (out && !asked.startsWith('/sign-in'))
+      void navigate({ to: '/sign-in', search: asked === '/' ? {} : { to: asked } })
   }, [out, navigate, asked])
   if (error !== null) return <Failed error={error} />
   if (data === undefined || out)

@@ -1,11 +1,12 @@
 /** Sub-wallets: named ceilings on the money of the wallet, made, changed and deleted. */
-import { Button, Group, Stack, Table, TextInput } from '@mantine/core'
+import { Button, Group, Table, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { SubWalletShown, SubWalletsShown } from '../../schema/wallet.ts'
 import { ask, queries, reading } from './api.ts'
 import { Confirm } from './confirm.tsx'
 import { Dialog } from './dialog.tsx'
+import { DialogForm } from './dialog-form.tsx'
 import { typedUsd } from './format.ts'
 import { CapBar, Copy, Empty, Failed, Loading, Money, Panel, TableBox } from './ui.tsx'
 
@@ -25,38 +26,26 @@ const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => 
     },
   })
   const right = label.trim() !== '' && typeof budget === 'number' && budget > 0 && budget <= 10_000
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (right) save.mutate()
-  }
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <TextInput
-          label="Name"
-          required
-          data-autofocus
-          maxLength={200}
-          value={label}
-          onChange={(event) => setLabel(event.currentTarget.value)}
-        />
-        <TextInput
-          label="Ceiling in USD"
-          description="What calls under it may cost in all; it holds no money of its own"
-          required
-          inputMode="decimal"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-          error={text !== '' && typeof budget !== 'number' ? 'An amount such as 25 or 0.5' : undefined}
-        />
-        <Failed error={save.error} />
-        <Group justify="flex-end">
-          <Button type="submit" loading={save.isPending} disabled={!right}>
-            {sub === undefined ? 'Create' : 'Save'}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm save={save} verb={sub === undefined ? 'Create' : 'Save'} ready={right}>
+      <TextInput
+        label="Name"
+        required
+        data-autofocus
+        maxLength={200}
+        value={label}
+        onChange={(event) => setLabel(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Ceiling in USD"
+        description="What calls under it may cost in all; it holds no money of its own"
+        required
+        inputMode="decimal"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        error={text !== '' && typeof budget !== 'number' ? 'An amount such as 25 or 0.5' : undefined}
+      />
+    </DialogForm>
   )
 }
 

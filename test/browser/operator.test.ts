@@ -1,0 +1,129 @@
+/** An operator at night: finds an account, gives it credit, suspends it and lets it go on, sees which vendor fails, acts for somebody. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { chat, completion, jsonOf, USD } from '../server/harness.ts'
+import { until } from '../until.ts'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+
+let browser: TestBrowser
+let it: ListeningConsole
+beforeAll(async () => {
+  browser = await openBrowser()
+  it = await listenConsole()
+  for (const name of ['Birch Works', 'Cedar & Co'])
+    await it.store.wallets.createWallet({ id: `wal_${name[0]}`, orgId: `org_${name[0]}`, name })
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+})
+
+const size = { viewport: { width: 1440, height: 900 } }
+
+const call = async (token: string): Promise<string | number> => {
+  const response = await it.post('/v1/chat/completions', chat(), {}, token)
+  return response.status === 200 ? 200 : (await jsonOf(response)).error.code
+}
+
+test('credit, a credit line and a suspension are given in the browser, hold at once, and are recorded', async () => {
+  const { page, errors } = await browser.newPage(size)
+  await it.enter(page, 'operator@example.com', 'owner', true)
+  const { token } = await it.newKey()
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  await page.getByLabel('Search accounts').fill('test')
+  await page.getByText('Birch Works').waitFor({ state: 'detached' })
+  const row = page.getByRole('row').filter({ hasText: 'org_test' })
+  const dialog = page.getByRole('dialog')
+
+  await row.getByRole('button', { name: 'Give credit' }).click()
+  await dialog.getByLabel('Amount in USD').fill('12.345678901')
+  await dialog.getByLabel('What for').fill('an outage')
+  await dialog.getByRole('button', { name: 'Give credit' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  // Exact to the nano-dollar, also where it is shown in cents.
+  await row.locator('[title="112.345678901 USD"]').waitFor()
+  expect(await it.balance()).toBe(112n * USD + 345_678_901n)
+
+  await row.getByRole('button', { name: 'Credit line' }).click()
+  await dialog.getByLabel('Limit in USD').fill('30')
+  await dialog.getByRole('button', { name: 'Grant' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await row.getByText('and $30.00 credit').waitFor()
+
+  expect(await call(token)).toBe(200)
+  await row.getByRole('button', { name: 'Suspend' }).click()
+  await dialog.getByLabel('Reason').fill('unpaid invoices')
+  await dialog.getByRole('button', { name: 'Suspend' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await row.getByText('Suspended').waitFor()
+  expect(await call(token)).toBe('account_suspended')
+  await row.getByRole('button', { name: 'Resume' }).click()
+  await dialog.getByText('unpaid invoices').waitFor()
+  await dialog.getByRole('button', { name: 'Let it go on' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await row.getByText('Active').waitFor()
+  expect(await call(token)).toBe(200)
+
+  // Its people read who did what.
+  const owner = await browser.newPage(size)
+  await it.enter(owner.page, 'owner@example.com', 'owner')
+  await owner.page.getByRole('link', { name: 'Activity' }).click()
+  for (const [what, detail] of [
+    ['gave credit', '12.345678901'],
+    ['set the credit line', '$30'],
+    ['suspended the organisation', 'unpaid invoices'],
+    ['let the organisation go on', ''],
+  ] as const)
+    await owner.page
+      .getByRole('row')
+      .filter({ hasText: 'operator@example.com' })
+      .filter({ hasText: what })
+      .filter({ hasText: detail })
+      .first()
+      .waitFor()
+  expect([errors, owner.errors]).toEqual([[], []])
+})
+
+test('a vendor that fails is told with how often it did and when it is tried again, and its key by the last four', async () => {
+  const { page, errors } = await browser.newPage(size)
+  await it.enter(page, 'operator@example.com', 'owner', true)
+  const { token } = await it.newKey()
+  await page.getByRole('link', { name: 'Vendors' }).click()
+  const row = page
+    .getByRole('table', { name: 'Vendors', exact: true })
+    .getByRole('row')
+    .filter({ hasText: 'mock' })
+  await row.getByText('OK', { exact: true }).waitFor()
+  it.answerWith(() => new Response('{"error":{"message":"down"}}', { status: 500 }))
+  expect(await call(token)).toBe('upstream_error')
+  // Live: nobody loads the page again.
+  await row.getByText(/failures? in a row, tried again (?:in \d+ s|by the next call)/).waitFor()
+  expect(await row.textContent()).not.toContain('sk-')
+  // The next success ends it, when the vendor has had its rest.
+  it.answerWith(() => completion('up again'))
+  await until(async () => (await call(token)) === 200)
+  await row.getByText('OK', { exact: true }).waitFor()
+  expect(errors).toEqual([])
+})
+
+test('who acts for an organisation is told so on every page, until they go back', async () => {
+  const { page, errors } = await browser.newPage(size)
+  await it.enter(page, 'operator@example.com', 'owner', true)
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  await page
+    .getByRole('row')
+    .filter({ hasText: 'Cedar & Co' })
+    .getByRole('button', { name: 'Act for' })
+    .click()
+  const banner = page.getByRole('status').filter({ hasText: 'You act for Cedar & Co' })
+  await banner.waitFor()
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await page.getByText('No keys yet').waitFor()
+  expect(await banner.isVisible()).toBe(true)
+  await banner.getByRole('button', { name: /^Back to/ }).click()
+  await banner.waitFor({ state: 'detached' })
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  const [event] = await it.store.events.list({ orgId: 'org_C', most: 1 })
+  expect(event).toMatchObject({ what: 'operator.acts_for', actor: { name: 'operator@example.com' } })
+  expect(errors).toEqual([])
+})
