@@ -3,11 +3,11 @@ import { afterEach, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { detailFor } from '../../test/store/world.ts'
 import { until } from '../../test/until.ts'
 import { virtualTime } from '../../test/virtual-time.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { UsageDetail } from '../ledger/types.ts'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import { createBook } from './book.ts'
@@ -18,18 +18,7 @@ import { openOutboxFolder } from './outbox-folder.ts'
 const START = Date.UTC(2026, 10, 21, 12)
 const WALLET = 10_000_000_000n
 
-const detail: UsageDetail = {
-  keyId: 'k',
-  model: 'm',
-  vendor: 'v',
-  usage: { input: 1 },
-  estimated: false,
-  priceVersion: 't',
-  startedAt: START,
-  tookMs: 1,
-  firstByteMs: 1,
-  ended: 'ok',
-}
+const detail = detailFor('k')
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {

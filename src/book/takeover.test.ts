@@ -1,8 +1,8 @@
 /** A call that another process takes over under the same id, as a repeat under an Idempotency-Key does. */
 import { afterEach, expect, test } from 'bun:test'
+import { detailFor } from '../../test/store/world.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { UsageDetail } from '../ledger/types.ts'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import { createBook } from './book.ts'
@@ -11,18 +11,7 @@ import type { Book, Hold } from './contract.ts'
 const START = Date.UTC(2026, 10, 21, 12, 0, 0)
 const WALLET = 10_000_000_000n
 
-const detail: UsageDetail = {
-  keyId: 'k',
-  model: 'm',
-  vendor: 'v',
-  usage: { input: 1 },
-  estimated: false,
-  priceVersion: 't',
-  startedAt: START,
-  tookMs: 1,
-  firstByteMs: 1,
-  ended: 'ok',
-}
+const detail = detailFor('k')
 
 const ref = { keyId: 'k', endpoint: 'chat', key: 'i' }
 const answer = (body: string) => ({ ref, answer: { status: 200, headers: {}, body } })

@@ -1,8 +1,8 @@
 /** One call, two processes that both attempt it: each lease in memory stays within its lease in the ledger. */
 import { expect, test } from 'bun:test'
+import { detailFor } from '../../test/store/world.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { UsageDetail } from '../ledger/types.ts'
 import { openStore } from '../store/open-store.ts'
 import { createBook } from './book.ts'
 import type { Hold } from './contract.ts'
@@ -10,18 +10,7 @@ import type { Hold } from './contract.ts'
 const WALLET = 10_000_000_000n
 const START = Date.UTC(2026, 10, 21, 12, 0, 0)
 
-const detail: UsageDetail = {
-  keyId: 'k',
-  model: 'm',
-  vendor: 'v',
-  usage: { input: 1 },
-  estimated: false,
-  priceVersion: 't',
-  startedAt: START,
-  tookMs: 1,
-  firstByteMs: 1,
-  ended: 'ok',
-}
+const detail = detailFor('k')
 
 /** The first attempt's lease is reaped while its process cannot reach the ledger; then another process repeats the call. */
 const scene = async (shared: boolean) => {

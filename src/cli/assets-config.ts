@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type AssetSettings, type Assets, openAssets } from '../assets/assets.ts'
 import { type BucketSettings, openBucket } from '../assets/bucket.ts'
 import { openFolder } from '../assets/folder.ts'
+import type { KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import { systemClock } from '../core/time.ts'
 import type { assetSettings } from '../settings/assets.ts'
@@ -50,7 +51,7 @@ const placeOf = ({ place, keyId, secret, endpoint, region }: Values): AssetsConf
 
 type Parts = {
   readonly store: AssetStore
-  readonly hash: (text: string) => string
+  readonly hash: KeyedHash
   readonly log: Log
   /** Where the server listens, once it does. */
   readonly port: () => number

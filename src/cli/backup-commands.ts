@@ -1,4 +1,5 @@
 /** `turnpike backup` and `turnpike restore`: the ledger kept elsewhere, and put back where there is none. */
+import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
@@ -55,7 +56,17 @@ const bucketOf = (place: string, { backup: { keyId, secret, endpoint, region } }
   return { ...named, keyId, secret, endpoint, region }
 }
 
+/** The copy and its audit keep a processor busy for as long as they take: calls come first. */
+const giveWay = (): void => {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW)
+  } catch {
+    // Some containers let nobody change it.
+  }
+}
+
 const backup = async (place: string, { json }: Options): Promise<void> => {
+  giveWay()
   const config = readConfig(process.env)
   const ledger = fileOf(config.databaseUrl)
   if (ledger === undefined) {

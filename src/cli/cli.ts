@@ -16,6 +16,7 @@ import { readyCommand } from './ready-command.ts'
 import { receiptCommands } from './receipt-commands.ts'
 import { auditCommand, chargeCommand, modelsCommand, usageCommand } from './report-commands.ts'
 import { bold, Failed } from './run-command.ts'
+import { secretCommands } from './secret-commands.ts'
 import { serve } from './serve.ts'
 import { topCommand } from './top-command.ts'
 import { walletCommands } from './wallet-commands.ts'
@@ -43,6 +44,7 @@ export const run = async (args: readonly string[]): Promise<void> => {
   eventCommands(program)
   creditCommands(program)
   receiptCommands(program)
+  secretCommands(program)
   usageCommand(program)
   auditCommand(program)
   backupCommand(program)

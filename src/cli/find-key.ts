@@ -1,11 +1,11 @@
 /** Keys by what people type: an id, a token, or the beginning of one. */
-
+import { keyByToken } from '../gateway/key-by-token.ts'
 import type { Key } from '../tenancy/key.ts'
 import { type Database, Failed } from './run-command.ts'
 
 /** By id, by token, or by a beginning that fits just one; `deleted` finds also those that were deleted. */
 export const findKey = async ({ store, hash }: Database, name: string, deleted = false): Promise<Key> => {
-  const exact = name.startsWith('sk-') ? await store.keys.keyByHash(hash(name)) : await store.keys.key(name)
+  const exact = name.startsWith('sk-') ? await keyByToken({ store, hash }, name) : await store.keys.key(name)
   if (exact !== undefined && (deleted || !exact.deleted)) return exact
   const [only, ...more] = await store.keys.list({ named: name, deleted })
   if (only === undefined)

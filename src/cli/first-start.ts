@@ -44,6 +44,7 @@ export const firstKey = async (store: Pick<Store, 'keys'>, hash: KeyHash): Promi
     await store.keys.createKey({
       id: FIRST_KEY,
       hash: hash(token),
+      hashedBy: hash.id,
       orgId: OPERATOR_ORG,
       walletId: OPERATOR_WALLET,
       label: 'first key',

@@ -131,6 +131,7 @@ const create = async (database: Database, options: NewKeyOptions): Promise<void>
     {
       id: newId('key'),
       hash: hash(token),
+      hashedBy: hash.id,
       orgId: wallet.orgId,
       walletId: wallet.id,
       ...(options.parentId === undefined ? {} : { parentId: options.parentId }),

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { createOutbox, type Outbox } from '../book/outbox.ts'
 import { openOutboxFolder } from '../book/outbox-folder.ts'
+import type { KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import { openStripe, type StripePayments } from '../payment/stripe.ts'
@@ -10,23 +11,34 @@ import type { Store } from '../store/port.ts'
 import type { Config } from './config.ts'
 import { isRefusal, whyNotOpen } from './database-place.ts'
 
-export type KeyHash = (text: string | Uint8Array) => string
+export type KeyHash = KeyedHash
+
+const ID = 16
 
 /** HMAC-SHA-256 in hex. */
-const hashUnder =
-  (secret: string): KeyHash =>
-  (text) =>
+const hashUnder = (secret: string, before?: KeyHash): KeyHash => {
+  const hash = (text: string | Uint8Array): string =>
     new Bun.CryptoHasher('sha256', secret).update(text).digest('hex')
+  const id = hash('turnpike: which secret this is').slice(0, ID)
+  return Object.assign(hash, before === undefined ? { id } : { id, before })
+}
 
 /** Proves which secret the operator has set, without telling it; undefined where none is set. */
 export const secretProof = ({ secret }: Config): string | undefined =>
   secret && hashUnder(secret.reveal())('turnpike backup')
 
-/** The hash for keys: under TURNPIKE_SECRET, else under a secret made once per database. */
-export const openHash = async (store: Store, config: Config): Promise<KeyHash> =>
-  hashUnder(
-    config.secret?.reveal() ?? (await store.setting('key_secret', () => randomBytes(32).toString('hex'))),
+/** The hash for keys: under TURNPIKE_SECRET, else under a secret made once per database; and under TURNPIKE_SECRET_OLD, while there is one. */
+export const openHash = async (store: Store, { secret, secretOld }: Config): Promise<KeyHash> => {
+  const ofDatabase = () => store.setting('key_secret', () => randomBytes(32).toString('hex'))
+  const other = secretOld?.reveal()
+  return hashUnder(
+    secret?.reveal() ?? (await ofDatabase()),
+    other === undefined ? undefined : hashUnder(other === OF_DATABASE ? await ofDatabase() : other),
   )
+}
+
+/** As TURNPIKE_SECRET_OLD: the secret that the database made, where none was set before. */
+const OF_DATABASE = 'database'
 
 export const openStoreOf = (config: Config): Promise<Store> => openStore({ url: config.databaseUrl })
 

@@ -15,9 +15,10 @@ export const pruneCommand = (program: Command): void => {
     .action((options: { months?: string; json?: boolean }) =>
       withDatabase(async ({ store, config }) => {
         const months = monthsOf(options.months) ?? config.gateway.keepDetails
-        const done = await pruneAll(store.prune, months, async () => {
+        const done = await pruneAll(store.prune, months, async (step) => {
+          const made = await step()
           await Bun.sleep(REST_MS)
-          return true
+          return made
         })
         say(
           options.json,

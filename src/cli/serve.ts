@@ -19,6 +19,7 @@ import { unpricedLines } from './offered-models.ts'
 import { dearerEquals, endingModels, type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
 import { awaitStore, openHash, openOutbox } from './parts.ts'
 import { newReloading } from './reload.ts'
+import { moveSecrets } from './secret-commands.ts'
 import { startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
 
 /** A second signal ends the process after this long, whatever is open. */
@@ -39,6 +40,7 @@ export const serve = async (
   const lock = lockForServing(config.databaseUrl)
   const store = await awaitStore(config, (error) => log.warn('waiting for the database', { error }))
   const hash = await openHash(store, config)
+  await moveSecrets({ store, hash }, log)
   await openAccount(store, config)
   const opened = await openCatalogue(config)
   warnOf(config, opened, log)

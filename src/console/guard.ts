@@ -7,6 +7,7 @@ import { takeAttempt } from './attempts.ts'
 import { libraryFault } from './credentials.ts'
 import type { Asked, ConsoleRoute, Here, Session } from './here.ts'
 import { hashOfLink } from './links.ts'
+import { withPresentCookie } from './old-secret.ts'
 import { consoleOf } from './open-console.ts'
 import { actsOf } from './rights.ts'
 
@@ -77,7 +78,8 @@ const tenantLink = async (gateway: Gateway, asked: Asked): Promise<TenantLink> =
 }
 
 /** Lets a request in, with what is known of who asks; throws the refusal of what is wrong. */
-export const letIn = async (gateway: Gateway, route: ConsoleRoute, asked: Asked): Promise<Here> => {
+export const letIn = async (gateway: Gateway, route: ConsoleRoute, from: Asked): Promise<Here> => {
+  const asked = { ...from, headers: withPresentCookie(from.headers, gateway.hash) }
   const { console: opened, settings } = consoleOf(gateway)
   checkOrigin(route, asked)
   if (route.whom === 'tenant')

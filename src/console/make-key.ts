@@ -65,6 +65,7 @@ export const makeKey = async (here: Within, walletId: string, wanted: Wanted): P
     {
       id: newId('key'),
       hash: gateway.hash(token),
+      hashedBy: gateway.hash.id,
       orgId: session.orgId,
       walletId,
       label: storable(label),

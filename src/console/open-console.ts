@@ -2,6 +2,7 @@
 import { refuse } from '../core/refusal.ts'
 import type { ConsoleSettings, Gateway } from '../gateway/gateway.ts'
 import type { Auth } from './auth.ts'
+import { sessionSecret } from './old-secret.ts'
 
 export type OpenConsole = {
   /** The sign-in library for an origin: its cookie and passkeys depend on that. */
@@ -39,7 +40,7 @@ const open = (gateway: Gateway, settings: ConsoleSettings): OpenConsole => {
       // Passkeys need it first; bundled into one file it would come behind them.
       await import('reflect-metadata')
       const { openAuth } = await import('./auth.ts')
-      const secret = gateway.hash('sessions of the console')
+      const secret = sessionSecret(gateway.hash)
       return openAuth({ people: gateway.store.people, secret, origin, ...more })
     })
   return {

@@ -4,6 +4,7 @@ import { type Kept, newKept } from '../admission/kept.ts'
 import type { Assets } from '../assets/assets.ts'
 import type { Book } from '../book/contract.ts'
 import { storeInTouch } from '../book/touch.ts'
+import type { KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import type { Model } from '../core/model.ts'
 import type { Clock, Instant } from '../core/time.ts'
@@ -134,7 +135,7 @@ export type GatewayParts = {
   /** Name of this process among those that share the store. */
   readonly instance: string
   /** HMAC-SHA-256 under the server's secret, in hex: for keys and fingerprints. */
-  readonly hash: (text: string | Uint8Array) => string
+  readonly hash: KeyedHash
   /** Absent when receipts are off. */
   readonly receipts?: Receipts
   readonly newCallId: () => string

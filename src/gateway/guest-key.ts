@@ -9,7 +9,9 @@ import type { Trace } from './trace.ts'
 
 /** The operator may limit or disable it like any other. Throws the 402 where it is not to be had. */
 export const guestKey = async (gateway: Gateway, x402: X402, trace: Trace): Promise<Key> => {
-  const key = must(await gateway.book.caller(x402.guestsHash))
+  const found = must(await gateway.book.caller(x402.guestsHash))
+  const { guestsHashBefore: before } = x402
+  const key = found ?? (before === undefined ? undefined : must(await gateway.book.caller(before)))
   if (key === undefined || !isEnabled(key, monthOf(gateway.clock.now()))) throw x402Unavailable()
   trace.keyId = key.id
   return key

@@ -5,6 +5,7 @@ import { rateLimited } from '../admission/rate.ts'
 import type { RateVerdict, Soon, TokensAsk } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import type { JsonBody } from '../core/json-body.ts'
+import { messageOf } from '../core/message-of.ts'
 import type { Model } from '../core/model.ts'
 import { must, type Refusal } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
@@ -16,6 +17,7 @@ import type { Key } from '../tenancy/key.ts'
 import { finderFor } from './aliases.ts'
 import { readWeighed, takePlace } from './doors.ts'
 import type { Gateway } from './gateway.ts'
+import { moveKey } from './key-by-token.ts'
 import { tellNotCarried } from './not-carried.ts'
 import { type Memory, recall } from './remember.ts'
 import type { Task } from './task.ts'
@@ -111,16 +113,33 @@ const enabled = (gateway: Gateway, key: Key): Key => {
 
 /** The caller behind the credential, disabled or not: a disabled key may still see and change its own limits. */
 export const ownerOf = (gateway: Gateway, authorization: string | null, trace: Trace): Soon<Key> => {
-  const hash = gateway.hash(must(bearerToken(authorization)))
-  const known = (found: Key | undefined | Refusal): Key => {
+  const token = must(bearerToken(authorization))
+  const hash = gateway.hash(token)
+  const known = (found: Key | undefined | Refusal): Soon<Key> => {
     const key = must(found)
-    if (key === undefined)
-      throw gateway.book.isEndedTrial(hash) ? trialEnded(gateway.options.signUpUrl) : unknownKey()
+    if (key === undefined) {
+      if (gateway.book.isEndedTrial(hash)) throw trialEnded(gateway.options.signUpUrl)
+      if (gateway.hash.before !== undefined)
+        return ownerBefore(gateway, gateway.hash.before(token), token, trace)
+      throw unknownKey()
+    }
     trace.keyId = key.id
     return key
   }
   const found = gateway.book.caller(hash)
   return found instanceof Promise ? found.then(known) : known(found)
+}
+
+/** The caller whose key is noted under the secret of before; from now on it is found under the present one. */
+const ownerBefore = async (gateway: Gateway, hash: string, token: string, trace: Trace): Promise<Key> => {
+  const key = must(await gateway.book.caller(hash))
+  if (key === undefined)
+    throw gateway.book.isEndedTrial(hash) ? trialEnded(gateway.options.signUpUrl) : unknownKey()
+  trace.keyId = key.id
+  moveKey(gateway, token, key).catch((error: unknown) =>
+    gateway.log.warn('a key is still noted under the old secret', { key: key.id, error: messageOf(error) }),
+  )
+  return key
 }
 
 /** The model a call of the key names, of its kind. */

@@ -7,29 +7,30 @@ import type { PruneStore } from '../store/prune/prune-port.ts'
 const EVERY_MS = 3_600_000
 /** Rows of a step: some milliseconds, also where calls wait for it. */
 const STEP = 500
-/** How much longer than a step it rests. */
+/** How much longer than a step it rests, and how long at least and at most. */
 const REST = 20
 const SHORTEST_REST_MS = 50
+const LONGEST_REST_MS = 1_000
 
-/** Deletes all that is old, step by step; tells how many rows. `rest` waits between steps and says whether to go on. */
-export const pruneAll = async (
-  store: PruneStore,
-  months: number | undefined,
-  rest: () => Promise<boolean>,
-): Promise<{ readonly details: number; readonly rest: number }> => {
+/** Runs a step and rests; undefined to end here. */
+type Turn = <T>(step: () => Promise<T>) => Promise<T | undefined>
+
+type Done = { readonly details: number; readonly rest: number }
+
+/** Deletes all that is old, step by step, each in a turn; tells how many rows. */
+export const pruneAll = async (store: PruneStore, months: number | undefined, turn: Turn): Promise<Done> => {
   const before = months === undefined ? 0 : await store.endDetails(months)
   const done = { details: 0, rest: 0 }
-  let after: string | undefined = before === 0 ? undefined : ''
-  while (after !== undefined) {
-    const step = await store.pruneDetails(before, after, STEP)
+  for (let after: string | undefined = before === 0 ? undefined : ''; after !== undefined; ) {
+    const from: string = after
+    const step = await turn(() => store.pruneDetails(before, from, STEP))
+    if (step === undefined) return done
     done.details += step.deleted
     after = step.next
-    if (after !== undefined && !(await rest())) return done
   }
   for (let deleted = STEP; deleted >= STEP; ) {
-    deleted = await store.pruneRest(before, STEP)
+    deleted = (await turn(() => store.pruneRest(before, STEP))) ?? 0
     done.rest += deleted
-    if (deleted >= STEP && !(await rest())) return done
   }
   return done
 }
@@ -45,19 +46,19 @@ type Parts = {
 /** Runs until the returned function is called. Several servers may do it at the same time. */
 export const keepPruning = ({ store, clock, log, months }: Parts): (() => void) => {
   let stopped = false
-  let restedMs = 0
-  const rest = async (): Promise<boolean> => {
-    const tookMs = clock.monotonicMs() - restedMs
-    await clock.sleep(Math.max(SHORTEST_REST_MS, tookMs * REST))
-    restedMs = clock.monotonicMs()
-    return !stopped
+  const turn: Turn = async (step) => {
+    if (stopped) return undefined
+    const startedMs = clock.monotonicMs()
+    const made = await step()
+    const restMs = (clock.monotonicMs() - startedMs) * REST
+    await clock.sleep(Math.min(Math.max(restMs, SHORTEST_REST_MS), LONGEST_REST_MS))
+    return made
   }
   const run = async (): Promise<void> => {
     while (!stopped) {
-      restedMs = clock.monotonicMs()
       try {
-        const { details, rest: others } = await pruneAll(store, months, rest)
-        if (details + others > 0) log.info('what was old was deleted', { ops: details + others })
+        const { details, rest } = await pruneAll(store, months, turn)
+        if (details + rest > 0) log.info('what was old was deleted', { ops: details + rest })
       } catch (error) {
         log.warn('what is old could not be deleted', { error: messageOf(error) })
       }

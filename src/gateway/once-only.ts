@@ -46,8 +46,10 @@ export const onceOnly = async (
     endpoint: incoming.endpoint,
     key: must(readIdempotencyKey(asked.idempotencyKey)),
   }
-  const fingerprint = gateway.hash(canonicalJson([body.value, incoming.maxCostUsd ?? null]))
-  return onceUnder(gateway, { ref, fingerprint, trace, ofRun }, run)
+  const { hash } = gateway
+  const same = canonicalJson([body.value, incoming.maxCostUsd ?? null])
+  const once = { ref, fingerprint: hash(same), fingerprintBefore: hash.before?.(same), trace, ofRun }
+  return onceUnder(gateway, once, run)
 }
 
 type OfRun = (callId: CallId, ref: IdempotencyRef) => Promise<Answer>
@@ -57,6 +59,8 @@ type Once = {
   readonly ofRun?: OfRun
   readonly ref: IdempotencyRef
   readonly fingerprint: string
+  /** The same under the server's secret of before. */
+  readonly fingerprintBefore?: string | undefined
   readonly trace: Trace
   /** Whether what was thrown means that nothing was done, so that the claim need not be remembered. */
   readonly idle?: (thrown: unknown) => boolean
@@ -187,7 +191,8 @@ const claim = async (
   const { ref, fingerprint, trace } = it
   const { callId } = trace
   const until = gateway.clock.monotonicMs() + WAIT_MS
-  const entry = { ref, fingerprint, callId, lockMs: gateway.options.timeouts.totalMs }
+  let entry = { ref, fingerprint, callId, lockMs: gateway.options.timeouts.totalMs }
+  let before = it.fingerprintBefore
   for (;;) {
     const state = await gateway.store.idempotency
       .begin({ ...entry, instance: gateway.instance })
@@ -200,7 +205,13 @@ const claim = async (
         throw fault
       })
     if (state.state === 'first') return state.callId
-    if (state.state === 'conflict') throw keyReused()
+    if (state.state === 'conflict') {
+      if (before === undefined) throw keyReused()
+      // It may have been claimed under the secret of before.
+      entry = { ...entry, fingerprint: before }
+      before = undefined
+      continue
+    }
     if (state.state === 'running' && isJob(state.by)) return { run: callOfJob(state.by) }
     if (state.state === 'done') {
       it.trace.callId = state.callId

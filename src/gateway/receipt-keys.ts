@@ -3,6 +3,7 @@
  * key added or removed by the operator is known to every process before it matters.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import type { KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import type { Clock, Instant } from '../core/time.ts'
 import { type PublicKey, publicKeyOf, seal, unseal } from '../receipts/keys.ts'
@@ -19,7 +20,7 @@ export type ReceiptKeys = {
 type ReceiptKeyParts = {
   readonly store: ReceiptStore
   /** HMAC under the server's secret; a key is sealed under one value of it. */
-  readonly hash: (text: string) => string
+  readonly hash: KeyedHash<string>
 }
 
 /** A new key is published for this long before it signs: twice the time a copy of the key set may be kept. */
@@ -79,13 +80,15 @@ export const openReceiptKeys = async (
   }
 }
 
-const sealingSecret = (hash: ReceiptKeyParts['hash']): Uint8Array =>
+const sealingSecret = (hash: ReceiptKeyParts['hash']): Uint8Array<ArrayBuffer> =>
   Buffer.from(hash('turnpike: the secret that seals receipt keys'), 'hex')
 
 const knownOf = ({ hash }: ReceiptKeyParts, key: StoredReceiptKey): readonly KnownKey[] => {
   const read = publicKeyOf(key.publicKey)
   if (read === undefined || read.kid !== key.kid) return []
-  const opened = unseal(key.sealed, key.kid, sealingSecret(hash))
+  const opened =
+    unseal(key.sealed, key.kid, sealingSecret(hash)) ??
+    (hash.before === undefined ? undefined : unseal(key.sealed, key.kid, sealingSecret(hash.before)))
   return [
     {
       signsFrom: key.signsFrom,
@@ -93,6 +96,22 @@ const knownOf = ({ hash }: ReceiptKeyParts, key: StoredReceiptKey): readonly Kno
       signing: opened === undefined ? undefined : signingKey(key.kid, opened),
     },
   ]
+}
+
+/** Seals keys under the present secret that only that of before opens. Returns how many neither of them does. */
+export const sealAnew = async ({ store, hash }: ReceiptKeyParts): Promise<number> => {
+  let closed = 0
+  for (const { kid, sealed } of await store.receiptKeys()) {
+    if (unseal(sealed, kid, sealingSecret(hash)) !== undefined) continue
+    const opened = hash.before && unseal(sealed, kid, sealingSecret(hash.before))
+    if (opened === undefined) closed++
+    else
+      await store.sealReceiptKey(kid, {
+        before: sealed,
+        sealed: seal(opened, kid, sealingSecret(hash), randomBytes(12)),
+      })
+  }
+  return closed
 }
 
 /** Makes a key that signs from `waitMs` on. When another process adds one at the same moment, that one is returned. */

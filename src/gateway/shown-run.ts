@@ -1,6 +1,7 @@
 /** A run as its caller is shown it: where it stands, and when it has ended what it delivered or why not. */
-import { timingSafeEqual } from 'node:crypto'
+
 import type { JsonObject } from '../core/json-body.ts'
+import { isOurs } from '../core/keyed-hash.ts'
 import { usdNumber } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Output } from '../media/shape.ts'
@@ -20,15 +21,13 @@ export const shownStates = {
 type Delivered = Exclude<RunResult, { readonly error: object }>
 
 /** What lets one who has no key see the run that it paid for. */
-const runToken = ({ hash }: Pick<Gateway, 'hash'>, id: string): string => hash(`run ${id}`)
+const provenBy = (id: string): string => `run ${id}`
 
-export const isRunToken = (gateway: Pick<Gateway, 'hash'>, id: string, token: string): boolean => {
-  const [ours, theirs] = [Buffer.from(runToken(gateway, id)), Buffer.from(token)]
-  return ours.length === theirs.length && timingSafeEqual(ours, theirs)
-}
+export const isRunToken = ({ hash }: Pick<Gateway, 'hash'>, id: string, token: string): boolean =>
+  isOurs(hash, provenBy(id), token)
 
 const addressOf = (gateway: Gateway, { id, keyId }: Run): string => {
-  const token = keyId === GUESTS_KEY ? `?token=${runToken(gateway, id)}` : ''
+  const token = keyId === GUESTS_KEY ? `?token=${gateway.hash(provenBy(id))}` : ''
   return `${gateway.assets?.base() ?? ''}/v1/run/${id}${token}`
 }
 

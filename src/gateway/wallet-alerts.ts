@@ -69,9 +69,13 @@ export const signedHeaders = (
   { hash }: Pick<Gateway, 'hash'>,
   { walletId, id, timestamp, body }: SignedBody,
 ): Record<string, string> => {
-  const key = Buffer.from(webhookSecret({ hash }, walletId).slice('whsec_'.length), 'base64')
-  const signature = new Bun.CryptoHasher('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
+  const signatureUnder = (one: Gateway['hash']): string => {
+    const key = Buffer.from(webhookSecret({ hash: one }, walletId).slice('whsec_'.length), 'base64')
+    return `v1,${new Bun.CryptoHasher('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+  }
+  // While the secret changes there are two, of which a receiver knows one.
+  const all = [hash, ...(hash.before === undefined ? [] : [hash.before])].map(signatureUnder)
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': all.join(' ') }
 }
 
 /** Looks for due alerts until it is stopped. */

@@ -1,5 +1,6 @@
 /** The configuration over HTTP, for the operator's command: who has the ledger can make the token that opens it. */
 import type { z } from 'zod'
+import { isOurs } from '../core/keyed-hash.ts'
 import { must, refuse, unavailable } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { ConfigAsk, ConfigTold, Gateway } from '../gateway/gateway.ts'
@@ -9,7 +10,9 @@ import type { ConfigReloaded, ConfigShown, configAsk } from './schema/config.ts'
 import type { BodyHandler } from './with-body.ts'
 
 /** The token of the operator's command, of the secret of the keys. */
-export const configToken = (hash: Gateway['hash']): string => hash('turnpike config')
+export const configToken = (hash: Gateway['hash']): string => hash(CONFIG)
+
+const CONFIG = 'turnpike config'
 
 const iso = (at: number): string => new Date(at).toISOString()
 
@@ -61,14 +64,13 @@ const asked = async (gateway: Gateway, call: HttpCall, ask: ConfigAsk) => {
   return { door, told }
 }
 
-/** Hashes are compared, so that how long it takes tells nothing of the token. */
 const opens = ({ hash }: Gateway, { request }: HttpCall) => {
   const given = /^bearer +(\S+)$/i.exec(request.headers.get('authorization')?.trim() ?? '')?.[1]
   if (given === undefined)
     return refuse('missing_authorization', 'This is for `turnpike config`, which knows the token.', {
       headers: { 'www-authenticate': 'Bearer' },
     })
-  return hash(given) === hash(configToken(hash))
+  return isOurs(hash, CONFIG, given)
     ? undefined
     : refuse('invalid_api_key', 'This is for `turnpike config` on the ledger of this server.', {
         headers: { 'www-authenticate': 'Bearer error="invalid_token"' },

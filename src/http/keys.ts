@@ -1,5 +1,7 @@
 /** /v1/key/wholesale: keys below the calling one, made, listed, shown and deleted by a key that may manage them. */
+
 import type { z } from 'zod'
+import type { KeyedHash } from '../core/keyed-hash.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -37,7 +39,7 @@ export const createChild: BodyHandler<z.output<typeof newKeyBody>> = async (gate
   const { aliases } = asked.limits
   if (sub !== undefined && (await gateway.store.subWallets.subWallet(maker, sub)) === undefined)
     throw refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
-  const { token, ...identity } = identityOf(gateway, maker, call)
+  const { token, ...identity } = await identityOf(gateway, maker, call)
   const made = await gateway.store.keys.createChild({
     ...identity,
     orgId: maker.orgId,
@@ -100,13 +102,21 @@ const limitsOf = (body: LimitsBody): NewKey['limits'] => {
 }
 
 /** The value is derived under the server's secret; from the Idempotency-Key, where there is one, so that a repeat derives the same. */
-const identityOf = (gateway: Gateway, maker: Key, call: HttpCall) => {
+const identityOf = async (gateway: Gateway, maker: Key, call: HttpCall) => {
   const attempt = call.request.headers.get('idempotency-key')
   const fresh = gateway.newCallId().replaceAll('-', '')
   const name = attempt === null ? `once ${fresh}` : `attempt ${must(readIdempotencyKey(attempt))}`
-  const token = `sk-${gateway.hash(`child key of ${maker.id} ${name}`)}`
-  const id = `key_${attempt === null ? fresh : gateway.hash(`id of ${token}`).slice(0, 32)}`
-  return { token, id, hash: gateway.hash(token), prefix: token.slice(0, 10) }
+  const { hash } = gateway
+  const under = (secret: KeyedHash) => {
+    const token = `sk-${secret(`child key of ${maker.id} ${name}`)}`
+    const id = `key_${attempt === null ? fresh : secret(`id of ${token}`).slice(0, 32)}`
+    return { token, id, hash: hash(token), hashedBy: hash.id, prefix: token.slice(0, 10) }
+  }
+  // A repeat of what was made under the secret of before is given the same.
+  const before = attempt === null || hash.before === undefined ? undefined : under(hash.before)
+  return before !== undefined && (await gateway.store.keys.key(before.id)) !== undefined
+    ? before
+    : under(hash)
 }
 
 const readCount = (text: string | undefined): number | Refusal => {

@@ -3,6 +3,7 @@ import { checkEnabled } from '../admission/caller.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { keyByToken } from '../gateway/key-by-token.ts'
 import type { Key } from '../tenancy/key.ts'
 import { checkManages } from '../tenancy/rights.ts'
 import type { HttpCall } from './route.ts'
@@ -14,7 +15,7 @@ export const anyTargetOf = async (gateway: Gateway, caller: Key, call: HttpCall)
     token === 'me'
       ? await gateway.store.keys.key(caller.id)
       : token.startsWith('sk-')
-        ? await gateway.store.keys.keyByHash(gateway.hash(token))
+        ? await keyByToken(gateway, token)
         : await gateway.store.keys.key(token)
   if (found === undefined || (found.id !== caller.id && !found.ancestors.includes(caller.id)))
     throw notYours()

@@ -39,8 +39,9 @@ export const claimTrial: Handler = async (gateway, call) => {
 }
 
 /** Callers whose address cannot be known share one claim. */
-const claimantOf = (gateway: Gateway, call: HttpCall): string =>
-  gateway.hash(`trial of ${originOfCall(gateway, call)}`)
+const claimantOf = (gateway: Gateway, call: HttpCall): string => gateway.hash(claimant(gateway, call))
+
+const claimant = (gateway: Gateway, call: HttpCall): string => `trial of ${originOfCall(gateway, call)}`
 
 /** Derived under the server's secret: who repeats a claim with its Idempotency-Key is given the same key again. */
 const tokenOf = (gateway: Gateway, call: HttpCall): string => {
@@ -57,10 +58,12 @@ const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<T
   try {
     return await gateway.store.community.claimTrial({
       origin: claimantOf(gateway, call),
+      originBefore: gateway.hash.before?.(claimant(gateway, call)),
       ...(attempt === null ? {} : { attempt: gateway.hash(`trial attempt ${attempt}`) }),
       key: {
         id: `key_${id}`,
         hash: gateway.hash(token),
+        hashedBy: gateway.hash.id,
         orgId: `trial_${id}`,
         walletId: `wal_${id}`,
         label: 'anonymous trial',

@@ -2,7 +2,6 @@
  * The x402 mode: the caller pays for one request in a token on a chain; no key is needed. The money comes in before the
  * model runs, lies in an account of its own, is charged like any other, and what is left goes back as change.
  */
-import { timingSafeEqual } from 'node:crypto'
 import type { JsonObject } from '../core/json-body.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
@@ -11,6 +10,7 @@ import { PAYMENTS_ORG, paymentAccountOf } from '../ledger/types.ts'
 import type { ChangePaid, Payment } from '../store/payments/payment-port.ts'
 import type { Store } from '../store/port.ts'
 import { type Chain, chain } from './x402/chain.ts'
+import { claimOf, paymentOf } from './x402/claim.ts'
 import { type Facilitator, type Kinds, openFacilitator } from './x402/facilitator.ts'
 import type { Offer, X402Options } from './x402/offer.ts'
 import type { Presented } from './x402/presented.ts'
@@ -35,8 +35,9 @@ type Authorization = Omit<Collection, 'invoiceId' | 'creditTo'>
 
 export type X402 = {
   readonly options: X402Options
-  /** The hash under which the key of guests is found. */
+  /** The hash under which the key of guests is found, and the one under the secret of before. */
   readonly guestsHash: string
+  readonly guestsHashBefore: string | undefined
   /** What can be paid with now. */
   offers(): readonly Offer[]
   /** What keeps payments from being taken; undefined when nothing does. */
@@ -88,20 +89,29 @@ export const openX402 = async (parts: X402Parts): Promise<X402> =>
 /** Makes the mode ready over a rail: the guests' key, the rounds. */
 export const startX402 = async (parts: X402Parts, rail: Rail): Promise<X402> => {
   const { store, hash } = parts
-  const guestsHash = hash('x402 guests')
-  await makeGuests(store, guestsHash)
+  const guestsHash = hash(GUESTS)
+  await makeGuests(store, hash, guestsHash)
   const x402 = createX402(parts, rail, guestsHash)
   void roundsOf(parts.clock, x402)
   return x402.mode
 }
 
-const makeGuests = async (store: X402Parts['store'], guestsHash: string): Promise<void> => {
-  if ((await store.keys.key(GUESTS_KEY)) !== undefined) return
+const GUESTS = 'x402 guests'
+
+const makeGuests = async (store: X402Parts['store'], hash: Hash, guestsHash: string): Promise<void> => {
+  if ((await store.keys.key(GUESTS_KEY)) !== undefined) {
+    // It has no token that somebody could bring: it goes over to another secret at once.
+    const before = hash.before?.(GUESTS)
+    if (before !== undefined)
+      await store.keys.rehash(GUESTS_KEY, { before, hash: guestsHash, hashedBy: hash.id })
+    return
+  }
   await store.wallets.createWallet({ id: GUESTS_WALLET, orgId: PAYMENTS_ORG, name: 'callers without a key' })
   try {
     await store.keys.createKey({
       id: GUESTS_KEY,
       hash: guestsHash,
+      hashedBy: hash.id,
       orgId: PAYMENTS_ORG,
       walletId: GUESTS_WALLET,
       label: 'x402 without a key',
@@ -140,8 +150,6 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
   let collecting = 0
   const accountOf = (paymentId: string): string =>
     paymentAccountOf(hash(`x402 account ${paymentId}`).slice(0, 32))
-  const proofOf = (paymentId: string): string => hash(`x402 change ${paymentId}`).slice(0, 32)
-
   const oneOfMany = async <T>(take: () => Promise<T>): Promise<T | { outcome: 'unreachable' }> => {
     if (collecting >= COLLECTING_MAX) return { outcome: 'unreachable' }
     collecting++
@@ -174,6 +182,7 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
   const mode: X402 = {
     options,
     guestsHash,
+    guestsHashBefore: hash.before?.(GUESTS),
     hash,
     // A facilitator that has not answered yet is given the benefit of the doubt: no payment is taken without it.
     offers: () =>
@@ -206,13 +215,8 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
       return finished
     },
     payChange,
-    claimFor: (paymentId) => `${Buffer.from(paymentId).toString('base64url')}.${proofOf(paymentId)}`,
-    paymentOfClaim: (claim) => {
-      const [, name, proof] = /^([A-Za-z0-9_-]{1,400})\.([0-9a-f]{32})$/.exec(claim) ?? []
-      if (name === undefined || proof === undefined) return undefined
-      const paymentId = Buffer.from(name, 'base64url').toString('utf8')
-      return timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(paymentId))) ? paymentId : undefined
-    },
+    claimFor: (paymentId) => claimOf(hash, paymentId),
+    paymentOfClaim: (claim) => paymentOf(hash, claim),
     round: () =>
       round().catch((error: unknown) => log.warn('a round over payments failed', { error: String(error) })),
     stop: () => {

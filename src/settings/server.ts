@@ -62,7 +62,13 @@ export const serverSettings = {
     name: 'TURNPIKE_SECRET',
     is: secret(/^.{16,}$/, 'at least 16 characters'),
     meaning:
-      'Secret under which keys are hashed; made once and kept in the database when absent. Changing it makes every key unknown.',
+      'Secret under which keys are hashed; made once and kept in the database when absent. Without TURNPIKE_SECRET_OLD, changing it makes every key unknown.',
+  },
+  secretOld: {
+    name: 'TURNPIKE_SECRET_OLD',
+    is: secret(/^(?:.{16,}|database)$/, 'at least 16 characters, or database'),
+    meaning:
+      'While TURNPIKE_SECRET changes: the one of before, which still verifies what it made; `database` for the one that the database made. `turnpike secret status` tells when it is no longer needed.',
   },
   drainMs: {
     name: 'DRAIN_SECONDS',

@@ -1,9 +1,9 @@
 /** An invoice of post-paid calls, paid by x402: quoted, settled once, paid once, and what comes too late is the wallet's. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
 import { completion, jsonOf, USD } from '../server/harness.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
-import { hasChain, startChain, type TestChain } from './chain.ts'
-import { startFacilitator, type TestFacilitator } from './facilitator.ts'
+import { hasChain } from './chain.ts'
+import { onChain } from './on-chain.ts'
 import { decoded, payerV2, payV1 } from './payers.ts'
 import { again, optionsFor, type Rig, signedRequest, startRig } from './rig.ts'
 
@@ -13,16 +13,7 @@ const TOTAL = 3n * CENT
 const UNITS = TOTAL / 1_000n
 
 describe.skipIf(!hasChain)('invoices by x402', () => {
-  let chain: TestChain
-  let facilitator: TestFacilitator
-  beforeAll(async () => {
-    chain = await startChain()
-    facilitator = await startFacilitator(chain)
-  })
-  afterAll(async () => {
-    await facilitator.stop()
-    await chain.stop()
-  })
+  const on = onChain()
 
   for (const engine of serverEngines)
     describe(`on ${engine.name}`, () => {
@@ -36,7 +27,10 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
       const withInvoice = async (): Promise<void> => {
         database = await engine.fresh()
         now = Date.UTC(2026, 10, 21, 12)
-        rig = await startRig(chain, optionsFor(facilitator, chain), { url: database.url, now: () => now })
+        rig = await startRig(on.chain, optionsFor(on.facilitator, on.chain), {
+          url: database.url,
+          now: () => now,
+        })
         const { server } = rig
         token = (await server.newKey()).token
         await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
@@ -53,7 +47,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         expect((await server.store.credit.invoice(id))?.total).toBe(TOTAL)
       }
       afterEach(async () => {
-        facilitator.calm()
+        on.facilitator.calm()
         await rig.check()
         await stopSound(rig.server, database)
       })
@@ -73,7 +67,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         expect(asked.resource.url).toBe(`http://turnpike.test/api/billing/invoices/${id}/pay`)
         expect((await jsonOf(quote)).quote).toMatchObject({ amount_usd: '0.03', upper_bound: false })
 
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const { pay, sent } = payerV2(payer, rig.server.fetch)
         const response = await pay(asking())
         expect(response.status).toBe(200)
@@ -109,7 +103,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         const path = `/api/billing/invoices/${id}/pay`
         const quote = await rig.server.post(path, { method: 'x402' }, {}, token)
         expect(quote.status).toBe(402)
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const payment = await payV1(payer, (await jsonOf(quote)).accepts[0])
         const clash = await rig.server.fetch(asking({ method: 'wallet' }, { 'x-payment': payment }))
         expect([clash.status, (await jsonOf(clash)).error.param]).toEqual([400, 'method'])
@@ -136,12 +130,12 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
 
       test('copies that arrive together pay once; a payment that comes too late goes to the wallet', async () => {
         await withInvoice()
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(rig, payer, asking())
         const second = await signedRequest(rig, payer, asking())
         const third = await signedRequest(rig, payer, asking())
         // The invoice is paid from elsewhere between the check and the settlement of the second.
-        facilitator.meet('settle', async () => {
+        on.facilitator.meet('settle', async () => {
           const answers = await Promise.all([again(signed), again(signed)].map(rig.server.fetch))
           expect(answers.map((answer) => answer.status)).toEqual([200, 200])
         })
@@ -161,9 +155,9 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
 
       test('an outcome that is not known is 503, and found out in the background', async () => {
         await withInvoice()
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(rig, payer, asking())
-        facilitator.meet('settle', 'deaf')
+        on.facilitator.meet('settle', 'deaf')
         const open = await rig.server.fetch(again(signed))
         expect([open.status, (await jsonOf(open)).error.code]).toEqual([503, 'payment_unconfirmed'])
         expect(await status()).toBe('open')
@@ -182,7 +176,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
 
       test('a payer without funds is told so, and the invoice stays open', async () => {
         await withInvoice()
-        const payer = await chain.newPayer(10n)
+        const payer = await on.chain.newPayer(10n)
         const response = await payerV2(payer, rig.server.fetch).pay(asking())
         expect(response.status).toBe(402)
         expect((await jsonOf(response)).error).toContain('insufficient_balance')

@@ -4,22 +4,13 @@ import { jsonOf } from '../server/harness.ts'
 import { type JobServer, startJobServer } from '../server/job-rig.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { until } from '../until.ts'
-import { hasChain, startChain, type TestChain } from './chain.ts'
-import { startFacilitator, type TestFacilitator } from './facilitator.ts'
+import { hasChain } from './chain.ts'
+import { onChain } from './on-chain.ts'
 import { decoded, payerV2 } from './payers.ts'
 import { optionsFor } from './rig.ts'
 
 describe.skipIf(!hasChain)('jobs by x402', () => {
-  let chain: TestChain
-  let facilitator: TestFacilitator
-  beforeAll(async () => {
-    chain = await startChain()
-    facilitator = await startFacilitator(chain)
-  })
-  afterAll(async () => {
-    await facilitator.stop()
-    await chain.stop()
-  })
+  const on = onChain()
 
   for (const engine of serverEngines)
     describe(engine.name, () => {
@@ -27,7 +18,7 @@ describe.skipIf(!hasChain)('jobs by x402', () => {
       let server: JobServer
       beforeAll(async () => {
         database = await engine.fresh()
-        const x402 = optionsFor(facilitator, chain, { upto: { most: 1_000_000_000n } })
+        const x402 = optionsFor(on.facilitator, on.chain, { upto: { most: 1_000_000_000n } })
         server = await startJobServer({ url: database.url, server: { x402, fund: 0n } })
       })
       afterAll(async () => {
@@ -47,7 +38,7 @@ describe.skipIf(!hasChain)('jobs by x402', () => {
 
       test('a guest pays, asks with the token of its poll_url, and claims what is left', async () => {
         server.says('pending')
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const { pay, sent } = payerV2(payer, server.fetch)
         const response = await pay(request({ prefer: 'respond-async' }))
         const body = await jsonOf(response)
@@ -67,7 +58,7 @@ describe.skipIf(!hasChain)('jobs by x402', () => {
       test('of a job that failed all is claimed; the same payment gets no second one', async () => {
         server.says('failed')
         const submitted = server.count('POST')
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const { pay, sent } = payerV2(payer, server.fetch)
         const response = await pay(request())
         expect([response.status, (await jsonOf(response)).error.code]).toEqual([503, 'upstream_error'])
@@ -81,7 +72,7 @@ describe.skipIf(!hasChain)('jobs by x402', () => {
       test('what a key paid too much goes to its wallet', async () => {
         server.says(3)
         const { token } = await server.newKey()
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const before = await server.balance()
         const response = await payerV2(payer, server.fetch).pay(request({ authorization: `Bearer ${token}` }))
         expect(response.status).toBe(200)

@@ -2,24 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
-import { hasChain, startChain, type TestChain } from './chain.ts'
-import { startFacilitator, type TestFacilitator } from './facilitator.ts'
+import { hasChain } from './chain.ts'
+import { onChain } from './on-chain.ts'
 import { decoded, payerV2 } from './payers.ts'
 import { again, optionsFor, type Rig, signedRequest, startRig } from './rig.ts'
 
 const COST = 60_000n
 
 describe.skipIf(!hasChain)('paid before', () => {
-  let chain: TestChain
-  let facilitator: TestFacilitator
-  beforeAll(async () => {
-    chain = await startChain()
-    facilitator = await startFacilitator(chain)
-  })
-  afterAll(async () => {
-    await facilitator.stop()
-    await chain.stop()
-  })
+  const on = onChain()
 
   for (const engine of serverEngines)
     describe(engine.name, () => {
@@ -27,7 +18,7 @@ describe.skipIf(!hasChain)('paid before', () => {
       let rig: Rig
       beforeAll(async () => {
         database = await engine.fresh()
-        rig = await startRig(chain, optionsFor(facilitator, chain), { url: database.url })
+        rig = await startRig(on.chain, optionsFor(on.facilitator, on.chain), { url: database.url })
       })
       afterAll(async () => {
         await rig.check()
@@ -38,7 +29,7 @@ describe.skipIf(!hasChain)('paid before', () => {
       /** A call under a key of its own whose payment was settled and whose vendor failed. */
       const failedOnce = async () => {
         const { id, token } = await rig.server.newKey()
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const headers = { authorization: `Bearer ${token}`, 'idempotency-key': crypto.randomUUID() }
         const asking = () => rig.request('/v1/chat/completions', chat(), headers)
         rig.server.answerWith(() => new Response('{}', { status: 500 }))
@@ -46,8 +37,8 @@ describe.skipIf(!hasChain)('paid before', () => {
         const failed = await rig.server.fetch(again(signed))
         expect(failed.status).toBe(503)
         const { transaction } = decoded(failed.headers.get('payment-response'))
-        const settles = facilitator.asked.settle
-        const left = await chain.unitsOf(payer.address)
+        const settles = on.facilitator.asked.settle
+        const left = await on.chain.unitsOf(payer.address)
         rig.server.answerWith(() => completion('hello'))
         return {
           asking,
@@ -60,7 +51,10 @@ describe.skipIf(!hasChain)('paid before', () => {
               'hello',
             ])
             expect(decoded(response.headers.get('payment-response')).transaction).toBe(transaction)
-            expect([facilitator.asked.settle, await chain.unitsOf(payer.address)]).toEqual([settles, left])
+            expect([on.facilitator.asked.settle, await on.chain.unitsOf(payer.address)]).toEqual([
+              settles,
+              left,
+            ])
             expect((await rig.server.store.keys.spend(id)).spent).toBe(COST)
             await rig.check()
           },

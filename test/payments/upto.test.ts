@@ -13,8 +13,8 @@ import {
   USD,
 } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
-import { accountOf, hasChain, startChain, type TestChain } from './chain.ts'
-import { startFacilitator, type TestFacilitator } from './facilitator.ts'
+import { accountOf, hasChain } from './chain.ts'
+import { onChain } from './on-chain.ts'
 import { decoded, encoded, payerV2 } from './payers.ts'
 import { installPermit2, move, newUptoPayer, takeBack } from './permit2.ts'
 import { again, optionsFor, type Rig, signedRequest, startRig } from './rig.ts'
@@ -30,26 +30,16 @@ const COST = 61_729n
 const UNITS = 62n
 
 describe.skipIf(!hasChain)('x402 upto', () => {
-  let chain: TestChain
-  let facilitator: TestFacilitator
-  beforeAll(async () => {
-    chain = await startChain()
-    await installPermit2(chain)
-    facilitator = await startFacilitator(chain)
-  })
-  afterAll(async () => {
-    await facilitator.stop()
-    await chain.stop()
-  })
+  const on = onChain(installPermit2)
 
   for (const engine of serverEngines)
     describe(`on ${engine.name}`, () => {
       let database: Awaited<ReturnType<typeof engine.fresh>>
       let rig: Rig
       const start = async (url: string, more: Parameters<typeof optionsFor>[2] = {}): Promise<Rig> => {
-        const options = optionsFor(facilitator, chain, { upto: { most: USD }, ...more })
+        const options = optionsFor(on.facilitator, on.chain, { upto: { most: USD }, ...more })
         const models = [testModel('small', { price: PRICE }), testModel('dear')]
-        const rig = await startRig(chain, options, { url, models })
+        const rig = await startRig(on.chain, options, { url, models })
         await rig.server.x402?.round()
         return rig
       }
@@ -63,13 +53,13 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         await database.stop()
       })
 
-      const buyer = () => newUptoPayer(chain, 1_000_000n)
+      const buyer = () => newUptoPayer(on.chain, 1_000_000n)
       const sign = (payer: Awaited<ReturnType<typeof buyer>>, request: Request, at = rig) =>
         signedRequest(at, payer, request, at.server.fetch, 'both')
       const nonceOf = (signed: Request): bigint =>
         BigInt(decoded(signed.headers.get('payment-signature')).payload.permit2Authorization.nonce)
       const paidBy = async (payer: { address: `0x${string}` }) =>
-        1_000_000n - (await chain.unitsOf(payer.address))
+        1_000_000n - (await on.chain.unitsOf(payer.address))
       const codeOf = async (response: Response) => {
         const { error } = await jsonOf(response)
         return [response.status, error.code ?? error]
@@ -133,7 +123,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         const signed = await sign(payer, rig.request('/v1/chat/completions', body))
         let text = ''
         const seen: string[] = []
-        facilitator.meet('settle', async () => {
+        on.facilitator.meet('settle', async () => {
           await Bun.sleep(50)
           seen.push(text)
         })
@@ -147,12 +137,12 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         expect(seen[0]).not.toContain('[DONE]')
         expect(eventsOf(text).at(-1)).toBe('[DONE]')
         expect(await paidBy(payer)).toBe(UNITS)
-        const settles = facilitator.asked.settle
+        const settles = on.facilitator.asked.settle
         const repeat = await rig.server.fetch(again(signed))
         expect([repeat.status, repeat.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
         expect(decoded(repeat.headers.get('payment-response'))).toMatchObject({ success: true, amount: '62' })
         expect(await repeat.text()).toBe(text)
-        expect(facilitator.asked.settle).toBe(settles)
+        expect(on.facilitator.asked.settle).toBe(settles)
         rig.server.answerWith(() => completion('hello'))
         await rig.check()
       })
@@ -187,7 +177,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
       })
 
       test('a payer who has not let Permit2 move its money is told so, before the vendor is asked', async () => {
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const asked = rig.server.asked.length
         const response = await rig.server.fetch(await sign(payer, rig.request('/v1/run', run())))
         expect(await codeOf(response)).toEqual([402, 'permit2_allowance_required'])
@@ -199,11 +189,11 @@ describe.skipIf(!hasChain)('x402 upto', () => {
           const payer = await buyer()
           const signed = await sign(payer, rig.request('/v1/run', run()))
           const asked = rig.server.asked.length
-          facilitator.meet('settle', mishap)
+          on.facilitator.meet('settle', mishap)
           const response = await rig.server.fetch(again(signed))
           if (mishap === 'lost') expect(response.status).toBe(200)
           else expect(await codeOf(response)).toEqual([503, 'payment_unconfirmed'])
-          facilitator.calm()
+          on.facilitator.calm()
           const late = await rig.server.fetch(again(signed))
           expect(late.status).toBe(200)
           expect(await late.text()).toContain('hello')
@@ -216,7 +206,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         rig.server.answerWith(() => streaming(streamEvents(['hel', 'lo'])))
         const payer = await buyer()
         const signed = await sign(payer, rig.request('/v1/chat/completions', chat({ stream: true })))
-        facilitator.meet('settle', 'fault')
+        on.facilitator.meet('settle', 'fault')
         const text = await (await rig.server.fetch(again(signed))).text()
         expect(text).toContain('payment_unconfirmed')
         expect(text).not.toContain('[DONE]')
@@ -231,7 +221,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         const [payer, elsewhere] = [await buyer(), accountOf(50).address]
         const signed = await sign(payer, rig.request('/v1/run', run()))
         rig.server.answerWith(async () => {
-          await move(chain, payer, elsewhere, 1_000_000n)
+          await move(on.chain, payer, elsewhere, 1_000_000n)
           return completion('hello')
         })
         expect(await codeOf(await rig.server.fetch(again(signed)))).toEqual([503, 'payment_unconfirmed'])
@@ -239,8 +229,8 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         // The answer is stored by now; neither who asks for it nor who joins that is given it.
         for (const early of await Promise.all([again(signed), again(signed)].map(rig.server.fetch)))
           expect(await codeOf(early)).toEqual([503, 'payment_unconfirmed'])
-        await chain.client.setBalance({ address: elsewhere, value: 10n ** 18n })
-        await move(chain, accountOf(50), payer.address, 1_000_000n)
+        await on.chain.client.setBalance({ address: elsewhere, value: 10n ** 18n })
+        await move(on.chain, accountOf(50), payer.address, 1_000_000n)
         expect((await rig.server.fetch(again(signed))).status).toBe(200)
         expect(await paidBy(payer)).toBe(UNITS)
         await rig.check()
@@ -254,7 +244,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         const signed = await sign(payer, asking())
         const loss = await rig.server.store.ledger.balance('loss')
         rig.server.answerWith(async () => {
-          await takeBack(chain, payer, nonceOf(signed))
+          await takeBack(on.chain, payer, nonceOf(signed))
           return completion('hello')
         })
         const response = await rig.server.fetch(again(signed))
@@ -339,7 +329,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
               }),
             }),
           )
-        const verified = facilitator.asked.verify
+        const verified = on.facilitator.asked.verify
         for (const change of [
           { from: '0x1' },
           { nonce: '01' },
@@ -360,14 +350,14 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         // Too short to be settled after the longest call.
         const soon = String(Math.floor(Date.now() / 1000) + 60)
         expect(await codeOf(await send({ deadline: soon }))).toEqual([402, 'payment_expired'])
-        expect(facilitator.asked.verify).toBe(verified)
+        expect(on.facilitator.asked.verify).toBe(verified)
         // What the payer signed is checked by the facilitator.
         expect((await send({}, { signature: `0x${'12'.repeat(65)}` })).status).toBe(402)
         expect(await paidBy(payer)).toBe(0n)
       })
 
       test('it is off unless the operator names it', async () => {
-        const plain = await startRig(chain, { ...rig.options, upto: undefined } as never)
+        const plain = await startRig(on.chain, { ...rig.options, upto: undefined } as never)
         await plain.server.x402?.round()
         const quote = decoded((await plain.quote('/v1/run', run())).headers.get('payment-required'))
         expect(quote.accepts.map(({ scheme }: { scheme: string }) => scheme)).toEqual(['exact'])

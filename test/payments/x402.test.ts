@@ -14,8 +14,9 @@ import {
   USD,
 } from '../server/harness.ts'
 import { until } from '../until.ts'
-import { hasChain, startChain, type TestChain, TOKEN } from './chain.ts'
-import { startFacilitator, type TestFacilitator } from './facilitator.ts'
+import { hasChain, TOKEN } from './chain.ts'
+import { startFacilitator } from './facilitator.ts'
+import { onChain } from './on-chain.ts'
 import { decoded, encoded, payerV2, payV1 } from './payers.ts'
 import { again, optionsFor, type Rig, signedRequest, startRig } from './rig.ts'
 
@@ -53,16 +54,7 @@ test('a server without x402 says so, and names the wallet', async () => {
 })
 
 describe.skipIf(!hasChain)('x402', () => {
-  let chain: TestChain
-  let facilitator: TestFacilitator
-  beforeAll(async () => {
-    chain = await startChain()
-    facilitator = await startFacilitator(chain)
-  })
-  afterAll(async () => {
-    await facilitator.stop()
-    await chain.stop()
-  })
+  const on = onChain()
 
   for (const engine of engines)
     describe(`on ${engine.name}`, () => {
@@ -70,7 +62,7 @@ describe.skipIf(!hasChain)('x402', () => {
       let rig: Rig
       beforeAll(async () => {
         database = await engine.fresh()
-        rig = await startRig(chain, optionsFor(facilitator, chain), { url: database.url })
+        rig = await startRig(on.chain, optionsFor(on.facilitator, on.chain), { url: database.url })
       })
       afterAll(async () => {
         await rig.check()
@@ -84,7 +76,7 @@ describe.skipIf(!hasChain)('x402', () => {
         ['/v1/messages', chat({ max_tokens: 50 })],
       ] as const)
         test(`the official client pays ${path}, is charged what it cost, and the change is claimed once`, async () => {
-          const payer = await chain.newPayer(1_000_000n)
+          const payer = await on.chain.newPayer(1_000_000n)
           const { pay, sent } = payerV2(payer, rig.server.fetch)
           const before = await rig.received()
           const response = await pay(rig.request(path, body))
@@ -99,7 +91,7 @@ describe.skipIf(!hasChain)('x402', () => {
           })
           expect(response.headers.get('cache-control')).toBe('private, no-store')
           const paid = (await rig.received()) - before
-          expect(await chain.unitsOf(payer.address)).toBe(1_000_000n - paid)
+          expect(await on.chain.unitsOf(payer.address)).toBe(1_000_000n - paid)
           const quoted = decoded(sent[1]?.headers.get('payment-signature') ?? '').accepted.amount
           expect(quoted).toBe(paid.toString())
           await rig.check()
@@ -159,7 +151,7 @@ describe.skipIf(!hasChain)('x402', () => {
                 usage: { prompt_tokens: 1, total_tokens: 1 },
               }),
             )
-          const payer = await chain.newPayer(1_000_000n)
+          const payer = await on.chain.newPayer(1_000_000n)
           const { pay, sent } = payerV2(payer, rig.server.fetch)
           const response = await pay(plain(path, body))
           expect([path, response.status, sent.length]).toEqual([path, 200, 2])
@@ -168,7 +160,7 @@ describe.skipIf(!hasChain)('x402', () => {
           await response.text()
           rig.server.answerWith(() => completion('hello'))
         }
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const quote = await rig.server.fetch(plain('/v1/run', run()))
         expect(quote.status).toBe(402)
         const [accepts] = (await jsonOf(quote)).accepts
@@ -197,7 +189,7 @@ describe.skipIf(!hasChain)('x402', () => {
 
       test('a stream is paid before its first byte and ends with its cost', async () => {
         rig.server.answerWith(() => streaming(streamEvents(['hel', 'lo'])))
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const body = chat({ stream: true, stream_options: { include_usage: true } })
         const response = await payerV2(payer, rig.server.fetch).pay(rig.request('/v1/chat/completions', body))
         expect(response.status).toBe(200)
@@ -212,7 +204,7 @@ describe.skipIf(!hasChain)('x402', () => {
       test('a stream that breaks off is charged what it delivered, tells so, and is the same when it comes again', async () => {
         const body = chat({ stream: true })
         rig.server.answerWith(() => streaming(streamEvents(['hel', 'lo']).slice(0, 3), 'break'))
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const before = await rig.received()
         const signed = await signedRequest(rig, payer, rig.request('/v1/chat/completions', body))
         const response = await rig.server.fetch(again(signed))
@@ -233,7 +225,7 @@ describe.skipIf(!hasChain)('x402', () => {
       })
 
       test('a version 1 client that reads only the body pays too', async () => {
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const quote = await jsonOf(await rig.quote('/v1/run', run()))
         const [accepts] = quote.accepts
         const response = await rig.server.fetch(
@@ -244,13 +236,13 @@ describe.skipIf(!hasChain)('x402', () => {
           success: true,
           network: 'base-sepolia',
         })
-        expect(await chain.unitsOf(payer.address)).toBe(1_000_000n - BigInt(accepts.maxAmountRequired))
+        expect(await on.chain.unitsOf(payer.address)).toBe(1_000_000n - BigInt(accepts.maxAmountRequired))
         await rig.check()
       })
 
       test('the change of a call with a key is in its wallet when the answer is there; caps count the charge only', async () => {
         const { id, token } = await rig.server.newKey({ spendCap: USD, stopAt: 5n * USD })
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const wallet = await rig.server.balance()
         const before = await rig.received()
         const headers = { authorization: `Bearer ${token}` }
@@ -265,7 +257,7 @@ describe.skipIf(!hasChain)('x402', () => {
 
       test('a key whose cap has no room is told before anything is paid', async () => {
         const { token } = await rig.server.newKey({ spendCap: 10_000n })
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const headers = { authorization: `Bearer ${token}` }
         const response = await rig.server.fetch(
           await signedRequest(rig, payer, rig.request('/v1/run', run(), headers)),
@@ -275,7 +267,7 @@ describe.skipIf(!hasChain)('x402', () => {
           code: 'insufficient_balance',
           limit: 'spend_cap_usd',
         })
-        expect(await chain.unitsOf(payer.address)).toBe(1_000_000n)
+        expect(await on.chain.unitsOf(payer.address)).toBe(1_000_000n)
       })
 
       test('a call that names a sub-wallet counts under its budget, and is told before it pays when that has no room', async () => {
@@ -287,12 +279,12 @@ describe.skipIf(!hasChain)('x402', () => {
         const [sub, small] = [await make(1), await make(0.0001)]
         const named = (name: string, more = {}) =>
           rig.request('/v1/run', run(), { authorization, 'x-sub-wallet': name, ...more })
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         expect((await payerV2(payer, rig.server.fetch).pay(named(sub))).status).toBe(200)
         const spent = async (id: string) =>
           (await jsonOf(await rig.server.get(`/api/wallet/sub-wallets/${id}`, token))).spent_usd
         expect(await spent(sub)).toBe(Number(COST) / 1e9)
-        const left = await chain.unitsOf(payer.address)
+        const left = await on.chain.unitsOf(payer.address)
 
         const full = await rig.server.fetch(await signedRequest(rig, payer, named(small)))
         expect([full.status, (await jsonOf(full)).error.limit]).toEqual([402, 'sub_wallet'])
@@ -310,13 +302,13 @@ describe.skipIf(!hasChain)('x402', () => {
         guest.headers.delete('authorization')
         const refused = await rig.server.fetch(guest)
         expect([refused.status, (await jsonOf(refused)).error.param]).toEqual([400, 'X-Sub-Wallet'])
-        expect(await chain.unitsOf(payer.address)).toBe(left)
+        expect(await on.chain.unitsOf(payer.address)).toBe(left)
         expect([await spent(sub), await spent(small)]).toEqual([Number(COST) / 1e9, 0])
         await rig.check()
       })
 
       test('a payment sent again gets the same answer, to the byte, and neither pays nor runs again', async () => {
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
         const first = await rig.server.fetch(again(signed))
         const [received, asked] = [await rig.received(), rig.server.asked.length]
@@ -330,7 +322,7 @@ describe.skipIf(!hasChain)('x402', () => {
       })
 
       test('a payment does not pay for another request, before or after it was used', async () => {
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
         const payment = signed.headers.get('payment-signature') ?? ''
         const others = [
@@ -354,9 +346,9 @@ describe.skipIf(!hasChain)('x402', () => {
       })
 
       test('copies that arrive together get one answer for one payment', async () => {
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
-        const other = await startRig(chain, rig.options, { url: database.url })
+        const other = await startRig(on.chain, rig.options, { url: database.url })
         const [before, asked] = [await rig.received(), rig.server.asked.length]
         const servers = engine.name === 'PostgreSQL' ? [rig.server, other.server] : [rig.server]
         const answers = await Promise.all(
@@ -376,26 +368,26 @@ describe.skipIf(!hasChain)('x402', () => {
       test('a payer who cancels pays nothing and gets nothing, whenever the cancellation comes', async () => {
         const asked = rig.server.asked.length
         for (const when of ['before verify', 'between verify and settle']) {
-          const payer = await chain.newPayer(1_000_000n)
+          const payer = await on.chain.newPayer(1_000_000n)
           const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
           const { nonce } = decoded(signed.headers.get('payment-signature')).payload.authorization
-          if (when === 'before verify') await chain.cancel(payer, nonce)
-          else facilitator.meet('settle', () => chain.cancel(payer, nonce))
+          if (when === 'before verify') await on.chain.cancel(payer, nonce)
+          else on.facilitator.meet('settle', () => on.chain.cancel(payer, nonce))
           const response = await rig.server.fetch(signed)
           expect([when, response.status]).toEqual([when, 402])
           expect((await jsonOf(response)).error).toContain('nonce_already_used')
           expect(decoded(response.headers.get('payment-response')).success).toBe(false)
-          expect(await chain.unitsOf(payer.address)).toBe(1_000_000n)
+          expect(await on.chain.unitsOf(payer.address)).toBe(1_000_000n)
         }
         expect(rig.server.asked).toHaveLength(asked)
         await rig.check()
       })
 
       test('an authorization that somebody else put on the chain is a payment all the same', async () => {
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
         const payment = decoded(signed.headers.get('payment-signature'))
-        const outsider = await startFacilitator(chain)
+        const outsider = await startFacilitator(on.chain)
         await fetch(`${outsider.url}/settle`, {
           method: 'POST',
           body: JSON.stringify({ paymentPayload: payment, paymentRequirements: payment.accepted }),
@@ -406,9 +398,11 @@ describe.skipIf(!hasChain)('x402', () => {
       })
 
       test('quotes and payments that buy nothing are counted by address; what was paid is not', async () => {
-        const strict = await startRig(chain, optionsFor(facilitator, chain), { options: { guestRpm: 2 } })
+        const strict = await startRig(on.chain, optionsFor(on.facilitator, on.chain), {
+          options: { guestRpm: 2 },
+        })
         const from = (peer: string) => (request: Request) => strict.server.fetchFrom(peer, request)
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const asking = () => strict.request('/v1/run', run())
         const signed = await signedRequest(strict, payer, asking(), from('192.0.2.8'))
         const spare = await signedRequest(strict, payer, asking(), from('192.0.2.9'))
@@ -431,8 +425,8 @@ describe.skipIf(!hasChain)('x402', () => {
       })
 
       test('X-Payment-Protocol: wallet leaves a payment alone', async () => {
-        const funded = await startRig(chain, rig.options, { fund: USD })
-        const payer = await chain.newPayer(1_000_000n)
+        const funded = await startRig(on.chain, rig.options, { fund: USD })
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(funded, payer, funded.request('/v1/run', run()))
         signed.headers.set('x-payment-protocol', 'wallet')
         expect((await funded.server.fetch(again(signed))).status).toBe(401)
@@ -440,40 +434,40 @@ describe.skipIf(!hasChain)('x402', () => {
         signed.headers.set('authorization', `Bearer ${token}`)
         expect((await funded.server.fetch(signed)).status).toBe(200)
         expect(await funded.server.balance()).toBe(USD - COST)
-        expect(await chain.unitsOf(payer.address)).toBe(1_000_000n)
+        expect(await on.chain.unitsOf(payer.address)).toBe(1_000_000n)
         await funded.server.stop()
       })
 
       test('a payer without funds is told so', async () => {
-        const payer = await chain.newPayer(10n)
+        const payer = await on.chain.newPayer(10n)
         const response = await payerV2(payer, rig.server.fetch).pay(rig.request('/v1/run', run()))
         expect(response.status).toBe(402)
         expect((await jsonOf(response)).error).toContain('insufficient_balance')
-        expect(await chain.unitsOf(payer.address)).toBe(10n)
+        expect(await on.chain.unitsOf(payer.address)).toBe(10n)
         await rig.check()
       })
 
       test('a facilitator that cannot verify: 503, and the payment is still good', async () => {
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
         for (const mishap of ['deaf', 'garbage', 'fault'] as const) {
-          facilitator.meet('verify', mishap)
+          on.facilitator.meet('verify', mishap)
           const response = await rig.server.fetch(again(signed))
           expect([mishap, response.status]).toEqual([mishap, 503])
           expect(response.headers.get('retry-after')).not.toBeNull()
         }
-        expect(await chain.unitsOf(payer.address)).toBe(1_000_000n)
+        expect(await on.chain.unitsOf(payer.address)).toBe(1_000_000n)
         expect((await rig.server.fetch(again(signed))).status).toBe(200)
         await rig.check()
       })
 
       for (const mishap of ['lost', 'deaf', 'garbage', 'fault'] as const)
         test(`a settlement whose answer is ${mishap} is 503 and never a 402, then paid once`, async () => {
-          const payer = await chain.newPayer(1_000_000n)
+          const payer = await on.chain.newPayer(1_000_000n)
           const before = await rig.received()
           const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
           const quoted = BigInt(decoded(signed.headers.get('payment-signature')).accepted.amount)
-          facilitator.meet('settle', mishap, mishap)
+          on.facilitator.meet('settle', mishap, mishap)
           const response = await rig.server.fetch(again(signed))
           // A lost answer is found on the chain; the others leave it open.
           if (mishap === 'lost') expect(response.status).toBe(200)
@@ -485,7 +479,7 @@ describe.skipIf(!hasChain)('x402', () => {
             const still = await rig.server.fetch(again(signed))
             expect([still.status, (await jsonOf(still)).error.code]).toEqual([503, 'payment_unconfirmed'])
           }
-          facilitator.calm()
+          on.facilitator.calm()
           const late = await rig.server.fetch(again(signed))
           expect(late.status).toBe(200)
           expect((await rig.received()) - before).toBe(quoted)
@@ -493,12 +487,16 @@ describe.skipIf(!hasChain)('x402', () => {
         })
 
       test('an expired quote is refused with a new one, and nothing is paid', async () => {
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const quote = await rig.quote('/v1/run', run())
         const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
         const payment = decoded(signed.headers.get('payment-signature'))
         const expires = (Date.now() - 1_000).toString(36)
-        const old = await startRig(chain, { ...rig.options, timeoutSeconds: -31 }, { url: 'sqlite::memory:' })
+        const old = await startRig(
+          on.chain,
+          { ...rig.options, timeoutSeconds: -31 },
+          { url: 'sqlite::memory:' },
+        )
         const quoteOf = async (response: Response) =>
           decoded(response.headers.get('payment-required')).accepts[0]
         const expired = (await quoteOf(await old.quote('/v1/run', run()))).extra.quoteId
@@ -521,23 +519,23 @@ describe.skipIf(!hasChain)('x402', () => {
         expect((await jsonOf(stretched)).error).toBe('quote_mismatch')
         const shortened = await send(`q_${expires}_${forged[2]}`)
         expect((await jsonOf(shortened)).error).toBe('quote_mismatch')
-        expect(await chain.unitsOf(payer.address)).toBe(1_000_000n)
+        expect(await on.chain.unitsOf(payer.address)).toBe(1_000_000n)
         await old.server.stop()
       })
 
       test('a settlement that is still on its way is waited for, and paid once', async () => {
-        const slow = await startFacilitator(chain, 300)
+        const slow = await startFacilitator(on.chain, 300)
         const ledger = await engine.fresh()
-        const own = await startRig(chain, optionsFor(slow, chain), { url: ledger.url })
-        const payer = await chain.newPayer(1_000_000n)
+        const own = await startRig(on.chain, optionsFor(slow, on.chain), { url: ledger.url })
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(own, payer, own.request('/v1/run', run()))
-        await chain.client.setAutomine(false)
+        await on.chain.client.setAutomine(false)
         const response = await own.server.fetch(again(signed))
         expect([response.status, (await jsonOf(response)).error.code]).toEqual([503, 'payment_unconfirmed'])
-        await chain.client.mine({ blocks: 1 })
-        await chain.client.setAutomine(true)
+        await on.chain.client.mine({ blocks: 1 })
+        await on.chain.client.setAutomine(true)
         expect((await own.server.fetch(again(signed))).status).toBe(200)
-        expect(await chain.unitsOf(payer.address)).toBe(1_000_000n - (await own.received()))
+        expect(await on.chain.unitsOf(payer.address)).toBe(1_000_000n - (await own.received()))
         await own.check()
         await own.server.stop()
         await slow.stop()
@@ -546,22 +544,22 @@ describe.skipIf(!hasChain)('x402', () => {
 
       test('an open outcome is found out in the background; the answer is then served without settling again', async () => {
         const ledger = await engine.fresh()
-        const own = await startRig(chain, optionsFor(facilitator, chain), {
+        const own = await startRig(on.chain, optionsFor(on.facilitator, on.chain), {
           url: ledger.url,
         })
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(own, payer, own.request('/v1/run', run()))
-        facilitator.meet('settle', 'deaf')
+        on.facilitator.meet('settle', 'deaf')
         expect((await own.server.fetch(again(signed))).status).toBe(503)
         expect(await own.received()).toBe(0n)
         await until(async () => {
           await own.server.x402?.round()
           return (await own.received()) > 0n
         }, 100)
-        const settles = facilitator.asked.settle
+        const settles = on.facilitator.asked.settle
         expect(await own.received()).toBeGreaterThan(0n)
         expect((await own.server.fetch(again(signed))).status).toBe(200)
-        expect(facilitator.asked.settle).toBe(settles)
+        expect(on.facilitator.asked.settle).toBe(settles)
         await own.check()
         await own.server.stop()
         await ledger.stop()
@@ -569,14 +567,14 @@ describe.skipIf(!hasChain)('x402', () => {
 
       test('with a key and an Idempotency-Key the answer is kept under both: no second payment is looked at', async () => {
         const { token } = await rig.server.newKey()
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'once' }
         const asking = () => rig.request('/api/idempotent-run', run(), headers)
         const one = await signedRequest(rig, payer, asking())
         const two = await signedRequest(rig, payer, asking())
         const first = await rig.server.fetch(again(one))
         expect(first.status).toBe(200)
-        const left = await chain.unitsOf(payer.address)
+        const left = await on.chain.unitsOf(payer.address)
         for (const repeat of [again(one), again(two), asking()]) {
           const response = await rig.server.fetch(repeat)
           expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
@@ -586,32 +584,33 @@ describe.skipIf(!hasChain)('x402', () => {
         other.headers.set('idempotency-key', 'twice')
         const refused = await rig.server.fetch(other)
         expect([refused.status, (await jsonOf(refused)).error]).toEqual([402, 'payment_already_used'])
-        expect(await chain.unitsOf(payer.address)).toBe(left)
+        expect(await on.chain.unitsOf(payer.address)).toBe(left)
         await rig.check()
       })
 
       test('when the vendor fails the payment is kept, also over a restart, and buys the answer later', async () => {
         const own = await engine.fresh()
-        const options = optionsFor(facilitator, chain)
-        const first = await startRig(chain, options, { url: own.url })
+        const options = optionsFor(on.facilitator, on.chain)
+        const first = await startRig(on.chain, options, { url: own.url })
         first.server.answerWith(() => new Response('{}', { status: 500 }))
-        const payer = await chain.newPayer(1_000_000n)
+        const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(first, payer, first.request('/v1/run', run()))
         const failed = await first.server.fetch(again(signed))
         expect(failed.status).toBe(503)
         expect(decoded(failed.headers.get('payment-response')).success).toBe(true)
         const received = await first.received()
         // Memory does not outlive its server.
-        const second = engine.name === 'PostgreSQL' ? await startRig(chain, options, { url: own.url }) : first
+        const second =
+          engine.name === 'PostgreSQL' ? await startRig(on.chain, options, { url: own.url }) : first
         if (second !== first) await first.server.stop()
         const claim = failed.headers.get('x-change-claim')
         const tooEarly = await second.server.post('/api/wallet/claim', { claim })
         expect([tooEarly.status, (await jsonOf(tooEarly)).error]).toEqual([409, 'not_served_yet'])
         second.server.answerWith(() => completion('hello'))
-        const settles = facilitator.asked.settle
+        const settles = on.facilitator.asked.settle
         expect((await second.server.fetch(again(signed))).status).toBe(200)
         expect(await second.received()).toBe(received)
-        expect(facilitator.asked.settle).toBe(settles)
+        expect(on.facilitator.asked.settle).toBe(settles)
         await second.check()
         await second.server.stop()
         await own.stop()

@@ -4,6 +4,7 @@ import type { Assets } from '../../src/assets/assets.ts'
 import { createOutbox } from '../../src/book/outbox.ts'
 import { openOutboxFolder } from '../../src/book/outbox-folder.ts'
 import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
+import type { KeyedHash } from '../../src/core/keyed-hash.ts'
 import { type Log, silentLog } from '../../src/core/log.ts'
 import type { Model } from '../../src/core/model.ts'
 import type { Nano } from '../../src/core/money.ts'
@@ -106,7 +107,15 @@ export type TestServer = {
   stop(): Promise<void>
 }
 
+/** The hash under a secret, while another one is still ours. */
+export const hashOf = (secret: string, before?: KeyedHash): KeyedHash =>
+  Object.assign(
+    (text: string | Uint8Array) => new Bun.CryptoHasher('sha256', secret).update(text).digest('hex'),
+    { id: secret, ...(before === undefined ? {} : { before }) },
+  )
+
 type Setup = {
+  readonly hash?: KeyedHash
   readonly url?: string
   readonly fund?: Nano
   readonly log?: Log
@@ -189,8 +198,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     testModel('small'),
     testModel('embed', { kind: 'embeddings', maxOutputTokens: 0 }),
   ]
-  const hash = (text: string | Uint8Array) =>
-    new Bun.CryptoHasher('sha256', 'test-secret').update(text).digest('hex')
+  const hash = setup.hash ?? hashOf('test-secret')
   const { assets } = setup
   const { gateway, present, sell, stopChores } = await openGateway({
     store,

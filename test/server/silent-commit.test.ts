@@ -2,65 +2,31 @@
  * PostgreSQL falls silent in the middle of a commit of charges: whoever waits for one is answered, since it is in the
  * journal, or refused, within the promised time; and when it is back, all that was answered is charged once and nothing else.
  */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openStore } from '../../src/store/open-store.ts'
-import type { Store } from '../../src/store/port.ts'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
-import { silentProxy } from '../store/silent-proxy.ts'
 import { until } from '../until.ts'
-import { chat, completion, startTestServer, streamEvents, type TestServer, testModel } from './harness.ts'
-
-/** Two seconds are promised; a machine that is busy gets four times that. */
-const BOUND_MS = 8_000
+import { chat, completion, streamEvents, testModel } from './harness.ts'
+import { BOUND_MS, silentServer } from './silent-rig.ts'
 
 const journal = mkdtempSync(join(tmpdir(), 'turnpike-silent-'))
-let database: TestDatabase
-let proxy: Awaited<ReturnType<typeof silentProxy>>
-let server: TestServer
-/** Past the proxy. */
-let store: Store
-
-beforeAll(async () => {
-  database = await postgresForTests()
-  const url = new URL(database.url)
-  url.port ||= '5432'
-  url.hostname = '127.0.0.1'
-  proxy = await silentProxy(url)
-  store = await openStore({ url: database.url })
-  server = await startTestServer({
-    url: proxy.url,
-    journal,
-    models: [testModel('small'), testModel('long', { maxOutputTokens: 20_000 })],
-  })
-})
-afterAll(async () => {
-  proxy.silenceAfter(undefined)
-  proxy.silence(false)
-  await server.stop()
-  await store.close()
-  proxy.stop()
-  await database.stop()
-  rmSync(journal, { recursive: true })
+afterAll(() => rmSync(journal, { recursive: true }))
+const it = silentServer({
+  journal,
+  models: [testModel('small'), testModel('long', { maxOutputTokens: 20_000 })],
 })
 
-const backAgain = async () => {
-  proxy.silenceAfter(undefined)
-  proxy.silence(false)
-  const { book } = server.gateway
-  await until(() => book.health().fresh && book.health().queued === 0 && readdirSync(journal).length === 0)
-}
+const backAgain = () => it.backAgain(() => readdirSync(journal).length === 0)
 
 const charged = async (callId: string): Promise<boolean> =>
-  (await store.ledger.transfersOf(callId)).length > 0
+  (await it.store.ledger.transfersOf(callId)).length > 0
 
 const LATE = { status: 0, callId: '', text: '', tookMs: Number.POSITIVE_INFINITY }
 
 const ask = async (body: object) => {
   const startedMs = performance.now()
-  const answered = server.post('/v1/chat/completions', body).then(async (answer) => {
+  const answered = it.server.post('/v1/chat/completions', body).then(async (answer) => {
     const text = await answer.text()
     const callId = answer.headers.get('x-request-id') ?? ''
     return { status: answer.status, callId, text, tookMs: performance.now() - startedMs }
@@ -69,9 +35,9 @@ const ask = async (body: object) => {
 }
 
 test('calls whose charges were sent and are not answered', async () => {
-  server.answerWith(() => completion('hello'))
+  it.server.answerWith(() => completion('hello'))
   expect((await ask(chat())).status).toBe(200)
-  proxy.silenceAfter('"m":"mock/small"')
+  it.proxy.silenceAfter('"m":"mock/small"')
   const answers = await Promise.all(Array.from({ length: 40 }, () => ask(chat())))
   await backAgain()
   expect(answers.filter(({ tookMs }) => tookMs > BOUND_MS)).toEqual([])
@@ -79,14 +45,14 @@ test('calls whose charges were sent and are not answered', async () => {
     expect([status, await charged(callId)]).toEqual(status === 200 ? [200, true] : [503, false])
   // The charges of the commit that was lost were in the journal.
   expect(answers.some(({ status }) => status === 200)).toBe(true)
-  expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
+  expect((await it.store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
 })
 
 test('a stream that asks for more money is cut in time, and charged for what it gave', async () => {
   // More than a stream holds at first.
   const words = streamEvents(Array.from({ length: 6_000 }, () => ' word'))
   const gate = Promise.withResolvers<void>()
-  server.answerWith(
+  it.server.answerWith(
     () =>
       new Response(
         (async function* () {
@@ -98,16 +64,16 @@ test('a stream that asks for more money is cut in time, and charged for what it 
       ),
   )
   await until(async () => {
-    const again = await server.post('/v1/chat/completions', chat({ model: 'mock/long', stream: true }))
+    const again = await it.server.post('/v1/chat/completions', chat({ model: 'mock/long', stream: true }))
     if (again.status !== 200) return false
-    proxy.silence(true)
+    it.proxy.silence(true)
     gate.resolve()
     const startedMs = performance.now()
     const ending = (await again.text()).slice(-3_000)
     expect(performance.now() - startedMs).toBeLessThan(2 * BOUND_MS)
     expect(ending).toContain('"finish_reason":"length"')
     await backAgain()
-    const [charge] = await store.ledger.transfersOf(again.headers.get('x-request-id') ?? '')
+    const [charge] = await it.store.ledger.transfersOf(again.headers.get('x-request-id') ?? '')
     expect(ending).toContain(`: x-cost-usd: ${Number(charge?.amount) / 1e9}\n`)
     return true
   })

@@ -3,11 +3,12 @@
  * server's secret, which request, amount, token and receiver it was made for. So asking for quotes costs no disk.
  */
 import { timingSafeEqual } from 'node:crypto'
+import type { KeyedHash } from '../../core/keyed-hash.ts'
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import { type Offer, unitsFor } from './offer.ts'
 
-export type Hash = (text: string) => string
+export type Hash = KeyedHash<string>
 
 /** What is asked for one request, before a token is chosen. */
 type QuotePrice = {

@@ -7,6 +7,8 @@ import type { NewKey } from './tenancy-port.ts'
 export type TrialAsk = {
   /** Who claims: a keyed hash of the network address. */
   readonly origin: string
+  /** The same under the server's secret of before; a claim that is noted so is noted under the present one from now on. */
+  readonly originBefore?: string | undefined
   /** Names this attempt, so that its repetition gets the same wallet. */
   readonly attempt?: string
   /** The key to make, on a wallet to make; both live for `lifeMs`. */

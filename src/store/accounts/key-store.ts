@@ -33,6 +33,7 @@ import { spendOf } from './key-spend.ts'
 import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
 import { leftOf } from './left-store.ts'
 import { insertKey, lockLine } from './new-key.ts'
+import { rehashing } from './rehash.ts'
 import type { KeyChange, KeyChanged, KeyNote, KeyQuery, KeyStore, NewKey } from './tenancy-port.ts'
 import { usageOf } from './usage-report.ts'
 
@@ -196,6 +197,7 @@ export const keyStore = (engine: Engine): KeyStore => {
     createChild: (child) => createChildOn(engine, child),
     key: (id) => find('id', id),
     keyByHash: (hash) => find('hash', hash),
+    ...rehashing(engine),
     list: async (query = {}) => (await once(engine, 'control', listed(query))).map(keyOf),
     leastRpm: async (ids) => {
       const rows = await once(

@@ -53,15 +53,16 @@ export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<vo
   if (sub !== undefined) await checkSub(run, key, sub)
   const ofAccount = maker === undefined && sub === undefined && key.trialUntil === undefined
   const canManage = key.canManage ?? (ofAccount && (await isFirst(run, words, key)))
-  const limits = limitColumns.map((_column, at) => `$${12 + at}`)
+  const limits = limitColumns.map((_column, at) => `$${13 + at}`)
   await run(
-    `insert into api_key (id, hash, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
+    `insert into api_key (id, hash, hashed_by, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
        trial_until, can_manage, ${limitColumns}, ${grantedColumns}, aliases, created_at, changed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${limits}, ${limits},
-       $${12 + limits.length}, ${words.now}, ${words.now})`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${limits}, ${limits},
+       $${13 + limits.length}, ${words.now}, ${words.now})`,
     [
       key.id,
       key.hash,
+      key.hashedBy ?? null,
       key.orgId,
       key.walletId,
       key.parentId ?? null,

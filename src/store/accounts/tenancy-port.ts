@@ -4,10 +4,18 @@ import type { Instant } from '../../core/time.ts'
 import type { Aliases, DisabledReason, Key, KeyId, Limits, WalletId } from '../../tenancy/key.ts'
 import type { Actor } from '../people/event-port.ts'
 
+type Rehash = {
+  readonly before: string
+  readonly hash: string
+  readonly hashedBy: string | undefined
+}
+
 export type NewKey = {
   readonly id: KeyId
   /** HMAC-SHA-256 of the whole token under the server secret, in hex. */
   readonly hash: string
+  /** Which secret that was; unknown of keys that were made before this was noted. */
+  readonly hashedBy?: string | undefined
   readonly orgId: string
   readonly walletId: WalletId
   readonly parentId?: KeyId
@@ -130,6 +138,13 @@ export type KeyStore = {
   createChild(key: NewKey & { readonly parentId: KeyId }): Promise<Key | undefined>
   /** Also finds a deleted key, which says so: by its version caches know that they are out of date. */
   keyByHash(hash: string): Promise<Key | undefined>
+  /** Notes the hash under another secret. Nothing happens where it has been noted since, or the key is another. */
+  rehash(id: KeyId, it: Rehash): Promise<void>
+  /** Keys that are there and that no process has met since their server has this secret, newest first, and how many they are. */
+  hashedOtherwise(
+    by: string,
+    most: number,
+  ): Promise<{ readonly count: number; readonly keys: readonly Key[] }>
   key(id: KeyId): Promise<Key | undefined>
   /** Newest first. */
   list(query?: KeyQuery): Promise<readonly Key[]>

@@ -27,7 +27,13 @@ class Exhausted extends Error {}
 
 /** Takes the origin's claim; its earlier one when it is too soon for another. Of several at once one takes it. */
 const takeClaim = async (run: Run, ask: TrialAsk, now: Instant): Promise<TrialOutcome | undefined> => {
-  const { origin, key, attempt, amount } = ask
+  const { origin, originBefore, key, attempt, amount } = ask
+  if (originBefore !== undefined)
+    await run(
+      `update trial_claim set origin = $1
+       where origin = $2 and not exists (select 1 from trial_claim as now where now.origin = $1)`,
+      [origin, originBefore],
+    )
   const { text: insert, params } = claims.insert('trial_claim', {
     origin,
     walletId: key.walletId,

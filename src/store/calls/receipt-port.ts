@@ -20,6 +20,8 @@ export type ReceiptStore = {
     key: Pick<StoredReceiptKey, 'number' | 'kid' | 'publicKey' | 'sealed'>,
     waitMs: number,
   ): Promise<StoredReceiptKey>
+  /** Replaces the sealed form of a key, unless it is another by now. */
+  sealReceiptKey(kid: string, it: { readonly before: string; readonly sealed: string }): Promise<void>
   /** False when there is no such key. */
   removeReceiptKey(kid: string): Promise<boolean>
   /** A call that was charged, or that the house paid. */

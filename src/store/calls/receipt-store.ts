@@ -65,6 +65,10 @@ export const receiptStore = (engine: Engine): ReceiptStore => {
       ])
       return receiptKeys.read(onlyRow(rows))
     },
+    sealReceiptKey: async (kid, { before, sealed }) => {
+      const text = 'update receipt_key set sealed = $3 where kid = $1 and sealed = $2'
+      await once(engine, 'control', statement(text, kid, before, sealed))
+    },
     removeReceiptKey: async (kid) => {
       const text = 'delete from receipt_key where kid = $1 returning kid'
       return (await once(engine, 'control', statement(text, kid))).length > 0

@@ -29,6 +29,7 @@ import walletReports from '../migrations/0020-wallet-reports.sql' with { type: '
 import smallAssets from '../migrations/0021-small-assets.sql' with { type: 'text' }
 import tenants from '../migrations/0022-tenants.sql' with { type: 'text' }
 import passkeys from '../migrations/0023-passkeys.sql' with { type: 'text' }
+import hashedBy from '../migrations/0024-hashed-by.sql' with { type: 'text' }
 import { type Engine, once, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -76,6 +77,7 @@ export const migrations: readonly Migration[] = [
   { version: 21, name: 'small-assets', common: smallAssets, own: {} },
   { version: 22, name: 'tenants', common: tenants, own: {} },
   { version: 23, name: 'passkeys', common: passkeys, own: {} },
+  { version: 24, name: 'hashed-by', common: hashedBy, own: {} },
 ]
 
 const textFor = (migration: Migration, engine: Engine['name']): string =>

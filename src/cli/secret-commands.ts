@@ -1,0 +1,75 @@
+/** `turnpike secret status`: what still hangs on the secret of before, while TURNPIKE_SECRET changes. */
+import type { Command } from 'commander'
+import { encryptAnew } from '../console/old-secret.ts'
+import type { Log } from '../core/log.ts'
+import { messageOf } from '../core/message-of.ts'
+import { DAY_MS } from '../core/time.ts'
+import { sealAnew } from '../gateway/receipt-keys.ts'
+import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+
+const MOST_SHOWN = 20
+/** Answers under an Idempotency-Key, and sessions of the console. */
+const REPEAT_MS = DAY_MS
+const SESSION_MS = 7 * DAY_MS
+
+/** What can go over to the present secret at once does: at each start while there is one of before. */
+export const moveSecrets = async ({ store, hash }: Omit<Database, 'config'>, log: Log): Promise<void> => {
+  if (hash.before === undefined) return
+  try {
+    await since({ store, hash })
+    const receipts = await sealAnew({ store: store.receipts, hash })
+    const factors = await encryptAnew(store.people, hash)
+    if (receipts + factors > 0)
+      log.warn('neither TURNPIKE_SECRET nor TURNPIKE_SECRET_OLD opens some receipt keys or second factors', {
+        ops: receipts + factors,
+      })
+  } catch (error) {
+    log.warn('not all went over to the new TURNPIKE_SECRET; the next start tries again', {
+      error: messageOf(error),
+    })
+  }
+}
+
+/** When a server first had the present secret beside the one of before. */
+const since = async ({ store, hash }: Pick<Database, 'store' | 'hash'>): Promise<number> =>
+  Number(await store.setting(`secret ${hash.id} since`, () => String(Date.now())))
+
+export const secretCommands = (program: Command): void => {
+  program
+    .command('secret')
+    .description('the secret of the keys')
+    .command('status')
+    .description('what still hangs on TURNPIKE_SECRET_OLD; the exit code is 0 when nothing does')
+    .option('--json', 'for programs')
+    .action((options: { json?: boolean }) => withDatabase((database) => status(database, options.json)))
+}
+
+const status = async (database: Database, json: boolean | undefined): Promise<void> => {
+  const { store, hash, config } = database
+  if (hash.before === undefined || hash.id === undefined)
+    throw new Failed('TURNPIKE_SECRET_OLD is not set: there is one secret')
+  if (hash.id === hash.before.id) throw new Failed('TURNPIKE_SECRET_OLD is the same as TURNPIKE_SECRET')
+  const { count, keys } = await store.keys.hashedOtherwise(hash.id, MOST_SHOWN)
+  const from = await since(database)
+  const { assets, gateway } = config
+  const longest = Math.max(REPEAT_MS, SESSION_MS, assets.addressMs, gateway.runKeptMs)
+  const until = from + longest
+  const over = Date.now() >= until
+  const needed = count > 0 || !over
+  const rows = keys.map(({ id, prefix, label, walletId }) => ({ key: id, prefix, label, wallet: walletId }))
+  say(
+    json,
+    { needed, keys: count, newest: rows, since: iso(from), until: iso(until) },
+    [
+      `${count} keys have not called since; each goes over when it does${count > keys.length ? ` (the newest ${keys.length})` : ''}.\n`,
+      ...(count === 0 ? [] : [tableOf(rows)]),
+      `Links to results, runs of callers without a key, repeats and sessions from before ${iso(from)} end by ${iso(until)}${over ? ', which is over' : ''}.\n`,
+      needed
+        ? 'TURNPIKE_SECRET_OLD is still needed.\n'
+        : 'TURNPIKE_SECRET_OLD is no longer needed: remove it and restart.\n',
+    ].join(''),
+  )
+  if (needed) process.exitCode = 1
+}
+
+const iso = (at: number): string => new Date(at).toISOString()

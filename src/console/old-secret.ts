@@ -1,0 +1,80 @@
+/**
+ * The console while the server's secret changes: second factors go over to the present secret at a start, and sessions that
+ * began under the one of before go on. The sign-in library itself knows one secret.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { KeyedHash } from '../core/keyed-hash.ts'
+import type { PeopleRows } from '../store/people/people-port.ts'
+
+/** What the library signs cookies and encrypts second factors with. */
+export const sessionSecret = (hash: KeyedHash): string => hash('sessions of the console')
+
+const COOKIE = /((?:__Host-)?turnpike_session)=([^;\s]+)/
+
+/** The cookie as the library would have signed it under the present secret, where it was signed under that of before. */
+export const withPresentCookie = (headers: Headers, hash: KeyedHash): Headers => {
+  const { before } = hash
+  if (before === undefined) return headers
+  const cookie = headers.get('cookie')
+  const [whole, name, text] = COOKIE.exec(cookie ?? '') ?? []
+  if (cookie === null || whole === undefined || text === undefined) return headers
+  const signed = decoded(text)
+  const dot = signed.lastIndexOf('.')
+  const [value, signature] = [signed.slice(0, Math.max(0, dot)), signed.slice(dot + 1)]
+  const [ours, theirs] = [Buffer.from(signatureOf(value, before)), Buffer.from(signature)]
+  if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs)) return headers
+  const present = `${name}=${encodeURIComponent(`${value}.${signatureOf(value, hash)}`)}`
+  const others = new Headers(headers)
+  others.set(
+    'cookie',
+    cookie.replace(whole, () => present),
+  )
+  return others
+}
+
+const signatureOf = (value: string, hash: KeyedHash): string =>
+  createHmac('sha256', sessionSecret(hash)).update(value).digest('base64')
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
+/** Encrypts second factors under the present secret that only that of before opens. Returns how many neither does. */
+export const encryptAnew = async (people: PeopleRows, hash: KeyedHash): Promise<number> => {
+  const rows = await people.find('person_totp', { where: [] })
+  if (rows.length === 0) return 0
+  const { symmetricDecrypt, symmetricEncrypt } = await import('better-auth/crypto')
+  const under = (one: KeyedHash, data: string) =>
+    symmetricDecrypt({ key: sessionSecret(one), data }).catch(() => undefined)
+  let closed = 0
+  for (const { id = null, secret, backup_codes } of rows) {
+    const both = [String(secret), String(backup_codes)]
+    if ((await under(hash, String(secret))) !== undefined) continue
+    const { before } = hash
+    const opened = await Promise.all(
+      both.map((data) => (before === undefined ? undefined : under(before, data))),
+    )
+    const [factor, codes] = opened
+    if (factor === undefined || codes === undefined) {
+      closed++
+      continue
+    }
+    const key = sessionSecret(hash)
+    await people.update(
+      'person_totp',
+      [
+        { column: 'id', is: '=', value: id },
+        { column: 'secret', is: '=', value: String(secret) },
+      ],
+      {
+        secret: await symmetricEncrypt({ key, data: factor }),
+        backup_codes: await symmetricEncrypt({ key, data: codes }),
+      },
+    )
+  }
+  return closed
+}

@@ -1,0 +1,30 @@
+/** Keys and the secret that their hashes were made by: while that changes, each goes over when its token is next brought. */
+import { type Engine, once, statement } from '../engine/engine.ts'
+import { countOf, onlyRow } from '../engine/row.ts'
+import { keyOf } from './key-row.ts'
+import type { KeyStore } from './tenancy-port.ts'
+
+const OTHERWISE = 'from api_key where deleted = 0 and (hashed_by is null or hashed_by <> $1)'
+
+export const rehashing = (engine: Engine): Pick<KeyStore, 'rehash' | 'hashedOtherwise'> => ({
+  rehash: async (id, { before, hash, hashedBy }) => {
+    await once(
+      engine,
+      'control',
+      statement(
+        'update api_key set hash = $3, hashed_by = $4 where id = $1 and hash = $2',
+        id,
+        before,
+        hash,
+        hashedBy ?? null,
+      ),
+    )
+  },
+  hashedOtherwise: async (by, most) => {
+    const [counted = [], rows = []] = await engine.batch('control', [
+      statement(`select count(*) as n ${OTHERWISE}`, by),
+      statement(`select * ${OTHERWISE} order by created_at desc, id desc limit $2`, by, most),
+    ])
+    return { count: countOf(onlyRow(counted), 'n'), keys: rows.map(keyOf) }
+  },
+})

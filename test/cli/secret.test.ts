@@ -1,0 +1,131 @@
+/** TURNPIKE_SECRET changes: what the old one made is still ours while both are set, goes over as it is used, and is told. */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fetchAgain } from '../late-ledger.ts'
+import { endPrograms, runProgram, type Settings, startProgram } from '../program.ts'
+import { serverEngines } from '../store/engines.ts'
+import { until } from '../until.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'turnpike-secret-'))
+afterAll(async () => {
+  await endPrograms()
+  rmSync(home, { recursive: true })
+})
+
+const [A, B] = ['the-first-secret-of-all', 'the-second-secret-of-all']
+
+type Started = Awaited<ReturnType<typeof startProgram>>
+
+const asked = async (
+  { address }: Started,
+  token: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+) => {
+  const answer = await fetchAgain(`${address}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, headers: answer.headers, text, json: () => JSON.parse(text) as any }
+}
+const chat = { model: 'local/echo-1', messages: [{ role: 'user', content: 'hi' }] }
+const call = (server: Started, token: string, headers: Record<string, string> = {}) =>
+  asked(server, token, '/v1/chat/completions', chat, headers)
+const stopped = async ({ child }: Started) => {
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+}
+
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    const run = async (secretsOf: (secret: Settings) => Settings, first: Settings) => {
+      const place = engine.name.includes('SQLite') ? undefined : await engine.fresh()
+      const url = place?.url ?? `sqlite:${join(home, `${Bun.randomUUIDv7()}.db`)}`
+      const both = secretsOf({ DATABASE_URL: url })
+      const one = await startProgram(home, { DATABASE_URL: url, ...first })
+      const { token } = one
+      const made = { 'idempotency-key': 'the-child' }
+      const childOf = (server: Started) =>
+        asked(server, token, '/v1/key/wholesale', { label: 'child' }, made).then((answer) => answer.json())
+      const child = await childOf(one)
+      const resting = (await asked(one, token, '/v1/key/wholesale', { label: 'resting' })).json().data.key
+      const once = { 'idempotency-key': 'the-call' }
+      const before = await call(one, token, once)
+      const picture = await asked(one, token, '/v1/run', { model: 'local/qr-1', inputs: { text: 'hi' } })
+      const link = new URL(picture.json().outputs[0].url)
+      const signers = (await asked(one, token, '/.well-known/jwks.json')).text
+      expect([before.status, picture.status]).toEqual([200, 200])
+      await stopped(one)
+
+      const two = await startProgram(home, both)
+      const repeat = await call(two, token, once)
+      expect([repeat.headers.get('idempotent-replayed'), repeat.text]).toEqual(['true', before.text])
+      expect((await call(two, token, { 'idempotency-key': 'another' })).status).toBe(200)
+      expect((await asked(two, '', link.pathname + link.search)).status).toBe(200)
+      expect((await childOf(two)).data.key).toBe(child.data.key)
+      expect((await call(two, child.data.key)).status).toBe(200)
+      const receipt = await asked(two, token, `/v1/receipts/${before.headers.get('x-request-id')}`)
+      expect(receipt.status).toBe(200)
+      expect((await call(two, 'sk-nobody-has-this-one-at-all')).status).toBe(401)
+      const status = async () => {
+        const { code, out } = await runProgram(home, both, 'secret', 'status', '--json')
+        const { needed, keys, newest } = JSON.parse(out)
+        return { code, needed, keys, labels: newest.map(({ label }: { label: string }) => label) }
+      }
+      // Keys go over beside the call that brought them.
+      await until(async () => (await status()).keys === 1)
+      expect(await status()).toEqual({ code: 1, needed: true, keys: 1, labels: ['resting'] })
+      const shown = await runProgram(home, both, 'secret', 'status')
+      expect(shown.out).toContain('TURNPIKE_SECRET_OLD is still needed.')
+      // New keys are of the new secret.
+      const { key: fresh } = (await asked(two, token, '/v1/key/wholesale', { label: 'fresh' })).json().data
+      expect((await status()).keys).toBe(1)
+      await stopped(two)
+
+      const three = await startProgram(home, { DATABASE_URL: url, TURNPIKE_SECRET: B })
+      for (const good of [token, child.data.key, fresh]) expect((await call(three, good)).status).toBe(200)
+      expect((await call(three, resting)).status).toBe(401)
+      expect((await asked(three, '', link.pathname + link.search)).status).toBe(404)
+      // The keys of receipts went over: no new one had to be made.
+      expect((await asked(three, token, '/.well-known/jwks.json')).text).toBe(signers)
+      expect((await runProgram(home, { DATABASE_URL: url, TURNPIKE_SECRET: B }, 'audit')).code).toBe(0)
+      const none = await runProgram(home, { DATABASE_URL: url, TURNPIKE_SECRET: B }, 'secret', 'status')
+      expect([none.code, none.errors]).toEqual([
+        1,
+        'turnpike: TURNPIKE_SECRET_OLD is not set: there is one secret\n',
+      ])
+      await stopped(three)
+      await place?.stop()
+    }
+
+    test('from one that was set to another', () =>
+      run((url) => ({ ...url, TURNPIKE_SECRET: B, TURNPIKE_SECRET_OLD: A }), { TURNPIKE_SECRET: A }))
+
+    test('from the one that the database made', () =>
+      run((url) => ({ ...url, TURNPIKE_SECRET: B, TURNPIKE_SECRET_OLD: 'database' }), {}))
+  })
+
+test('while several processes are replaced, those with the old one know what the new one makes', async () => {
+  const { postgresForTests } = await import('../postgres.ts')
+  const database = await postgresForTests()
+  const url = { DATABASE_URL: database.url }
+  try {
+    const old = await startProgram(home, { ...url, TURNPIKE_SECRET: A, TURNPIKE_SECRET_OLD: B })
+    const next = await startProgram(home, { ...url, TURNPIKE_SECRET: B, TURNPIKE_SECRET_OLD: A })
+    const { token } = old
+    for (const maker of [old, next]) {
+      const made = await asked(maker, token, '/v1/key/wholesale', { label: 'made' })
+      const { key } = made.json().data
+      for (const server of [next, old, next, old]) expect((await call(server, key)).status).toBe(200)
+    }
+    await stopped(old)
+    await stopped(next)
+  } finally {
+    await database.stop()
+  }
+})

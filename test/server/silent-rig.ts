@@ -1,0 +1,64 @@
+/** A server whose ledger on PostgreSQL can fall silent, for the tests of a file. */
+import { afterAll, beforeAll } from 'bun:test'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { silentProxy } from '../store/silent-proxy.ts'
+import { until } from '../until.ts'
+import { startTestServer, type TestServer } from './harness.ts'
+
+/** Two seconds are promised; a machine that is busy gets four times that. */
+export const BOUND_MS = 8_000
+
+type Silent = {
+  readonly server: TestServer
+  readonly proxy: Awaited<ReturnType<typeof silentProxy>>
+  /** Past the proxy. */
+  readonly store: Store
+  /** The ledger speaks again; resolves when nothing of the server waits for it, and `over` holds. */
+  backAgain(over: () => boolean): Promise<void>
+}
+
+/** Started before the file's first test and stopped after its last. */
+export const silentServer = (options: Parameters<typeof startTestServer>[0]): Silent => {
+  let database: TestDatabase
+  let proxy: Silent['proxy']
+  let server: TestServer
+  let store: Store
+  const speak = () => {
+    proxy.silenceAfter(undefined)
+    proxy.silence(false)
+  }
+  beforeAll(async () => {
+    database = await postgresForTests()
+    const url = new URL(database.url)
+    url.port ||= '5432'
+    url.hostname = '127.0.0.1'
+    proxy = await silentProxy(url)
+    store = await openStore({ url: database.url })
+    server = await startTestServer({ ...options, url: proxy.url })
+  })
+  afterAll(async () => {
+    speak()
+    await server.stop()
+    await store.close()
+    proxy.stop()
+    await database.stop()
+  })
+  return {
+    get server() {
+      return server
+    },
+    get proxy() {
+      return proxy
+    },
+    get store() {
+      return store
+    },
+    backAgain: (over) => {
+      speak()
+      const { book } = server.gateway
+      return until(() => book.health().fresh && book.health().queued === 0 && over())
+    },
+  }
+}
