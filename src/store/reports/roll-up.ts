@@ -18,7 +18,7 @@ const memberOf = (engine: Engine, name: string): string =>
     : `coalesce(d.detail->>'${name}', '')`
 
 /** Members of the detail that a sum is asked by; reading one costs as much as all the rest of a call. */
-export type Asked = { readonly vendor: boolean; readonly ended: boolean }
+type Asked = { readonly vendor: boolean; readonly ended: boolean }
 
 /** What a posting `t` of a call with its detail `d` counts, in the columns of the roll-ups; what is not asked for is empty. */
 export const countedColumns = (engine: Engine, asked: Asked): string =>
