@@ -73,7 +73,12 @@ const source = (engine: Engine, query: ReportQuery, bind: Bind): string => {
   const keyed = byKey(query)
   const tests = (more: readonly string[]) => ['1 = 1', ...more].join(' and ')
   const [from, to] = [bind(query.from), bind(query.to)]
-  const tail = `select t.at, k.id as key_id, ${countedColumns(engine)} from ${countedFrom}
+  const { groupBy, only } = query
+  const asked = {
+    vendor: groupBy.includes('vendor') || only.vendor !== undefined,
+    ended: groupBy.includes('status') || only.status !== undefined,
+  }
+  const tail = `select t.at, k.id as key_id, ${countedColumns(engine, asked)} from ${countedFrom}
     left join key_note o on o.key_id = k.id
     where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)} and t.at < ${to} and ${tests(scopeTests(query, bind))}`
   const head = !keyed
