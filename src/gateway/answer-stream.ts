@@ -168,7 +168,7 @@ async function* relayStream(
     pace.offered = true
     yield ending
   } finally {
-    pace.over = true
+    gateway.patience.end(pace)
     gateway.doors.streams--
     if (!settled) {
       await drainVendor(

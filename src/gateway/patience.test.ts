@@ -72,7 +72,7 @@ test('nobody is ended while it is the vendor that is slow', async () => {
 test('a stream that is over is forgotten, and the next one is watched again', async () => {
   const { pass, pace, patience, stops, sleeping } = watched()
   pace.offered = true
-  pace.over = true
+  patience.end(pace)
   await pass(2 * LONGEST)
   expect([stops(), sleeping()]).toEqual([0, 0])
   const next = newPace()
@@ -83,4 +83,20 @@ test('a stream that is over is forgotten, and the next one is watched again', as
   })
   await pass(2 * LONGEST)
   expect(ended).toBe(true)
+})
+
+test('what a stream holds is let go when it is over, and not at the next look', async () => {
+  const { patience } = watched()
+  const kept: WeakRef<object>[] = []
+  const pass = () => {
+    const [pace, held] = [newPace(), { bytes: new Uint8Array(1_000) }]
+    kept.push(new WeakRef(held))
+    patience.watch(pace, () => held.bytes.fill(1))
+    patience.end(pace)
+  }
+  for (let stream = 0; stream < 100; stream++) pass()
+  await Bun.sleep(0)
+  Bun.gc(true)
+  // A few may still stand on the stack.
+  expect(kept.filter((one) => one.deref() !== undefined).length).toBeLessThan(10)
 })

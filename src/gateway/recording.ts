@@ -67,7 +67,7 @@ export const newRecording = (room: RecordingSpace): Recording => {
       let next = 0
       const close = () => {
         if (pace.over) return
-        pace.over = true
+        room.patience.end(pace)
         readers--
         letGo()
       }

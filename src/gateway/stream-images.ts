@@ -143,7 +143,7 @@ const readerOf = (gateway: Gateway, task: Task, queue: Queue): ByteStream => {
   const pace = newPace()
   const close = () => {
     if (pace.over) return
-    pace.over = true
+    gateway.patience.end(pace)
     queue.leave()
     void queue.ended.then(() => task.trace.onEnded?.())
   }

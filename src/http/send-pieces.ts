@@ -13,7 +13,7 @@ export const sendPieces = (
   const pace = newPace()
   const finish = async (ended?: string): Promise<void> => {
     if (pace.over) return
-    pace.over = true
+    gateway.patience.end(pace)
     if (ended !== undefined) trace.ended = ended
     await pieces.return?.()
     trace.onEnded?.()
