@@ -7,7 +7,7 @@ import { type Migration, migrate, migrations } from '../../src/store/engine/migr
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { locksIn, planMigrations } from '../../src/store/engine/plan.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { postgresForTests } from '../postgres.ts'
+import { untouchedPostgres } from '../postgres.ts'
 import { runProgram } from '../program.ts'
 import { engines, untouched } from './engines.ts'
 
@@ -63,7 +63,7 @@ test('statements are told apart by what they lock; those of triggers and of new 
 
 test('turnpike migrate --plan says it, and migrate does it', async () => {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-plan-'))
-  const database = await postgresForTests()
+  const database = await untouchedPostgres()
   for (const url of [database.url, `sqlite:${join(home, 'ledger.db')}`]) {
     const settings = { DATABASE_URL: url }
     const none = await runProgram(home, settings, 'migrate', '--plan')
