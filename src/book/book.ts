@@ -83,6 +83,7 @@ export const createBook = (given: GivenParts): Book => {
     ...createCallers(parts),
     ...createKeyChanges(parts),
     whileInTouch: touch.insist,
+    lookAgain: keys.lookAgain,
     isEndedTrial: keys.isEndedTrial,
     onKeyChanged: keys.onChanged,
     hold: holds.hold.bind(holds),

@@ -117,6 +117,8 @@ export type Book = {
   start(): Promise<void>
   /** The key of that hash if it exists (deleted ones do not), or a refusal (`service_unavailable`) when knowledge is not provably fresh. */
   caller(hash: string): Soon<Key | undefined | Refusal>
+  /** Somebody has noted a key under this hash: it is looked for again, also where it was unknown a moment ago. */
+  lookAgain(hash: string): void
   /** Whether a hash for which there is no key is that of a trial which is over. */
   isEndedTrial(hash: string): boolean
   /**

@@ -13,6 +13,8 @@ export type KnownKeys = {
   find(hash: string): Key | undefined | Promise<Key | undefined>
   /** Whether the hash belongs to a trial that is over, as far as it was read. */
   isEndedTrial(hash: string): boolean
+  /** Somebody has noted a key under this hash: it is looked for again, also where it was unknown a moment ago. */
+  lookAgain(hash: string): void
   /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
   learn(key: Key): boolean
   /** Tells each newer state of a key that was known before. */
@@ -66,6 +68,7 @@ export const createKnownKeys = (store: Pick<KeyStore, 'key' | 'keyByHash'>, cloc
       const key = keys.get(idByHash.get(hash) ?? '')
       return key?.trialUntil !== undefined && !key.deleted && key.trialUntil <= clock.now()
     },
+    lookAgain: (hash) => void unknownUntil.delete(hash),
     onChanged: (listener) => void listeners.push(listener),
     find: (hash) => {
       const id = idByHash.get(hash)

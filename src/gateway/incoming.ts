@@ -120,7 +120,7 @@ export const ownerOf = (gateway: Gateway, authorization: string | null, trace: T
     if (key === undefined) {
       if (gateway.book.isEndedTrial(hash)) throw trialEnded(gateway.options.signUpUrl)
       if (gateway.hash.before !== undefined)
-        return ownerBefore(gateway, gateway.hash.before(token), token, trace)
+        return ownerBefore(gateway, { hash, before: gateway.hash.before(token), token }, trace)
       throw unknownKey()
     }
     trace.keyId = key.id
@@ -130,16 +130,30 @@ export const ownerOf = (gateway: Gateway, authorization: string | null, trace: T
   return found instanceof Promise ? found.then(known) : known(found)
 }
 
+type Moving = { readonly hash: string; readonly before: string; readonly token: string }
+
 /** The caller whose key is noted under the secret of before; from now on it is found under the present one. */
-const ownerBefore = async (gateway: Gateway, hash: string, token: string, trace: Trace): Promise<Key> => {
-  const key = must(await gateway.book.caller(hash))
-  if (key === undefined)
-    throw gateway.book.isEndedTrial(hash) ? trialEnded(gateway.options.signUpUrl) : unknownKey()
-  trace.keyId = key.id
-  moveKey(gateway, token, key).catch((error: unknown) =>
-    gateway.log.warn('a key is still noted under the old secret', { key: key.id, error: messageOf(error) }),
-  )
-  return key
+const ownerBefore = async (gateway: Gateway, { hash, before, token }: Moving, trace: Trace): Promise<Key> => {
+  const { book, log } = gateway
+  const looked = book.caller(before)
+  const key = must(await looked)
+  if (key !== undefined) {
+    trace.keyId = key.id
+    moveKey(gateway, token, key).then(
+      () => book.lookAgain(hash),
+      (error: unknown) =>
+        log.warn('a key is still noted under the old secret', { key: key.id, error: messageOf(error) }),
+    )
+    return key
+  }
+  if (book.isEndedTrial(before)) throw trialEnded(gateway.options.signUpUrl)
+  // What was just read in the ledger, another process may have moved between this look and the one before.
+  if (!(looked instanceof Promise)) throw unknownKey()
+  book.lookAgain(hash)
+  const moved = must(await book.caller(hash))
+  if (moved === undefined) throw unknownKey()
+  trace.keyId = moved.id
+  return moved
 }
 
 /** The model a call of the key names, of its kind. */
