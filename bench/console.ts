@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { openStore } from '../src/store/open-store.ts'
 import { openBrowser } from '../test/browser/open-browser.ts'
 import { listenConsole } from '../test/browser/rig.ts'
-import { fillLedger, ORG } from './large-ledger.ts'
+import { fillLedger, fillOn, ORG } from './large-ledger.ts'
 
 const REPORT_MS = 200
 const OVERVIEW_MS = 1_000
@@ -35,18 +35,18 @@ const medianOf = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.trunc(values.length / 2)] ?? 0
 const since = (start: number): string => `${((performance.now() - start) / 1_000).toFixed(1)} s`
 
+const size = { calls: Number(values.calls), keyCount: Number(values.keys), days: 30 }
+
 const made = !existsSync(file)
 if (made) {
   const start = performance.now()
   await (await openStore({ url: `sqlite:${file}` })).close()
-  fillLedger(file, {
-    calls: Number(values.calls),
-    keyCount: Number(values.keys),
-    days: 30,
-    until: Date.now(),
-  })
+  fillLedger(file, { ...size, until: Date.now() })
   say(`${values.calls} calls of ${values.keys} keys made in ${since(start)}`)
 }
+
+/** What is not in the sums on average: they end five minutes ago, at a whole step of five, and are made every five. */
+const UNSUMMED_MINUTES = 10
 
 const it = await listenConsole({ url: `sqlite:${file}` })
 let bad = 0
@@ -57,10 +57,11 @@ try {
   say(
     `sums brought up to date in ${since(start)}, ${((spent.user + spent.system) / 1e6).toFixed(1)} s of processor`,
   )
-  // Once more, as every hour.
-  const hourly = performance.now()
+  // Once more, as every few minutes.
+  const again = performance.now()
   await it.store.reports.rollUp()
-  say(`and again, with nothing new, in ${since(hourly)}`)
+  say(`and again, with nothing new, in ${since(again)}`)
+  fillOn(file, { ...size, until: Date.now(), minutes: UNSUMMED_MINUTES })
   const owner = await it.visit(`bench${Date.now()}@example.com`, 'owner', ORG, true)
   const json = async (path: string) =>
     (await owner.ask('GET', path)).json() as Promise<Record<string, never[]>>
@@ -83,6 +84,8 @@ try {
     '/usage?group_by=key',
     '/usage?group_by=key&tenants=true',
     '/usage?group_by=day,model&key=key_000000',
+    '/usage?group_by=day,key&top=5',
+    '/usage?group_by=month,key&top=5',
     '/usage?group_by=month,key',
     '/wallet',
     '/wallet/movements',

@@ -2,6 +2,8 @@
  * What one warm chat call does that costs, in counts, which do not hang on how busy the machine is. `npm run bench:count`
  * prints them as JSON; test/server/cost-of-a-call.test.ts holds them to a budget.
  */
+import { plainCalls } from './plain-call.ts'
+
 type Counts = Record<string, number>
 
 const counts: Counts = {}
@@ -37,28 +39,11 @@ watch('text encodings', TextEncoder.prototype, 'encode')
 watch('text decodings', TextDecoder.prototype, 'decode')
 watch('copies of members', Object, 'entries', 'assign', 'fromEntries')
 
-// Loaded only now, so that all of it calls what is counted.
-const { listen } = await import('../src/http/listen.ts')
-const { startTestServer, chat, completion } = await import('../test/server/harness.ts')
-
 const WARM = 200
 const TIMES = 51
 
-const server = await startTestServer({ receipts: 'off' })
-const listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
-const { token } = await server.newKey({ rpm: 1_000_000 })
-const answer = await completion('hello').text()
-server.answerWith(async () => new Response(answer, { headers: { 'content-type': 'application/json' } }))
-const request = {
-  method: 'POST',
-  headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-  body: JSON.stringify(chat()),
-}
-const call = async (): Promise<void> => {
-  const response = await fetch(`http://127.0.0.1:${listening.port}/v1/chat/completions`, request)
-  await response.text()
-  if (!response.ok) throw new Error(`the call was answered with ${response.status}`)
-}
+const calls = await plainCalls(1)
+const call = calls.round
 for (let time = 0; time < WARM; time++) await call()
 /** The fewest of many calls: beside the others the server did something of its own. */
 const fewest: Counts = {}
@@ -69,9 +54,6 @@ for (let time = 0; time < TIMES; time++) {
   counting = false
   for (const [what, count] of Object.entries(counts)) fewest[what] = Math.min(count, fewest[what] ?? count)
 }
-listening.stop()
-await server.stop()
+await calls.stop()
 process.stdout.write(`${JSON.stringify(fewest)}\n`)
 process.exit(0)
-
-export {}

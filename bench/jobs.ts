@@ -11,6 +11,7 @@ import { usd } from '../src/media/rate-card.ts'
 import { callSettings } from '../src/settings/calls.ts'
 import { readSettings } from '../src/settings/setting.ts'
 import { openStore } from '../src/store/open-store.ts'
+import { oneModel } from '../test/simulation/one-model.ts'
 
 const JOBS = 1_000
 const SECONDS = 20
@@ -88,32 +89,11 @@ const gatewayWith = (media: readonly MediaModel[]) =>
     hash: (text) => new Bun.CryptoHasher('sha256', 's').update(text).digest('hex'),
     log: { call: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     clock: systemClock,
-    catalogue: {
-      find: (name) => (name === model.id ? model : undefined),
-      list: () => [model],
-      ended: () => undefined,
-    },
-    vendors: new Map([
-      [
-        'mock',
-        {
-          vendor: {
-            id: 'mock',
-            name: 'Mock',
-            keyVariable: 'MOCK',
-            baseUrl: '',
-            surfaces: [],
-            outputBound: 'max_tokens',
-            takesStreamOptions: true,
-            cancel: 'stop',
-            media: { models: media },
-          },
-          baseUrl: `http://127.0.0.1:${port}`,
-          secrets: [],
-        },
-      ],
-    ]),
-    failover: new Map(),
+    ...oneModel(model, {
+      vendor: { media: { models: media } },
+      baseUrl: `http://127.0.0.1:${port}`,
+      secrets: [],
+    }),
     options: readSettings(callSettings, {}),
   })
 const idle = await gatewayWith([])

@@ -24,9 +24,21 @@ const accounts = (database: Database, from: number): void => {
   )
 }
 
+/** Which keys make calls, each as often as its weight. */
+const picks = (database: Database, count: number): void => {
+  const pick = database.prepare(
+    `insert into pick select ?1, id, wallet_id from api_key where id = 'key_' || printf('%06d', ?2)`,
+  )
+  let slot = 0
+  for (let i = 0; i < count; i++)
+    for (let times = Math.max(1, Math.round(count / (i + 1) / 4)); times > 0; times--) pick.run(slot++, i)
+}
+
+const PICK = 'create temp table pick (slot integer primary key, key_id text, wallet_id text)'
+
 /** Half of the large organisation's keys are tenants below its first. Weights fall as 1, 1/2, 1/3, … */
 const keys = (database: Database, count: number, from: number): void => {
-  database.run('create temp table pick (slot integer primary key, key_id text, wallet_id text)')
+  database.run(PICK)
   database.run(
     `create temp table wanted as
      with recursive n(i) as (select 0 union all select i + 1 from n where i < ${count - 1})
@@ -45,19 +57,18 @@ const keys = (database: Database, count: number, from: number): void => {
   database.run(
     `insert into key_line (key_id, owner_id, depth) select id, 'key_000000', 1 from wanted where tenant = 1`,
   )
-  const pick = database.prepare(
-    `insert into pick select ?1, id, 'wal_large_' || org from wanted where i = ?2`,
-  )
-  let slot = 0
-  for (let i = 0; i < count; i++)
-    for (let times = Math.max(1, Math.round(count / (i + 1) / 4)); times > 0; times--) pick.run(slot++, i)
+  picks(database, count)
 }
 
-/** The calls of one day, in order of time. `spread` turns a number into another that looks drawn. */
-const day = (
-  database: Database,
-  { start, first, count }: { start: number; first: number; count: number },
-): void => {
+type Span = {
+  readonly start: number
+  readonly length?: number
+  readonly first: number
+  readonly count: number
+}
+
+/** The calls of one day, or of a part of it, in order of time. `spread` turns a number into another that looks drawn. */
+const day = (database: Database, { start, length = DAY, first, count }: Span): void => {
   const slots = (database.query('select count(*) as n from pick').get() as { n: number }).n
   const spread = (of: string, by: number) => `((${of} * ${by} + 12345) % 2147483648)`
   const of = (list: number) =>
@@ -65,7 +76,7 @@ const day = (
   database.run(
     `create temp table now_ as
      with recursive n(i) as (select ${first} union all select i + 1 from n where i < ${first + count - 1})
-     select i, ${start} + (i - ${first}) * ${DAY} / ${count} as at, ${spread('i', 1_103_515_245)} % ${slots} as slot,
+     select i, ${start} + (i - ${first}) * ${length} / ${count} as at, ${spread('i', 1_103_515_245)} % ${slots} as slot,
        200 + ${spread('i', 16_807)} % 9000 as input, 50 + ${spread('i', 48_271)} % 1800 as output,
        ${of(0)} as model, ${of(1)} as vendor, case ${spread('i', 40_014)} % 40 when 0 then 'client_gone' else 'ok' end as ended
      from n`,
@@ -87,7 +98,7 @@ const day = (
   database.run(
     `insert into transfer (kind, ref, debit, credit, amount, month, note, at)
      select 'topup', 'top ${text.slice(0, 10)} ' || id, 'cash', id, 20000000000000, '${text.slice(0, 7)}', 'card payment', ${start} + 1
-     from account where id like 'wal_large_%'`,
+     from account where id like 'wal_large_%' on conflict do nothing`,
   )
   database.run(
     `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, of_call, at)
@@ -143,5 +154,22 @@ export const fillLedger = (
     )()
   database.transaction(() => counters(database))()
   database.run('pragma wal_checkpoint(truncate)')
+  database.close()
+}
+
+/** Calls of the last minutes in a file that was filled before, at its rate: a ledger in use has some that are in no sum yet. */
+export const fillOn = (
+  path: string,
+  { calls, keyCount, days, until, minutes }: Parameters<typeof fillLedger>[1] & { readonly minutes: number },
+): void => {
+  const database = new Database(path)
+  const length = minutes * 60_000
+  const count = Math.round((calls * length) / (days * DAY))
+  database.transaction(() => {
+    database.run(PICK)
+    picks(database, keyCount)
+    // Ids have their time in them, so that no number can come twice.
+    day(database, { start: until - length, length, first: 1, count })
+  })()
   database.close()
 }

@@ -1,6 +1,6 @@
 /** What a server's process costs, and a load that is counted call by call. */
 import { readFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
+import { type RawClient, rawClient } from './raw-client.ts'
 import type { Server } from './servers.ts'
 
 const TICKS_A_SECOND = 100
@@ -44,44 +44,12 @@ export const bodyOf = (bytes: number, more: object = {}): string =>
 export const modelFor = (server: Server, body: string): string =>
   server.name.startsWith('Turnpike') ? body.replace('"gpt-4o-mini"', '"openai/gpt-4o-mini"') : body
 
-type Got = {
-  readonly status: number
-  readonly firstMs: number
-  readonly totalMs: number
-  readonly bytes: number
-}
-
-/** One call over a kept connection. */
-export const callOnce = (server: Server, agent: Agent, body: Buffer): Promise<Got> =>
-  new Promise((resolve, reject) => {
-    const started = performance.now()
-    const out = request(
-      `${server.url}${server.path ?? '/v1/chat/completions'}`,
-      {
-        method: 'POST',
-        agent,
-        headers: {
-          'content-type': 'application/json',
-          'content-length': body.length,
-          authorization: 'Bearer bench',
-          ...server.headers,
-        },
-      },
-      (answer) => {
-        let firstMs = 0
-        let bytes = 0
-        answer.on('data', (piece: Buffer) => {
-          if (firstMs === 0) firstMs = performance.now() - started
-          bytes += piece.length
-        })
-        answer.on('end', () =>
-          resolve({ status: answer.statusCode ?? 0, firstMs, totalMs: performance.now() - started, bytes }),
-        )
-        answer.on('error', reject)
-      },
-    )
-    out.on('error', reject)
-    out.end(body)
+/** A connection on which the server is asked for this. */
+const clientOf = (server: Server, text: string): Promise<RawClient> =>
+  rawClient(server.url, server.path ?? '/v1/chat/completions', {
+    headers: { 'content-type': 'application/json', authorization: 'Bearer bench', ...server.headers },
+    body: Buffer.from(modelFor(server, text)),
+    nextToken: server.nextToken,
   })
 
 export const quantile = (sorted: readonly number[], share: number): number =>
@@ -93,25 +61,24 @@ export const load = async (
   text: string,
   it: { connections: number; seconds: number; calls?: number; first?: boolean },
 ): Promise<Sample> => {
-  const agent = new Agent({ keepAlive: true, maxSockets: it.connections })
-  const body = Buffer.from(modelFor(server, text))
+  const clients = await Promise.all(Array.from({ length: it.connections }, () => clientOf(server, text)))
   const times: number[] = []
   let failed = 0
   const cpuBefore = cpuSeconds(server)
   const started = performance.now()
   const until = started + it.seconds * 1000
   let left = it.calls ?? Number.POSITIVE_INFINITY
-  const work = async (): Promise<void> => {
+  const work = async (client: RawClient): Promise<void> => {
     while (performance.now() < until && left-- > 0) {
-      const got = await callOnce(server, agent, body)
+      const got = await client.ask()
       if (got.status !== 200) failed++
       times.push(it.first === true ? got.firstMs : got.totalMs)
     }
   }
-  await Promise.all(Array.from({ length: it.connections }, work))
+  await Promise.all(clients.map(work))
   const seconds = (performance.now() - started) / 1000
   const cpu = cpuSeconds(server) - cpuBefore
-  agent.destroy()
+  for (const client of clients) client.close()
   times.sort((a, b) => a - b)
   return {
     calls: times.length,
@@ -135,16 +102,15 @@ export const openStreams = async (
   count: number,
   text: string,
 ): Promise<{ megabytes: number; before: number; completed: number }> => {
-  const agent = new Agent({ keepAlive: false, maxSockets: count })
-  const body = Buffer.from(modelFor(server, text))
+  const clients = await Promise.all(Array.from({ length: count }, () => clientOf(server, text)))
   const before = residentMb(server)
-  const all = Array.from({ length: count }, () => callOnce(server, agent, body).catch(() => undefined))
+  const all = clients.map(({ ask }) => ask().catch(() => undefined))
   let megabytes = 0
   const timer = setInterval(() => {
     megabytes = Math.max(megabytes, residentMb(server))
   }, 200)
   const done = await Promise.all(all)
   clearInterval(timer)
-  agent.destroy()
+  for (const client of clients) client.close()
   return { megabytes, before, completed: done.filter((one) => one?.status === 200).length }
 }

@@ -1,9 +1,20 @@
-/** `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. */
+/**
+ * `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. With --scale or --overload it is
+ * bench/scale.ts or bench/overload.ts that runs, with the options behind it.
+ */
 import { cpus } from 'node:os'
 import { bodyOf, load, median, openStreams, residentMb, type Sample } from './measure.ts'
 import { type Row, writeReport } from './report.ts'
 import { type Server, startBare, startNginx, startPortkey, startTurnpike, startUpstream } from './servers.ts'
 
+const other = process.argv.findIndex((option) => option === '--scale' || option === '--overload')
+if (other > 0) {
+  const [option = '', ...options] = process.argv.slice(other)
+  const child = Bun.spawn([process.execPath, `${import.meta.dir}/${option.slice(2)}.ts`, ...options], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  process.exit(await child.exited)
+}
 const quick = process.argv.includes('--quick')
 const asJson = process.argv.includes('--json')
 const rounds = quick ? 3 : 7

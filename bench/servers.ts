@@ -11,6 +11,8 @@ export type Server = {
   readonly headers: Record<string, string>
   /** The headers of further callers, where it was started with some. */
   readonly others?: readonly Record<string, string>[]
+  /** Whose each call is, where they are not all the same caller's. */
+  readonly nextToken?: () => string
   readonly pids: readonly number[]
   /** Where it is called; chat completions when absent. */
   readonly path?: string
@@ -137,17 +139,19 @@ type Turnpike = {
   readonly receipts?: boolean
   /** Further keys. */
   readonly others?: number
+  /** The address of a ledger that is there, with whose keys it is called: none is made. */
+  readonly ledger?: string
   /** Settings by which it differs. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
 /** Turnpike with authentication, caps, rate limit, hold, and durable settlement. */
 export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Server> => {
-  const { engine, port, workers = 1, receipts = false, others = 0, settings = {} } = it
+  const { engine, port, workers = 1, receipts = false, others = 0, ledger, settings = {} } = it
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'))
-  const database = engine === 'postgres' ? await postgresForTests() : undefined
+  const database = engine === 'postgres' && ledger === undefined ? await postgresForTests() : undefined
   const env = {
-    DATABASE_URL: database?.url ?? `sqlite:${folder}/ledger.db`,
+    DATABASE_URL: ledger ?? database?.url ?? `sqlite:${folder}/ledger.db`,
     PORT: String(port),
     OPENAI_API_KEY: 'bench',
     OPENAI_BASE_URL: `${upstream.url}/v1`,
@@ -166,13 +170,13 @@ export const startTurnpike = async (upstream: Server, it: Turnpike): Promise<Ser
     await stopped(child)
     throw error
   })
-  await command(env, 'wallet', 'fund', '--usd', '1000000')
+  if (ledger === undefined) await command(env, 'wallet', 'fund', '--usd', '1000000')
   const newKey = async (): Promise<Record<string, string>> => {
     const limits = ['--rpm', '100000000', '--spend-cap', '90000']
     const { key } = await command(env, 'key', 'create', '--label', 'bench', ...limits)
     return { authorization: `Bearer ${key}` }
   }
-  const headers = await newKey()
+  const headers = ledger === undefined ? await newKey() : {}
   const more: Record<string, string>[] = []
   for (let made = 0; made < others; made++) more.push(await newKey())
   const children = Bun.spawnSync(['pgrep', '-P', String(child.pid)])

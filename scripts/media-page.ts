@@ -66,6 +66,14 @@ const FIRST_CALLS = [
   '  -d "{\\"model\\": \\"local/media-info-1\\", \\"inputs\\": {\\"url\\": \\"$FILE\\"}}" -o info.json',
   '```',
   '',
+  '## Official clients',
+  '',
+  'Unchanged but for address and key: `openai` (images, edits, audio, moderations, files), `cohere-ai` (rerank), the AI SDK (image,',
+  'speech, transcription) and `@google/genai`. Google’s client makes pictures with `models.generateContent`, whose picture is a part',
+  'of the answer. With `vertexai: true` it also has `models.generateImages`, and `models.generateVideos` with',
+  '`operations.getVideosOperation`: models of every vendor are `<vendor>/<model>` there, a film is told by its address (`video.uri`,',
+  'signed; it needs no key), and what the model does not take is refused. `config.numberOfVideos` may be 1.',
+  '',
 ] as const
 
 type Rows = (heads: readonly string[], rows: readonly (readonly string[])[]) => string

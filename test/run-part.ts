@@ -28,18 +28,21 @@ const countsOf = (output: string): { passed: number; failed: number } | undefine
   return passed && failed ? { passed: Number(passed[1]), failed: Number(failed[1]) } : undefined
 }
 
-/** Looks whether the process still gets on: whether any of the files changes. Ends it when none does; returns whether it did. */
+/**
+ * Looks whether the process still gets on: whether any of the files changes. Ends it when none does; returns whether it did.
+ * Until it has begun its first test, whose name is in `now`, it has the time of all.
+ */
 const endWhenSilent = async (
   child: Bun.Subprocess,
-  files: readonly string[],
+  { files, now }: { readonly files: readonly string[]; readonly now: string },
   silenceMs: number,
 ): Promise<boolean> => {
   let [seen, sinceMs] = ['', performance.now()]
   while (child.exitCode === null && child.signalCode === null) {
     await Promise.race([child.exited, Bun.sleep(Math.min(LOOK_MS, silenceMs / 4))])
-    const now = files.map((file) => (existsSync(file) ? statSync(file).mtimeMs : 0)).join(' ')
-    if (now !== seen) [seen, sinceMs] = [now, performance.now()]
-    else if (performance.now() - sinceMs > silenceMs) {
+    const changed = files.map((file) => (existsSync(file) ? statSync(file).mtimeMs : 0)).join(' ')
+    if (changed !== seen) [seen, sinceMs] = [changed, performance.now()]
+    else if (performance.now() - sinceMs > (existsSync(now) ? silenceMs : SILENCE_MS)) {
       child.kill()
       await Promise.race([child.exited, Bun.sleep(ASKED_MS)])
       child.kill('SIGKILL')
@@ -74,7 +77,7 @@ export const runPart = async (
     stdout: Bun.file(out),
     stderr: Bun.file(errors),
   })
-  const hung = await endWhenSilent(child, [out, errors, now], silenceMs)
+  const hung = await endWhenSilent(child, { files: [out, errors, now], now }, silenceMs)
   const code = await child.exited
   const said = [out, errors].map((file) => readFileSync(file, 'utf8')).join('')
   const last = existsSync(now) ? readFileSync(now, 'utf8') : 'nothing that it named'

@@ -1,5 +1,4 @@
 /** What bytes are: by what they begin with, never by what a vendor or a caller calls them. */
-import { fileTypeFromBuffer } from 'file-type'
 import { imageSize } from 'image-size'
 import { usualKind } from './usual-kind.ts'
 
@@ -82,6 +81,8 @@ export const kindOf = async (head: Uint8Array, family: Family): Promise<Kind | u
 const typeOf = async (head: Uint8Array): Promise<Kind> => {
   const usual = usualKind(head)
   if (usual !== undefined) return usual
+  // Loaded when the first one is asked for: commands and most servers never do.
+  const { fileTypeFromBuffer } = await import('file-type')
   const found = await fileTypeFromBuffer(head).catch(() => undefined)
   if (found !== undefined && found.mime !== 'application/xml')
     return { mediaType: USUAL[found.mime] ?? found.mime, extension: found.ext }

@@ -2,7 +2,7 @@
  * How long a stored sound or film is: by what it holds, not by what its head claims. Read in parts, of which few are in memory
  * at a time; whoever made it may have made it to be slow, so that parts and time are bounded.
  */
-import { ALL_FORMATS, CustomSource, Input } from 'mediabunny'
+import type { Input as Reader } from 'mediabunny'
 
 /** What is read of one in all, kept of it, and waited for it. */
 const READ_BYTES = 64 * 1024 * 1024
@@ -17,6 +17,8 @@ type Stored = {
 
 /** Whole milliseconds, rounded up; undefined where it cannot be told. */
 export const lengthOf = async ({ bytes, part }: Stored): Promise<number | undefined> => {
+  // Loaded when the first one is measured: it is large, and commands and most servers measure none.
+  const { ALL_FORMATS, CustomSource, Input } = await import('mediabunny')
   let left = READ_BYTES
   const read = (start: number, end: number): Promise<Uint8Array> => {
     left -= end - start
@@ -42,7 +44,7 @@ export const lengthOf = async ({ bytes, part }: Stored): Promise<number | undefi
 /** How long the last picture of a film stays, some containers tell in their head alone. */
 const LAST_SECONDS = 1
 
-const secondsOf = async (input: Input): Promise<number> => {
+const secondsOf = async (input: Reader): Promise<number> => {
   const held = await input.computeDuration()
   const claimed = (await input.getDurationFromMetadata()) ?? held
   return claimed > held && claimed - held <= LAST_SECONDS ? claimed : held

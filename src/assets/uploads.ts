@@ -110,5 +110,5 @@ export const openUploads = (parts: Parts, { room, discard, addressOf }: Shared):
 const noRoom = (most: number): Refusal =>
   refuse(
     'rate_limit_exceeded',
-    `There is no room for more files: those of one key may be ${most} bytes together. Delete some, or wait until they expire.`,
+    `There is no room for more files: the files of one key may have ${most} bytes together. Delete some, or wait until they expire.`,
   )

@@ -35,11 +35,14 @@ export const createCallers = (parts: CallersParts): Callers => {
     const found = keys.find(hash)
     return found instanceof Promise ? read(found) : found
   }
+  const callerFresh = async (hash: string) => {
+    await gate.untilFresh()
+    return callerNow(hash)
+  }
   return {
     caller: (hash) => {
       const now = callerNow(hash)
-      const late = now instanceof Refusal && !heartbeat.fresh()
-      return late ? gate.untilFresh().then(() => callerNow(hash)) : now
+      return now instanceof Refusal && !heartbeat.fresh() ? callerFresh(hash) : now
     },
     makersOf: async ({ ancestors }) => {
       try {

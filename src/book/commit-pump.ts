@@ -144,7 +144,7 @@ const conclude = (parts: ConcludeParts, operations: readonly Operation[], result
   for (const operation of operations)
     switch (operation.kind) {
       case 'intent':
-        operation.done(result.opened.has(operation.intent.callId))
+        operation.ends.intentEnded(result.opened.has(operation.intent.callId))
         break
       case 'progress':
         operation.done(result.extended.has(operation.progress.callId))

@@ -11,7 +11,7 @@ export const expireIntents = (queue: OperationQueue, nowMs: number): void => {
   for (const operation of queue.all())
     if (operation.kind === 'intent' && operation.queuedMs < nowMs - INTENT_WAIT_MS) {
       givenUp.add(operation.intent.callId)
-      operation.done(false)
+      operation.ends.intentEnded(false)
     }
   if (givenUp.size === 0) return
   queue.replaceWaiting((operation) =>

@@ -61,6 +61,12 @@ export const createKnownKeys = (store: Pick<KeyStore, 'key' | 'keyByHash'>, cloc
     return current(key.id)
   }
 
+  const loadOnce = (hash: string): Promise<Key | undefined> => {
+    const started = load(hash).finally(() => loading.delete(hash))
+    loading.set(hash, started)
+    return started
+  }
+
   return {
     get: (id) => keys.get(id),
     learn,
@@ -76,9 +82,7 @@ export const createKnownKeys = (store: Pick<KeyStore, 'key' | 'keyByHash'>, cloc
       if ((unknownUntil.get(hash) ?? 0) > clock.monotonicMs()) return undefined
       const running = loading.get(hash)
       if (running !== undefined) return running
-      const started = load(hash).finally(() => loading.delete(hash))
-      loading.set(hash, started)
-      return started
+      return loadOnce(hash)
     },
     reread: async (id) => {
       const key = await store.key(id)

@@ -28,13 +28,14 @@ export const createKnownRules = (store: Pick<WalletRulesStore, 'walletRules'>): 
     learn(read)
     return known.get(id) ?? read
   }
+  const loadOnce = (id: WalletId): Promise<KnownRules> => {
+    const started = load(id).finally(() => loading.delete(id))
+    loading.set(id, started)
+    return started
+  }
   return {
     of: (id) => {
-      const found = known.get(id) ?? loading.get(id)
-      if (found !== undefined) return found
-      const started = load(id).finally(() => loading.delete(id))
-      loading.set(id, started)
-      return started
+      return known.get(id) ?? loading.get(id) ?? loadOnce(id)
     },
     learn,
   }

@@ -6,6 +6,7 @@ import type { AccountId, CallId, Settle, UsageDetail } from '../ledger/types.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Hold, SettledHold } from './contract.ts'
 import { endHold, type Lease, leastLeft } from './lease.ts'
+import type { IntentEnds, SettleEnds } from './operation-queue.ts'
 import type { Writer } from './writer.ts'
 
 export type HoldParts = {
@@ -25,7 +26,9 @@ type HeldCall = {
   readonly amount: Nano
 }
 
-export class OpenHold implements Hold {
+const DONE = Promise.resolve()
+
+export class OpenHold implements Hold, IntentEnds {
   readonly callId: CallId
   readonly key: Key
   /** The sub-wallet that the call named. */
@@ -41,8 +44,8 @@ export class OpenHold implements Hold {
   #opened: Promise<boolean> | undefined
   #over = false
   #concluded = false
-  #voided: Promise<void> = Promise.resolve()
-  #growing: Promise<unknown> = Promise.resolve()
+  #voided: Promise<void> = DONE
+  #growing: Promise<unknown> = DONE
 
   constructor(parts: HoldParts, it: HeldCall) {
     this.callId = it.callId
@@ -52,11 +55,10 @@ export class OpenHold implements Hold {
     this.#lease = it.lease
     this.#parts = parts
     this.#amount = it.amount
-    const intent = { callId: it.callId, leaseId: it.lease.id, hold: it.amount }
-    parts.writer.intent(intent, (opened) => this.#intentEnded(opened))
+    parts.writer.intent({ callId: it.callId, leaseId: it.lease.id, hold: it.amount }, this)
   }
 
-  #intentEnded(opened: boolean): void {
+  intentEnded(opened: boolean): void {
     if (this.#known !== undefined) return
     this.#known = opened
     if (!opened) void this.void()
@@ -141,21 +143,11 @@ export class OpenHold implements Hold {
       charge,
       excess,
       detail,
-      ...(answer === undefined ? {} : { answer }),
+      answer,
     }
-    return new Promise((resolve, reject) => {
-      this.#parts.writer.settle(settle, {
-        kept: () => resolve({ charged: charge, remaining: undefined }),
-        dropped: () => reject(new Error(`the intent of call ${this.callId} was given up`)),
-        inDoubt: () => reject(chargeInDoubt()),
-        // Until the ledger has the charge it counts the call as open, and so the lease does too.
-        done: (remaining, chargedBefore) => {
-          this.#conclude(greatest(remaining === undefined ? 0n : charge, chargedBefore))
-          if (remaining === undefined) reject(this.#notSettled(chargedBefore))
-          else resolve({ charged: charge, remaining: leastLeft(this.lease, remaining) })
-        },
-      })
-    })
+    const settling = new Settling(this, charge)
+    this.#parts.writer.settle(settle, settling)
+    return settling.settled.promise
   }
 
   void(): Promise<void> {
@@ -164,21 +156,15 @@ export class OpenHold implements Hold {
     this.#voided = new Promise((resolve) => {
       // The room is free again only when the ledger has forgotten the intent; another attempt may have used it up.
       this.#parts.writer.void(this.callId, (chargedBefore) => {
-        this.#conclude(chargedBefore)
+        this.conclude(chargedBefore)
         resolve()
       })
     })
     return this.#voided
   }
 
-  #notSettled(chargedBefore: Nano): Refusal | Error {
-    return chargedBefore > 0n
-      ? unavailable('Another attempt of this call was answered; send it again for that answer.')
-      : new Error(`call ${this.callId} was not open when it was settled`)
-  }
-
   /** The ledger knows that the call has ended: the money that is left is free again. */
-  #conclude(charged: Nano): void {
+  conclude(charged: Nano): void {
     this.#concluded = true
     endHold(this.#lease, this.#amount, charged)
     this.#parts.ended()
@@ -189,6 +175,42 @@ export class OpenHold implements Hold {
     this.#over = true
   }
 }
+
+/** A settlement under way. */
+class Settling implements SettleEnds {
+  readonly settled = Promise.withResolvers<SettledHold>()
+  readonly #hold: OpenHold
+  readonly #charge: Nano
+
+  constructor(hold: OpenHold, charge: Nano) {
+    this.#hold = hold
+    this.#charge = charge
+  }
+
+  kept(): void {
+    this.settled.resolve({ charged: this.#charge, remaining: undefined })
+  }
+
+  dropped(): void {
+    this.settled.reject(new Error(`the intent of call ${this.#hold.callId} was given up`))
+  }
+
+  inDoubt(): void {
+    this.settled.reject(chargeInDoubt())
+  }
+
+  /** Until the ledger has the charge it counts the call as open, and so the lease does too. */
+  done(remaining: Nano | undefined, chargedBefore: Nano): void {
+    this.#hold.conclude(greatest(remaining === undefined ? 0n : this.#charge, chargedBefore))
+    if (remaining === undefined) this.settled.reject(notSettled(this.#hold.callId, chargedBefore))
+    else this.settled.resolve({ charged: this.#charge, remaining: leastLeft(this.#hold.lease, remaining) })
+  }
+}
+
+const notSettled = (callId: CallId, chargedBefore: Nano): Refusal | Error =>
+  chargedBefore > 0n
+    ? unavailable('Another attempt of this call was answered; send it again for that answer.')
+    : new Error(`call ${callId} was not open when it was settled`)
 
 const chargeInDoubt = (): Refusal =>
   refuse(

@@ -51,11 +51,15 @@ export class OpenHolds {
 
   /** Holds money, or says why not; see Book. */
   hold(ask: HoldAsk): Soon<Held> {
-    const { keys, heartbeat, gate } = this.#parts
+    const { keys, heartbeat } = this.#parts
     keys.learn(ask.key)
     const held = this.#holdNow(ask)
-    const late = held instanceof Refusal && !heartbeat.fresh()
-    return late ? gate.untilFresh().then(() => this.#holdNow(ask)) : held
+    return held instanceof Refusal && !heartbeat.fresh() ? this.#holdFresh(ask) : held
+  }
+
+  async #holdFresh(ask: HoldAsk): Promise<Held> {
+    await this.#parts.gate.untilFresh()
+    return this.#holdNow(ask)
   }
 
   /** Resolves when none is open. One wait at a time. */
@@ -70,11 +74,14 @@ export class OpenHolds {
     const { key, amount, useful, waits = false, signal } = ask
     const { keyId, sub, payer } = pathOf(key, ask.sub, ask.payer)
     const taken = this.#parts.leases.take({ keyId, sub, payer, amount, useful, waits, signal })
-    if (!(taken instanceof Promise)) return this.#open(ask, taken)
+    return taken instanceof Promise ? this.#holdLater(ask, taken) : this.#open(ask, taken)
+  }
+
+  async #holdLater(ask: HoldAsk, taken: Promise<LeaseTaken>): Promise<Held> {
     const giveBack = (late: LeaseTaken) => {
-      if (!(late instanceof Refusal || 'outcome' in late)) endHold(late, amount, 0n)
+      if (!(late instanceof Refusal || 'outcome' in late)) endHold(late, ask.amount, 0n)
     }
-    return this.#parts.touch.whileInTouch(taken, giveBack).then((lease) => this.#open(ask, lease))
+    return this.#open(ask, await this.#parts.touch.whileInTouch(taken, giveBack))
   }
 
   #open({ callId, key, sub, payer, amount }: HoldAsk, lease: LeaseTaken): Held {

@@ -2,18 +2,25 @@
 import type { Nano } from '../core/money.ts'
 import type { CallId, Checkpoint, CommitBatch, InstanceId, Intent, Settle } from '../ledger/types.ts'
 
+/** Who is told how an intent ended. */
+export type IntentEnds = {
+  /** Whether it is durable: false when it was fenced, or not known in time. The first word counts. */
+  intentEnded(opened: boolean): void
+}
+
+/** Who is told how a settlement ended. */
 export type SettleEnds = {
   /** The settlement would survive a crash of this process, so the answer may end; the ledger has it later. */
-  readonly kept: () => void
+  kept(): void
   /** The call's intent was given up and the settlement never sent: the answer must not go out. `done` follows. */
-  readonly dropped: () => void
+  dropped(): void
   /** The ledger has not answered in time, and there is no outbox: whether it is charged is not known. `done` follows. */
-  readonly inDoubt: () => void
+  inDoubt(): void
   /**
    * The ledger has answered. Without `remaining` the call was not open: nothing was charged, or another attempt was
-   * charged for its own answer. `chargedBefore` is what the call had been charged already. /
+   * charged for its own answer. `chargedBefore` is what the call had been charged already.
    */
-  readonly done: (remaining: Nano | undefined, chargedBefore: Nano) => void
+  done(remaining: Nano | undefined, chargedBefore: Nano): void
 }
 
 export type SettleOperation = {
@@ -31,7 +38,7 @@ export type Operation =
       readonly kind: 'intent'
       readonly intent: Intent
       readonly queuedMs: number
-      readonly done: (opened: boolean) => void
+      readonly ends: IntentEnds
     }
   | {
       readonly kind: 'progress'

@@ -1,25 +1,37 @@
 /** Rates against a store that counts: never above the limit, exact up to it, nothing kept from others for long. */
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { openStore } from '../store/open-store.ts'
+import type { Store } from '../store/port.ts'
 import { createRates } from './rates.ts'
 
 const START = Date.UTC(2026, 10, 21, 12, 0, 0)
 
-/** `slow`: what is returned reaches the store after what is asked for next. */
-const scene = async (instances: number, slow = false) => {
-  let time = 0
-  const store = await openStore({ url: 'sqlite::memory:', now: () => START + time })
+let time = 0
+let store: Store
+beforeAll(async () => {
+  store = await openStore({ url: 'sqlite::memory:', now: () => START + time })
   await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+})
+afterAll(() => store.close())
+
+const newKey = async (): Promise<string> => {
+  const id = crypto.randomUUID()
   await store.keys.createKey({
-    id: 'k',
-    hash: 'h',
+    id,
+    hash: id,
     orgId: 'o',
     walletId: 'w',
     label: 'k',
     prefix: 'k',
     limits: {},
   })
+  return id
+}
+
+/** Processes that know nothing yet, and a key that nobody has used. `slow`: what is returned reaches the store after what is asked for next. */
+const scene = async (instances: number, slow = false) => {
+  time = 0
   const never = () => new Promise<void>(() => undefined)
   const clock = {
     now: () => START + time,
@@ -38,10 +50,10 @@ const scene = async (instances: number, slow = false) => {
   )
   return {
     rates,
+    key: await newKey(),
     pass: (ms: number) => {
       time += ms
     },
-    store,
   }
 }
 
@@ -51,13 +63,12 @@ test('three processes together admit just the limit, whoever is asked', async ()
       fc.constantFrom(1, 5, 60, 600),
       fc.array(fc.nat(2), { minLength: 700, maxLength: 700 }),
       async (limit, asked) => {
-        const { rates, store } = await scene(3)
+        const { rates, key } = await scene(3)
         const verdicts = await Promise.all(
-          asked.map((who) => rates[who]!.take('k', { rpm: limit }, undefined)),
+          asked.map((who) => rates[who]!.take(key, { rpm: limit }, undefined)),
         )
         expect(verdicts.filter(({ admitted }) => admitted).length).toBe(limit)
         expect(verdicts.every(({ remaining }) => remaining >= 0 && remaining <= limit)).toBe(true)
-        await store.close()
       },
     ),
     { numRuns: 12 },
@@ -65,12 +76,12 @@ test('three processes together admit just the limit, whoever is asked', async ()
 })
 
 test('a large limit is taken in chunks, never above it, and chunks that lie unused come back', async () => {
-  const { rates, pass, store } = await scene(2)
+  const { rates, pass, key } = await scene(2)
   const [busy, idle] = [rates[0]!, rates[1]!]
-  await idle.take('k', { rpm: 1_000 }, undefined)
+  await idle.take(key, { rpm: 1_000 }, undefined)
   let admitted = 1
   for (let tries = 0; tries < 1_500; tries++)
-    if ((await busy.take('k', { rpm: 1_000 }, undefined)).admitted) admitted++
+    if ((await busy.take(key, { rpm: 1_000 }, undefined)).admitted) admitted++
   expect(admitted).toBeLessThan(1_000)
   expect(admitted).toBeGreaterThan(800)
   // The first beat sees that the chunk was touched, the second returns it.
@@ -78,23 +89,21 @@ test('a large limit is taken in chunks, never above it, and chunks that lie unus
   idle.returnIdle()
   pass(300)
   for (let tries = 0; tries < 1_500; tries++)
-    if ((await busy.take('k', { rpm: 1_000 }, undefined)).admitted) admitted++
+    if ((await busy.take(key, { rpm: 1_000 }, undefined)).admitted) admitted++
   expect(admitted).toBe(1_000)
-  await store.close()
 })
 
 test('a token of one minute is not spent in the next', async () => {
-  const { rates, pass, store } = await scene(1)
-  await rates[0]!.take('k', { rpm: 1_000 }, undefined)
+  const { rates, pass, key } = await scene(1)
+  await rates[0]!.take(key, { rpm: 1_000 }, undefined)
   pass(59_990)
   let admitted = 0
   for (let tries = 0; tries < 1_200; tries++)
-    if ((await rates[0]!.take('k', { rpm: 1_000 }, undefined)).admitted) admitted++
+    if ((await rates[0]!.take(key, { rpm: 1_000 }, undefined)).admitted) admitted++
   // What the chunk of the first minute had left is gone at its end.
   expect(admitted).toBeLessThanOrEqual(1_000)
   pass(60_000)
-  expect((await rates[0]!.take('k', { rpm: 1_000 }, undefined)).admitted).toBe(true)
-  await store.close()
+  expect((await rates[0]!.take(key, { rpm: 1_000 }, undefined)).admitted).toBe(true)
 })
 
 /** What was admitted: when, and how many tokens it reserved and in the end used. */
@@ -128,7 +137,7 @@ test('no window of any length exceeds its limit, on three processes, with tokens
       fc.record({ rpm: fc.constantFrom(3, 20, 2_000), rph: maybe(60), rpd: maybe(200), tpm: maybe(9_000) }),
       fc.array(step, { minLength: 5, maxLength: 60 }),
       async (drawn, steps) => {
-        const { rates, pass, store } = await scene(3)
+        const { rates, pass, key } = await scene(3)
         const limits = Object.fromEntries(
           Object.entries(drawn).filter(([, limit]) => limit !== undefined),
         ) as Partial<typeof drawn> as { rpm: number; rph?: number; rpd?: number; tpm?: number }
@@ -137,7 +146,7 @@ test('no window of any length exceeds its limit, on three processes, with tokens
         for (const { who, calls, most, share, wait, beat } of steps) {
           const least = Math.max(1, Math.floor(most / 4))
           const verdicts = await Promise.all(
-            Array.from({ length: calls }, () => rates[who]!.take('k', limits, undefined, { least, most })),
+            Array.from({ length: calls }, () => rates[who]!.take(key, limits, undefined, { least, most })),
           )
           for (const it of verdicts) {
             expect(it.remaining).toBeGreaterThanOrEqual(0)
@@ -165,7 +174,6 @@ test('no window of any length exceeds its limit, on three processes, with tokens
           pass(wait)
           time += wait
         }
-        await store.close()
       },
     ),
     { numRuns: 150 },
@@ -174,10 +182,10 @@ test('no window of any length exceeds its limit, on three processes, with tokens
 })
 
 test('a request that one window refuses counts in none', async () => {
-  const { rates, pass, store } = await scene(2)
+  const { rates, pass, key } = await scene(2)
   const limits = { rpm: 5, rph: 2, rpd: 100, tpm: 10_000 }
   const ask = { least: 100, most: 100 }
-  const take = (who: number) => rates[who]!.take('k', limits, undefined, ask)
+  const take = (who: number) => rates[who]!.take(key, limits, undefined, ask)
   for (const who of [0, 1]) expect((await take(who)).admitted).toBe(true)
   for (let tries = 0; tries < 20; tries++)
     expect(await take(tries % 2)).toMatchObject({ admitted: false, rate: 'rph' })
@@ -187,16 +195,15 @@ test('a request that one window refuses counts in none', async () => {
   const next = [await take(0), await take(1), await take(0)]
   expect(next.map(({ admitted }) => admitted)).toEqual([true, true, false])
   // Of the day four were admitted, whoever was refused between.
-  const [day] = await store.rates.takeRates('k', [{ rate: 'rpd', count: 0, limit: 100 }])
+  const [day] = await store.rates.takeRates(key, [{ rate: 'rpd', count: 0, limit: 100 }])
   expect(day?.used).toBe(4)
-  await store.close()
 })
 
 test('tokens that were reserved and not used are for the next call, also on another process', async () => {
-  const { rates, pass, store } = await scene(2)
+  const { rates, pass, key } = await scene(2)
   const limits = { rpm: 100, tpm: 1_000 }
   const take = (who: number, least: number, most = least) =>
-    rates[who]!.take('k', limits, undefined, { least, most })
+    rates[who]!.take(key, limits, undefined, { least, most })
   const first = await take(0, 800)
   expect(first.tokens).toMatchObject({ limit: 1_000, reserved: 800, remaining: 200 })
   expect(await take(1, 300)).toMatchObject({ admitted: false, rate: 'tpm' })
@@ -209,7 +216,6 @@ test('tokens that were reserved and not used are for the next call, also on anot
   expect(await take(0, 1)).toMatchObject({ admitted: false, rate: 'tpm' })
   pass(60_000)
   expect((await take(0, 1_000)).admitted).toBe(true)
-  await store.close()
 })
 
 test('one process alone refuses a call only where its tokens do not fit, whatever beats between and however slow the store is', async () => {
@@ -227,12 +233,12 @@ test('one process alone refuses a call only where its tokens do not fit, whateve
       fc.boolean(),
       fc.array(step, { minLength: 4, maxLength: 30 }),
       async (tpm, others, slow, steps) => {
-        const { rates, store } = await scene(1, slow)
+        const { rates, key } = await scene(1, slow)
         const open: { tokens: number; correct: (used: number) => void; share: number }[] = []
         let used = 0
         for (const { tokens, share, open: stay, beats } of steps) {
           const limits = { ...others, tpm }
-          const it = await rates[0]!.take('k', limits, undefined, { least: tokens, most: tokens })
+          const it = await rates[0]!.take(key, limits, undefined, { least: tokens, most: tokens })
           expect([tokens, used, it.admitted]).toEqual([tokens, used, used + tokens <= tpm])
           if (it.admitted && it.tokens) {
             used += tokens
@@ -245,7 +251,6 @@ test('one process alone refuses a call only where its tokens do not fit, whateve
             one.correct(spent)
           }
         }
-        await store.close()
       },
     ),
     { numRuns: 150 },

@@ -7,7 +7,7 @@ import type { Clock } from '../core/time.ts'
 import type { CallId, Checkpoint, Intent, Settle } from '../ledger/types.ts'
 import { CommitPump, type PumpParts } from './commit-pump.ts'
 import { expireIntents, tellDoubt } from './expire-intents.ts'
-import type { Operation, OperationQueue, SettleEnds } from './operation-queue.ts'
+import type { IntentEnds, Operation, OperationQueue, SettleEnds } from './operation-queue.ts'
 import { Outage } from './outage.ts'
 
 type WriterParts = Omit<PumpParts, 'outage'> & {
@@ -31,9 +31,9 @@ export class Writer {
     this.#pump = new CommitPump({ ...parts, outage: this.#outage })
   }
 
-  /** `done(false)`: fenced, or not known in time; the call must not answer and is to be voided. The first word counts. */
-  intent(intent: Intent, done: (opened: boolean) => void): void {
-    this.#add({ kind: 'intent', intent, queuedMs: this.#clock.monotonicMs(), done })
+  /** A call whose intent was fenced, or is not known in time, must not answer and is to be voided. */
+  intent(intent: Intent, ends: IntentEnds): void {
+    this.#add({ kind: 'intent', intent, queuedMs: this.#clock.monotonicMs(), ends })
   }
 
   progress(progress: Checkpoint, done: (extended: boolean) => void): void {

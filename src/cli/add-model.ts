@@ -36,7 +36,7 @@ export type AskUser = ((question: string) => Promise<string>) | undefined
 export const addModelCommand = (models: Command): void => {
   models
     .command('add')
-    .description('write a further model with your price into turnpike.yaml; what is missing is asked for')
+    .description('add a model with your price to turnpike.yaml; it asks for what is missing')
     .argument('<vendor/model>', 'its id, such as openai/gpt-next')
     .option('--input <usd>', 'USD for a million tokens of input')
     .option('--output <usd>', 'USD for a million tokens of output')

@@ -32,7 +32,7 @@ export const backupCommand = (program: Command): void => {
 export const restoreCommand = (program: Command): void => {
   program
     .command('restore <backup>')
-    .description('put a backup where DATABASE_URL has no ledger yet, and audit it')
+    .description('restore a backup into DATABASE_URL, which must have no ledger yet, and audit it')
     .option('--json', 'for programs')
     .action(restore)
 }

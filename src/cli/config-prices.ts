@@ -84,7 +84,7 @@ export const overrideOf = ({ later, ...prices }: FilePrices, where: string): Ove
 const laterOf = ({ from, ...prices }: NonNullable<FilePrices['later']>[number], where: string): Later => {
   const given = givenOf(prices, where)
   if (Object.keys(given.rates).length === 0 && given.tiers === undefined)
-    bad(`${where} has no price: from that time on nothing would be different`)
+    bad(`${where} has no price, so it would change nothing`)
   const at = Date.parse(from)
   // A day that is not there, such as the 31st of June, is another one to some readers.
   if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(from.slice(0, 10)))

@@ -139,7 +139,7 @@ const pay = async (database: Database, id: string, options: PayOptions): Promise
   const invoice = await store.credit.invoice(id)
   if (outcome === 'unknown' || invoice === undefined)
     throw new Failed(`there is no invoice '${id}'; 'turnpike credit show <wallet>' lists them`)
-  if (outcome === 'short') throw new Failed(`the wallet ${invoice.walletId} has less than the invoice`)
+  if (outcome === 'short') throw new Failed(`the wallet ${invoice.walletId} holds less than the invoice`)
   if (outcome === 'leased') throw new Failed(`calls hold the money of ${invoice.walletId}; try again`)
   const text =
     outcome === 'paid' ? `paid ${usdNumber(invoice.total)} USD` : 'nothing was due; nothing changed'

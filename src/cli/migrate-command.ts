@@ -19,9 +19,9 @@ export const migrateCommand = (program: Command): void => {
 const plan = async ({ json }: Options): Promise<void> => {
   const { databaseUrl } = readConfig(process.env, {})
   const planned = await planOf({ url: databaseUrl }).catch((cause: unknown) => {
-    throw new Failed(`the ledger cannot be planned for: ${whyNotOpen(databaseUrl, cause)}`)
+    throw new Failed(`the ledger cannot be looked at: ${whyNotOpen(databaseUrl, cause)}`)
   })
-  if (planned === undefined) throw new Failed('there is no ledger yet: a start makes it')
+  if (planned === undefined) throw new Failed('there is no ledger yet; the first start makes it')
   const sqlite = databaseUrl.startsWith('sqlite:')
   const rows = planned.flatMap(
     ({ version, name, steps }): Readonly<Record<string, string | number | null>>[] =>
@@ -38,7 +38,7 @@ const plan = async ({ json }: Options): Promise<void> => {
   const whole = sqlite
     ? 'On SQLite nothing else is written meanwhile.'
     : 'All of it is one transaction: locks last to its end.'
-  say(json, planned, rows.length === 0 ? 'Nothing is to be done.\n' : `${tableOf(rows)}${whole}\n`)
+  say(json, planned, rows.length === 0 ? 'There is nothing to do.\n' : `${tableOf(rows)}${whole}\n`)
 }
 
 const told = {

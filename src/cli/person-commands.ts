@@ -111,7 +111,7 @@ export const personCommands = (program: Command): void => {
     .description('make somebody a member of an organisation, and print a link that signs them in once')
     .option('--org <id>', 'the organisation', 'operator')
     .option('--role <role>', roles.join(', '), 'developer')
-    .option('--name <text>', 'how they are called')
+    .option('--name <text>', 'their name')
     .option('--operator', 'they run the server: all organisations')
     .option('--json', 'for programs')
     .action((email: string, options: Invitation) =>
@@ -125,7 +125,7 @@ export const personCommands = (program: Command): void => {
   person
     .command('operator <email>')
     .description('make somebody an operator')
-    .option('--off', 'make them one no more')
+    .option('--off', 'take that right away again')
     .option('--json', 'for programs')
     .action((email: string, options: Json & { off?: boolean }) =>
       withDatabase((database) => setOperator(database, email, options)),
@@ -137,8 +137,8 @@ export const personCommands = (program: Command): void => {
     .action((email: string, options: Json) => withDatabase((database) => resetLink(database, email, options)))
 }
 
-/** What was done, and the sums of the reports. */
-export const eventCommands = (program: Command): void => {
+/** What was done. */
+export const eventsCommand = (program: Command): void => {
   program
     .command('events')
     .description('what people and commands did to money, keys, limits and people, newest first')
@@ -161,16 +161,20 @@ export const eventCommands = (program: Command): void => {
         )
       }),
     )
+}
+
+/** The sums of the reports. */
+export const rollUpCommand = (program: Command): void => {
   program
     .command('roll-up')
     .description('bring the sums of the console’s reports up to date')
-    .option('--rebuild', 'forget them and make them anew from the ledger')
+    .option('--rebuild', 'discard them and sum the ledger again')
     .option('--json', 'for programs')
     .action(({ rebuild = false, json }: Json & { rebuild?: boolean }) =>
       withDatabase(async ({ store }) => {
         if (rebuild) await store.reports.forgetRollUps()
         const until = new Date(await store.reports.rollUp()).toISOString()
-        say(json, { until }, `the sums are whole up to ${until}; later calls are summed from the ledger\n`)
+        say(json, { until }, `the sums are complete up to ${until}; later calls are summed from the ledger\n`)
       }),
     )
 }

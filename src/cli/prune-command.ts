@@ -9,7 +9,7 @@ const REST_MS = 5
 export const pruneCommand = (program: Command): void => {
   program
     .command('prune')
-    .description('delete details of old calls and what else is old beside the postings, which stay')
+    .description('delete the details of old calls and other old records; postings stay')
     .option('--months <n>', 'whole months that details are kept (default: KEEP_DETAILS)')
     .option('--json', 'for programs')
     .action((options: { months?: string; json?: boolean }) =>

@@ -18,7 +18,7 @@ export const receiptCommands = (program: Command): void => {
     .command('verify <jwt>')
     .description('check a receipt against a key set; needs no server; fails when it is not valid')
     .requiredOption('--jwks <file or url>', 'the key set: a file, or the address of /.well-known/jwks.json')
-    .option('--issuer <name>', 'the issuer that its claim iss must name')
+    .option('--issuer <name>', 'the issuer that the claim iss must name')
     .option('--json', 'for programs')
     .action(verify)
   receipt
@@ -45,7 +45,7 @@ export const receiptCommands = (program: Command): void => {
     )
   receipt
     .command('revoke <kid>')
-    .description('remove a key that others may have; what it signed is no longer valid')
+    .description('remove a key that may have leaked; what it signed is no longer valid')
     // One name in 64 begins with a dash, and is not an option.
     .allowUnknownOption()
     .action((kid: string) =>

@@ -19,7 +19,7 @@ export const usageCommand = (program: Command): void => {
     .command('usage')
     .description('what was used and what it cost')
     .option('--from <date>', 'first day, such as 2026-11-01 (default: 30 days ago)')
-    .option('--to <date>', 'up to this day, which does not count (default: now)')
+    .option('--to <date>', 'up to this day, not including it (default: now)')
     .option('--by <groups>', 'day, model, key, or several', 'day,model')
     .option('--key <key>', 'only this key and all below it: id, prefix or token; also a deleted one')
     .option('--own', 'with --key: without the keys below it')

@@ -39,7 +39,7 @@ export const secretCommands = (program: Command): void => {
     .command('secret')
     .description('the secret of the keys')
     .command('status')
-    .description('what still hangs on TURNPIKE_SECRET_OLD; the exit code is 0 when nothing does')
+    .description('what still depends on TURNPIKE_SECRET_OLD; the exit code is 0 when nothing does')
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) => withDatabase((database) => status(database, options.json)))
 }

@@ -16,7 +16,7 @@ const CLEAR = '\x1b[H\x1b[2J'
 export const topCommand = (program: Command): void => {
   program
     .command('top')
-    .description('show rates, latency, spend and vendors of the running server, again and again')
+    .description('show rates, latency, spend and vendors of the running server, kept up to date')
     .option('--address <url>', 'of the server (default: that of HOST and PORT, or of METRICS)')
     .option('--token <token>', 'METRICS_TOKEN (default: that of the settings or of the ledger)')
     .option('--every <seconds>', 'how long it measures', '2')
@@ -75,7 +75,7 @@ const readerOf = async (options: TopOptions): Promise<() => Promise<Samples>> =>
     })
     if (answer.status === 401)
       throw new Failed(`the server at ${address} has another METRICS_TOKEN; give it with --token`)
-    if (!answer.ok) throw new Failed(`the server at ${address} tells no metrics: ${answer.status}`)
+    if (!answer.ok) throw new Failed(`the server at ${address} gives no metrics: ${answer.status}`)
     return samplesIn(await answer.text())
   }
 }

@@ -2,12 +2,12 @@
 
 import { invalid } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
-import type { KeyLine, KeyLineQuery } from '../store/reports/report-port.ts'
+import type { KeyAround, KeyLine, KeyLineQuery } from '../store/reports/report-port.ts'
 import { type LimitsBody, newKeyBody } from '../tenancy/limits-body.ts'
 import { actorOf, type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
 import { makeKey, noSuchKey, walletOf } from './make-key.ts'
 import { bodied, storable } from './read.ts'
-import { keyChangeBody, keyList, keyMade, keyShown } from './schema/keys.ts'
+import { keyChangeBody, keyList, keyMade, keyPage, keyShown } from './schema/keys.ts'
 import { most } from './schema/reports.ts'
 import { done } from './schema/shared.ts'
 import { shownKey } from './shown-key.ts'
@@ -55,7 +55,17 @@ const target = async (here: Within, act: 'read' | 'keys'): Promise<KeyLine> => {
 
 const getKey = async (asked: Here): Promise<Reply> => {
   const here = within(asked)
-  return { value: shownKey(here.gateway, await target(here, 'read')) }
+  const line = await target(here, 'read')
+  const { replaces, replacedBy } = await here.gateway.store.reports.keysAround({
+    orgId: here.session.orgId,
+    id: line.key.id,
+    first: line.tenantId ?? line.key.id,
+    ...ownOnly(here, 'read'),
+  })
+  const shown = (key: KeyAround | undefined) => (key === undefined ? null : { ...key })
+  return {
+    value: { ...shownKey(here.gateway, line), replaces: shown(replaces), replaced_by: shown(replacedBy) },
+  }
 }
 
 const createKey = async (
@@ -119,7 +129,8 @@ const rotateKey = async (asked: Here): Promise<Reply> => {
     },
     sub: key.subWallet,
     reference,
-    ...(parent === undefined ? {} : { parent, tenantId: tenantId ?? key.id }),
+    tenantId: tenantId ?? key.id,
+    ...(parent === undefined ? {} : { parent }),
   })
   return { value: made, status: 201 }
 }
@@ -149,9 +160,9 @@ export const keyRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: id,
-    summary: 'One key; also one that was deleted.',
+    summary: 'One key, with those before and after it by rotation; also one that was deleted.',
     whom: ['read', 'read_own'],
-    answer: keyShown,
+    answer: keyPage,
     handler: getKey,
   },
   bodied({

@@ -13,7 +13,7 @@ export type OpenConsole = {
   keepRolledUp(): void
 }
 
-const ROLL_UP_EVERY_MS = 10 * 60_000
+const ROLL_UP_EVERY_MS = 5 * 60_000
 
 /** Hosts differ only where no origin is set; then a request may name any. */
 const ORIGINS_KEPT = 8

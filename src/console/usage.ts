@@ -14,6 +14,7 @@ import { type ConsoleRoute, type Here, may, type Reply, type Within, within } fr
 import { csvOf, instantOf, isoOf, usdOf } from './read.ts'
 import { type CallShown, callList, callShown, most, usageShown } from './schema/reports.ts'
 import { csv } from './schema/shared.ts'
+import { added, nothing, usageOfTop } from './usage-top.ts'
 
 /** Whose calls the person may see; a key that is asked for must be among them. */
 export const scopeOf = (here: Within): Scope => {
@@ -110,21 +111,24 @@ const countedOf = ({ requests, inputTokens, outputTokens, amount }: Counted) => 
   cost_usd: usdOf(amount),
 })
 
-const nothing: Counted = { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n }
+/** How many keys are told one by one; undefined for all. */
+const topOf = (text: string | undefined, groupBy: readonly UsageGroup[]): number | undefined => {
+  if (text === undefined) return undefined
+  const [slot, by, ...more] = groupBy
+  if (slot === undefined || by !== 'key' || more.length > 0)
+    throw invalid('top', "'top' goes with 'group_by' of a time and keys, such as day,key.")
+  return most(text, TOP_MOST, TOP_MOST)
+}
 
-const added = (sum: Counted, line: Counted): Counted => ({
-  requests: sum.requests + line.requests,
-  inputTokens: sum.inputTokens + line.inputTokens,
-  outputTokens: sum.outputTokens + line.outputTokens,
-  amount: sum.amount + line.amount,
-})
+const TOP_MOST = 20
 
 const getUsage = async (asked: Here): Promise<Reply> => {
   const here = within(asked)
   here.console.keepRolledUp()
   const query = reportQuery(here)
   const { usage } = here.gateway.store.reports
-  const rows = await usage(query)
+  const top = topOf(here.asked.query.get('top'), query.groupBy)
+  const rows = await (top === undefined ? usage(query) : usageOfTop(usage, query, top))
   // The groups share no call, so their sum is the total; only where some are left out it is asked for by itself.
   const total =
     rows.length <= ROWS_MOST
@@ -206,9 +210,10 @@ export const usageRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/usage',
-    summary: 'Use in whole UTC days, summed by groups; equal to the ledger.',
+    summary:
+      'Use in whole UTC days, summed by groups; equal to the ledger. `top` tells of a time and keys only so many keys one by one.',
     whom: ['read', 'read_own'],
-    query: usageQuery,
+    query: [...usageQuery, 'top'],
     answer: usageShown,
     handler: getUsage,
   },

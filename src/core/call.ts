@@ -21,7 +21,8 @@ type DialectId = 'chat' | 'messages' | 'gemini' | 'responses' | 'embeddings'
 
 /**
  * How results that are not chat are told: the vendor's body (`run`), one address (`image_url`), OpenAI's list of pictures as
- * addresses, base64 or events of a stream, the bytes themselves, the vendor's body without more (`plain`), or what was said.
+ * addresses, base64 or events of a stream, the bytes themselves, the vendor's body without more (`plain`), what was said, or
+ * as Google's clients know them: parts of a candidate, predictions, an operation.
  */
 export type ResultStyle =
   | 'run'
@@ -32,6 +33,7 @@ export type ResultStyle =
   | 'image_edit_events'
   | 'bytes'
   | 'plain'
+  | `gemini_${'content' | 'predictions' | 'operation'}`
   | `transcript_${'json' | 'text' | 'srt' | 'vtt' | 'verbose_json'}`
 
 /** How long the caller of a job wants to wait (RFC 7240): not at all, so many milliseconds, or as long as is usual. */

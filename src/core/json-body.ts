@@ -11,11 +11,12 @@ export type JsonObject = { readonly [name: string]: Json | undefined }
 
 /** Where a top-level member stands: `start` is its key's quote, [valueStart, end) its value. */
 type ByteSpan = { readonly start: number; readonly valueStart: number; readonly end: number }
-type MemberSpan = ByteSpan & { readonly name: string }
+type MemberSpan = ByteSpan & { name: string }
 
 /** What a look through a body's bytes told; of bytes that are no JSON it tells nothing. */
 type Scan = {
-  readonly spans: readonly ByteSpan[]
+  /** The top-level members; parsing gives them their names. */
+  readonly spans: readonly MemberSpan[]
   /** Bytes of memory that the parsed body will take, beside the bytes that came. */
   readonly weight: number
   readonly valuesMax: number
@@ -79,7 +80,7 @@ export const readJsonBody = (bytes: Uint8Array, scan = scanJson(bytes)): JsonBod
   if (value === undefined) return refuse('invalid_json', 'The body is not valid JSON.')
   if (!isObject(value)) return refuse('invalid_json', 'The body must be a JSON object.')
   const plain = bytes.length <= TEXT_MAX && text.length === bytes.length ? text : undefined
-  return { bytes, value, text: plain, members: membersOf(scan.spans, Object.keys(value)) }
+  return { bytes, value, text: plain, members: withNames(scan.spans, value) }
 }
 
 /** Up to this length a text is put together faster than bytes are copied. */
@@ -96,44 +97,71 @@ export const bodyOf = (value: JsonObject): JsonBody => ({
 export const splice = (body: JsonBody, edits: Edits): Uint8Array => {
   const { bytes, members, text: plain } = body
   if (members === undefined) return encoder.encode(JSON.stringify(applied(body.value, edits)))
-  const pieces: (string | Uint8Array)[] = []
-  /** Text not yet among the pieces, and what stands before the next member. */
-  let text = ''
-  let separator = '{'
-  /** Neighbours that are kept go out as one run of bytes. */
-  let from = -1
-  let to = -1
-  const keepRun = () => {
-    if (from < 0) return
-    text += separator
-    if (plain === undefined) {
-      pieces.push(text, bytes.subarray(from, to))
-      text = ''
-    } else text += plain.slice(from, to)
-    separator = ','
-    from = -1
-  }
-  const add = (name: string, edit: string) => {
-    text += `${separator}"${name}":${edit}`
-    separator = ','
-  }
+  const spliced = new Spliced(bytes, plain)
   for (const member of members) {
-    if (!Object.hasOwn(edits, member.name)) {
-      if (from < 0) from = member.start
-      to = member.end
-      continue
+    const { name } = member
+    if (!Object.hasOwn(edits, name)) spliced.keep(member)
+    else {
+      const edit = edits[name]
+      spliced.endRun()
+      if (edit !== undefined) spliced.add(name, edit)
     }
-    keepRun()
-    const edit = edits[member.name]
-    if (edit !== undefined) add(member.name, edit)
   }
-  keepRun()
-  for (const name of Object.keys(edits)) {
+  spliced.endRun()
+  for (const name in edits) {
     const edit = edits[name]
-    if (edit !== undefined && !members.some((member) => member.name === name)) add(name, edit)
+    if (edit !== undefined && !isAmong(members, name)) spliced.add(name, edit)
   }
-  text += separator === '{' ? '{}' : '}'
-  return pieces.length === 0 ? encoder.encode(text) : joined([...pieces, text])
+  return spliced.end()
+}
+
+const isAmong = (members: readonly MemberSpan[], name: string): boolean => {
+  for (const member of members) if (member.name === name) return true
+  return false
+}
+
+/** An object's text on its way from members that are kept and members that are new. */
+class Spliced {
+  readonly #bytes: Uint8Array
+  readonly #plain: string | undefined
+  readonly #pieces: (string | Uint8Array)[] = []
+  /** Text not yet among the pieces, and what stands before the next member. */
+  #text = ''
+  #separator = '{'
+  /** Neighbours that are kept go out as one run of bytes. */
+  #from = -1
+  #to = -1
+
+  constructor(bytes: Uint8Array, plain: string | undefined) {
+    this.#bytes = bytes
+    this.#plain = plain
+  }
+
+  keep({ start, end }: ByteSpan): void {
+    if (this.#from < 0) this.#from = start
+    this.#to = end
+  }
+
+  endRun(): void {
+    if (this.#from < 0) return
+    this.#text += this.#separator
+    if (this.#plain === undefined) {
+      this.#pieces.push(this.#text, this.#bytes.subarray(this.#from, this.#to))
+      this.#text = ''
+    } else this.#text += this.#plain.slice(this.#from, this.#to)
+    this.#separator = ','
+    this.#from = -1
+  }
+
+  add(name: string, value: string): void {
+    this.#text += `${this.#separator}"${name}":${value}`
+    this.#separator = ','
+  }
+
+  end(): Uint8Array {
+    this.#text += this.#separator === '{' ? '{}' : '}'
+    return this.#pieces.length === 0 ? encoder.encode(this.#text) : joined([...this.#pieces, this.#text])
+  }
 }
 
 /** Texts and bytes as one run of bytes, copied once. */
@@ -176,14 +204,16 @@ export const concat = (pieces: readonly Uint8Array[]): Uint8Array => {
 /** An index, such as `7`: objects list such names before all others, wherever they stood. */
 const INDEX = /^\d+$/
 
-/** The members by their names, in the order in which both stand. */
-const membersOf = (
-  spans: readonly ByteSpan[],
-  names: readonly string[],
-): readonly MemberSpan[] | undefined =>
-  names.length === spans.length && !INDEX.test(names[0] ?? '')
-    ? spans.map(({ start, valueStart, end }, place) => ({ start, valueStart, end, name: names[place] ?? '' }))
-    : undefined
+/** Gives the members their names, in the order in which both stand. */
+const withNames = (spans: readonly MemberSpan[], value: JsonObject): readonly MemberSpan[] | undefined => {
+  let place = 0
+  for (const name in value) {
+    const span = spans[place++]
+    if (span === undefined || (place === 1 && INDEX.test(name))) return undefined
+    span.name = name
+  }
+  return place === spans.length ? spans : undefined
+}
 
 /** Bytes of memory that parsed JSON takes for each array or object, member and value, as measured, beside its texts. */
 const CONTAINER_BYTES = 80
@@ -192,38 +222,37 @@ const VALUE_BYTES = 24
 
 /** Looks through a body before it is parsed: where the members of its object stand, and what its values will weigh. */
 export const scanJson = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): Scan => {
-  const spans: ByteSpan[] = []
-  let [depth, values, containers, named] = [0, 0, 0, 0]
+  const spans: MemberSpan[] = []
+  let over: Scan['over']
+  let depth = 0
+  let values = 0
+  let containers = 0
+  let named = 0
   let start = -1
   let valueStart = -1
-  const scanned = (over?: Scan['over']): Scan => ({
-    spans,
-    valuesMax,
-    over,
-    weight: bytes.length + containers * CONTAINER_BYTES + named * MEMBER_BYTES + values * VALUE_BYTES,
-  })
-  for (let at = 0; at < bytes.length; at++) {
+  for (let at = 0; at < bytes.length && over === undefined; at++) {
     const byte = bytes[at]
     if (byte === QUOTE) {
       if (depth === 1 && start < 0) start = at
       at = stringEnd(bytes, at)
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       containers++
-      if (++depth > DEPTH_LIMIT) return scanned('too deep')
+      if (++depth > DEPTH_LIMIT) over = 'too deep'
     } else if (byte === COLON) {
       named++
       if (depth === 1) valueStart = at + 1
     } else if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
       if (depth === 1 && valueStart >= 0) {
-        spans.push({ start, valueStart, end: at })
+        spans.push({ name: '', start, valueStart, end: at })
         start = -1
         valueStart = -1
       }
       if (byte !== COMMA) depth--
-      else if (++values > valuesMax) return scanned('too many')
+      else if (++values > valuesMax) over = 'too many'
     }
   }
-  return scanned()
+  const weight = bytes.length + containers * CONTAINER_BYTES + named * MEMBER_BYTES + values * VALUE_BYTES
+  return { spans, valuesMax, over, weight }
 }
 
 /** Bytes looked at one by one before the native search takes over: most strings are short, prompts are long. */

@@ -19,14 +19,14 @@ export const refusalTable = {
     status: 400,
     type: 'invalid_request_error',
     meaning:
-      'No model of that name is sold here; `message` names the one that was probably meant, or the day on which its vendor ' +
-      'ended it. Or its vendor (`provider`) does not have it for this server.',
+      'No model of this name is sold here; `message` names the likeliest one, or the day on which its vendor retired it. ' +
+      'Or the vendor (`provider`) does not offer it to this server.',
     members: 'param, provider',
   },
   context_length_exceeded: {
     status: 400,
     type: 'invalid_request_error',
-    meaning: "The input and the asked output do not fit the model's context.",
+    meaning: "The input and the output asked for do not fit the model's context.",
   },
   content_policy_violation: {
     status: 400,
@@ -57,7 +57,7 @@ export const refusalTable = {
     meaning: 'The console: address, password, code or link is wrong, or was used before.',
   },
   code_required: { status: 401, type: 'invalid_request_error', meaning: 'The console: a code is needed.' },
-  foreign_origin: { status: 403, type: 'invalid_request_error', meaning: 'Another site asks the console.' },
+  foreign_origin: { status: 403, type: 'invalid_request_error', meaning: 'Another site calls the console.' },
   insufficient_balance: {
     status: 402,
     type: 'insufficient_balance',
@@ -70,8 +70,8 @@ export const refusalTable = {
     status: 429,
     type: 'rate_limit_error',
     meaning:
-      'The call would fit, but open calls hold the money. The server waited for it a little; it may be back after `Retry-After`. ' +
-      '`limit` names the limit that they hold money of, as for insufficient_balance.',
+      'The call would fit, but open calls hold the money. The server has waited a little; the money may be free after `Retry-After`. ' +
+      '`limit` names the limit whose money they hold, as for insufficient_balance.',
     members: 'retry_after, required_credits, available_credits, held_credits, limit, limit_owner',
   },
   max_cost_exceeded: {
@@ -92,7 +92,7 @@ export const refusalTable = {
     status: 402,
     type: 'insufficient_balance',
     meaning:
-      'The call was made, but the x402 payment that was authorised for it (`upto`) did not come, so its answer is withheld; `reason` says why.',
+      'The call was answered, but the x402 payment that was authorised for it (`upto`) failed, so the answer is withheld; `reason` says why.',
     members: 'reason',
   },
   key_disabled: {
@@ -110,8 +110,8 @@ export const refusalTable = {
     status: 403,
     type: 'invalid_request_error',
     meaning:
-      'The key may not do this: a key may narrow its limits but not raise them above what its creator set, or the plan; ' +
-      'and only a key that may manage (`can_manage`) governs keys below it, sub-wallets and the wallet.',
+      'The key may not do this. A key may narrow its limits, but not raise them above what its creator or the plan allows; ' +
+      'only a key that may manage (`can_manage`) governs keys below it, sub-wallets and the wallet.',
     members: 'param',
   },
   model_not_allowed: {
@@ -128,7 +128,7 @@ export const refusalTable = {
   method_not_allowed: {
     status: 405,
     type: 'invalid_request_error',
-    meaning: 'The address exists but not for this method; `Allow` lists those it has.',
+    meaning: 'The address does not take this method; `Allow` lists those it takes.',
   },
   request_timeout: {
     status: 408,
@@ -151,7 +151,7 @@ export const refusalTable = {
     status: 410,
     type: 'invalid_request_error',
     meaning:
-      'The address of the asset has run out, or the asset was deleted. While it is kept, its key reads it without a signature.',
+      'The signed address has expired, or the asset was deleted. While the asset is kept, its key reads it without a signature.',
   },
   asset_too_large: {
     status: 413,
@@ -183,8 +183,8 @@ export const refusalTable = {
     status: 429,
     type: 'rate_limit_error',
     meaning:
-      'The key has used its requests of a minute, hour or day, or its tokens of a minute; `limit` names which: rpm_limit, ' +
-      'rph_limit, rpd_limit or tpm_limit. Or a network address that calls without a key has used its `GUEST_RPM`.',
+      'The key has used up its requests of a minute, hour or day, or its tokens of a minute; `limit` names which: rpm_limit, ' +
+      'rph_limit, rpd_limit or tpm_limit. Or a network address that calls without a key has used up its `GUEST_RPM`.',
     members: 'retry_after, limit',
   },
   headers_too_large: {
@@ -201,8 +201,8 @@ export const refusalTable = {
     status: 503,
     type: 'service_unavailable',
     meaning:
-      'The vendor of the model failed or refused; a model of another vendor may work. `Retry-After` is there when the vendor ' +
-      'named a time. At the end of a broken stream `cost_usd` is what the delivered part was charged.',
+      'The vendor of the model failed or refused; a model of another vendor may work. `Retry-After` is sent when the vendor ' +
+      'named a time. At the end of a broken stream `cost_usd` is the charge for what was delivered.',
     members: 'provider, retry_after, cost_usd',
   },
   payment_unconfirmed: {

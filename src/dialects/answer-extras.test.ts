@@ -30,7 +30,7 @@ const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = f
     ...(vendor === 'chat' ? {} : { speaks: vendor }),
   }
   const target = { model: testModel('m'), quirks: speaker, outputBound: undefined, stream }
-  const codec = codecFor({ call, target, speaker, context: context() })
+  const codec = codecFor({ call, target, speaker, context: () => context() })
   if (codec instanceof Refusal) throw new Error(codec.message)
   return codec
 }

@@ -2,25 +2,23 @@
  * The codec of one call to one vendor: what to send where, and how to read what comes back. Same dialect on both
  * sides: bytes pass through. Different ones: everything goes by the neutral form.
  */
-import type { Call } from '../core/call.ts'
-import { bodyOf, type JsonBody, type JsonObject, readJsonBody, scanJson } from '../core/json-body.ts'
-import type { Model } from '../core/model.ts'
+import { bodyOf, type JsonObject } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Usage } from '../core/usage.ts'
 import { usageFinder } from '../metering/find-usage.ts'
 import { readUsage } from '../metering/read-usage.ts'
 import { withAllowedTools } from './allowed-tools.ts'
 import type { Billed } from './bill-members.ts'
 import { addChatBill } from './chat/pass-reply.ts'
-import type { Speaker, VendorDialect } from './dialect.ts'
+import { type CallCodec, callerOf, readBody, type Sides, servedTier } from './codec.ts'
+import type { VendorDialect } from './dialect.ts'
 import { encodeEmbeddingsCall } from './embeddings.ts'
 import { embeddingsElsewhere } from './embeddings-elsewhere.ts'
-import { callerDialects, vendorDialects } from './index.ts'
+import { vendorDialects } from './index.ts'
 import { betaHeader, betasFor } from './messages/betas.ts'
 import type { Conversation, Piece, Reply } from './neutral.ts'
 import { oneCallSteps, withOneCall } from './one-call.ts'
+import { PassingCodec } from './passing-codec.ts'
 import { prefillOf, withoutPrefill, withoutPrefillSteps } from './prefill.ts'
-import type { StreamRelay } from './relay.ts'
 import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
 import { watchingTier } from './served-tier.ts'
 import { withShortNames } from './short-names.ts'
@@ -29,41 +27,7 @@ import { toolsInOrder } from './tools-in-order.ts'
 import { translatedRelay } from './translate-stream.ts'
 import { unsupportedIn } from './unsupported.ts'
 import { upstreamDialect } from './upstream-dialect.ts'
-import { refuseUnsupported, type Target } from './vendor-call.ts'
-
-/** An answer in one piece, read but still without its bill. */
-export type WholeReply = {
-  readonly usage: Usage | undefined
-  /** Of its texts, for the estimate where the vendor gave no usage. */
-  readonly letters: () => number
-  /** The tier in which the vendor says that it served a model that was asked for in a cheaper one. */
-  readonly tier: string | undefined
-  /** The prompt was blocked: there is no answer. */
-  readonly blocked: boolean
-  /** What the vendor said and the caller's dialect has no place for, by name. */
-  readonly notCarried: readonly string[]
-  addBill(billed: Billed): Uint8Array
-}
-
-export type CallCodec = {
-  /** Below the vendor's address, with its query. */
-  readonly path: string
-  readonly body: Uint8Array
-  /** Headers that the call needs beside the vendor's own; made here, never a caller's. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** Members and features of the request that do not reach the vendor, by name. */
-  readonly notCarried: readonly string[]
-  /** Reads a vendor's answer; undefined when it is none. `header` reads one of its headers. */
-  readWhole(bytes: Uint8Array, header?: (name: string) => string | null): WholeReply | undefined
-  relay(): StreamRelay
-}
-
-type Sides = {
-  readonly call: Call
-  readonly target: Target
-  readonly speaker: Speaker
-  readonly context: WriterContext
-}
+import { refuseUnsupported } from './vendor-call.ts'
 
 /** The codec of a call to a vendor; a Refusal when the vendor's dialect cannot say what the call means. */
 export const codecFor = (sides: Sides): CallCodec | Refusal => {
@@ -77,7 +41,7 @@ const codecOf = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
   const { call, speaker, target } = sides
   const passes = call.dialect === upstreamDialect(call, target.model, speaker) && call.foreign !== true
   return passes && vendor.pass !== undefined
-    ? passingCodec(sides, vendor, vendor.pass)
+    ? new PassingCodec(sides, vendor, vendor.pass)
     : translatingCodec(sides, vendor)
 }
 
@@ -92,14 +56,14 @@ const codecWithBetas = (
   if (betas instanceof Refusal) return betas
   const codec = codecOf({ ...sides, target: { ...target, betas: betas.sent } }, vendor)
   if (codec instanceof Refusal) return codec
-  const headers = reach === 'header' ? betaHeader(betas.sent) : {}
-  return { ...codec, headers, notCarried: [...codec.notCarried, ...betas.notCarried] }
-}
-
-// A list of embeddings has more numbers than any request may hold; its size is bounded by the transport.
-const readBody = (bytes: Uint8Array): JsonBody | undefined => {
-  const body = readJsonBody(bytes, scanJson(bytes, Number.MAX_SAFE_INTEGER))
-  return body instanceof Refusal ? undefined : body
+  return {
+    path: codec.path,
+    body: codec.body,
+    headers: reach === 'header' ? betaHeader(betas.sent) : {},
+    notCarried: [...codec.notCarried, ...betas.notCarried],
+    readWhole: (bytes) => codec.readWhole(bytes),
+    relay: () => codec.relay(),
+  }
 }
 
 const none = () => 0
@@ -116,9 +80,9 @@ const embeddingsCodec = (sides: Sides): CallCodec | Refusal => {
   const { read, ...sent } = codec
   return {
     ...sent,
-    readWhole: (bytes, header = () => null) => {
+    readWhole: (bytes, headers = new Headers()) => {
       const value = readBody(bytes)?.value
-      const answered = value === undefined ? undefined : read(value, header)
+      const answered = value === undefined ? undefined : read(value, headers)
       return answered && { ...answered, letters: none, tier: undefined, blocked: false, notCarried: [] }
     },
     relay: noStream,
@@ -146,33 +110,6 @@ const embeddingsPassed = ({ call, target, speaker }: Sides): CallCodec => ({
   relay: noStream,
 })
 
-type Pass = NonNullable<VendorDialect['pass']>
-
-const passingCodec = ({ call, target, speaker }: Sides, vendor: VendorDialect, pass: Pass): CallCodec => ({
-  path: vendor.path(target.model, call.stream),
-  body: pass.call(call, target),
-  notCarried: pass.notCarried?.(call, target) ?? [],
-  readWhole: (bytes) => {
-    const body = readBody(bytes)
-    if (body === undefined || !pass.isReply(body.value)) return undefined
-    return {
-      usage: vendor.usageOf(body.value, speaker),
-      letters: () => vendor.letters(body.value),
-      tier: servedTier(vendor, target.model, body.value),
-      blocked: false,
-      notCarried: [],
-      addBill: (billed) => callerOf(call).addBill(body, billed, call.modelName),
-    }
-  },
-  relay: () => watchingTier(vendor, target.model, pass.relay(speaker, call.listed === true, call.modelName)),
-})
-
-/** The tier of a whole answer; undefined where no cheaper one was asked for, or the vendor does not say. */
-const servedTier = (vendor: VendorDialect, model: Model, value: JsonObject): string | undefined =>
-  model.cheaper === undefined ? undefined : vendor.tierOf?.(value)
-
-const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]
-
 /** What is done to an answer on its way back, whole or step by step. */
 type Way = {
   readonly reply: (reply: Omit<Reply, 'usage'>) => Omit<Reply, 'usage'>
@@ -197,7 +134,8 @@ const waysBack = (asked: Conversation, byTool: boolean, { call, target }: Sides,
 }
 
 const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
-  const { call, target, speaker, context } = sides
+  const { call, target, speaker } = sides
+  const context = sides.context()
   if (call.unknown !== undefined)
     return refuseUnsupported(`inputs.${call.unknown[0]}`, `'${call.unknown[0]}'`)
   const caller = callerOf(call)

@@ -14,8 +14,9 @@ import type { Call } from '../core/call.ts'
 import { bodyOf, type JsonObject } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
-import { type CallCodec, codecFor } from './call-codec.ts'
+import { codecFor } from './call-codec.ts'
 import { decodeChatCall } from './chat/call.ts'
+import type { CallCodec } from './codec.ts'
 import type { Speaker } from './dialect.ts'
 import { decodeGeminiCall } from './gemini/call.ts'
 import { objectsOf } from './json-members.ts'
@@ -63,7 +64,7 @@ const codecOf = (
       stream,
     },
     speaker: speakers[vendor],
-    context: context(request, `019aaaaa-0000-7000-8000-00000000000${turn}`),
+    context: () => context(request, `019aaaaa-0000-7000-8000-00000000000${turn}`),
   })
   if (codec instanceof Refusal) throw new Error(codec.message)
   return codec

@@ -30,8 +30,8 @@ type Vectors = { readonly vectors: readonly Json[]; readonly tokens: number | un
 type Style = {
   path(model: Model): string
   write(asked: TextsToEmbed, model: Model): JsonObject | Refusal
-  /** `header` reads a header of the answer. */
-  read(value: JsonObject, header: (name: string) => string | null): Vectors
+  /** `headers` are those of the answer. */
+  read(value: JsonObject, headers: Headers): Vectors
 }
 
 /** For vendors that embed one text for each request: several texts would be several bills. */
@@ -117,9 +117,9 @@ const invoke: Style = {
     const text = single(asked)
     return text instanceof Refusal ? text : present({ inputText: text, dimensions })
   },
-  read: (value, header) => {
+  read: (value, headers) => {
     const byType = objectOf(value.embeddings).float ?? value.embeddings
-    const told = header('x-amzn-bedrock-input-token-count')
+    const told = headers.get('x-amzn-bedrock-input-token-count')
     return {
       vectors: value.embedding === undefined ? listOf(byType) : [value.embedding],
       tokens: numberOf(value.inputTextTokenCount) ?? (told === null ? undefined : Number(told)),
@@ -173,7 +173,7 @@ type Elsewhere = {
   readonly body: Uint8Array
   readonly notCarried: readonly string[]
   /** Reads the vendor's answer; undefined when it is none. */
-  read(value: JsonObject, header: (name: string) => string | null): EmbeddingsReply | undefined
+  read(value: JsonObject, headers: Headers): EmbeddingsReply | undefined
 }
 
 /** A call for embeddings as a vendor of another style takes and answers it. */
@@ -191,8 +191,8 @@ export const embeddingsElsewhere = (
     path: path(model),
     body: bodyOf(encoded.body).bytes,
     notCarried: encoded.notCarried,
-    read: (value, header) => {
-      const { vectors, tokens } = read(value, header)
+    read: (value, headers) => {
+      const { vectors, tokens } = read(value, headers)
       if (vectors.length !== count || !vectors.every(isVector)) return undefined
       const data = vectors.map((vector, index) => ({
         object: 'embedding',

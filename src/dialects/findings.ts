@@ -82,11 +82,11 @@ export class Findings {
 
   /** The size of a body with these findings. */
   sizeOf(body: JsonBody): InputSize {
-    return {
-      textBytes: Math.max(0, body.bytes.length - this.#inlined) + this.template + this.#elsewhere,
-      images: this.#images,
-      audioBytes: this.#audioBytes,
-      ...(this.#unbounded ? { unbounded: true } : {}),
-    }
+    const textBytes = Math.max(0, body.bytes.length - this.#inlined) + this.template + this.#elsewhere
+    const images = this.#images
+    const audioBytes = this.#audioBytes
+    return this.#unbounded
+      ? { textBytes, images, audioBytes, unbounded: true }
+      : { textBytes, images, audioBytes }
   }
 }

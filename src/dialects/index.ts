@@ -110,9 +110,8 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     needsSchemaTool: () => false,
     readReply: readChatReply,
     usageOf: (value, speaker) => {
-      const { find, read } = chatUsageOf(speaker)
-      const raw = find(value)
-      return raw === undefined ? undefined : read(raw)
+      const raw = usageFinder(speaker)(value)
+      return raw === undefined ? undefined : readUsage(raw, speaker)
     },
     tierOf: (value) => textOf(value.service_tier),
     letters: chatLetters,

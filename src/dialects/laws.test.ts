@@ -22,7 +22,7 @@ import type { Choice, Conversation, Part, Piece, Reply, Turn } from './neutral.t
 import { unsupportedIn } from './unsupported.ts'
 import type { Target } from './vendor-call.ts'
 
-const runs = { numRuns: 300 }
+const runs = { numRuns: 100 }
 
 const dialects = ['chat', 'messages', 'gemini', 'responses', 'converse'] as const
 const speaker = { outputBound: 'max_tokens', takesStreamOptions: true } as const

@@ -19,6 +19,7 @@ import { jobShapeOf, RunExists } from './job-hold.ts'
 import { endedHere, newJob } from './jobs.ts'
 import { askNow } from './keep-jobs.ts'
 import type { Keep } from './recording.ts'
+import { shownOperation } from './shown-operation.ts'
 import { deliveredAnswer, errorOf, shownRun } from './shown-run.ts'
 import { noRoom } from './store-outputs.ts'
 import { type Submitted, submitJob } from './submit-job.ts'
@@ -79,7 +80,9 @@ const submit = async (
       log.warn('a job was given up while it was submitted; what its vendor bills is a loss', { call: callId })
       const cancel = 'ref' in begun ? shape.cancel?.(begun.ref) : undefined
       if (cancel !== undefined)
-        await askStep(gateway, { deployment: at, shape, id: callId }, cancel).catch(nothing)
+        await askStep(gateway, { deployment: at, shape, id: callId, taker: task.trace }, cancel).catch(
+          nothing,
+        )
       throw unavailable('The job was given up while it was submitted.')
     }
     await goOn(gateway, { run, facts, submitted, shape })
@@ -166,12 +169,16 @@ export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> 
   const { id, call, trace, ref } = it
   const { results: style = 'run', prefer } = call
   const { timeouts, runWaitMs } = gateway.options
-  const mayAnswerLater = style === 'run'
+  const mayAnswerLater = style === 'run' || style === 'gemini_operation'
   const wantedMs = mayAnswerLater ? (prefer?.waitMs ?? runWaitMs) : timeouts.totalMs
   const run = await awaitRun(gateway, id, Math.min(wantedMs, timeouts.totalMs))
   if (run === undefined) throw unavailable('The job is no longer known.')
   trace.vendor = run.facts?.vendor ?? trace.vendor ?? ''
   const applied = prefer === undefined || !mayAnswerLater ? {} : { 'preference-applied': prefer.said }
+  if (style === 'gemini_operation') {
+    trace.ended = run.endedAt === undefined ? 'accepted' : 'ok'
+    return shownOperation(gateway, run)
+  }
   if (run.endedAt === undefined) {
     if (!mayAnswerLater) throw await tooLong(gateway, run)
     trace.ended = 'accepted'

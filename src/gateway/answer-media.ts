@@ -11,10 +11,11 @@ import type { Secret } from '../core/secret.ts'
 import { encodeOutgoing } from '../media/encode.ts'
 import type { OnceShape, Verdict } from '../media/shape.ts'
 import { withoutSecrets } from '../routing/vendor-errors.ts'
-import { type Exchange, VendorFault } from '../transport/exchange.ts'
+import type { Exchange } from '../transport/exchange.ts'
+import { VendorFault } from '../transport/vendor-fault.ts'
 import type { Answer } from './answer.ts'
 import { promptBlocked } from './answer-whole.ts'
-import { askThrough } from './ask-vendor.ts'
+import { askVendor } from './ask-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
 import { tellsBytes, written } from './media-results.ts'
@@ -80,7 +81,7 @@ const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Ask
 type Once = { readonly shape: OnceShape; readonly priced: Priced; readonly preview: Preview | undefined }
 
 const askOnce = (gateway: Gateway, task: Task, { shape, priced: { inputs }, preview }: Once) =>
-  askThrough(gateway, task, {
+  askVendor(gateway, task, {
     request: ({ model }) => ({
       ...encodeOutgoing(shape.ask(inputs, model.upstreamName), task.trace.callId),
       notCarried: [],
@@ -150,7 +151,7 @@ const notStored = ({ log }: Gateway, { trace, model }: Task, thrown: unknown): u
   log.warn('a result could not be stored', { call: trace.callId, vendor: model.vendor, error })
   return side === 'storage'
     ? unavailable('The result could not be stored.')
-    : refuse('upstream_error', 'The result of the vendor could not be had. Nothing was charged.', {
+    : refuse('upstream_error', "The vendor's result could not be fetched. Nothing was charged.", {
         members: { provider: model.vendor },
       })
 }

@@ -3,16 +3,17 @@
  * the charge. Whatever ends it, the charge is what was delivered and never more than the hold.
  */
 import { concat, parseJson } from '../core/json-body.ts'
-import type { CallCodec } from '../dialects/call-codec.ts'
+import type { CallCodec } from '../dialects/codec.ts'
 import type { StreamRelay } from '../dialects/relay.ts'
 import { type BodyHasher, newBodyHasher } from '../receipts/body-hash.ts'
 import { awsEventSplitter } from '../transport/aws-event-stream.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
-import { type Exchange, VendorFault } from '../transport/exchange.ts'
+import type { Exchange } from '../transport/exchange.ts'
+import { VendorFault } from '../transport/vendor-fault.ts'
 import type { CancelPolicy, Vendor } from '../vendors/vendor.ts'
 import { type Answer, startedWith } from './answer.ts'
 import { promptBlocked } from './answer-whole.ts'
-import { askVendor } from './ask-vendor.ts'
+import { askVendor, inDialect } from './ask-vendor.ts'
 import { drainVendor, endReadingOn, readsOn } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import { endUnheard } from './give-up.ts'
@@ -36,8 +37,12 @@ type Relay = {
 export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer> => {
   let relaying = false
   try {
-    const { opened } = await askVendor(gateway, task, (exchange, codec, deployment) =>
-      openRelay(gateway, task, { exchange, codec, vendor: deployment.setup.vendor }),
+    const { opened } = await askVendor(
+      gateway,
+      task,
+      inDialect((exchange, codec, deployment) =>
+        openRelay(gateway, task, { exchange, codec, vendor: deployment.setup.vendor }),
+      ),
     )
     const { trace, hold } = task
     const readyMs = trace.begunMs ?? gateway.clock.monotonicMs()
@@ -69,7 +74,7 @@ const relayed = async (
   // A generator that was never started would skip its `finally` and leave the money held: take its first piece here.
   const begun = await stream.next()
   const gone = () => {
-    if (goesOn(task, relay)) void endReadingOn(gateway, exchange.abort)
+    if (goesOn(task, relay)) void endReadingOn(gateway, () => exchange.abort())
     else exchange.abort()
     void stream.return(undefined)
   }

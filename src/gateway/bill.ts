@@ -1,13 +1,14 @@
 /** From what the vendor reported to what is charged and shown. */
 import type { Price } from '../core/model.ts'
 import { decimalFromNano, least, type Nano } from '../core/money.ts'
+import type { Mutable } from '../core/mutable.ts'
 import { type MeteredUsage, outputTokens, type Usage } from '../core/usage.ts'
 import type { Balance, Bill } from '../dialects/bill-members.ts'
 import type { ReceiptFacts, UsageDetail } from '../ledger/types.ts'
 import { type Delivered, estimateUsage } from '../metering/estimate.ts'
 import { chargeFor, costDetails, priceOf, unitPrices, withCall } from '../pricing/charge.ts'
 import { inputBound } from '../pricing/quote.ts'
-import { creditsOf } from './credits.ts'
+import { inCredits } from './credits.ts'
 import type { Gateway } from './gateway.ts'
 import type { Billed, Task } from './task.ts'
 
@@ -63,43 +64,51 @@ export const estimateFor = (task: Task, delivered: Delivered): Usage =>
 export const chargedOf = (task: Pick<Billed, 'hold'>, metered: Pick<Metered, 'cost'>): Nano =>
   least(metered.cost, task.hold.amount())
 
-export const billOf = (task: Pick<Billed, 'outputBound'>, metered: Metered, charged: Nano): Bill => ({
-  cost: decimalFromNano(charged),
-  details: costDetails(metered.price, metered.usage),
-  estimated: metered.estimated,
-  ...(task.outputBound === undefined ? {} : { lowered: task.outputBound }),
-})
+export const billOf = (
+  { outputBound }: Pick<Billed, 'outputBound'>,
+  metered: Metered,
+  charged: Nano,
+): Bill => {
+  const cost = decimalFromNano(charged)
+  const details = costDetails(metered.price, metered.usage)
+  const { estimated } = metered
+  return outputBound === undefined
+    ? { cost, details, estimated }
+    : { cost, details, estimated, lowered: outputBound }
+}
 
 /** What an answer says of the money left; nothing while the ledger cannot be asked. */
 export const balanceOf = (gateway: Gateway, remaining: Nano | undefined): Balance | undefined => {
   if (remaining === undefined) return undefined
-  const credits = creditsOf(gateway)(remaining)
+  const credits = inCredits(remaining, gateway.options.creditNano)
   return { remainingCredits: String(credits), warning: credits < WARNING_CREDITS }
 }
 
-/** What is kept of the call. `responseHash` is asked for only when a receipt may be. */
+/** What is kept of the call. The answer's hash is asked for only when a receipt may be. */
 export const detailOf = (
   gateway: Gateway,
   task: Billed,
   metered: Metered,
   ended: string,
-  responseHash: () => string,
+  answer: { hash(): string },
 ): UsageDetail => {
-  const tookMs = Math.round(gateway.clock.monotonicMs() - task.trace.startedMs)
-  return {
+  const { clock, receipts } = gateway
+  const tookMs = Math.round(clock.monotonicMs() - task.trace.startedMs)
+  const detail: Mutable<UsageDetail> = {
     keyId: task.key.id,
     model: task.model.id,
     vendor: task.trace.vendor ?? task.model.vendor,
     usage: metered.usage,
     estimated: metered.estimated,
     priceVersion: metered.price.version,
-    startedAt: gateway.clock.now() - tookMs,
+    startedAt: clock.now() - tookMs,
     tookMs,
     firstByteMs: Math.round(task.trace.firstByteMs ?? tookMs),
     ended,
-    ...(metered.vendorCost === undefined ? {} : { vendorCost: String(metered.vendorCost) }),
-    ...(gateway.receipts === undefined ? {} : { receipt: factsOf(task, metered, responseHash()) }),
   }
+  if (metered.vendorCost !== undefined) detail.vendorCost = String(metered.vendorCost)
+  if (receipts !== undefined) detail.receipt = factsOf(task, metered, answer.hash())
+  return detail
 }
 
 /** What is kept with the charge for the receipt. */

@@ -8,9 +8,11 @@ import { estimateUsage } from '../metering/estimate.ts'
 import { inputBound } from '../pricing/quote.ts'
 import type { Deployment } from '../routing/deployments.ts'
 import type { Key } from '../tenancy/key.ts'
-import { exchange, VendorFault } from '../transport/exchange.ts'
+import { exchange } from '../transport/exchange.ts'
+import { VendorFault } from '../transport/vendor-fault.ts'
 import { authorized } from './authorize.ts'
 import { deploymentsFor } from './deployments-for.ts'
+import { CountedAnswer } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 import { modelOf, takeTurn } from './incoming.ts'
 import { rulesFor } from './rules.ts'
@@ -28,7 +30,7 @@ export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readon
   const [place] = deploymentsFor(gateway, model)
   const speaks = place?.setup.vendor.speaks
   if (place !== undefined && speaks === it.call.dialect && it.call.foreign !== true) {
-    const counted = await askCount(gateway, it.call, place).catch(unreachable)
+    const counted = await askCount(gateway, it, place).catch(unreachable)
     if (counted !== undefined) return { tokens: counted }
   }
   it.trace.headers['x-estimated'] = 'true'
@@ -45,7 +47,11 @@ const ways = {
   gemini: { path: (name: string) => `/models/${name}:countTokens`, at: 'totalTokens' },
 } as const
 
-const askCount = async (gateway: Gateway, call: Call, place: Deployment): Promise<number | undefined> => {
+const askCount = async (
+  gateway: Gateway,
+  { call, trace }: Count,
+  place: Deployment,
+): Promise<number | undefined> => {
   const { setup, secret, model } = place
   const dialect = call.dialect === 'gemini' ? 'gemini' : 'messages'
   const name = model.upstreamName
@@ -71,6 +77,7 @@ const askCount = async (gateway: Gateway, call: Call, place: Deployment): Promis
     headers: { ...headers, ...(await authorized(setup, secret, { url, body })) },
     body,
     timeouts: gateway.options.timeouts,
+    counting: new CountedAnswer(gateway.doors, trace),
   })
   const value = parseJson(new TextDecoder().decode(await answered.all()))
   const count = isObject(value) ? value[ways[dialect].at] : undefined

@@ -7,11 +7,15 @@ const SCALE = 1_000_000n
 
 type Unit = { readonly options: { readonly creditNano: Nano } }
 
+/** An amount in credits of so many nano-dollars, to six decimals, rounded down. */
+export const inCredits = (amount: Nano, creditNano: Nano): number =>
+  Number((amount * SCALE) / creditNano) / Number(SCALE)
+
 /** What is there, in credits, to six decimals, rounded down. */
 export const creditsOf =
   ({ options: { creditNano } }: Unit) =>
   (amount: Nano): number =>
-    Number((amount * SCALE) / creditNano) / Number(SCALE)
+    inCredits(amount, creditNano)
 
 /** What is needed, in credits, rounded up: in any refusal more is needed than is there, also as it is shown. */
 export const creditsNeeded =

@@ -1,10 +1,16 @@
 /** The doors of a process: what a request takes is given back once, and a refusal names the limit that was reached. */
 import { expect, test } from 'bun:test'
 import { Refusal } from '../core/refusal.ts'
-import { enter, letGo, newDoors, takeBytes, takePlace, takeSocket } from './doors.ts'
+import { enter, letGo, newDoors, takeBytes, takePlace, takeSocket, takeVendor } from './doors.ts'
 import { newTrace, type Trace } from './trace.ts'
 
-const limits = { openCallsMax: 4, socketsMax: 4, bufferBytesMax: 1_000, keySharePercent: 50 }
+const limits = {
+  openCallsMax: 4,
+  socketsMax: 4,
+  bufferBytesMax: 1_000,
+  keySharePercent: 50,
+  vendorSharePercent: 50,
+}
 const traceOf = (keyId?: string): Trace => ({
   ...newTrace('call', 0),
   ...(keyId === undefined ? {} : { keyId }),
@@ -85,4 +91,28 @@ test('a key has its share of the sockets, and all sockets are counted', () => {
   expect(refused(() => takeSocket(doors, 'a'))).toEqual(['rate_limit_exceeded', 429])
   takeSocket(doors, 'b')
   expect(refused(() => takeSocket(doors, 'c'))).toEqual(['service_unavailable', 503])
+})
+
+test('a vendor has its share of the open calls, also of those of one key, and it comes back', () => {
+  const doors = newDoors({ ...limits, openCallsMax: 8 })
+  const open = (key: string) => {
+    const trace = traceOf(key)
+    takePlace(doors, trace)
+    return trace
+  }
+  const traces = ['a', 'a', 'b', 'b'].map(open)
+  expect(traces.map((trace) => takeVendor(doors, trace, 'dead'))).toEqual(traces.map(() => undefined))
+  expect(takeVendor(doors, open('a'), 'dead')?.status).toBe(429)
+  const other = open('c')
+  expect(takeVendor(doors, other, 'dead')?.status).toBe(503)
+  expect(takeVendor(doors, other, 'alive')).toBeUndefined()
+  // Who goes on to another vendor leaves the first.
+  expect(takeVendor(doors, traces[0]!, 'alive')).toBeUndefined()
+  const next = open('c')
+  expect(takeVendor(doors, next, 'dead')).toBeUndefined()
+  for (const trace of [...traces, other, next]) letGo(doors, trace)
+  expect([doors.vendors.used(), doors.ownVendors.used()]).toEqual([0, 0])
+  // Nothing is taken for a call whose places were given back.
+  expect(takeVendor(doors, other, 'dead')).toBeUndefined()
+  expect(doors.vendors.used()).toBe(0)
 })

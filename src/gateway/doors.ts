@@ -6,6 +6,7 @@ import { newOverload, type Overload } from '../admission/overload.ts'
 import { newShares, type Shares } from '../admission/shares.ts'
 import { type JsonBody, readJsonBody, scanJson } from '../core/json-body.ts'
 import { must, type Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
+import type { Counting } from '../transport/exchange.ts'
 import type { Trace } from './trace.ts'
 
 export type Doors = {
@@ -17,6 +18,9 @@ export type Doors = {
   readonly overload: Overload
   /** Calls of models that are open. */
   readonly calls: Shares
+  /** Those of them that ask each vendor; and by key and vendor, so that one vendor has not all that a key may have open. */
+  readonly vendors: Shares
+  readonly ownVendors: Shares
   /** Bytes of bodies, what was parsed of them, whole answers and recordings that are kept in memory. */
   readonly bytes: Shares
   /** WebSockets that are open. */
@@ -27,6 +31,7 @@ type DoorLimits = {
   readonly openCallsMax: number
   readonly bufferBytesMax: number
   readonly keySharePercent: number
+  readonly vendorSharePercent: number
   readonly socketsMax: number
 }
 
@@ -34,12 +39,15 @@ export const newDoors = ({
   openCallsMax,
   bufferBytesMax,
   keySharePercent,
+  vendorSharePercent,
   socketsMax,
 }: DoorLimits): Doors => ({
   leaving: false,
   streams: 0,
   overload: newOverload(),
   calls: newShares(openCallsMax, keySharePercent),
+  vendors: newShares(openCallsMax, vendorSharePercent),
+  ownVendors: newShares(openCallsMax, (keySharePercent * vendorSharePercent) / 100),
   bytes: newShares(bufferBytesMax, keySharePercent),
   sockets: newShares(socketsMax, keySharePercent),
 })
@@ -53,6 +61,32 @@ export const takePlace = ({ calls }: Doors, trace: Trace): void => {
   trace.places++
 }
 
+/**
+ * Counts an open call among those that ask this vendor, and no longer among another's. Tells the refusal where they are as
+ * many as may wait for one vendor: one that is silent must not have all the places.
+ */
+export const takeVendor = (doors: Doors, trace: Trace, vendor: string): Refusal | undefined => {
+  leaveVendor(doors, trace)
+  // Its places were given back: its caller has gone.
+  if (trace.places === 0) return undefined
+  const own = `${ownerOf(trace)} ${vendor}`
+  if (doors.ownVendors.take(own, 1) !== 'taken') return shareUsed(`calls open at ${vendor}`)
+  if (doors.vendors.take(vendor, 1) !== 'taken') {
+    doors.ownVendors.giveBack(own, 1)
+    return unavailable(`As many calls wait for the vendor ${vendor} as may wait for one.`)
+  }
+  trace.atVendor = vendor
+  return undefined
+}
+
+const leaveVendor = ({ vendors, ownVendors }: Doors, trace: Trace): void => {
+  const { atVendor } = trace
+  if (atVendor === undefined) return
+  vendors.giveBack(atVendor, 1)
+  ownVendors.giveBack(`${ownerOf(trace)} ${atVendor}`, 1)
+  trace.atVendor = undefined
+}
+
 /** Counts a socket of the key until it is closed. Throws the same refusals. */
 export const takeSocket = ({ sockets }: Doors, keyId: string): void => {
   const taken = sockets.take(keyId, 1)
@@ -60,8 +94,25 @@ export const takeSocket = ({ sockets }: Doors, keyId: string): void => {
   if (taken === 'own share used') throw shareUsed('sockets open')
 }
 
+/** For whom bytes are counted, and how many are by now: the trace of a request, or what stands for it where there is none. */
+export type Taker = Pick<Trace, 'owner' | 'keyId' | 'bytes'>
+
+/** Counts what `work` keeps for a key when no request waits for it; it is given back when that has ended. */
+export const countedFor = async <T>(
+  { bytes }: Doors,
+  keyId: string,
+  work: (taker: Taker) => Promise<T>,
+): Promise<T> => {
+  const taker: Taker = { keyId, bytes: 0 }
+  try {
+    return await work(taker)
+  } finally {
+    bytes.giveBack(ownerOf(taker), taker.bytes)
+  }
+}
+
 /** Counts bytes that are about to be kept for the request. Throws the same refusals. */
-export const takeBytes = ({ bytes }: Doors, trace: Trace, amount: number): void => {
+export const takeBytes = ({ bytes }: Doors, trace: Taker, amount: number): void => {
   const owner = ownerOf(trace)
   const taken = bytes.take(owner, amount)
   if (taken === 'none left') throw unavailable('The server holds as many bytes as it can take.')
@@ -81,13 +132,34 @@ const WEIGHED_FROM = 16 * 1024
 const JSON_BEGINS = [0x7b, 0x5b]
 
 /** Counts what a vendor's answer, whose bytes were counted, will be parsed to. Throws the same refusals. */
-export const weighAnswer = (doors: Doors, trace: Trace, answer: Uint8Array): void => {
+const weighAnswer = (doors: Doors, trace: Taker, answer: Uint8Array): void => {
   if (answer.length >= WEIGHED_FROM && JSON_BEGINS.includes(answer[0] ?? 0))
     takeBytes(doors, trace, scanJson(answer, Number.POSITIVE_INFINITY).weight)
 }
 
+/** Counts the answer that an exchange reads whole. */
+export class CountedAnswer implements Counting {
+  readonly #doors: Doors
+  readonly #taker: Taker
+
+  constructor(doors: Doors, taker: Taker) {
+    this.#doors = doors
+    this.#taker = taker
+  }
+
+  take(bytes: number): void {
+    takeBytes(this.#doors, this.#taker, bytes)
+  }
+
+  weigh(answer: Uint8Array): void {
+    weighAnswer(this.#doors, this.#taker, answer)
+  }
+}
+
 /** Gives back all that the request took; does nothing the second time. */
-export const letGo = ({ calls, bytes, overload }: Doors, trace: Trace): void => {
+export const letGo = (doors: Doors, trace: Trace): void => {
+  const { calls, bytes, overload } = doors
+  leaveVendor(doors, trace)
   if (trace.caller !== undefined) overload.leave(trace.caller)
   trace.caller = undefined
   const owner = ownerOf(trace)
@@ -98,7 +170,7 @@ export const letGo = ({ calls, bytes, overload }: Doors, trace: Trace): void => 
 }
 
 /** For whom it is taken: the key, if it is known by then; all callers without a key share one part. */
-const ownerOf = (trace: Trace): string => {
+const ownerOf = (trace: Taker): string => {
   trace.owner ??= trace.keyId ?? 'guests'
   return trace.owner
 }

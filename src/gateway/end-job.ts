@@ -11,6 +11,7 @@ import type { Deployment } from '../routing/deployments.ts'
 import type { Run, RunFacts, RunOutput } from '../store/calls/run-port.ts'
 import { billOf, chargedOf, detailOf, type Metered } from './bill.ts'
 import type { Gateway } from './gateway.ts'
+import { NOTHING_SENT } from './give-up.ts'
 import { tellEnded } from './jobs.ts'
 import { tellsBytes, written } from './media-results.ts'
 import { receiptFor } from './receipt.ts'
@@ -55,7 +56,7 @@ export const deliver = async (
   }
   const told = { call: { results: style, modelName }, trace: { callId: run.id } }
   const last = written(told, results, { usage, bill, charged })
-  const detail = detailOf(gateway, billed, metered, 'ok', last.hash)
+  const detail = detailOf(gateway, billed, metered, 'ok', last)
   const receipt = receiptFor(gateway, billed, detail, charged)
   const headers = last.headers(receipt)
   watchVendorCost(gateway, { call: run.id, vendor, vendorCost, charged })
@@ -135,7 +136,7 @@ export const endCancelled = async (
   const metered = meteredOf(facts, it.measured ?? facts.most)
   const billed = billedOf(gateway, { run, facts })
   const charge = chargedOf(billed, metered)
-  const detail = detailOf(gateway, billed, metered, 'cancelled', () => '')
+  const detail = detailOf(gateway, billed, metered, 'cancelled', NOTHING_SENT)
   return end(gateway, run, facts, {
     state: 'cancelled',
     result,

@@ -1,11 +1,13 @@
 /** Ends a call that comes to nothing: its money is freed, and nothing is charged but what a vendor bills all the same. */
 import { bodyHash } from '../receipts/body-hash.ts'
-import { CallerGone } from './ask-vendor.ts'
+import { CallerGone } from './attempt.ts'
 import { chargedOf, detailOf, meter } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import type { Task } from './task.ts'
 
 const FORGOTTEN_WAIT_MS = 2_000
+
+export const NOTHING_SENT = { hash: () => bodyHash(new Uint8Array()) }
 
 /**
  * Under an Idempotency-Key the next attempt has the same id, on any process: it is let in when the ledger has forgotten
@@ -23,7 +25,7 @@ export const giveUp = async (gateway: Gateway, task: Task): Promise<void> => {
 export const endUnheard = async (gateway: Gateway, task: Task, thrown: unknown): Promise<void> => {
   if (!(thrown instanceof CallerGone) || !thrown.billed) return giveUp(gateway, task)
   const metered = meter(task, { reported: undefined, whole: false, delivered: { letters: 0, events: 0 } })
-  const detail = detailOf(gateway, task, metered, 'client_gone', () => bodyHash(new Uint8Array()))
+  const detail = detailOf(gateway, task, metered, 'client_gone', NOTHING_SENT)
   try {
     await task.hold.settle(metered.cost, detail)
     task.trace.charged = chargedOf(task, metered)

@@ -8,6 +8,7 @@ import type { JsonBody } from '../core/json-body.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Model } from '../core/model.ts'
 import { must, type Refusal } from '../core/refusal.ts'
+import { whenKnown } from '../core/soon.ts'
 import { monthOf } from '../core/time.ts'
 import { checkReach } from '../dialects/media-reach.ts'
 import { upstreamDialect } from '../dialects/upstream-dialect.ts'
@@ -34,12 +35,12 @@ export type Incoming = {
   readonly subWallet: string | undefined
   readonly paymentProtocol: string | undefined
   /** The payment it may bring, the address it asked for, and where it comes from; undefined where no payment is taken. */
-  readonly payment: (PaymentHeaders & { readonly url: string; readonly origin: () => string }) | undefined
+  readonly payment: (PaymentHeaders & { readonly url: string; origin(): string }) | undefined
   readonly idempotencyKey: string | undefined
-  readonly readBody: () => Promise<Uint8Array>
+  readBody(): Promise<Uint8Array>
   /** Its requests may name earlier answers. */
   readonly recalls?: boolean
-  readonly decode: (body: JsonBody, modelNamed: (name: string) => Model | undefined) => Call | Refusal
+  decode(body: JsonBody, modelNamed: (name: string) => Model | undefined): Call | Refusal
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal
 }
@@ -64,7 +65,10 @@ export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker)
   const { maxCostUsd } = incoming
   const ceiling = maxCostUsd === undefined ? undefined : must(readCeiling(maxCostUsd))
   const sent = readWeighed(gateway.doors, trace, await incoming.readBody())
-  if (incoming.recalls !== true) return { ceiling, body: sent, ...readCall(gateway, incoming, by, sent) }
+  if (incoming.recalls !== true) {
+    const { call, model } = readCall(gateway, incoming, by, sent)
+    return { ceiling, body: sent, call, model }
+  }
   const { body, memory } = await recall(gateway, keeps ? key : undefined, sent)
   const read = readCall(gateway, incoming, by, body)
   if (memory === undefined && sent.value.store === true) tellNotCarried(trace, ['store'])
@@ -101,12 +105,11 @@ export const boundSent = (call: Call, affordable: number | undefined, trace: Tra
 
 /** The caller behind the credential, if it may call now. */
 export const whoCalls = (gateway: Gateway, authorization: string | null, trace: Trace): Soon<Key> => {
-  const key = ownerOf(gateway, authorization, trace)
-  return key instanceof Promise ? key.then((read) => enabled(gateway, read)) : enabled(gateway, key)
+  return whenKnown(ownerOf(gateway, authorization, trace), enabled, gateway.clock, undefined)
 }
 
-const enabled = (gateway: Gateway, key: Key): Key => {
-  const refusal = checkEnabled(key, monthOf(gateway.clock.now()))
+const enabled = (key: Key, clock: Gateway['clock']): Key => {
+  const refusal = checkEnabled(key, monthOf(clock.now()))
   if (refusal) throw refusal
   return key
 }
@@ -115,19 +118,25 @@ const enabled = (gateway: Gateway, key: Key): Key => {
 export const ownerOf = (gateway: Gateway, authorization: string | null, trace: Trace): Soon<Key> => {
   const token = must(bearerToken(authorization))
   const hash = gateway.hash(token)
-  const known = (found: Key | undefined | Refusal): Soon<Key> => {
-    const key = must(found)
-    if (key === undefined) {
-      if (gateway.book.isEndedTrial(hash)) throw trialEnded(gateway.options.signUpUrl)
-      if (gateway.hash.before !== undefined)
-        return ownerBefore(gateway, { hash, before: gateway.hash.before(token), token }, trace)
-      throw unknownKey()
-    }
-    trace.keyId = key.id
-    return key
+  return whenKnown(gateway.book.caller(hash), ownerFound, gateway, { token, hash, trace })
+}
+
+type Credential = { readonly token: string; readonly hash: string; readonly trace: Trace }
+
+const ownerFound = (
+  found: Key | undefined | Refusal,
+  gateway: Gateway,
+  { token, hash, trace }: Credential,
+): Soon<Key> => {
+  const key = must(found)
+  if (key === undefined) {
+    if (gateway.book.isEndedTrial(hash)) throw trialEnded(gateway.options.signUpUrl)
+    if (gateway.hash.before !== undefined)
+      return ownerBefore(gateway, { hash, before: gateway.hash.before(token), token }, trace)
+    throw unknownKey()
   }
-  const found = gateway.book.caller(hash)
-  return found instanceof Promise ? found.then(known) : known(found)
+  trace.keyId = key.id
+  return key
 }
 
 type Moving = { readonly hash: string; readonly before: string; readonly token: string }
@@ -198,9 +207,9 @@ type TurnAsk = Pick<Task, 'key' | 'trace'> & {
  */
 const turnOf = ({ book }: Gateway, { key, trace, planRpm, tokens }: TurnAsk): Soon<TokenTurn | undefined> => {
   const own = book.takeRate(key.id, key.limits, planRpm, tokens)
-  return own instanceof Promise || key.ancestors.length > 0
-    ? sharedTurn(book, key, own).then(([first, tightest]) => admitted(trace, first, tightest))
-    : admitted(trace, must(own), must(own))
+  if (own instanceof Promise || key.ancestors.length > 0) return sharedTurn(book, key, own, trace)
+  const rate = must(own)
+  return admitted(trace, rate, rate)
 }
 
 /** The key's own rate, and the tightest of that and those it shares. */
@@ -208,7 +217,8 @@ const sharedTurn = async (
   book: Gateway['book'],
   key: Key,
   taken: Soon<RateVerdict | Refusal>,
-): Promise<readonly [RateVerdict, RateVerdict]> => {
+  trace: Trace,
+): Promise<TokenTurn | undefined> => {
   const own = must(await taken)
   let rate = own
   const makers = key.ancestors.length === 0 ? [] : must(await book.makersOf(key))
@@ -218,7 +228,7 @@ const sharedTurn = async (
     const other = must(await book.takeRate(id, shared, undefined))
     if (!other.admitted || other.remaining < rate.remaining) rate = other
   }
-  return [own, rate]
+  return admitted(trace, own, rate)
 }
 
 const admitted = (trace: Trace, own: RateVerdict, rate: RateVerdict): TokenTurn | undefined => {

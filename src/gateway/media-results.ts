@@ -4,6 +4,7 @@ import type { StoredAsset } from '../assets/assets.ts'
 import type { Call } from '../core/call.ts'
 import { concat, type Json, type JsonObject } from '../core/json-body.ts'
 import { withBalance, withBill } from '../dialects/bill-members.ts'
+import { geminiUsage } from '../dialects/gemini/reply.ts'
 import type { Output, Verdict } from '../media/shape.ts'
 import { type Transcript, verboseOf, writtenAs } from '../media/transcript.ts'
 import { bodyHash } from '../receipts/body-hash.ts'
@@ -37,7 +38,9 @@ export type Results = {
 
 /** Styles that tell the results' own bytes. */
 export const tellsBytes = ({ results }: Pick<Call, 'results'>): boolean =>
-  results === 'images_base64' || results === 'bytes' || results?.endsWith('_events') === true
+  results !== undefined && (BYTES_TOLD.includes(results) || results.endsWith('_events'))
+
+const BYTES_TOLD: readonly string[] = ['images_base64', 'bytes', 'gemini_content', 'gemini_predictions']
 
 const isAsset = (one: Shown): one is StoredAsset => 'url' in one
 
@@ -75,7 +78,11 @@ const transcriptOf = ({ done }: Results): Transcript => {
 
 const asJson = (task: Told, results: Results, { usage, bill }: Charge): LastBytes => {
   const text = JSON.stringify(bodyFor(task, results))
-  const bytes = encoder.encode(`${text.slice(0, -1)},"usage":${withBill(usageOf(results, usage), bill)}}`)
+  const [name, counts] =
+    task.call.results === 'gemini_content'
+      ? ['usageMetadata', results.done.body.usageMetadata ?? geminiUsage(usage)]
+      : ['usage', usageOf(results, usage)]
+  const bytes = encoder.encode(`${text.slice(0, -1)},"${name}":${withBill(Object(counts), bill)}}`)
   return {
     hash: () => bodyHash(bytes),
     bytes: (balance) => withBalance(bytes, balance),
@@ -114,6 +121,14 @@ const bodyFor = (task: Told, results: Results): JsonObject => {
         created: createdS,
         data: bytes.map((one) => ({ b64_json: Buffer.from(one).toString('base64') })),
       }
+    case 'gemini_content':
+      return contentOf(task, results)
+    case 'gemini_predictions':
+      return {
+        predictions: inlineOf(results).map(({ data, mimeType }) => ({ mimeType, bytesBase64Encoded: data })),
+      }
+    case 'gemini_operation':
+      return operationOf(call.modelName, trace.callId, assets)
     case 'transcript_json':
       return { text: transcriptOf(results).text }
     case 'transcript_verbose_json':
@@ -129,6 +144,36 @@ const bodyFor = (task: Told, results: Results): JsonObject => {
     }
   }
 }
+
+/** The pictures with their bytes. */
+const inlineOf = ({ shown, bytes }: Results) =>
+  shown.filter(isAsset).map(({ media_type }, index) => ({
+    mimeType: media_type,
+    data: Buffer.from(bytes[index] ?? []).toString('base64'),
+  }))
+
+const contentOf = ({ call, trace }: Told, results: Results): JsonObject => {
+  const texts = results.shown.flatMap((one) =>
+    isAsset(one) || one.type !== 'text' ? [] : [{ text: one.text }],
+  )
+  const parts = [...texts, ...inlineOf(results).map((inlineData) => ({ inlineData }))]
+  return {
+    candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
+    modelVersion: call.modelName,
+    responseId: trace.callId,
+  }
+}
+
+/** A long-running operation as Vertex AI names it: `publishers/<vendor>/models/<model>/operations/<id>`. */
+export const operationName = (modelName: string, id: string): string =>
+  `publishers/${modelName.replace('/', '/models/')}/operations/${id}`
+
+/** One that has delivered: films are told by their addresses, whatever their size. */
+const operationOf = (modelName: string, id: string, films: readonly StoredAsset[]): JsonObject => ({
+  name: operationName(modelName, id),
+  done: true,
+  response: { videos: films.map(({ url, media_type }) => ({ gcsUri: url, mimeType: media_type })) },
+})
 
 /** The vendor's body with our addresses where it named its own. */
 const withAddresses = (body: JsonObject, outputs: readonly Output[], shown: readonly Shown[]): JsonObject => {

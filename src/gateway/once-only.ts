@@ -188,11 +188,10 @@ const claim = async (
   gateway: Gateway,
   it: First,
 ): Promise<string | StoredAnswer | { readonly run: CallId }> => {
-  const { ref, fingerprint, trace } = it
+  const { ref, fingerprint, fingerprintBefore, trace } = it
   const { callId } = trace
   const until = gateway.clock.monotonicMs() + WAIT_MS
-  let entry = { ref, fingerprint, callId, lockMs: gateway.options.timeouts.totalMs }
-  let before = it.fingerprintBefore
+  const entry = { ref, fingerprint, fingerprintBefore, callId, lockMs: gateway.options.timeouts.totalMs }
   for (;;) {
     const state = await gateway.store.idempotency
       .begin({ ...entry, instance: gateway.instance })
@@ -205,13 +204,7 @@ const claim = async (
         throw fault
       })
     if (state.state === 'first') return state.callId
-    if (state.state === 'conflict') {
-      if (before === undefined) throw keyReused()
-      // It may have been claimed under the secret of before.
-      entry = { ...entry, fingerprint: before }
-      before = undefined
-      continue
-    }
+    if (state.state === 'conflict') throw keyReused()
     if (state.state === 'running' && isJob(state.by)) return { run: callOfJob(state.by) }
     if (state.state === 'done') {
       it.trace.callId = state.callId

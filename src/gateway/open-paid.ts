@@ -34,6 +34,8 @@ export type PayingCall = Quotable & {
 /** What pays for the call. */
 export type Paid = {
   readonly payment: Pick<Presented, 'id' | 'payer' | 'scheme' | 'offer' | 'units'>
+  /** The account in which its money lies. */
+  readonly account: string
   /** Undefined while the payment is only authorised. */
   readonly transaction: string | undefined
 }
@@ -47,12 +49,11 @@ type PaidTaskParts = Paid & {
 export const openPaid = async (
   gateway: Gateway,
   paying: PayingCall,
-  { payment, transaction, keep, signal }: PaidTaskParts,
+  { payment, account: payer, transaction, keep, signal }: PaidTaskParts,
 ): Promise<Task> => {
   const { x402, key, sub, bearer, asked, plan, trace } = paying
   const { call, model, ceiling, body } = asked
   const { id, offer, units } = payment
-  const payer = x402.accountOf(id)
   const paid = nanoOfUnits(offer, units)
   const reserved = await reservePaid(
     gateway,
@@ -100,7 +101,7 @@ const collecting =
   }
 
 /** What the receipt says of the payment. */
-const factsOf = ({ payment, transaction }: Paid): PaymentFacts => {
+const factsOf = ({ payment, transaction }: Omit<Paid, 'account'>): PaymentFacts => {
   const { scheme, offer, id, payer, units } = payment
   const amount = decimalFromNano(nanoOfUnits(offer, units))
   return {

@@ -6,20 +6,19 @@
 import { unitsFor } from '../payment/x402/offer.ts'
 import type { Gateway } from './gateway.ts'
 import type { Paid, PayingCall } from './open-paid.ts'
+import { isFor } from './payment-due.ts'
 import { tellPaid, unconfirmed } from './take-payment.ts'
 
 /** The payment that the call of the trace was made under; undefined when it has none, or brings it. */
-export const paidBefore = async (
-  gateway: Gateway,
-  { x402, fingerprint, presented, trace }: PayingCall,
-): Promise<Paid | undefined> => {
+export const paidBefore = async (gateway: Gateway, paying: PayingCall): Promise<Paid | undefined> => {
+  const { x402, presented, trace } = paying
   const earlier = await gateway.store.payments.paymentForCall(trace.callId)
   if (earlier === undefined || earlier.id === presented?.id) return undefined
-  if (earlier.scheme !== 'exact' || earlier.fingerprint !== fingerprint) return undefined
+  if (earlier.scheme !== 'exact' || !isFor(earlier, paying)) return undefined
   if (earlier.state === 'settling') throw unconfirmed()
   const offer = x402.offerOf(earlier)
   if (earlier.state !== 'settled' || offer === undefined) return undefined
-  const { id, payer, scheme, amount, transaction } = earlier
+  const { id, payer, scheme, amount, account, transaction } = earlier
   tellPaid({ trace, payment: { version: presented?.version ?? 2, offer, payer } }, transaction ?? '')
-  return { payment: { id, payer, scheme, offer, units: unitsFor(offer, amount) }, transaction }
+  return { payment: { id, payer, scheme, offer, units: unitsFor(offer, amount) }, account, transaction }
 }

@@ -56,7 +56,7 @@ export const settleAuthorized = async (it: AuthorizedPayment): Promise<Refusal |
       tellUnpaid(it, finished.reason)
       return refuse(
         'payment_failed',
-        'The call was made, but the payment that was authorised for it did not come; its answer is withheld.',
+        'The call was answered, but the payment that was authorised for it failed; the answer is withheld.',
         { members: { reason: finished.reason } },
       )
     case 'free':

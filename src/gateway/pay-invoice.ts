@@ -11,6 +11,8 @@ import type { Gateway } from './gateway.ts'
 import { onceUnder } from './once-only.ts'
 import {
   checkQuoted,
+  fingerprintsOf,
+  isFor,
   PaymentDue,
   type Quotable,
   quoteAnswer,
@@ -42,7 +44,7 @@ export const payInvoiceByX402 = async (gateway: Gateway, request: Request): Prom
     bound: invoice.total,
     outputTokens: undefined,
     uptoSeconds: undefined,
-    fingerprint: gateway.hash(canonicalJson(['x402 invoice', invoice.id])),
+    ...fingerprintsOf(gateway, canonicalJson(['x402 invoice', invoice.id])),
     resource: resourceAt(x402, payment.url, `Invoice ${invoice.id}`),
     change: 'invoice',
     invoice,
@@ -73,7 +75,7 @@ const payOnce = async (
   presented: Presented,
   show: Request['show'],
 ): Promise<Answer> => {
-  const { fingerprint, trace } = paying
+  const { fingerprint, fingerprintBefore, trace } = paying
   const ref = { keyId: GUESTS_KEY, endpoint: 'x402', key: presented.id }
   const idle = (thrown: unknown) => thrown instanceof PaymentDue
   const run = async (): Promise<Answer> => {
@@ -82,10 +84,12 @@ const payOnce = async (
     await gateway.store.idempotency.release(ref, gateway.instance)
     return answer
   }
-  return onceUnder(gateway, { ref, fingerprint, trace, idle }, run).catch((thrown: unknown) => {
-    const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
-    throw conflict ? new PaymentDue('payment_already_used') : thrown
-  })
+  return onceUnder(gateway, { ref, fingerprint, fingerprintBefore, trace, idle }, run).catch(
+    (thrown: unknown) => {
+      const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
+      throw conflict ? new PaymentDue('payment_already_used') : thrown
+    },
+  )
 }
 
 const pay = async (gateway: Gateway, paying: PayingInvoice, presented: Presented) => {
@@ -95,7 +99,7 @@ const pay = async (gateway: Gateway, paying: PayingInvoice, presented: Presented
   if (known === undefined || known.state === 'failed') {
     checkOpen(invoice)
     checkQuoted(gateway, paying, presented)
-  } else if (known.fingerprint !== fingerprint) throw new PaymentDue('payment_already_used')
+  } else if (!isFor(known, paying)) throw new PaymentDue('payment_already_used')
   await takePayment({
     x402,
     trace,

@@ -61,7 +61,10 @@ export type Quotable = {
   readonly bound: Nano
   /** The output bound that is quoted in place of the model's own. */
   readonly outputTokens: number | undefined
+  /** Tells the request from any other. */
   readonly fingerprint: string
+  /** The same under the server's secret of before, while that changes: what was quoted or taken then is for it too. */
+  readonly fingerprintBefore: string | undefined
   readonly resource: Resource
   readonly change: ChangePolicy
   /** How long a payment that is settled after its call must stay good; undefined where none is taken that way. */
@@ -104,12 +107,24 @@ export const resourceAt = (x402: X402, url: string, description: string): Resour
   return { url: (x402.options.publicUrl ?? origin) + pathname, description }
 }
 
+/** The fingerprints of what is to be paid for, by a text that tells it from anything else. */
+export const fingerprintsOf = ({ hash }: Gateway, text: string) => ({
+  fingerprint: hash(text),
+  fingerprintBefore: hash.before?.(text),
+})
+
+/** Whether a payment was taken for this, under either secret. */
+export const isFor = (
+  payment: { readonly fingerprint: string },
+  { fingerprint, fingerprintBefore }: Quotable,
+): boolean => payment.fingerprint === fingerprint || payment.fingerprint === fingerprintBefore
+
 /** Throws unless the payment is what was quoted for this. */
 export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented): void => {
-  const { x402, bound, fingerprint } = it
+  const { x402, bound, fingerprint, fingerprintBefore } = it
   const { units, quoteId, offer } = presented
   const paid = { units, quoteId, now: gateway.clock.now() }
-  const verdict = checkQuote(x402.hash, offer, { fingerprint, bound }, paid)
+  const verdict = checkQuote(x402.hash, offer, { fingerprint, fingerprintBefore, bound }, paid)
   if (verdict !== 'good') throw new PaymentDue(verdict)
   // The same quote is offered for both schemes only where the bound allows it.
   if (presented.scheme === 'upto' && uptoTerms(it, offer) === undefined)

@@ -5,6 +5,7 @@ import type { Call } from '../core/call.ts'
 import type { Model, Priced } from '../core/model.ts'
 import { least, type Nano } from '../core/money.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
+import { whenKnown } from '../core/soon.ts'
 import type { AccountId } from '../ledger/types.ts'
 import { chargeFor } from '../pricing/charge.ts'
 import { affordableOutput, ceiling as ceilingOf, smallestUseful, usedUpBelow } from '../pricing/quote.ts'
@@ -70,16 +71,15 @@ export const planCall = (
       'max_tokens',
       `'max_tokens' is ${explicit}; ${model.id} answers with at most ${model.maxOutputTokens} tokens.`,
     )
-  const price = (output: number) => ceilingOf(model, call.size, output, call.choices)
   const output = explicit ?? Math.min(most, model.maxOutputTokens)
-  const amount = price(output)
+  const amount = ceilingOf(model, call.size, output, call.choices)
   if (ceiling === undefined || amount <= ceiling.amount) return { output, amount }
   const affordable =
     explicit === undefined ? affordableOutput(model, call.size, call.choices, ceiling.amount) : 0
   if (affordable < 1)
     return tooDear(gateway, explicit === undefined ? smallestUseful(model, call.size) : amount, ceiling)
   const lowered = Math.min(affordable, output)
-  return { output: lowered, amount: price(lowered) }
+  return { output: lowered, amount: ceilingOf(model, call.size, lowered, call.choices) }
 }
 
 /** A call that is priced by its inputs costs what they say: nothing of it can be lowered. */
@@ -126,23 +126,26 @@ const holdOutput = (
     call.priced !== undefined || first === plan.output
       ? plan.amount
       : ceilingOf(model, call.size, first, call.choices)
-  const ended = (held: HoldTaken) => orLower(gateway, lowering, { output, first, amount, tries }, held)
   const hold = holdOf(gateway, ask, amount, waits && first <= least)
-  return hold instanceof Promise ? hold.then(ended) : ended(hold)
+  return whenKnown(hold, orLower, gateway, { lowering, output, first, amount, tries })
 }
 
 type HoldTaken = Hold | HoldRefused | Refusal
 
+/** A hold that was tried for so much output in all, and so much of it at the start. */
+type Tried = {
+  readonly lowering: Lowering
+  readonly output: number
+  readonly first: number
+  readonly amount: Nano
+  readonly tries: number
+}
+
 /** The call as it is held; or the next try, with less output. */
-const orLower = (
-  gateway: Gateway,
-  lowering: Lowering,
-  tried: { readonly output: number; readonly first: number; readonly amount: Nano; readonly tries: number },
-  hold: HoldTaken,
-): Soon<Reserved | Refusal> => {
+const orLower = (hold: HoldTaken, gateway: Gateway, tried: Tried): Soon<Reserved | Refusal> => {
+  const { lowering, output, first, amount, tries } = tried
   const { ask, mayLower, least } = lowering
   const { call, model } = ask
-  const { output, first, amount, tries } = tried
   if (hold instanceof Refusal) return hold
   if (!('outcome' in hold)) {
     const outputBound = mayLower && output < model.maxOutputTokens ? output : undefined

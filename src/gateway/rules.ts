@@ -2,6 +2,7 @@
 import type { Soon } from '../book/contract.ts'
 import type { Model } from '../core/model.ts'
 import { must, Refusal, refuse } from '../core/refusal.ts'
+import { whenKnown } from '../core/soon.ts'
 import { nameFor } from '../tenancy/aliases.ts'
 import type { Key } from '../tenancy/key.ts'
 import { allowsModel } from '../tenancy/model-patterns.ts'
@@ -12,8 +13,7 @@ import { unknownModel } from './unknown-model.ts'
 
 /** The rules as they stand now, or the refusal of a model that they do not allow. */
 export const rulesFor = (gateway: Gateway, key: Key, model: Model): Soon<WalletRules | Refusal> => {
-  const rules = gateway.book.rules(key.walletId)
-  return rules instanceof Promise ? rules.then((read) => checked(read, model)) : checked(rules, model)
+  return whenKnown(gateway.book.rules(key.walletId), checked, model, undefined)
 }
 
 const checked = (rules: WalletRules | Refusal, model: Model): WalletRules | Refusal => {

@@ -6,6 +6,7 @@ import { trialShort } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
 import type { Soon } from '../book/contract.ts'
 import { must, Refusal } from '../core/refusal.ts'
+import { whenKnown } from '../core/soon.ts'
 import { WALLET_MINIMUM } from '../ledger/lend.ts'
 import type { IdempotencyRef } from '../ledger/types.ts'
 import { type PaymentMode, payingAccount, paymentMode } from '../payment/funding.ts'
@@ -33,7 +34,7 @@ import { type Ask, type Reserved, reserve } from './reserve.ts'
 import { rulesFor } from './rules.ts'
 import { runPaidCall } from './run-paid-call.ts'
 import type { PaymentFacts, Task } from './task.ts'
-import { correctingAtEnd, outputWithin } from './token-turn.ts'
+import { correctingAtEnd, outputWithin, type TokenTurn } from './token-turn.ts'
 import type { Trace } from './trace.ts'
 
 /** Answers one call, or throws the Refusal that says why not. */
@@ -47,7 +48,16 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
   const mode = must(named)
   const asked = await readAsked(gateway, incoming, { key, trace, keeps: true })
   const it = { key, sub: incoming.subWallet, mode, asked, trace }
+  const { priced, unread } = asked.call
+  return incoming.idempotencyKey === undefined && priced === undefined && unread === undefined
+    ? runAsked(gateway, it, undefined, incoming.signal)
+    : runKept(gateway, incoming, it)
+}
+
+/** Runs a call that may be a job, or whose answer is kept for repeats. */
+const runKept = (gateway: Gateway, incoming: Incoming, it: Asked): Promise<Answer> => {
   const { idempotencyKey, signal } = incoming
+  const { asked, key, trace } = it
   const { call } = asked
   const ofRun = (id: string, ref?: IdempotencyRef) => answerRun(gateway, { id, call, trace, ref })
   const mayBeJob = call.priced !== undefined || call.unread !== undefined
@@ -101,19 +111,22 @@ const runAsked = async (
     keep,
     signal,
   }
-  const opened =
-    turn === undefined ? openTask(gateway, opening) : correctingAtEnd(turn, () => openTask(gateway, opening))
+  const opened = turn === undefined ? openTask(gateway, opening) : openCorrecting(gateway, turn, opening)
   return answerTask(gateway, opened instanceof Promise ? await opened : opened)
 }
+
+/** What the call reserved of its key's tokens and does not use goes back at its end. */
+const openCorrecting = (gateway: Gateway, turn: TokenTurn, opening: TaskParts): Soon<Task> =>
+  correctingAtEnd(turn, () => openTask(gateway, opening))
 
 /**
  * A call with neither a key nor a word about payment: where calls can be paid one by one it gets a quote, as payers
  * expect that know nothing of this server; elsewhere it is asked for a key.
  */
-const paysByCall = ({ x402 }: Gateway, { authorization, paymentProtocol, payment }: Incoming): boolean =>
-  authorization === null &&
-  paymentProtocol === undefined &&
-  payment !== undefined &&
+const paysByCall = ({ x402 }: Gateway, incoming: Incoming): boolean =>
+  incoming.authorization === null &&
+  incoming.paymentProtocol === undefined &&
+  incoming.payment !== undefined &&
   (x402?.offers().length ?? 0) > 0
 
 type TaskParts = Ask & {
@@ -127,13 +140,10 @@ type TaskParts = Ask & {
 
 /** Holds the money and makes the task that carries it. */
 const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
-  const reserved = reserve(gateway, opening)
-  return reserved instanceof Promise
-    ? reserved.then((held) => taskOf(gateway, opening, held))
-    : taskOf(gateway, opening, reserved)
+  return whenKnown(reserve(gateway, opening), taskOf, gateway, opening)
 }
 
-const taskOf = (gateway: Gateway, opening: TaskParts, reserved: Reserved | Refusal): Task => {
+const taskOf = (reserved: Reserved | Refusal, gateway: Gateway, opening: TaskParts): Task => {
   const { key, payer, payment, model, memory, trace, keep, signal } = opening
   if (reserved instanceof Refusal && key.trialUntil !== undefined) throw shortTrial(gateway, reserved)
   const { call, hold, outputBound, heldOutput, fullOutput } = must(reserved)

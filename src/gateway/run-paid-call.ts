@@ -30,7 +30,16 @@ import { onceUnder, type RunCall, readIdempotencyKey } from './once-only.ts'
 import { openPaid, type PayingCall } from './open-paid.ts'
 import { paidBefore } from './paid-before.ts'
 import { authorizePayment, checkPaidFor, uptoSecondsOf } from './pay-after.ts'
-import { checkQuoted, PaymentDue, planPaid, quoteAnswer, requirementsOf, resourceAt } from './payment-due.ts'
+import {
+  checkQuoted,
+  fingerprintsOf,
+  isFor,
+  PaymentDue,
+  planPaid,
+  quoteAnswer,
+  requirementsOf,
+  resourceAt,
+} from './payment-due.ts'
 import { checkCaps } from './reserve-paid.ts'
 import { rulesFor } from './rules.ts'
 import { takePayment, tellPaid } from './take-payment.ts'
@@ -69,7 +78,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     plan,
     bound: plan.amount,
     outputTokens: call.maxOutput === undefined && call.kind === 'chat' ? plan.output : undefined,
-    fingerprint: fingerprintOf(gateway, incoming, asked, own),
+    ...fingerprintsOf(gateway, telling(incoming, asked, own)),
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
     // What was authorised for an hour can be emptied while a job runs.
@@ -118,22 +127,16 @@ const subWalletOf = async (
 const schemesOf = ({ options }: X402): readonly Scheme[] =>
   options.upto === undefined ? ['exact'] : ['exact', 'upto']
 
-const fingerprintOf = (
-  gateway: Gateway,
-  incoming: Incoming,
-  asked: CheckedRequest,
-  own: Key | undefined,
-): string =>
-  gateway.hash(
-    canonicalJson([
-      'x402',
-      incoming.endpoint,
-      asked.body.value,
-      incoming.maxCostUsd ?? null,
-      own?.id ?? null,
-      incoming.subWallet ?? null,
-    ]),
-  )
+/** What tells the request from any other. */
+const telling = (incoming: Incoming, asked: CheckedRequest, own: Key | undefined): string =>
+  canonicalJson([
+    'x402',
+    incoming.endpoint,
+    asked.body.value,
+    incoming.maxCostUsd ?? null,
+    own?.id ?? null,
+    incoming.subWallet ?? null,
+  ])
 
 /** The name under which the answer is kept: the caller's own Idempotency-Key, else the payment. Neither means a quote. */
 const refOf = (incoming: Incoming, { bearer, key, presented }: PayingCall): IdempotencyRef | undefined => {
@@ -150,13 +153,13 @@ const refOf = (incoming: Incoming, { bearer, key, presented }: PayingCall): Idem
 const isDue = (thrown: unknown): boolean => thrown instanceof PaymentDue
 
 const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall): Promise<Answer> => {
-  const { x402, presented, fingerprint, trace } = paying
+  const { x402, presented, fingerprint, fingerprintBefore, trace } = paying
   const ref = refOf(incoming, paying)
   if (ref === undefined) throw new PaymentDue('payment_required')
   const known = presented && (await gateway.store.payments.payment(presented.id))
   const bound = known !== undefined && known.state !== 'failed'
   // Before the claim: a request that is not the one it pays for must not touch what the right one left.
-  if (bound && known.fingerprint !== fingerprint) throw new PaymentDue('payment_already_used')
+  if (bound && !isFor(known, paying)) throw new PaymentDue('payment_already_used')
   const run: RunCall = async (keep, signal) => {
     const room = () => waitForRoom(gateway, paying.asked.model, signal)
     const before = await paidBefore(gateway, paying)
@@ -169,15 +172,16 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
     const open = async () => {
       if (!bound) await checkCaps(gateway, paying, paying.plan.amount)
       await room()
-      const paid = { payment: presented, transaction: await takeMoney(gateway, paying, presented) }
-      return openPaid(gateway, paying, { ...paid, keep, signal })
+      const transaction = await takeMoney(gateway, paying, presented)
+      const account = bound ? known.account : x402.accountOf(presented.id)
+      return openPaid(gateway, paying, { payment: presented, account, transaction, keep, signal })
     }
     return answerTask(gateway, turn === undefined ? await open() : await correctingAtEnd(turn, open))
   }
   const checkRepeat = () => checkPaidFor(gateway, x402, trace)
   const ofRun = (id: string, kept?: IdempotencyRef) =>
     answerRun(gateway, { id, call: paying.asked.call, trace, ref: kept })
-  const once = { ref, fingerprint, trace, idle: isDue, checkRepeat, ofRun }
+  const once = { ref, fingerprint, fingerprintBefore, trace, idle: isDue, checkRepeat, ofRun }
   const runOrIts: RunCall = (keep, signal) =>
     orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
   const answer = await onceUnder(gateway, once, runOrIts).catch((thrown: unknown) => {

@@ -25,14 +25,14 @@ export type Charge = {
 /** An answer's last bytes, written before the charge so that the receipt can speak of them. */
 export type LastBytes = {
   /** Of the body without balance and receipt. */
-  readonly hash: () => string
+  hash(): string
   /** The body or its end, with what is known after the charge. */
-  readonly bytes: (balance: Balance | undefined, receipt: string | undefined) => Uint8Array
+  bytes(balance: Balance | undefined, receipt: string | undefined): Uint8Array
   /** The whole text for repeats; `bytes` are those that go out. */
-  readonly text: (bytes: Uint8Array) => string
+  text(bytes: Uint8Array): string
   /** What is remembered for requests that name this answer; undefined when it did not end well. */
-  readonly remembered: () => string | undefined
-  readonly headers: (receipt: string | undefined) => Readonly<Record<string, string>>
+  remembered(): string | undefined
+  headers(receipt: string | undefined): Readonly<Record<string, string>>
 }
 
 /** How an answer ended, and what is known of its cost. */
@@ -63,7 +63,7 @@ export const settle = async (gateway: Gateway, task: Task, ending: AnswerEnd): P
   const charged = chargedOf(task, metered)
   trace.charged = charged
   const last = ending.write({ usage: metered.usage, bill: billOf(task, metered, charged), charged })
-  const detail = detailOf(gateway, task, metered, ended, last.hash)
+  const detail = detailOf(gateway, task, metered, ended, last)
   const receipt = ending.receipt ? receiptFor(gateway, task, detail, charged) : undefined
   const headers = last.headers(receipt)
   if (keep === undefined) {

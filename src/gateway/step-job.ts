@@ -5,9 +5,10 @@ import { Refusal, refuse } from '../core/refusal.ts'
 import type { JobShape, Outgoing, VendorAnswer, Verdict } from '../media/shape.ts'
 import { withoutSecrets } from '../routing/vendor-errors.ts'
 import { StoreFault } from '../store/faults.ts'
-import { VendorFault } from '../transport/exchange.ts'
+import { VendorFault } from '../transport/vendor-fault.ts'
 import { promptBlocked } from './answer-whole.ts'
 import { deploymentsFor } from './deployments-for.ts'
+import { countedFor, type Taker } from './doors.ts'
 import { deliver, endCancelled, endFailed } from './end-job.ts'
 import type { Gateway } from './gateway.ts'
 import { jobShapeOf } from './job-hold.ts'
@@ -25,17 +26,20 @@ const FETCHES_MAX = 10
 const FETCHING_MS = 600_000
 
 /** Throws what is to be tried again. */
-export const stepJob = async (gateway: Gateway, job: Job): Promise<void> => {
+export const stepJob = (gateway: Gateway, job: Job): Promise<void> =>
+  countedFor(gateway.doors, job.run.keyId, (taker) => stepFor(gateway, job, taker))
+
+const stepFor = async (gateway: Gateway, job: Job, taker: Taker): Promise<void> => {
   const { clock } = gateway
   job.askedMs = clock.monotonicMs()
   job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway, job.run.model)?.everyMs ?? 0)
   const overdue = clock.now() >= job.run.deadline
   const found = whereIs(gateway, job)
   if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : undefined
-  if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, found)
-  const read = await poll(gateway, job, found).catch((fault: unknown) => {
-    // A poll that fails never ends a job; its deadline does.
-    if (!(fault instanceof VendorFault) || !overdue) throw fault
+  if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, taker })
+  const read = await poll(gateway, job, { ...found, taker }).catch((fault: unknown) => {
+    // A poll that fails, or for whose answer there is no room, never ends a job; its deadline does.
+    if (!(fault instanceof VendorFault || fault instanceof Refusal) || !overdue) throw fault
     return undefined
   })
   if (read !== undefined && 'verdict' in read) return conclude(gateway, job, found, read)
@@ -75,11 +79,15 @@ const whereSold = (gateway: Gateway, { run, facts }: Job): JobPlace | undefined 
   return at === undefined ? undefined : { shape, at }
 }
 
-const cancel = async (gateway: Gateway, job: Job, { shape, at }: JobPlace): Promise<void> => {
+/** Where a step asks, and for whom what it reads is counted. */
+type StepPlace = JobPlace & { readonly taker: Taker }
+
+const cancel = async (gateway: Gateway, job: Job, { shape, at, taker }: StepPlace): Promise<void> => {
   const outgoing = shape.cancel?.(job.facts.ref)
   job.cancelSent = outgoing !== undefined
   if (outgoing === undefined) return
-  await askStep(gateway, { deployment: at, shape, id: job.run.id }, outgoing).catch((error: unknown) => {
+  const step = { deployment: at, shape, id: job.run.id, taker }
+  await askStep(gateway, step, outgoing).catch((error: unknown) => {
     job.cancelSent = false
     gateway.log.warn('a job could not be cancelled', {
       call: job.run.id,
@@ -91,11 +99,16 @@ const cancel = async (gateway: Gateway, job: Job, { shape, at }: JobPlace): Prom
 
 type Polled = Exclude<ReturnType<JobShape['readPoll']>, { next: Outgoing } | undefined>
 
-const poll = async (gateway: Gateway, job: Job, { shape, at }: JobPlace): Promise<Polled | undefined> => {
+const poll = async (
+  gateway: Gateway,
+  job: Job,
+  { shape, at, taker }: StepPlace,
+): Promise<Polled | undefined> => {
   const { ref } = job.facts
+  const asking = { deployment: at, shape, id: job.run.id, taker }
   let outgoing = shape.poll(ref)
   for (let step = 0; step <= STEPS_MAX; step++) {
-    const answer: VendorAnswer = await askStep(gateway, { deployment: at, shape, id: job.run.id }, outgoing)
+    const answer: VendorAnswer = await askStep(gateway, asking, outgoing)
     const read = shape.readPoll(answer, { ref, step })
     if (read === undefined) {
       job.missing = answer.status === 404 ? job.missing + 1 : 0
@@ -172,6 +185,6 @@ const notStored = async (gateway: Gateway, job: Job, thrown: unknown): Promise<v
   const refusal =
     thrown instanceof Refusal
       ? thrown
-      : fault(job, 'The result of the vendor could not be had. Nothing was charged.')
+      : fault(job, "The vendor's result could not be fetched. Nothing was charged.")
   return endFailed(gateway, run, facts, refusal)
 }

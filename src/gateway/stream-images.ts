@@ -86,7 +86,7 @@ const failureOf = ({ log }: Gateway, { trace, model }: Task, thrown: unknown): U
   const told =
     thrown instanceof Refusal
       ? thrown
-      : refuse('upstream_error', 'The picture could not be had. Nothing was charged.', {
+      : refuse('upstream_error', 'The picture could not be fetched. Nothing was charged.', {
           members: { provider: model.vendor },
         })
   if (thrown !== told) log.warn('a streamed picture failed', { call: trace.callId, error: messageOf(thrown) })

@@ -5,9 +5,9 @@ import { encodeOutgoing } from '../media/encode.ts'
 import type { JobNames, JobShape, VendorAnswer, Verdict } from '../media/shape.ts'
 import type { Deployment } from '../routing/deployments.ts'
 import { vendorDown, withoutSecrets } from '../routing/vendor-errors.ts'
-import { VendorFault } from '../transport/exchange.ts'
+import { VendorFault } from '../transport/vendor-fault.ts'
 import { promptBlocked } from './answer-whole.ts'
-import { askThrough } from './ask-vendor.ts'
+import { askVendor } from './ask-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import type { Task } from './task.ts'
 import { askStep, jsonIn, readWhole } from './vendor-step.ts'
@@ -34,7 +34,7 @@ export const submitJob = async (
   task: Task,
   { shape, priced: { inputs }, job }: Submission,
 ): Promise<Submitted> => {
-  const { opened } = await askThrough(gateway, task, {
+  const { opened } = await askVendor(gateway, task, {
     request: ({ model }) => ({
       ...encodeOutgoing(shape.ask(inputs, model.upstreamName, job), job.id),
       notCarried: [],
@@ -46,7 +46,8 @@ export const submitJob = async (
         const read = shape.readRef(answer, { inputs, upstreamName, job, step })
         if (read === undefined || step > STEPS_MAX)
           throw new VendorFault('body', 'the vendor answered with something else')
-        if ('next' in read) answer = await askStep(gateway, { deployment: at, shape, id: job.id }, read.next)
+        if ('next' in read)
+          answer = await askStep(gateway, { deployment: at, shape, id: job.id, taker: task.trace }, read.next)
         else return { begun: took(read, at), at }
       }
     },

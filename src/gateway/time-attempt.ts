@@ -1,29 +1,10 @@
 /** How long a vendor was asked, and what came of it: for the metrics, and to know what of a call's time is not ours. */
-import { Refusal } from '../core/refusal.ts'
 import type { FailedAttempt } from '../routing/failed-attempt.ts'
 import { providerName } from './end-span.ts'
 import type { Gateway } from './gateway.ts'
 import type { Trace } from './trace.ts'
 
 type AttemptParts = Pick<Gateway, 'clock' | 'meters'> & { readonly store: Pick<Gateway['store'], 'engine'> }
-
-/** Runs an attempt, which sets `askedMs` when it sends; a stream goes on after it, so its end is set by who reads it. */
-export const timed = async <T extends object>(
-  gateway: AttemptParts,
-  trace: Trace,
-  attempt: () => Promise<T | FailedAttempt>,
-): Promise<T | FailedAttempt> => {
-  trace.askedMs = undefined
-  try {
-    const tried = await attempt()
-    if ('outcome' in tried) lost(gateway, trace, tried.outcome)
-    else answered(gateway, trace)
-    return tried
-  } catch (thrown) {
-    lost(gateway, trace, thrown instanceof Refusal ? 'refused' : 'gone')
-    throw thrown
-  }
-}
 
 /** An answer that is read so soon after a commit ended has waited for it. */
 const SOON_MS = 0.5
@@ -38,7 +19,8 @@ const cameAt = ({ meters, store }: AttemptParts, askedMs: number, nowMs: number)
   return fromMs >= askedMs && nowMs - toMs < SOON_MS ? fromMs : nowMs
 }
 
-const answered = (parts: AttemptParts, trace: Trace): void => {
+/** An attempt was answered, which set `askedMs` when it was sent; a stream goes on after it, so its end is set by who reads it. */
+export const noteAnswered = (parts: AttemptParts, trace: Trace): void => {
   const { clock, meters } = parts
   const nowMs = clock.monotonicMs()
   const askedMs = trace.askedMs ?? nowMs
@@ -49,7 +31,8 @@ const answered = (parts: AttemptParts, trace: Trace): void => {
   noteStep(trace, 'ok', askedMs, nowMs)
 }
 
-const lost = (
+/** An attempt came to nothing. */
+export const noteLost = (
   { clock, meters }: AttemptParts,
   trace: Trace,
   outcome: FailedAttempt['outcome'] | 'gone',

@@ -40,6 +40,8 @@ export type Trace = {
   /** The caller as whose the call counts; see doors.ts. */
   caller?: string | undefined
   places: number
+  /** The vendor among whose open calls it counts; see doors.ts. */
+  atVendor?: string | undefined
   bytes: number
   /** Called when a stream has ended and its charge is known. */
   onEnded?: () => void

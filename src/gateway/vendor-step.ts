@@ -3,9 +3,11 @@ import { type Json, parseJson } from '../core/json-body.ts'
 import { encodeOutgoing } from '../media/encode.ts'
 import type { JobShape, Outgoing, VendorAnswer } from '../media/shape.ts'
 import type { Deployment } from '../routing/deployments.ts'
-import { type Exchange, exchange, VendorFault } from '../transport/exchange.ts'
+import { type Exchange, exchange } from '../transport/exchange.ts'
+import { VendorFault } from '../transport/vendor-fault.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 import { authorized } from './authorize.ts'
+import { CountedAnswer, type Taker } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 
 const hostOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).hostname : undefined)
@@ -28,12 +30,14 @@ type Step = {
   readonly shape: JobShape
   /** The call's id, which also parts forms. */
   readonly id: string
+  /** For whom its answer is counted. */
+  readonly taker: Taker
 }
 
-/** Sends it and reads the answer. Throws VendorFault. */
+/** Sends it and reads the answer. Throws VendorFault, or the Refusal of an answer for which there is no room. */
 export const askStep = async (
   gateway: Gateway,
-  { deployment, shape, id }: Step,
+  { deployment, shape, id, taker }: Step,
   outgoing: Outgoing,
 ): Promise<VendorAnswer> => {
   const { setup, secret } = deployment
@@ -52,6 +56,7 @@ export const askStep = async (
     headers: { ...own, ...headers },
     body,
     timeouts: gateway.options.timeouts,
+    counting: new CountedAnswer(gateway.doors, taker),
   })
   return readWhole(answer)
 }

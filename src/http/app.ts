@@ -2,43 +2,45 @@
  * The server as a function: a Request in, a Response out. No port is needed to test it.
  * Everything an answer carries beside its body is added here: request id, rate-limit headers, the error body, the log line.
  */
-import { Refusal } from '../core/refusal.ts'
+import { must, Refusal } from '../core/refusal.ts'
 import { inputTokens, outputTokens } from '../core/usage.ts'
 import { callerDialects } from '../dialects/index.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { CallerGone } from '../gateway/ask-vendor.ts'
+import { CallerGone } from '../gateway/attempt.ts'
 import { letGo } from '../gateway/doors.ts'
 import { endSpan } from '../gateway/end-span.ts'
 import type { Gateway, Present } from '../gateway/gateway.ts'
 import { beginSpan } from '../gateway/spans.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
-import { checkHeaders } from './headers.ts'
+import { type HeaderReader, readHeaders } from './headers.ts'
 import { HelperRefusal, helperBody } from './helper-refusal.ts'
 import { helpFor, refusalFor } from './refusal-for.ts'
-import type { Route } from './route.ts'
-import { createRouter, splitUrl } from './router.ts'
+import type { HttpCall, Route } from './route.ts'
+import { createRouter, type Matched, splitUrl } from './router.ts'
 import { routes } from './routes.ts'
 import { turnsAway } from './turn-away.ts'
 
 type App = {
   /** The answer to a call that an overloaded process turns away at once; undefined for requests that are to be fetched. */
   readonly turnAway: (request: Request) => Response | undefined
-  /** `peer` gives the address at the other end of the connection. */
-  readonly fetch: (
-    request: Request,
-    peer?: () => string | undefined,
-    /** Called when only the rest of the answer is left to send. */
-    ended?: () => void,
-  ) => Promise<Response>
+  readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
 }
 
-const nobody = (): undefined => undefined
+/** The connection on which a request came. */
+export type Connection = {
+  /** The address at its other end. */
+  peer(): string | undefined
+  /** Called when only the rest of the answer is left to send. */
+  ended(): void
+}
+
+const nowhere: Connection = { peer: () => undefined, ended: () => undefined }
 
 export const createApp = (present: Present): App => {
   const match = createRouter(routes)
   return {
     turnAway: turnsAway(present.gateway, match),
-    fetch: async (request, peer = nobody, ended = nobody) => {
+    fetch: async (request, connection = nowhere) => {
       const { gateway } = present
       const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
       const { path, query } = splitUrl(request.url)
@@ -48,16 +50,15 @@ export const createApp = (present: Present): App => {
         const matched = match(request.method, path)
         if (matched instanceof Refusal) throw matched
         trace.path = matched.route.path
-        const refusal = checkHeaders(request.headers)
-        if (refusal) throw refusal
+        const headers = must(readHeaders(request.headers))
         route = matched.route
         if (route.runs === true) begin(gateway, trace, route.path, request.headers)
-        const call = { request, params: matched.params, query, peer, trace }
+        const call = new RoutedCall(request, headers, { matched, query, connection, trace })
         const answer = await route.handler(gateway, call)
-        return respond(gateway, answer, { trace, dialect: route.dialect, ended })
+        return respond(gateway, answer, { trace, dialect: route.dialect, connection })
       } catch (thrown) {
         letGo(gateway.doors, trace)
-        ended()
+        connection.ended()
         trace.path ??= unknownPath(path)
         const response = respondRefusal(gateway, trace, thrown, route)
         // A client that asked whether to send its body need not send it any more (RFC 9110, 10.1.1).
@@ -65,6 +66,36 @@ export const createApp = (present: Present): App => {
         return response
       }
     },
+  }
+}
+
+type Way = {
+  readonly matched: Matched
+  readonly query: string
+  readonly connection: Connection
+  readonly trace: Trace
+}
+
+/** One request on its way through a handler. */
+class RoutedCall implements HttpCall {
+  readonly request: Request
+  readonly headers: HeaderReader
+  readonly params: HttpCall['params']
+  readonly query: string
+  readonly trace: Trace
+  readonly #connection: Connection
+
+  constructor(request: Request, headers: HeaderReader, { matched, query, connection, trace }: Way) {
+    this.request = request
+    this.headers = headers
+    this.params = matched.params
+    this.query = query
+    this.trace = trace
+    this.#connection = connection
+  }
+
+  peer(): string | undefined {
+    return this.#connection.peer()
   }
 }
 
@@ -77,41 +108,45 @@ const begin = ({ traces }: Gateway, trace: Trace, path: string, headers: Headers
 /** An address that nobody serves, as far as it may be logged: people paste keys everywhere. */
 const unknownPath = (path: string): string => path.slice(0, 100).replaceAll(/sk-[\w-]+/g, 'sk-…')
 
-/** The call's id, also by the name under which clients of messages look for it. */
-const idHeaders = ({ callId }: Trace, dialect: Route['dialect']): Record<string, string> =>
-  dialect === 'messages' ? { 'x-request-id': callId, 'request-id': callId } : { 'x-request-id': callId }
+/**
+ * Adds what every answer carries: the call's id, also by the name under which clients of messages look for it, and, while the
+ * process drains, the end of its connection, so that the caller's next call goes elsewhere.
+ */
+const withOwn = (
+  headers: Record<string, string>,
+  { doors }: Gateway,
+  { callId }: Trace,
+  dialect?: Route['dialect'],
+): Record<string, string> => {
+  headers['x-request-id'] = callId
+  if (dialect === 'messages') headers['request-id'] = callId
+  if (doors.leaving) headers.connection = 'close'
+  return headers
+}
 
 type Responding = {
   readonly trace: Trace
   readonly dialect: Route['dialect']
-  readonly ended: () => void
+  readonly connection: Connection
 }
 
-const respond = (gateway: Gateway, answer: Answer, { trace, dialect, ended }: Responding): Response => {
-  const { body, status } = answer
-  const headers = {
-    ...answer.headers,
-    ...trace.headers,
-    ...idHeaders(trace, dialect),
-    ...lastOne(gateway),
-  }
-  const end = () => {
-    letGo(gateway.doors, trace)
-    endCall(gateway, trace, status)
-    ended()
-  }
+const respond = (gateway: Gateway, answer: Answer, it: Responding): Response => {
+  const { body, cookies, status } = answer
+  const { trace, dialect } = it
+  const headers = withOwn({ ...answer.headers, ...trace.headers }, gateway, trace, dialect)
   // A stream's line is written when it has ended, with what it cost.
-  if (body instanceof Uint8Array || trace.ended !== undefined) end()
-  else trace.onEnded = end
+  if (body instanceof Uint8Array || trace.ended !== undefined) endAnswered(gateway, it, status)
+  else trace.onEnded = () => endAnswered(gateway, it, status)
   const response = new Response(body, { status, headers })
-  for (const cookie of answer.cookies ?? []) response.headers.append('set-cookie', cookie)
+  if (cookies !== undefined) for (const cookie of cookies) response.headers.append('set-cookie', cookie)
   return response
 }
 
-const LAST_ONE = { connection: 'close' }
-
-/** While the process drains, each answer ends its connection, so that the caller's next one goes elsewhere. */
-const lastOne = ({ doors }: Gateway) => (doors.leaving ? LAST_ONE : undefined)
+const endAnswered = (gateway: Gateway, { trace, connection }: Responding, status: number): void => {
+  letGo(gateway.doors, trace)
+  endCall(gateway, trace, status)
+  connection.ended()
+}
 
 const respondRefusal = (
   gateway: Gateway,
@@ -134,14 +169,17 @@ const respondRefusal = (
       : callerDialects[route?.dialect ?? 'chat'].refusal(refusal, trace.callId)
   return new Response(JSON.stringify(body), {
     status: refusal.status,
-    headers: {
-      'content-type': 'application/json',
-      ...helpFor(refusal.code),
-      ...refusal.headers,
-      ...trace.headers,
-      ...idHeaders(trace, route?.dialect),
-      ...lastOne(gateway),
-    },
+    headers: withOwn(
+      {
+        'content-type': 'application/json',
+        ...helpFor(refusal.code),
+        ...refusal.headers,
+        ...trace.headers,
+      },
+      gateway,
+      trace,
+      route?.dialect,
+    ),
   })
 }
 
@@ -149,12 +187,8 @@ const respondHelperRefusal = (gateway: Gateway, trace: Trace, refusal: HelperRef
   const { error, retryAfter, status } = refusal
   trace.ended = error
   endCall(gateway, trace, status)
-  const headers = {
-    'x-request-id': trace.callId,
-    ...helpFor('helpers'),
-    ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
-    ...lastOne(gateway),
-  }
+  const own = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+  const headers = withOwn({ ...helpFor('helpers'), ...own }, gateway, trace)
   return Response.json(refusal.body(trace.callId), { status, headers })
 }
 

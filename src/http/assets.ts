@@ -127,5 +127,5 @@ const noAsset = () =>
 const over = () =>
   refuse(
     'asset_expired',
-    'The address has run out, or the asset is no longer kept (ASSET_DAYS) or was deleted. While it is kept, its key reads it without exp and sig.',
+    'The address has expired, or the asset was deleted or is no longer kept (ASSET_DAYS). While it is kept, its key reads it without exp and sig.',
   )

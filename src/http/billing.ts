@@ -108,7 +108,7 @@ const tooLittle = async (gateway: Gateway, { total, walletId }: Invoice) => {
   const available = wallet === undefined ? 0n : wallet.balance - wallet.held
   return refuse(
     'insufficient_balance',
-    'The wallet has less than the invoice; add credits or pay by stripe.',
+    'The wallet holds less than the invoice; add credits or pay by stripe.',
     {
       members: {
         required_credits: credits(total),

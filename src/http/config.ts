@@ -57,7 +57,7 @@ const together = (told: readonly ConfigTold[]): ConfigReloaded => {
 const asked = async (gateway: Gateway, call: HttpCall, ask: ConfigAsk) => {
   must(opens(gateway, call))
   const door = gateway.config
-  if (door === undefined) throw refuse('not_found', 'The configuration of this server does not change.')
+  if (door === undefined) throw refuse('not_found', 'This server does not reload its configuration.')
   const told = await door.ask(ask).catch(() => {
     throw unavailable('The other processes of this server do not answer.')
   })

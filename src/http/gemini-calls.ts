@@ -1,43 +1,99 @@
 /** The generate-content endpoints: model and method stand in the path, `…/<vendor>/<model>:<method>`. */
-import { bodyOf, isObject } from '../core/json-body.ts'
-import { must, refuse } from '../core/refusal.ts'
+import type { Call } from '../core/call.ts'
+import { bodyOf, isObject, type JsonBody, readJsonBody } from '../core/json-body.ts'
+import type { Product } from '../core/model.ts'
+import { must, type Refusal, refuse } from '../core/refusal.ts'
 import { decodeGeminiCall } from '../dialects/gemini/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { countTokens } from '../gateway/count-tokens.ts'
 import { readWeighed } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { modelFor, modelsFor } from '../gateway/rules.ts'
+import { shownOperation } from '../gateway/shown-operation.ts'
 import { geminiListing } from '../products/model-listing.ts'
 import { callerOf } from './caller.ts'
+import { decodeContentPicture, decodePredict, decodePredictLongRunning } from './gemini-media.ts'
 import { answerCall } from './model-calls.ts'
 import { readBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { Handler, HttpCall } from './route.ts'
 
-const methods = ['generateContent', 'streamGenerateContent', 'countTokens'] as const
+const methods = [
+  'generateContent',
+  'streamGenerateContent',
+  'countTokens',
+  'predict',
+  'predictLongRunning',
+  'fetchPredictOperation',
+] as const
+type Method = (typeof methods)[number]
+
+/** What follows `models/`, or `publishers/<vendor>/models/` as Vertex AI has it, as the name of a model. */
+const nameIn = (path: string): string =>
+  path.replace(/^models\//, '').replace(/^publishers\/([^/]+)\/models\//, '$1/')
 
 /** Splits `models/<vendor>/<model>:<method>`; some libraries leave `models/` out, some escape the slash. */
-const targetOf = (
-  rest: string,
-): { readonly modelName: string; readonly method: (typeof methods)[number] } => {
+const targetOf = (rest: string): { readonly modelName: string; readonly method: Method } => {
   const at = rest.lastIndexOf(':')
   const method = methods.find((one) => one === rest.slice(at + 1))
   if (at < 0 || method === undefined)
     throw refuse('not_found', `There is nothing at this address; models take ${methods.join(', ')}.`)
-  return { modelName: rest.slice(0, at).replace(/^models\//, ''), method }
+  return { modelName: nameIn(rest.slice(0, at)), method }
 }
 
-export const geminiCall: Handler = (gateway, call) => {
-  const { modelName, method } = targetOf(call.params.rest ?? '')
+/** A call of the method, by the kind of its model. */
+const decoded = (
+  body: JsonBody,
+  it: Parameters<typeof decodeGeminiCall>[1] & { readonly method: Method },
+  product: Product | undefined,
+): Call | Refusal => {
+  const { modelName, method, stream } = it
+  const predicts = method === 'predict' || method === 'predictLongRunning'
+  if (product === undefined)
+    return predicts
+      ? refuse('model_not_found', `There is no model '${modelName}' that takes ${method}.`)
+      : decodeGeminiCall(body, it)
+  const target = { modelName, product }
+  if (method === 'predict') return decodePredict(body, target)
+  if (method === 'predictLongRunning') return decodePredictLongRunning(body, target)
+  return product.category === 'image'
+    ? decodeContentPicture(body, target, stream)
+    : decodeGeminiCall(body, it)
+}
+
+export const geminiCall: Handler = (gateway, call) => methodCall(gateway, call, call.params.rest ?? '')
+
+/** The same under a publisher, as clients of Vertex AI ask. */
+export const publisherCall: Handler = (gateway, call) =>
+  methodCall(gateway, call, `publishers/${call.params.rest ?? ''}`)
+
+const methodCall = (gateway: Gateway, call: HttpCall, path: string): Promise<Answer> => {
+  const { modelName, method } = targetOf(path)
   if (method === 'countTokens') return countGeminiTokens(gateway, call, modelName)
+  if (method === 'fetchPredictOperation') return fetchOperation(gateway, call)
   const stream = method === 'streamGenerateContent'
   const listed = stream && new URLSearchParams(call.query).get('alt') !== 'sse'
   return answerCall(gateway, call, {
     name: `gemini ${modelName} ${method} ${listed}`,
-    decode: (body) => decodeGeminiCall(body, { modelName, stream, listed }),
+    decode: (body, modelNamed) =>
+      decoded(body, { modelName, method, stream, listed }, modelNamed(modelName)?.product),
     credential: 'gemini',
   })
 }
+
+/** How an operation stands, for the key that began it or one above. */
+const fetchOperation = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
+  const key = await callerOf(gateway, call, 'gemini')
+  const body = must(readJsonBody(await readBody(gateway, call, OPERATION_BYTES_MAX)))
+  const name = body.value.operationName
+  const id = typeof name === 'string' ? name.split('/operations/')[1] : undefined
+  const run = id === undefined ? undefined : await gateway.store.runs.runFor(id, key.id)
+  if (run === undefined)
+    throw refuse('not_found', 'There is no operation of this name, it is not yours, or it is no longer kept.')
+  return shownOperation(gateway, run)
+}
+
+const OPERATION_BYTES_MAX = 10_000
 
 const countGeminiTokens = async (gateway: Gateway, call: HttpCall, modelName: string): Promise<Answer> => {
   const key = await callerOf(gateway, call, 'gemini')

@@ -26,7 +26,7 @@ const NOT_IN_HOST = /[\s/?#@\\,]/
 let lastGoodHost: string | null = ''
 
 /** Refuses a `Host` that no address can be made of (RFC 9112, 3.2); HTTP/1.0 may leave it out. */
-export const checkHost = (headers: Headers): Refusal | undefined => {
+export const checkHost = (headers: HeaderReader): Refusal | undefined => {
   const host = headers.get('host')
   if (host === lastGoodHost || host === null || host === '') return undefined
   if (NOT_IN_HOST.test(host) || !URL.canParse(`http://${host}/`))
@@ -35,18 +35,43 @@ export const checkHost = (headers: Headers): Refusal | undefined => {
   return undefined
 }
 
-export const checkHeaders = (headers: Headers): Refusal | undefined => {
-  for (const name of single)
-    if (headers.get(name)?.includes(',')) return invalid(name, `The header '${name}' may be sent once.`)
-  const wrong = checkHost(headers)
+/** Where headers are read. */
+export type HeaderReader = Pick<Headers, 'get'>
+
+/** Headers whose single ones were read: to ask the runtime for one costs more than to remember it. */
+class ReadHeaders implements HeaderReader {
+  readonly #headers: Headers
+  readonly #single: Readonly<Record<string, string | null>>
+
+  constructor(headers: Headers, read: Readonly<Record<string, string | null>>) {
+    this.#headers = headers
+    this.#single = read
+  }
+
+  get(name: string): string | null {
+    const read = this.#single[name]
+    return read === undefined ? this.#headers.get(name) : read
+  }
+}
+
+/** Reads the headers of a request; the Refusal of those that are sent twice, are too many or name no host. */
+export const readHeaders = (headers: Headers): HeaderReader | Refusal => {
+  const read: Record<string, string | null> = {}
+  for (const name of single) {
+    const value = headers.get(name)
+    if (value?.includes(',') === true) return invalid(name, `The header '${name}' may be sent once.`)
+    read[name] = value
+  }
+  const known = new ReadHeaders(headers, read)
+  const wrong = checkHost(known)
   if (wrong) return wrong
   return headers.count > HEADERS_MAX
     ? refuse('headers_too_large', `A request may have at most ${HEADERS_MAX} headers.`)
-    : undefined
+    : known
 }
 
 /** The payments by x402 that a request brings, under the names of both versions. */
-export const paymentHeaders = (headers: Headers): PaymentHeaders => ({
+export const paymentHeaders = (headers: HeaderReader): PaymentHeaders => ({
   v2: headers.get('payment-signature') ?? undefined,
   v1: headers.get('x-payment') ?? undefined,
 })
@@ -58,7 +83,7 @@ export type CredentialStyle = 'bearer' | 'messages' | 'gemini'
  * one request are refused: which of them pays must not depend on the reader.
  */
 export const credentialOf = (
-  headers: Headers,
+  headers: HeaderReader,
   query: string,
   style: CredentialStyle,
 ): string | null | Refusal => {
@@ -81,5 +106,5 @@ const queryKey = (query: string): string | undefined =>
   query === '' ? undefined : (new URLSearchParams(query).get('key') ?? undefined)
 
 /** Whose request it seems to be, whatever its address: to tell callers apart before it is known who they are. */
-export const callerOf = (headers: Headers): string =>
+export const callerOf = (headers: HeaderReader): string =>
   headers.get('authorization') ?? headers.get('x-api-key') ?? headers.get('x-goog-api-key') ?? ''

@@ -65,7 +65,7 @@ const styleFor =
   ({ response_format: format, stream, partial_images: partial }: JsonObject): ResultStyle | Refusal => {
     if (stream === true) return events
     if (typeof partial === 'number' && partial > 0)
-      return invalid('partial_images', "'partial_images' are shown in a stream: send 'stream': true with it.")
+      return invalid('partial_images', "'partial_images' needs a stream: send 'stream': true with it.")
     if (format === 'url') return 'images_url'
     return (format ?? 'b64_json') === 'b64_json'
       ? 'images_base64'

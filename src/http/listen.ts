@@ -1,7 +1,7 @@
 /** The server on a port: HTTP and WebSocket on one address, with a deadline for every connection. */
 import { refuse } from '../core/refusal.ts'
 import type { Present } from '../gateway/gateway.ts'
-import { createApp } from './app.ts'
+import { type Connection, createApp } from './app.ts'
 import { admitSocket, asksForSocket, goAway, refusedSocket, socketHandlers } from './socket.ts'
 import type { Socket, SocketData } from './socket-frames.ts'
 import { watchTurns } from './watch-turns.ts'
@@ -21,6 +21,8 @@ type Listening = {
   /** Ends every connection at once. */
   stop(): void
 }
+
+type Server = Pick<Bun.Server<SocketData>, 'requestIP' | 'timeout'>
 
 const NEVER = 0
 const RESTARTING = 1012
@@ -60,11 +62,7 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
         )
       // While a call runs its own deadlines hold: its vendor may be silent for longer than connections may.
       server.timeout(request, NEVER)
-      return app.fetch(
-        request,
-        () => server.requestIP(request)?.address,
-        () => server.timeout(request, connectionSeconds),
-      )
+      return app.fetch(request, new Served(server, request, connectionSeconds))
     },
     websocket: {
       ...socketHandlers(present, sockets),
@@ -88,6 +86,28 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
       for (const socket of sockets) socket.close(RESTARTING, 'The server is shutting down.')
       void server.stop(true)
     },
+  }
+}
+
+/** The connection of a request to this server. */
+class Served implements Connection {
+  readonly #server: Server
+  readonly #request: Request
+  readonly #seconds: number
+
+  constructor(server: Server, request: Request, seconds: number) {
+    this.#server = server
+    this.#request = request
+    this.#seconds = seconds
+  }
+
+  peer(): string | undefined {
+    return this.#server.requestIP(this.#request)?.address
+  }
+
+  /** From now on the deadline of idle connections holds again. */
+  ended(): void {
+    this.#server.timeout(this.#request, this.#seconds)
   }
 }
 

@@ -18,7 +18,7 @@ import { sendPieces } from './send-pieces.ts'
 const checkOrigin = ({ request }: HttpCall, base: string): void => {
   const origin = request.headers.get('origin')
   if (origin === null || origin === base || origin === new URL(request.url).origin) return
-  throw refuse('forbidden', 'Pages of other servers may not call tools here.')
+  throw refuse('forbidden', 'Pages of other sites may not call tools here.')
 }
 
 const PARSE_ERROR = -32700

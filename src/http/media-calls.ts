@@ -62,7 +62,7 @@ const partialsUnseen = (
   if (stream === true || !isObject(inputs) || !(Number(inputs.partial_images ?? 0) > 0)) return undefined
   const name = flat === true ? 'partial_images' : 'inputs.partial_images'
   const how = "'stream': true on /v1/images/generations or /v1/images/edits"
-  return invalid(name, `'${name}' are shown in a stream alone: ask with ${how}, or leave it out.`)
+  return invalid(name, `'${name}' is shown only in a stream: ask with ${how}, or leave it out.`)
 }
 
 export const productNamed = (

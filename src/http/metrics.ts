@@ -28,7 +28,7 @@ const notAll = (): never => {
 export const getMetrics: Handler = async (gateway, { request: { headers } }) => {
   const tokenHash = gateway.metrics?.tokenHash
   if (tokenHash === undefined)
-    throw refuse('not_found', 'Metrics are not told at this address; METRICS says where.')
+    throw refuse('not_found', 'Metrics are not served at this address; METRICS says where.')
   must(opens(gateway, tokenHash, headers.get('authorization')))
   return metricsAnswer(gateway, headers.get('accept'))
 }

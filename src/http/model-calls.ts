@@ -10,6 +10,7 @@ import { decodeResponsesCall } from '../dialects/responses/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { enter } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { Incoming } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { type CredentialStyle, callerOf, credentialOf, paymentHeaders } from './headers.ts'
 import { HelperRefusal } from './helper-refusal.ts'
@@ -37,30 +38,64 @@ type Endpoint = {
 
 /** Runs one call to a model. */
 export const answerCall = (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
-  const { headers } = call.request
-  enter(gateway.doors, gateway.options.openCallsMax, callerOf(headers), call.trace)
-  return runCall(
-    gateway,
-    {
-      endpoint: endpoint.name,
-      decode: (body, modelNamed) => endpoint.decode(body, modelNamed, headers),
-      ...(endpoint.recalls === true ? { recalls: true } : {}),
-      authorization: must(credentialOf(headers, call.query, endpoint.credential ?? 'bearer')),
-      maxCostUsd: headers.get('x-max-cost-usd') ?? undefined,
-      subWallet: headers.get('x-sub-wallet') ?? undefined,
-      paymentProtocol: headers.get('x-payment-protocol') ?? undefined,
-      payment: {
-        url: addressOf(call.request),
-        origin: () => originOfCall(gateway, call),
-        ...paymentHeaders(headers),
-      },
-      idempotencyKey: headers.get('idempotency-key') ?? undefined,
-      readBody: () =>
-        (endpoint.form === true ? readFormOrJson : readBody)(gateway, call, gateway.options.bodyBytesMax),
-      signal: call.request.signal,
-    },
-    call.trace,
-  )
+  enter(gateway.doors, gateway.options.openCallsMax, callerOf(call.headers), call.trace)
+  return runCall(gateway, new HttpIncoming(gateway, call, endpoint), call.trace)
+}
+
+/** A request over HTTP, as the life of a call sees it. */
+class HttpIncoming implements Incoming {
+  readonly endpoint: string
+  readonly recalls: boolean
+  readonly authorization: string | null
+  readonly signal: AbortSignal
+  readonly #gateway: Gateway
+  readonly #call: HttpCall
+  readonly #endpoint: Endpoint
+
+  constructor(gateway: Gateway, call: HttpCall, endpoint: Endpoint) {
+    this.#gateway = gateway
+    this.#call = call
+    this.#endpoint = endpoint
+    this.endpoint = endpoint.name
+    this.recalls = endpoint.recalls === true
+    this.authorization = must(credentialOf(call.headers, call.query, endpoint.credential ?? 'bearer'))
+    this.signal = call.request.signal
+  }
+
+  get maxCostUsd(): string | undefined {
+    return this.#header('x-max-cost-usd')
+  }
+
+  get subWallet(): string | undefined {
+    return this.#header('x-sub-wallet')
+  }
+
+  get paymentProtocol(): string | undefined {
+    return this.#header('x-payment-protocol')
+  }
+
+  get idempotencyKey(): string | undefined {
+    return this.#header('idempotency-key')
+  }
+
+  get payment(): Incoming['payment'] {
+    const { v1, v2 } = paymentHeaders(this.#call.headers)
+    const origin = () => originOfCall(this.#gateway, this.#call)
+    return { url: addressOf(this.#call.request), origin, v1, v2 }
+  }
+
+  decode(body: JsonBody, modelNamed: ModelNamed): Call | Refusal {
+    return this.#endpoint.decode(body, modelNamed, this.#call.request.headers)
+  }
+
+  readBody(): Promise<Uint8Array> {
+    const read = this.#endpoint.form === true ? readFormOrJson : readBody
+    return read(this.#gateway, this.#call, this.#gateway.options.bodyBytesMax)
+  }
+
+  #header(name: string): string | undefined {
+    return this.#call.headers.get(name) ?? undefined
+  }
 }
 
 const endpoint =

@@ -7,7 +7,14 @@ import { newTrace } from '../gateway/trace.ts'
 import { readBody } from './read-body.ts'
 import type { HttpCall } from './route.ts'
 
-const doors = () => newDoors({ openCallsMax: 1, socketsMax: 1, bufferBytesMax: 1_000, keySharePercent: 100 })
+const doors = () =>
+  newDoors({
+    openCallsMax: 1,
+    socketsMax: 1,
+    bufferBytesMax: 1_000,
+    keySharePercent: 100,
+    vendorSharePercent: 100,
+  })
 
 const read = async (
   body: ReadableStream | Uint8Array<ArrayBuffer> | string | null,

@@ -14,11 +14,26 @@ export const readSmallBody = async (gateway: Gateway, call: HttpCall): Promise<J
   readWeighed(gateway.doors, call.trace, await readBody(gateway, call, SMALL_BYTES_MAX)).value
 
 /** Reads the body's bytes, which count until the request is answered. Throws the Refusal that names what is wrong. */
-export const readBody = async (
+export const readBody = (
+  gateway: Gateway,
+  call: HttpCall,
+  bytesMax: number,
+  wanted: RegExp = JSON_TYPE,
+): Promise<Uint8Array> => {
+  try {
+    const { bodyMs } = gateway.options
+    return withinTime(readDeclared(gateway, call, bytesMax, wanted), bodyMs, () => tooSlow(bodyMs))
+  } catch (refusal) {
+    return Promise.reject(refusal)
+  }
+}
+
+/** Reads a body by what its headers say of it. Throws the Refusal of headers that are wrong. */
+const readDeclared = (
   gateway: Gateway,
   { request, trace }: HttpCall,
   bytesMax: number,
-  wanted: RegExp = JSON_TYPE,
+  wanted: RegExp,
 ): Promise<Uint8Array> => {
   const { headers } = request
   const encoding = headers.get('content-encoding')
@@ -31,12 +46,11 @@ export const readBody = async (
   const length = declared === null ? undefined : Number.parseInt(declared, 10)
   if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
   // The bytes are counted before the body is read: until then the runtime lets the sender wait.
-  const take = (bytes: number) => takeBytes(gateway.doors, trace, bytes)
-  if (length !== undefined) take(length)
+  if (length === undefined)
+    return readUpTo(request, bytesMax, (bytes) => takeBytes(gateway.doors, trace, bytes))
+  takeBytes(gateway.doors, trace, length)
   // What is past the limit is not read: the runtime takes it from the wire and drops it.
-  const reading = length === undefined ? readUpTo(request, bytesMax, take) : request.bytes().catch(brokeOff)
-  const { bodyMs } = gateway.options
-  return withinTime(reading, bodyMs, () => tooSlow(bodyMs))
+  return request.bytes().catch(brokeOff)
 }
 
 /** A body of unknown length, piece by piece. */

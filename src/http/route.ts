@@ -3,14 +3,17 @@ import type { z } from 'zod'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Trace } from '../gateway/trace.ts'
+import type { HeaderReader } from './headers.ts'
 
 /** One request on its way through a handler. */
 export type HttpCall = {
   readonly request: Request
+  /** The request's headers, of which those that may stand there once were read. */
+  readonly headers: HeaderReader
   readonly params: Readonly<Record<string, string>>
   readonly query: string
   /** The address at the other end of the connection; a proxy's, where there is one. */
-  readonly peer: () => string | undefined
+  peer(): string | undefined
   readonly trace: Trace
 }
 

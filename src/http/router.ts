@@ -2,7 +2,7 @@
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Route } from './route.ts'
 
-type Matched = { readonly route: Route; readonly params: Readonly<Record<string, string>> }
+export type Matched = { readonly route: Route; readonly params: Readonly<Record<string, string>> }
 
 const NO_PARAMS: Readonly<Record<string, string>> = {}
 
@@ -61,8 +61,7 @@ const chosen = (
   method: string,
   params: Readonly<Record<string, string>>,
 ): Matched | Refusal => {
-  const route = routes.find((one) => one.method === method)
-  if (route) return { route, params }
+  for (const route of routes) if (route.method === method) return { route, params }
   const allow = routes.map((one) => one.method).join(', ')
   return refuse('method_not_allowed', `This address takes ${allow}, not ${method}.`, { headers: { allow } })
 }

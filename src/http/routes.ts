@@ -6,7 +6,7 @@ import { consoleRoutes } from './console-routes.ts'
 import { countMessagesTokens } from './count-tokens.ts'
 import { fileRoutes } from './file-routes.ts'
 import { fundingRoutes } from './funding-routes.ts'
-import { geminiCall, getGeminiModel, listGeminiModels } from './gemini-calls.ts'
+import { geminiCall, getGeminiModel, listGeminiModels, publisherCall } from './gemini-calls.ts'
 import { forgetKeptResponse, getKeptResponse } from './kept-responses.ts'
 import { keyRoutes } from './key-routes.ts'
 import { mcpRoutes } from './mcp-routes.ts'
@@ -117,12 +117,17 @@ export const routes: readonly Route[] = [
     answer: deletedResponse,
     handler: forgetKeptResponse,
   },
-  ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
-    (path): Route => ({
+  ...[
+    ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
+      (path) => [path, geminiCall] as const,
+    ),
+    ...['/v1beta1/publishers/*rest', '/v1/publishers/*rest'].map((path) => [path, publisherCall] as const),
+  ].map(
+    ([path, handler]): Route => ({
       method: 'POST',
       path,
       summary:
-        'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`.',
+        'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`; of what makes pictures and films also `:predict`, `:predictLongRunning`, `:fetchPredictOperation`.',
       auth: 'bearer',
       dialect: 'gemini',
       body: generateContentRequest,
@@ -131,7 +136,7 @@ export const routes: readonly Route[] = [
       instead: paymentRequired,
       headers: [...callHeaders, 'x-goog-api-key'],
       query: ['alt', 'key'],
-      handler: geminiCall,
+      handler,
     }),
   ),
   {

@@ -7,14 +7,14 @@ import { type JsonObject, readJsonBody, scanJson } from '../core/json-body.ts'
 import { must, Refusal, refusalBody, refuse } from '../core/refusal.ts'
 import { decodeChatCall } from '../dialects/chat/call.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { CallerGone } from '../gateway/ask-vendor.ts'
+import { CallerGone } from '../gateway/attempt.ts'
 import { enter, letGo, takeBytes, takeSocket } from '../gateway/doors.ts'
 import type { Gateway, Present } from '../gateway/gateway.ts'
 import { whoCalls } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
 import { endCall } from './app.ts'
-import { checkHeaders, checkHost } from './headers.ts'
+import { checkHost, readHeaders } from './headers.ts'
 import { openSockets } from './open-sockets.ts'
 import { refusalFor } from './refusal-for.ts'
 import { splitUrl } from './router.ts'
@@ -43,7 +43,8 @@ export const admitSocket = async (gateway: Gateway, request: Request): Promise<S
   const authorization =
     request.headers.get('authorization') ?? (token === undefined ? null : `Bearer ${token}`)
   const key = await whoCalls(gateway, authorization, newTraceOf(gateway))
-  const terms = checkHeaders(request.headers) ?? termsOfUpgrade(request.headers)
+  const read = readHeaders(request.headers)
+  const terms = read instanceof Refusal ? read : termsOfUpgrade(request.headers)
   const sub = terms instanceof Refusal ? undefined : terms.subWallet
   const known = sub === undefined || (await gateway.store.subWallets.subWallet(key, sub)) !== undefined
   takeSocket(gateway.doors, key.id)

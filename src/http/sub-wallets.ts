@@ -25,7 +25,7 @@ export const createSubWallet: BodyHandler<NewSubWalletBody> = async (gateway, ca
   if (made === undefined)
     throw refuse(
       'forbidden',
-      'There are as many sub-wallets as the wallet, or a child key, may have; delete one that is not used.',
+      'The wallet, or this child key, has as many sub-wallets as it may have; delete one that is not used.',
     )
   return json(shown(made), 201)
 }

@@ -13,7 +13,7 @@ const styleOf = (format: Json | undefined, product: Product): TranscriptStyle | 
   if (style === undefined)
     return invalid('response_format', `'response_format' must be one of ${transcriptStyles.join(', ')}.`)
   return needsTimes(style) && !product.inputs.includes('timestamps')
-    ? invalid('response_format', "This model tells no times: 'response_format' must be json or text.")
+    ? invalid('response_format', "This model gives no times: 'response_format' must be json or text.")
     : style
 }
 

@@ -32,7 +32,7 @@ export const decodeRerankCall = (body: JsonBody, modelNamed: ModelNamed): Call |
   if (returned === true)
     return invalid(
       'return_documents',
-      "Documents are not sent back: each result names the one it is by 'index'.",
+      "Documents are not sent back; each result names its document by 'index'.",
     )
   const inputs = {
     ...inputsOf(body.value, ['return_documents']),
@@ -53,7 +53,7 @@ export const decodeModerationCall = (body: JsonBody, modelNamed: ModelNamed): Ca
   if (MODERATIONS.includes(unnamed ? MODERATION : model) && modelNamed(MODERATION) === undefined)
     return refuse(
       'model_not_found',
-      `'${MODERATION}', which moderations ask, is not sold here: the operator has not set OPENAI_API_KEY.`,
+      `'${MODERATION}', the model of moderations, is not sold here: the operator has not set OPENAI_API_KEY.`,
       { members: { param: 'model' } },
     )
   const named = unnamed ? bodyOf({ ...body.value, model: MODERATION }) : body

@@ -203,7 +203,7 @@ export type Settle = {
   /** What the vendor reported above the hold: the house pays it, and an alert fires. */
   readonly excess: Nano
   readonly detail: UsageDetail
-  readonly answer?: { readonly ref: IdempotencyRef; readonly answer: StoredAnswer }
+  readonly answer?: { readonly ref: IdempotencyRef; readonly answer: StoredAnswer } | undefined
 }
 
 /** One group commit. May be resent word for word after a lost connection: repeating it changes nothing. */

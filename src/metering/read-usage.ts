@@ -4,6 +4,7 @@
  * Source of the format: OpenAI API reference, "CompletionUsage".
  */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
+import type { Mutable } from '../core/mutable.ts'
 import type { Usage } from '../core/usage.ts'
 import type { UsageQuirks } from './usage-quirks.ts'
 
@@ -22,17 +23,14 @@ const count = (value: Json | undefined): number | undefined | 'absurd' => {
 export const readUsage = (raw: JsonObject, quirks: UsageQuirks): Usage | undefined => {
   const prompt = isObject(raw.prompt_tokens_details) ? raw.prompt_tokens_details : {}
   const completion = isObject(raw.completion_tokens_details) ? raw.completion_tokens_details : {}
-  const counts = {
-    input: count(raw.prompt_tokens),
-    output: count(raw.completion_tokens) ?? 0,
-    // DeepSeek reports cache hits beside the totals, Moonshot under its own name; the others in the details.
-    cacheRead: count(prompt.cached_tokens ?? raw.prompt_cache_hit_tokens ?? raw.cached_tokens) ?? 0,
-    cacheWrite: count(prompt.cache_write_tokens ?? prompt.cache_creation_tokens) ?? 0,
-    inputAudio: count(prompt.audio_tokens) ?? 0,
-    reasoning: count(completion.reasoning_tokens ?? raw.reasoning_tokens) ?? 0,
-    outputAudio: count(completion.audio_tokens) ?? 0,
-  }
-  const { input, output, cacheRead, cacheWrite, inputAudio, reasoning, outputAudio } = counts
+  const input = count(raw.prompt_tokens)
+  const output = count(raw.completion_tokens) ?? 0
+  // DeepSeek reports cache hits beside the totals, Moonshot under its own name; the others in the details.
+  const cacheRead = count(prompt.cached_tokens ?? raw.prompt_cache_hit_tokens ?? raw.cached_tokens) ?? 0
+  const cacheWrite = count(prompt.cache_write_tokens ?? prompt.cache_creation_tokens) ?? 0
+  const inputAudio = count(prompt.audio_tokens) ?? 0
+  const reasoning = count(completion.reasoning_tokens ?? raw.reasoning_tokens) ?? 0
+  const outputAudio = count(completion.audio_tokens) ?? 0
   if (
     input === undefined ||
     input === 'absurd' ||
@@ -58,23 +56,12 @@ export const readUsage = (raw: JsonObject, quirks: UsageQuirks): Usage | undefin
 
 /** Zero of a class is left out, except that an explicit zero of input stays: the vendor did report. */
 const present = (usage: Usage & { readonly input: number }): Usage => {
-  const kept: { -readonly [Class in keyof Usage]: Usage[Class] } = { input: usage.input }
-  for (const name of [
-    'cache_read',
-    'cache_write',
-    'input_audio',
-    'output',
-    'reasoning',
-    'output_audio',
-  ] as const)
-    setIfUsed(kept, name, usage[name] ?? 0)
+  const kept: Mutable<Usage> = { input: usage.input }
+  for (const name of COUNTED) {
+    const units = usage[name] ?? 0
+    if (units > 0) kept[name] = units
+  }
   return kept
 }
 
-const setIfUsed = (
-  usage: { -readonly [Class in keyof Usage]: Usage[Class] },
-  name: keyof Usage,
-  units: number,
-): void => {
-  if (units > 0) usage[name] = units
-}
+const COUNTED = ['cache_read', 'cache_write', 'input_audio', 'output', 'reasoning', 'output_audio'] as const

@@ -132,5 +132,5 @@ const isOurs = async (
     return unavailable('Stripe could not be asked whose payment this is.')
   }
   if (checkoutId === undefined || (await store.checkout(checkoutId)) === undefined) return 'ignored'
-  return unavailable('The payment of which money is taken back is not credited yet.')
+  return unavailable('The payment that this takes money back from is not credited yet.')
 }

@@ -55,19 +55,24 @@ const dearest = (rates: UnitPrices, classes: readonly UsageClass[]): Pico => {
 
 type Dearest = { readonly input: Pico; readonly output: Pico; readonly call: Pico }
 
+const dearestOf = (
+  rates: UnitPrices,
+  input: readonly UsageClass[],
+  output: readonly UsageClass[],
+): Dearest => ({
+  input: dearest(rates, input),
+  output: dearest(rates, output),
+  call: rateOf(rates, 'call'),
+})
+
 /** The highest rates that an input of up to `tokens` can meet: each tier it may reach, the dearest class of each side. */
 const dearestRates = (model: Model, size: InputSize, tokens: number): Dearest => {
   const input = size.audioBytes > 0 || size.unbounded === true ? audioClasses : textClasses
   const output = model.capabilities.includes('audio') ? spokenClasses : outputClasses
-  const of = (rates: UnitPrices): Dearest => ({
-    input: dearest(rates, input),
-    output: dearest(rates, output),
-    call: rateOf(rates, 'call'),
-  })
-  let highest = of(model.price.rates)
+  let highest = dearestOf(model.price.rates, input, output)
   for (const tier of model.price.tiers) {
     if (tokens <= tier.aboveInputTokens) break
-    const reached = of(ratesFor(model.price, tier.aboveInputTokens + 1))
+    const reached = dearestOf(ratesFor(model.price, tier.aboveInputTokens + 1), input, output)
     highest = {
       input: Math.max(highest.input, reached.input),
       output: Math.max(highest.output, reached.output),

@@ -104,6 +104,13 @@ const bounds = {
     meaning:
       'How much of OPEN_CALLS_MAX, BUFFER_BYTES_MAX and SOCKETS_MAX one key may have at a process, and those together who call without one; more is refused with 429. 100 where one key stands for everybody.',
   },
+  vendorSharePercent: {
+    name: 'VENDOR_SHARE_PERCENT',
+    is: integer(1, 100),
+    fallback: '75',
+    meaning:
+      'How much of OPEN_CALLS_MAX, and of what one key may have of it, may wait for one vendor where there are several: one that is silent leaves the rest to the others. More goes to an equal model elsewhere, or is refused with 503, or 429 for the key alone.',
+  },
   keepDetails: {
     name: 'KEEP_DETAILS',
     is: integerOrOff(1, 9_999, 'months'),

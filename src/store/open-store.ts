@@ -39,6 +39,7 @@ import { peopleRows } from './people/people-rows.ts'
 import type { Ports, Store } from './port.ts'
 import { pruneStore } from './prune/prune-store.ts'
 import { reportStore } from './reports/report-store.ts'
+import { forgetEarlySums } from './reports/roll-up.ts'
 import { tenantStore } from './tenants/tenant-store.ts'
 
 const makeHouseAccounts = (engine: Engine): Promise<unknown> =>
@@ -66,6 +67,7 @@ const choresOf = (engine: Engine): Chores => {
   ]
   return [
     () => endTrials(engine),
+    () => forgetEarlySums(engine),
     () =>
       deleteExpired(
         engine,

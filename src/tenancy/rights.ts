@@ -54,6 +54,6 @@ const atMost = <T extends Nano | number>(
 const beyond = (name: string, bound: 'most' | 'least', own: Nano | number): Refusal =>
   refuse(
     'forbidden',
-    `'${name}' may be at ${bound} ${typeof own === 'bigint' ? decimalFromNano(own) : own}, that of the key that gives it.`,
+    `'${name}' may be at ${bound} ${typeof own === 'bigint' ? decimalFromNano(own) : own}, the limit of the key that gives it.`,
     { members: { param: name } },
   )

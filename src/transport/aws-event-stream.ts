@@ -4,7 +4,7 @@
  */
 import { concat } from '../core/json-body.ts'
 import type { StreamEvent } from './event-stream.ts'
-import { VendorFault } from './exchange.ts'
+import { VendorFault } from './vendor-fault.ts'
 
 const PRELUDE = 12
 const CHECKSUM = 4

@@ -3,7 +3,7 @@
  * Source of the format: WHATWG HTML, "Server-sent events".
  */
 import { concat } from '../core/json-body.ts'
-import { VendorFault } from './exchange.ts'
+import { VendorFault } from './vendor-fault.ts'
 
 /** One event: its bytes with the blank line that ends it, and the text of its `data` lines. */
 export type StreamEvent = { readonly bytes: Uint8Array; readonly data: string }

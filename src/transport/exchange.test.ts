@@ -3,7 +3,8 @@ import { expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { until } from '../../test/until.ts'
-import { exchange, VendorFault } from './exchange.ts'
+import { exchange } from './exchange.ts'
+import { VendorFault } from './vendor-fault.ts'
 
 const silentAfter = (pieces: readonly string[]) => {
   const left = [...pieces]

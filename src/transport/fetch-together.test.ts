@@ -50,3 +50,16 @@ test('a fault is that of its own request, also when the sender throws at once', 
   const all = await Promise.allSettled([send('throws', {}), send('fails', {}), send('good', {})])
   expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled'])
 })
+
+test('who asks is told when the request is really sent, which may be long after', async () => {
+  const seen: string[] = []
+  const send = together(async (url) => {
+    seen.push(`sent ${url}`)
+    return new Response(url)
+  })
+  void send('a', {}, { onSend: () => seen.push('now') })
+  await Promise.resolve()
+  expect(seen).toEqual([])
+  await turn()
+  expect(seen).toEqual(['now', 'sent a'])
+})

@@ -11,24 +11,38 @@ const LARGE_BYTES = 32 * 1024
 
 const isLarge = ({ body }: RequestInit): boolean => body instanceof Uint8Array && body.length > LARGE_BYTES
 
-/** Sends a request when what is ready now has been handled; an idle process gets there in microseconds. */
-export const together = (send: VendorFetch): VendorFetch => {
-  let waiting: (() => void)[] = []
+/** Who is told when their request is sent. */
+type Sender = { onSend(): void }
+
+type Waiting = {
+  readonly url: string
+  readonly init: RequestInit
+  readonly asker: Sender | undefined
+  readonly ends: PromiseWithResolvers<Response>
+}
+
+/**
+ * Sends a request when what is ready now has been handled; an idle process gets there in microseconds. The
+ * asker is told at that moment.
+ */
+export const together = (send: VendorFetch) => {
+  let waiting: Waiting[] = []
   const sendAll = (): void => {
     const all = waiting
     waiting = []
-    for (const one of all) one()
+    for (const { url, init, asker, ends } of all)
+      try {
+        asker?.onSend()
+        send(url, init).then(ends.resolve, ends.reject)
+      } catch (fault) {
+        ends.reject(fault)
+      }
   }
-  return (url, init) =>
-    new Promise((resolve, reject) => {
-      waiting.push(() => {
-        try {
-          resolve(send(url, init))
-        } catch (fault) {
-          reject(fault)
-        }
-      })
-      if (waiting.length === MOST || isLarge(init)) sendAll()
-      else if (waiting.length === 1) setImmediate(sendAll)
-    })
+  return (url: string, init: RequestInit, asker?: Sender): Promise<Response> => {
+    const ends = Promise.withResolvers<Response>()
+    waiting.push({ url, init, asker, ends })
+    if (waiting.length === MOST || isLarge(init)) sendAll()
+    else if (waiting.length === 1) setImmediate(sendAll)
+    return ends.promise
+  }
 }

@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../core/json-body.ts'
 import { Secret } from '../core/secret.ts'
 import type { Clock } from '../core/time.ts'
 import type { VendorFetch } from '../vendors/setup.ts'
-import { VendorFault } from './exchange.ts'
+import { VendorFault } from './vendor-fault.ts'
 
 type ServiceAccount = {
   readonly email: string

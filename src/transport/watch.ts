@@ -1,14 +1,16 @@
 /** One timer for everything that may be late: a timer, a race and a promise for each call would cost more than a look. */
 
 /** Something that is looked at. The list is an array whose gaps are filled from its end: a Set that changes as often costs far more. */
-type Watched = {
+export type Watched = {
   /** Called with the monotonic time in milliseconds, 20 times a second. */
-  readonly look: (nowMs: number) => void
+  look(nowMs: number): void
+  /** Its place in the list; only this file changes it. */
   at: number
 }
 
 const LOOK_EVERY_MS = 50
-const NOWHERE = -1
+/** The place of what is not watched. */
+export const NOWHERE = -1
 
 const all: Watched[] = []
 let timer: Timer | undefined
@@ -24,12 +26,11 @@ const lookAtAll = (): void => {
   for (let at = all.length - 1; at >= 0; at--) all[at]?.look(nowMs)
 }
 
-/** Calls `look` every 50 ms until what this returns is given to `unwatch`. */
-export const watch = (look: Watched['look']): Watched => {
-  const one = { look, at: all.length }
+/** Looks at it every 50 ms until it is given to `unwatch`. */
+export const watch = (one: Watched): void => {
+  one.at = all.length
   all.push(one)
   timer ??= setInterval(lookAtAll, LOOK_EVERY_MS)
-  return one
 }
 
 /** Harmless when it is no longer watched. */
@@ -43,23 +44,40 @@ export const unwatch = (one: Watched): void => {
   one.at = NOWHERE
 }
 
-/** The result of `work`, or the error `late()` once `ms` have passed, up to 50 ms later. */
-export const withinTime = <T>(work: Promise<T>, ms: number, late: () => unknown): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const dueMs = performance.now() + ms
-    const watched = watch((nowMs) => {
-      if (nowMs < dueMs) return
-      unwatch(watched)
-      reject(late())
-    })
+/** A promise that is given up when it is late. */
+class Timed<T> implements Watched {
+  at = NOWHERE
+  readonly #dueMs: number
+  readonly #reject: (error: unknown) => void
+  readonly #late: () => unknown
+
+  constructor(work: Promise<T>, ms: number, late: () => unknown, ends: PromiseWithResolvers<T>) {
+    this.#dueMs = performance.now() + ms
+    this.#reject = ends.reject
+    this.#late = late
+    watch(this)
     work.then(
       (value) => {
-        unwatch(watched)
-        resolve(value)
+        unwatch(this)
+        ends.resolve(value)
       },
       (error: unknown) => {
-        unwatch(watched)
-        reject(error)
+        unwatch(this)
+        ends.reject(error)
       },
     )
-  })
+  }
+
+  look(nowMs: number): void {
+    if (nowMs < this.#dueMs) return
+    unwatch(this)
+    this.#reject(this.#late())
+  }
+}
+
+/** The result of `work`, or the error `late()` once `ms` have passed, up to 50 ms later. */
+export const withinTime = <T>(work: Promise<T>, ms: number, late: () => unknown): Promise<T> => {
+  const ends = Promise.withResolvers<T>()
+  new Timed(work, ms, late, ends)
+  return ends.promise
+}

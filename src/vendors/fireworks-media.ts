@@ -4,8 +4,7 @@
  */
 import { z } from 'zod'
 import { readPictureBytes } from '../media/picture-bytes.ts'
-import type { MediaModel, VendorMedia } from '../media/product.ts'
-import { usd } from '../media/rate-card.ts'
+import type { UnpricedModel, VendorMedia } from '../media/product.ts'
 import type { OnceShape } from '../media/shape.ts'
 
 const shapeWith = (steps: number): OnceShape => ({
@@ -21,7 +20,7 @@ const shapeWith = (steps: number): OnceShape => ({
 
 type Steps = { readonly steps: number; readonly image: string }
 
-const product = (name: string, title: string, description: string, it: Steps): MediaModel => ({
+const product = (name: string, title: string, description: string, it: Steps): UnpricedModel => ({
   name,
   category: 'image',
   title,
@@ -36,13 +35,13 @@ const product = (name: string, title: string, description: string, it: Steps): M
   }),
   example: { prompt: 'a red fox in snow', aspect_ratio: '16:9' },
   shape: shapeWith(it.steps),
-  card: { rows: [{ rates: { image: usd(it.image) } }], most: { image: () => 1 } },
-  source: 'the vendor’s price table as others copied it, read 2026-11',
+  most: { image: () => 1 },
+  source: `the vendor’s price was not read; others tell ${it.image} USD a picture, 2026-11`,
 })
 
 export const fireworksMedia: VendorMedia = {
-  unverified: 'prices at the vendor itself',
-  models: [
+  models: [],
+  waiting: [
     product('flux-1-schnell-fp8', 'FLUX.1 schnell FP8', 'Pictures from text in four steps: the cheapest.', {
       steps: 4,
       image: '0.0014',

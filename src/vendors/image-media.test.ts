@@ -1,40 +1,30 @@
 /** The vendors of pictures: what each is asked, and each state of its answers, in fixtures of our own. */
 import { describe, expect, test } from 'bun:test'
+import { recordOf } from '../../test/vendor-media.ts'
 import type { Json, JsonObject } from '../core/json-body.ts'
 import { encodeOutgoing } from '../media/encode.ts'
 import { readInputs } from '../media/inputs.ts'
-import type { MediaModel } from '../media/product.ts'
 import type { OnceShape, VendorAnswer, Verdict } from '../media/shape.ts'
 import { vendors } from './index.ts'
 
 const PNG = Buffer.from('png').toString('base64')
 const PICTURE = `data:image/png;base64,${PNG}`
 
-const productOf = (id: string): MediaModel => {
-  const found = vendors
-    .flatMap((vendor) =>
-      (vendor.media?.models ?? []).map((model) => ({ id: `${vendor.id}/${model.name}`, model })),
-    )
-    .find((one) => one.id === id)
-  if (found === undefined) throw new Error(`no product ${id}`)
-  return found.model
-}
-
 const shapeOf = (id: string): OnceShape => {
-  const { shape } = productOf(id)
+  const { shape } = recordOf(id)
   if (shape.flow !== 'once') throw new Error(`${id} is a job`)
   return shape
 }
 
 const inputsOf = (id: string, given: JsonObject): JsonObject => {
-  const inputs = readInputs(productOf(id), given)
+  const inputs = readInputs(recordOf(id), given)
   if (!('prompt' in inputs) && !('image' in inputs)) throw new Error(`refused: ${JSON.stringify(inputs)}`)
   return inputs as JsonObject
 }
 
 /** The request as the vendor gets it. */
 const asked = (id: string, given: JsonObject) => {
-  const product = productOf(id)
+  const product = recordOf(id)
   const outgoing = shapeOf(id).ask(inputsOf(id, given), product.upstreamName ?? product.name)
   const { path, headers, body } = encodeOutgoing(outgoing, 'boundary')
   return { path, headers, text: new TextDecoder().decode(body) }
@@ -183,7 +173,7 @@ describe('what vendors are asked', () => {
       'data:image/png;base64,a b',
       'data:text/html;base64,AAAA',
     ])
-      expect(readInputs(productOf('stability/upscale'), { image })).toMatchObject({
+      expect(readInputs(recordOf('stability/upscale'), { image })).toMatchObject({
         code: 'invalid_parameter',
         members: { param: 'inputs.image' },
         message: expect.stringContaining('must be a PNG, JPEG or WebP picture'),

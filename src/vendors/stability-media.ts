@@ -52,36 +52,11 @@ const card = (image: string): MediaModel['card'] => ({
   most: { image: () => 1 },
 })
 
-const sourceOfMaking = 'platform.stability.ai/pricing as two others tell it, 2026-06'
 export const source = 'stability.ai/api-pricing-update-25, 2025-08'
 
 export const stabilityMedia: VendorMedia = {
   unverified: 'names of errors, the path of results of jobs',
   models: [
-    {
-      name: 'core',
-      upstreamName: 'generate/core',
-      category: 'image',
-      title: 'Stable Image Core',
-      description: 'Pictures from text, fast and cheap.',
-      inputs: prompted,
-      example: { prompt: 'a red fox in snow', aspect_ratio: '16:9' },
-      shape,
-      card: card('0.03'),
-      source: sourceOfMaking,
-    },
-    {
-      name: 'ultra',
-      upstreamName: 'generate/ultra',
-      category: 'image',
-      title: 'Stable Image Ultra',
-      description: 'Pictures from text at this vendor’s best.',
-      inputs: prompted,
-      example: { prompt: 'a red fox in snow', aspect_ratio: '16:9' },
-      shape,
-      card: card('0.08'),
-      source: sourceOfMaking,
-    },
     {
       name: 'upscale',
       upstreamName: 'upscale/fast',
@@ -111,6 +86,32 @@ export const stabilityMedia: VendorMedia = {
       shape,
       card: card('0.05'),
       source,
+    },
+  ],
+  waiting: [
+    {
+      name: 'core',
+      upstreamName: 'generate/core',
+      category: 'image',
+      title: 'Stable Image Core',
+      description: 'Pictures from text, fast and cheap.',
+      inputs: prompted,
+      example: { prompt: 'a red fox in snow', aspect_ratio: '16:9' },
+      shape,
+      most: { image: () => 1 },
+      source: 'the vendor’s price was not read; two others tell 0.03 USD a picture, 2026-06',
+    },
+    {
+      name: 'ultra',
+      upstreamName: 'generate/ultra',
+      category: 'image',
+      title: 'Stable Image Ultra',
+      description: 'Pictures from text at this vendor’s best.',
+      inputs: prompted,
+      example: { prompt: 'a red fox in snow', aspect_ratio: '16:9' },
+      shape,
+      most: { image: () => 1 },
+      source: 'the vendor’s price was not read; two others tell 0.08 USD a picture, 2026-06',
     },
   ],
 }

@@ -39,6 +39,7 @@ export const stabilitySound: readonly MediaModel[] = [
           : soundOf(answer, { song: 1 }),
     },
     card: { rows: [{ rates: { song: usd('0.2') } }], most: { song: () => 1 } },
-    source: 'platform.stability.ai/pricing as of May 2026 (20 credits), by api-evangelist/stability-audio',
+    source:
+      'stability.ai/api-pricing-update-25, 2025-08 (20 credits); the same in 2026-05, by api-evangelist/stability-audio',
   },
 ]

@@ -5,10 +5,7 @@
 import { z } from 'zod'
 import { readPictureList } from '../media/picture-list.ts'
 import type { VendorMedia } from '../media/product.ts'
-import { usd } from '../media/rate-card.ts'
 import type { Inputs, OnceShape } from '../media/shape.ts'
-
-const MEGAPIXEL = 1_000_000
 
 const pixels = ({ width, height }: Inputs): number => Number(width) * Number(height)
 
@@ -30,8 +27,8 @@ const shape: OnceShape = {
 const side = z.int().min(256).max(1_440).multipleOf(16)
 
 export const togetherMedia: VendorMedia = {
-  unverified: 'prices at the vendor itself',
-  models: [
+  models: [],
+  waiting: [
     {
       name: 'black-forest-labs/FLUX.1-schnell',
       category: 'image',
@@ -49,12 +46,9 @@ export const togetherMedia: VendorMedia = {
       }),
       example: { prompt: 'a red fox in snow', width: 1_024, height: 768 },
       shape,
-      card: {
-        rows: [{ rates: { pixel: usd('0.0027', MEGAPIXEL) } }],
-        most: { pixel: (inputs) => pixels(inputs) * Number(inputs.n) },
-      },
-      source: 'together.ai/pricing as two others tell it, 2026-06',
+      most: { pixel: (inputs) => pixels(inputs) * Number(inputs.n) },
+      source: 'the vendor’s price was not read; two others tell 0.0027 USD a megapixel, 2026-06',
     },
+    { name: 'other image models of Together', why: 'no price was found that two sources agree on' },
   ],
-  waiting: [{ name: 'other image models of Together', why: 'no price was found that two sources agree on' }],
 }

@@ -64,6 +64,19 @@ test('a key is rotated: both work, both are seen, and the old one is deleted whe
   await rows.nth(1).waitFor()
   // Both have the same limits, and each tells when it was used.
   expect(await rows.filter({ hasText: 'of $9.00' }).filter({ hasText: 'just now' }).count()).toBe(2)
+  // The page of the old one leads to the new one, and that back.
+  await page.goto(`${it.address}/console/keys/${id}`)
+  await page
+    .getByText('rotated to')
+    .getByRole('link', { name: next.slice(0, 10) })
+    .click()
+  await page
+    .getByText('took the place of')
+    .getByRole('link', { name: token.slice(0, 10) })
+    .click()
+  await page.getByText('rotated to').waitFor()
+  await page.goto(`${it.address}/console/keys?search=rotating`)
+  await rows.nth(1).waitFor()
   await rows
     .filter({ hasText: token.slice(0, 10) })
     .getByRole('link', { name: 'rotating' })

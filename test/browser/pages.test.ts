@@ -2,7 +2,7 @@
  * Every page as people see it, from the same month of use: in light and dark, small and large, without a barrier that axe
  * finds, without a request elsewhere or a broken policy. WRITE_PICTURES=yes writes the pictures of docs/console.md.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
@@ -81,6 +81,7 @@ const pictures = fileURLToPath(new URL('../../docs/pictures', import.meta.url))
 /** Run in the page, as texts: the tests' own code knows no document. */
 const isSettled = `document.querySelector('[aria-busy=true]') === null && document.querySelector('h1') !== null
   && document.getAnimations().every(({ playState }) => playState !== 'running')`
+const shownScheme = `document.documentElement.getAttribute('data-mantine-color-scheme')`
 const widthOver = 'document.documentElement.scrollWidth - window.innerWidth'
 const axeRun = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) =>
   id + ': ' + nodes[0].html.slice(0, 200) + ' ' + nodes[0].failureSummary.slice(0, 200)))`
@@ -97,35 +98,44 @@ test('the books of the seeded month balance', async () => {
   expect((await it.store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
 })
 
-for (const scheme of ['light', 'dark'] as const)
-  for (const width of [1440, 360])
-    describe(`${scheme}, ${width} px`, () => {
-      test('no page has a barrier, asks another host, breaks the policy or is wider than the screen', async () => {
-        const { page, errors, strangers } = await browser.newPage({
-          viewport: { width, height: 900 },
-          colorScheme: scheme,
-          reducedMotion: 'reduce',
-          locale: 'en-US',
-          timezoneId: 'UTC',
-        })
-        await it.enter(page, 'ada@example.com', 'owner', true)
-        const wrong: string[] = []
-        for (const [name, path] of Object.entries(pages)) {
-          await page.goto(`${it.address}/console${path}`)
-          await settled(page)
-          if (process.env.WRITE_PICTURES === 'yes' && width === 1440 && pictured.includes(name)) {
-            await mkdir(pictures, { recursive: true })
-            await page.screenshot({ path: `${pictures}/${name}-${scheme}.png` })
-          }
-          wrong.push(...(await violations(page)).map((what) => `${name}: ${what}`))
-          const over = Number(await page.evaluate(widthOver))
-          if (over > 0) wrong.push(`${name} is ${over} px wider than the screen`)
-        }
-        expect(wrong).toEqual([])
-        // The sign-in asks who is there; that is no error. Nor is anything else.
-        expect([errors, strangers]).toEqual([[], []])
-      })
+const takePicture = async (page: Page, name: string): Promise<void> => {
+  await mkdir(pictures, { recursive: true })
+  await page.screenshot({ path: `${pictures}/${name}.png` })
+}
+
+// Each page is loaded once in each width, in one scheme, and goes over to the other while it is shown.
+for (const [width, schemes] of [
+  [1440, ['light', 'dark']],
+  [360, ['dark', 'light']],
+] as const)
+  test(`at ${width} px no page has a barrier, asks another host, breaks the policy or is wider than the screen`, async () => {
+    const { page, errors, strangers } = await browser.newPage({
+      viewport: { width, height: 900 },
+      colorScheme: schemes[0],
+      reducedMotion: 'reduce',
+      locale: 'en-US',
+      timezoneId: 'UTC',
     })
+    await it.enter(page, 'ada@example.com', 'owner', true)
+    const wrong: string[] = []
+    for (const [name, path] of Object.entries(pages)) {
+      await page.emulateMedia({ colorScheme: schemes[0] })
+      await page.goto(`${it.address}/console${path}`)
+      for (const scheme of schemes) {
+        await page.emulateMedia({ colorScheme: scheme })
+        await until(async () => (await page.evaluate(shownScheme)) === scheme)
+        await settled(page)
+        if (process.env.WRITE_PICTURES === 'yes' && width === 1440 && pictured.includes(name))
+          await takePicture(page, `${name}-${scheme}`)
+        wrong.push(...(await violations(page)).map((what) => `${name}, ${scheme}: ${what}`))
+        const over = Number(await page.evaluate(widthOver))
+        if (over > 0) wrong.push(`${name} is ${over} px wider than the screen`)
+      }
+    }
+    expect(wrong).toEqual([])
+    // The sign-in asks who is there; that is no error. Nor is anything else.
+    expect([errors, strangers]).toEqual([[], []])
+  })
 
 test('the first load has at most 200 KB of script and style, as sent', async () => {
   const { page } = await browser.newPage()

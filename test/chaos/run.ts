@@ -3,9 +3,10 @@
  * the books are held against what the vendor gave and the callers got. Options: --seconds N, --seed N, --engine sqlite (one
  * process), --mutate answerfirst (the run must then fail).
  */
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { copyProduct, replaceOnce } from '../copy-product.ts'
 import { noteNow } from '../now.ts'
 import { startEmbedded } from '../postgres.ts'
 import { auditSampler, checkBooks, untilRecovered } from './checks.ts'
@@ -40,22 +41,14 @@ const pick = (low: number, high: number) => low + Math.floor(random() * (high - 
 
 /** A copy of the product that answers before the charge is durable. */
 const mutant = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-mutant-'))
-  for (const part of ['src', 'bin', 'package.json', 'tsconfig.json'])
-    cpSync(join(root, part), join(folder, part), { recursive: true })
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const path = join(folder, 'src/book/open-hold.ts')
-  const from = 'return new Promise((resolve, reject) => {\n      this.#parts.writer.settle(settle'
-  const pieces = readFileSync(path, 'utf8').split(from)
-  if (pieces.length !== 2) throw new Error(`the text to mutate occurs ${pieces.length - 1} times`)
+  const folder = copyProduct('mutant')
+  const settles = 'this.#parts.writer.settle(settle, settling)'
   // It also waits a little with the charge, as a write-behind queue does.
-  const to =
-    'return new Promise((resolve, reject) => {\n      resolve({ charged: charge, remaining: 0n })\n      setTimeout(() => this.#parts.writer.settle(settle'
-  const [before = '', after = ''] = pieces
-  const end =
-    '          else resolve({ charged: charge, remaining: leastLeft(this.lease, remaining) })\n        },\n      })'
-  if (!after.includes(end)) throw new Error('the end of the text to mutate is not there')
-  writeFileSync(path, before + to + after.replace(end, `${end}, 400)`))
+  replaceOnce(
+    join(folder, 'src/book/open-hold.ts'),
+    settles,
+    `settling.settled.resolve({ charged: charge, remaining: 0n })\n    setTimeout(() => ${settles}, 400)`,
+  )
   return folder
 }
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { recipes } from '../../src/products/recipes/index.ts'
+import { pageOf, type Recipe } from '../../src/products/recipes/recipe.ts'
 import { runProgram } from '../program.ts'
 
 const connect = (settings: Record<string, string>, ...args: string[]) =>
@@ -20,26 +21,23 @@ test('without a client it lists all', async () => {
   )
 })
 
-test('each recipe is the page of the docs, with address and key filled in', async () => {
-  for (const { name, model } of recipes) {
-    const { code, out } = await connect(
-      {},
-      name,
-      '--address',
-      'https://gateway.example/v1/',
-      '--key',
-      'sk-mine',
-      '--model',
-      'vendor/model-1',
-    )
-    expect([name, code]).toEqual([name, 0])
-    expect(out).toBe(
-      documented(name)
-        .replaceAll('http://127.0.0.1:8787', 'https://gateway.example')
-        .replaceAll('sk-…', 'sk-mine')
-        .replaceAll(model, 'vendor/model-1'),
-    )
-  }
+const ours = { address: 'https://gateway.example', key: 'sk-mine', model: 'vendor/model-1' }
+const filledIn = ({ name, model }: Recipe) =>
+  documented(name)
+    .replaceAll('http://127.0.0.1:8787', ours.address)
+    .replaceAll('sk-…', ours.key)
+    .replaceAll(model, ours.model)
+
+test('each recipe is the page of the docs, with address and key filled in', () => {
+  for (const recipe of recipes)
+    expect([recipe.name, pageOf(recipe, ours)]).toEqual([recipe.name, filledIn(recipe)])
+})
+
+test.each([recipes[0], recipes.at(-1)])('the program prints it', async (recipe) => {
+  if (recipe === undefined) throw new Error('there is no recipe')
+  const options = ['--address', `${ours.address}/v1/`, '--key', ours.key, '--model', ours.model]
+  const { code, out } = await connect({}, recipe.name, ...options)
+  expect([code, out]).toEqual([0, filledIn(recipe)])
 })
 
 test('the address is that of the settings and the key that of the environment', async () => {

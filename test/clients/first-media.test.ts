@@ -1,53 +1,25 @@
 /** The first calls of docs/media.md, as they stand there, by a shell and curl; what they bring is looked at and listened to. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
-import { modelOf } from '../../src/media/models.ts'
-import { localFetch } from '../../src/transport/local.ts'
 import { mediaHere } from '../../src/transport/local-media/serve.ts'
-import { type AssetServer, startAssetServer } from '../server/asset-rig.ts'
-import { mockSetup } from '../server/harness.ts'
+import { blocksOf, startDocumented } from './documented.ts'
 
-let server: AssetServer
-let folder: string
-let stop: () => Promise<void>
-let environment: Record<string, string>
-
+let it: Awaited<ReturnType<typeof startDocumented>>
 beforeAll(async () => {
-  let gate = ''
-  server = await startAssetServer({
-    change: { base: () => gate },
-    server: {
-      models: mediaHere.models
-        .filter(({ shape }) => shape.flow === 'once')
-        .map((one) => modelOf('local', one)),
-      more: [{ ...mockSetup({ id: 'local', media: mediaHere }, localFetch), baseUrl: 'local:' }],
-    },
-  })
-  const bound = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 0, fetch: server.fetch })
-  gate = `http://127.0.0.1:${bound.port}`
-  folder = await mkdtemp(join(tmpdir(), 'turnpike-first-media-'))
-  environment = { PATH: process.env.PATH ?? '', GATE: gate, KEY: (await server.newKey()).token }
-  stop = async () => {
-    await bound.stop(true)
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  it = await startDocumented(mediaHere.models.filter(({ shape }) => shape.flow === 'once'))
 })
-afterAll(() => stop())
+afterAll(() => it.stop())
 
-const page = await readFile(new URL('../../docs/media.md', import.meta.url), 'utf8')
-const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+const blocks = await blocksOf('media.md')
 
 /** Runs the block that names it, and gives the file that it wrote. */
 const run = async (part: string, file: string): Promise<Buffer> => {
   const block = blocks.find((one) => one.includes(part))
   if (block === undefined) throw new Error(`docs/media.md has no call of ${part}`)
-  const shell = Bun.spawn(['sh', '-e', '-c', block], { cwd: folder, env: environment, stderr: 'pipe' })
-  expect([part, await shell.exited, await new Response(shell.stderr).text()]).toEqual([part, 0, ''])
-  return readFile(join(folder, file))
+  await it.run(block)
+  return readFile(join(it.folder, file))
 }
 
 /** The sides of a PNG, and how many different bytes its pixels have. */

@@ -7,6 +7,7 @@ import { chat, completion, jsonOf } from '../server/harness.ts'
 import { startConsole, type Visitor } from './rig.ts'
 
 const HOUR = 3_600_000
+const MINUTE = 60_000
 const START = Date.parse('2026-10-30T22:10:00Z')
 
 for (const engine of ['SQLite', 'PostgreSQL'])
@@ -96,9 +97,32 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       await it.store.reports.forgetRollUps()
       await checkAll()
       const until = await it.store.reports.rollUp()
-      expect(until).toBe(Math.trunc(at / HOUR) * HOUR - HOUR)
+      expect(until).toBe(Math.trunc((at - 5 * MINUTE) / (5 * MINUTE)) * 5 * MINUTE)
       await checkAll()
       expect((await it.store.reports.usage({ ...spanned, groupBy: [] }))[0]?.requests).toBe(calls)
+    })
+
+    test('a chart tells the keys that cost most and all others as one, which add up to the ledger', async () => {
+      const span = 'from=2026-10-01&to=2026-12-01'
+      for (const slot of ['day', 'month']) {
+        const of = async (more: string) =>
+          jsonOf(await owner.ask('GET', `/usage?${span}&group_by=${slot},key${more}`))
+        const [all, top] = [await of(''), await of('&top=1')]
+        expect(top.total).toEqual(all.total)
+        type Line = { groups: Record<string, string>; label: string; requests: number; cost_usd: string }
+        const keys = new Set(top.rows.map(({ groups }: Line) => groups.key))
+        expect([keys.size, keys.has('')]).toEqual([2, true])
+        for (const { groups, label, requests } of top.rows as Line[]) {
+          const same = (all.rows as Line[]).filter(
+            (line) =>
+              line.groups[slot] === groups[slot] &&
+              (groups.key === '' ? !keys.has(line.groups.key ?? '') : line.groups.key === groups.key),
+          )
+          expect(same.reduce((sum, line) => sum + line.requests, 0)).toBe(requests)
+          if (groups.key === '') expect(label).toBe('All other keys')
+        }
+      }
+      expect((await owner.ask('GET', '/usage?group_by=day&top=3')).status).toBe(400)
     })
 
     test('the CSV of a month adds up to the ledger, and its labels are text', async () => {

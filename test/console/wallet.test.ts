@@ -52,6 +52,16 @@ test('a rotated key has the same limits, and the old one works until it is delet
   const next = await jsonOf(await owner.ask('POST', `/keys/${old.id}/rotate`))
   expect(next).toMatchObject({ label: 'rotated', monthly_cap_usd: '3', rpm_limit: 50 })
   expect(next.key).not.toBe(old.key)
+  // Each leads to the next and to the one before, also where it is rotated once more.
+  const last = await jsonOf(await owner.ask('POST', `/keys/${next.id}/rotate`))
+  const around = async (id: string) => {
+    const { replaces, replaced_by } = await jsonOf(await owner.ask('GET', `/keys/${id}`))
+    return [replaces, replaced_by]
+  }
+  const told = ({ id, prefix }: { id: string; prefix: string }) => ({ id, prefix })
+  expect(await around(old.id)).toEqual([null, told(next)])
+  expect(await around(next.id)).toEqual([told(old), told(last)])
+  expect(await around(last.id)).toEqual([told(next), null])
   expect([(await ask(old.key)).status, (await ask(next.key)).status]).toEqual([200, 200])
   expect((await owner.ask('DELETE', `/keys/${old.id}`)).status).toBe(200)
   expect([(await ask(old.key)).status, (await ask(next.key)).status]).toEqual([401, 200])

@@ -3,7 +3,8 @@ import type { Call } from '../../src/core/call.ts'
 import { bodyOf } from '../../src/core/json-body.ts'
 import type { Model } from '../../src/core/model.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import { type CallCodec, codecFor } from '../../src/dialects/call-codec.ts'
+import { codecFor } from '../../src/dialects/call-codec.ts'
+import type { CallCodec } from '../../src/dialects/codec.ts'
 import type { Speaker } from '../../src/dialects/dialect.ts'
 import { testModel } from '../server/harness.ts'
 import type { CallerId } from './clients.ts'
@@ -50,7 +51,7 @@ export const codecOf = (
   }
   const model = testModel('m', { upstreamName: names[vendor], capabilities: ['reasoning'], ...change.model })
   const target = { model, quirks: speaker, outputBound: undefined, stream }
-  return codecFor({ call, target, speaker, context: context(request) })
+  return codecFor({ call, target, speaker, context: () => context(request) })
 }
 
 /** What the vendor is sent. */

@@ -82,7 +82,7 @@ const fixed = [
   '/products/local/echo-1',
   '/products/local/hash-embed-1',
   '/products/local/ocr-1',
-  '/products/together/black-forest-labs/FLUX.1-schnell',
+  '/products/replicate/black-forest-labs/flux-schnell',
   '/products/openai/gpt-image-2',
   '/products/anthropic/claude-sonnet-4-6',
 ]

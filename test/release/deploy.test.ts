@@ -1,8 +1,8 @@
 /** What lies in deploy/ is sound: by the tools of its field where this machine has them, and always against the code it names. */
 import { afterAll, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parse, parseAllDocuments } from 'yaml'
 import { targets } from '../../scripts/release/executables.ts'
 import { parseConfigFile } from '../../src/cli/config-file.ts'
@@ -56,10 +56,74 @@ test('the compose file: its settings are ours, its ports and waits fit, and the 
     'database',
     `/${database.environment.POSTGRES_DB}`,
   ])
-  const mounted = [turnpike, database].flatMap((one) =>
+  const mounted = Object.values<any>(services).flatMap((one) =>
     one.volumes.map((entry: string) => entry.split(':')[0]),
   )
-  expect(mounted.sort()).toEqual(Object.keys(volumes).sort())
+  expect(mounted.filter((name) => !name.startsWith('./')).sort()).toEqual(Object.keys(volumes).sort())
+  expect(mounted.filter((name) => name.startsWith('./') && !existsSync(join(deploy, name)))).toEqual([])
+})
+
+/** What a service of the compose file sees: by the path inside, the file of deploy/ that lies there. */
+const filesOf = (service: { readonly volumes: readonly string[] }): ReadonlyMap<string, string> =>
+  new Map(
+    service.volumes
+      .map((entry) => entry.split(':'))
+      .flatMap(([from = '', to = '', rights]) =>
+        from.startsWith('./') ? [[to, rights === 'ro' ? from : 'may be written']] : [],
+      ),
+  )
+
+test('Prometheus and Grafana of the compose file: only when asked for, on this machine, and each finds the next', () => {
+  const { services, secrets } = parse(text('compose.yaml'))
+  const { turnpike, prometheus, grafana } = services
+  for (const service of [prometheus, grafana]) {
+    expect(service.profiles).toEqual(['watch'])
+    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'] })
+    expect(service.image).toMatch(/:v?\d+\.\d+\.\d+$/)
+    expect(service.ports.filter((one: string) => !one.startsWith('127.0.0.1:'))).toEqual([])
+  }
+  // What starts without the profile needs nothing of it.
+  expect(Object.keys(turnpike.depends_on)).toEqual(['database'])
+  const config = prometheus.command[0].replace('--config.file=', '')
+  const files = filesOf(prometheus)
+  expect(files.get(config)).toBe('./prometheus/prometheus.yaml')
+  const { scrape_configs, rule_files } = parse(text('prometheus/prometheus.yaml'))
+  const [scrape] = scrape_configs
+  expect(scrape.static_configs[0].targets).toEqual([`turnpike:${port}`])
+  for (const rules of rule_files)
+    expect(files.get(join(dirname(config), rules))).toBe(`./prometheus/${rules}`)
+  const [token] = prometheus.secrets
+  expect(token.target).toBe(scrape.authorization.credentials_file)
+  expect(turnpike.environment[secrets[token.source].environment]).toMatch(/^\$\{METRICS_TOKEN:-\}$/)
+  const shown = filesOf(grafana)
+  const [source] = parse(text('grafana/datasource.yaml')).datasources
+  expect(shown.get('/etc/grafana/provisioning/datasources/turnpike.yaml')).toBe('./grafana/datasource.yaml')
+  expect([source.type, source.isDefault, source.url]).toEqual([
+    'prometheus',
+    true,
+    `http://prometheus:${prometheus.ports[0].split(':')[2]}`,
+  ])
+  const [{ options }] = parse(text('grafana/dashboards.yaml')).providers
+  expect(shown.get('/etc/grafana/provisioning/dashboards/turnpike.yaml')).toBe('./grafana/dashboards.yaml')
+  const home = grafana.environment.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH
+  expect([dirname(home), shown.get(home)]).toEqual([options.path, './grafana/turnpike.json'])
+  // Its panels ask whatever Prometheus is there.
+  const { templating } = JSON.parse(text('grafana/turnpike.json'))
+  expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: source.type })
+})
+
+test('docker takes the compose file, with and without the profile', () => {
+  const docker = tool('docker')
+  if (docker === undefined || output(docker, 'compose', 'version').exitCode !== 0) return
+  const services = (...profile: string[]) => {
+    const { out, errors } = output(
+      ...['env', 'POSTGRES_PASSWORD=p', 'METRICS_TOKEN=t', docker, 'compose'],
+      ...['-f', join(deploy, 'compose.yaml'), ...profile, 'config', '--services'],
+    )
+    return errors + out.trim().split('\n').sort().join(' ')
+  }
+  expect(services()).toBe('database turnpike')
+  expect(services('--profile', 'watch')).toBe('database grafana prometheus turnpike')
 })
 
 test('the manifests: what they ask for is served, pods end after their calls, and nobody has rights', () => {

@@ -118,3 +118,12 @@ test('keys are not counted by address', async () => {
   })
   for (let times = 0; times < 2 * LIMIT; times++) expect((await own('198.51.100.70')).status).toBe(402)
 })
+
+test('a call in the style of Vertex AI is counted as any other', async () => {
+  const path = '/v1/publishers/google/models/mock-small:generateContent'
+  const contents = JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] })
+  const vertex = posting(path, { 'x-payment-protocol': 'x402' })
+  for (let times = 0; times < LIMIT; times++)
+    expect((await vertex('198.51.100.80', undefined, contents)).status).toBeLessThan(429)
+  expect((await vertex('198.51.100.80', undefined, contents)).status).toBe(429)
+})

@@ -284,7 +284,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     store,
     wallet,
     fetch: (request) => answered(request),
-    fetchFrom: (peer, request) => answered(request, () => peer),
+    fetchFrom: (peer, request) => answered(request, { peer: () => peer, ended: () => undefined }),
     asked,
     newKey,
     answerWith: (next) => {

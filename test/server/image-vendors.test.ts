@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Assets } from '../../src/assets/assets.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { modelOf } from '../../src/media/models.ts'
+import { type MediaModel, type UnpricedModel, unpricedOf } from '../../src/media/product.ts'
+import { usd } from '../../src/media/rate-card.ts'
 import { openai } from '../../src/vendors/openai.ts'
 import type { VendorFetch } from '../../src/vendors/setup.ts'
 import { stability } from '../../src/vendors/stability.ts'
@@ -37,7 +39,20 @@ const vendorFetch: VendorFetch = async (url, init) => {
   return answer()
 }
 
-const sold: readonly Vendor[] = [openai, stability, xai]
+/** As an operator prices a picture: 0.03 USD. */
+const pricedHere = (record: UnpricedModel): MediaModel => ({
+  ...record,
+  card: { rows: [{ rates: { image: usd('0.03') } }], most: record.most },
+})
+
+const withPrices = (vendor: Vendor): Vendor => {
+  const { media } = vendor
+  return media === undefined
+    ? vendor
+    : { ...vendor, media: { ...media, models: [...media.models, ...unpricedOf(media).map(pricedHere)] } }
+}
+
+const sold: readonly Vendor[] = [openai, stability, xai].map(withPrices)
 let server: TestServer
 
 beforeAll(async () => {
@@ -167,7 +182,7 @@ describe('stability, form to bytes', () => {
   const bytes = (reason: string) => () =>
     new Response('picture', { headers: { 'content-type': 'image/png', 'finish-reason': reason, seed: '7' } })
 
-  test('one picture, at its fixed price', async () => {
+  test('one picture, at the price that the operator gives', async () => {
     const { status, body, paid } = await run('stability/core', { prompt: 'a "fox"' }, bytes('SUCCESS'))
     expect([status, paid]).toEqual([200, 30_000_000n])
     expect(body).toMatchObject({ finish_reason: 'SUCCESS', seed: 7, image: { url: body.outputs[0].url } })

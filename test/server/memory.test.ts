@@ -4,7 +4,9 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { createApp } from '../../src/http/app.ts'
 import { listen } from '../../src/http/listen.ts'
 import { exchange } from '../../src/transport/exchange.ts'
+import { until } from '../until.ts'
 import { chat, completion, startTestServer, streamEvents, streaming, type TestServer } from './harness.ts'
+import { startJobServer } from './job-rig.ts'
 
 const idle = async ({ gateway }: TestServer) => {
   while (gateway.doors.bytes.used() > 0 || gateway.doors.calls.used() > 0) await Bun.sleep(1)
@@ -171,6 +173,93 @@ describe('answers of vendors', () => {
     // Three bytes each, and a hundred when they are parsed.
     expect(await answered(Array.from({ length: 33_000 }, () => []))).toEqual([503, false])
     expect(await answered('x'.repeat(100_000))).toEqual([200, true])
+  })
+})
+
+describe('answers of jobs and counts', () => {
+  // Three bytes each, and a hundred when they are parsed.
+  const lists = Array.from({ length: 33_000 }, () => [])
+
+  test('what the vendor says of a job is counted while it is read, and is not read when it does not fit', async () => {
+    const server = await startJobServer({
+      server: { options: { bufferBytesMax: 1_000_000, keySharePercent: 100 } },
+    })
+    const { bytes } = server.gateway.doors
+    let [extra, polls, counted]: [unknown, number, number] = ['x'.repeat(100_000), 0, 0]
+    server.answerWith(({ method = 'POST' }) => {
+      if (method === 'POST') return Response.json({ id: 'job-1' })
+      const pieces = [JSON.stringify({ is: 'pending', progress: ++polls / 1000, extra }).slice(0, -1), '}']
+      return new Response(
+        new ReadableStream({
+          pull: (controller) => {
+            // Asked for more, it has what came before in hand.
+            if (pieces.length < 2) counted = Math.max(counted, bytes.used())
+            const piece = pieces.shift()
+            if (piece === undefined) controller.close()
+            else controller.enqueue(new TextEncoder().encode(piece))
+          },
+        }),
+        { headers: { 'content-type': 'application/json' } },
+      )
+    })
+    const response = await server.post(
+      '/v1/run',
+      { model: 'mock/film', inputs: { prompt: 'a fox' } },
+      { prefer: 'respond-async' },
+    )
+    const { id } = (await response.json()) as { id: string }
+    const job = () => server.gateway.jobs.open.get(id)
+    await until(() => (job()?.progress ?? 0) > 0)
+    expect(counted).toBeGreaterThan(100_000)
+    extra = lists
+    const seen = polls
+    await until(() => polls > seen + 2)
+    const stood = job()?.progress ?? 0
+    await until(() => polls > seen + 4)
+    expect(job()?.progress).toBe(stood)
+    extra = ''
+    await until(() => (job()?.progress ?? 0) > stood)
+    server.answerWith(({ method = 'POST' }) =>
+      method === 'POST' ? Response.json({ id: 'job-1' }) : Response.json({ is: 'failed' }),
+    )
+    await until(() => job() === undefined)
+    expect(bytes.used()).toBe(0)
+    await server.stop()
+  })
+
+  test('a job that is over its time ends, also when no answer fits', async () => {
+    const server = await startJobServer({
+      server: { options: { bufferBytesMax: 1_000_000, keySharePercent: 100 } },
+    })
+    server.answerWith(({ method = 'POST' }) =>
+      Response.json(method === 'POST' ? { id: 'job-1' } : { is: 'pending', extra: lists }),
+    )
+    const response = await server.post('/v1/run', { model: 'mock/hasty', inputs: { prompt: 'a fox' } })
+    expect([response.status, await response.text()]).toEqual([
+      503,
+      expect.stringContaining('did not end in time'),
+    ])
+    expect(server.gateway.doors.bytes.used()).toBe(0)
+    await server.stop()
+  })
+
+  test('what the vendor says of the number of tokens counts too', async () => {
+    const server = await startTestServer({
+      options: { bufferBytesMax: 1_000_000, keySharePercent: 100 },
+      vendor: { speaks: 'messages' },
+    })
+    const count = async (extra: unknown) => {
+      server.answerWith(() => Response.json({ input_tokens: 7, extra }))
+      const response = await server.post('/v1/messages/count_tokens', chat())
+      const { status } = response
+      await response.text()
+      await idle(server)
+      return status
+    }
+    expect(await count('x'.repeat(100_000))).toBe(200)
+    expect(await count(lists)).toBe(503)
+    expect(await count('')).toBe(200)
+    await server.stop()
   })
 })
 

@@ -19,6 +19,11 @@ beforeAll(async () => {
 
 afterAll(() => server.stop())
 
+const startFailing = async () => {
+  const failing = await startTestServer({ ledgerFails: true })
+  return { ...failing, [Symbol.asyncDispose]: failing.stop }
+}
+
 const key = () => ({ 'idempotency-key': crypto.randomUUID() })
 
 test('a repeat gets the stored answer, the same to the byte, and is not charged', async () => {
@@ -101,6 +106,8 @@ test('a failure that charged nothing is not stored: the repeat runs', async () =
 
 test("a claim whose answer was lost is in nobody's way, be it new or taken over from an attempt before", async () => {
   const [fresh, failed] = [key(), key()]
+  // Its callers take the first answer, also one that tells of the ledger.
+  await using server = await startFailing()
   server.answerWith(() => new Response('', { status: 500 }))
   expect((await server.post('/v1/chat/completions', chat(), failed)).status).toBe(503)
   server.answerWith(() => completion('now'))

@@ -26,6 +26,7 @@ import { type Asking, CHANGE_MS, CHANGE_WALLET, createJobPayers, type Heard } fr
 import { createJobVendor, createKept, DEADLINE_MS, film, filmMedia, PICTURE } from './job-vendor.ts'
 import { LawBroken, type Reached } from './law.ts'
 import { overNetwork } from './network.ts'
+import { oneModel } from './one-model.ts'
 import { hash, x402Options } from './shop.ts'
 import { createWorld, EPOCH } from './world.ts'
 
@@ -87,33 +88,11 @@ export const runJobs = (seed: number, reached: Reached): void => {
         x402,
         book,
         assets,
-        catalogue: {
-          find: (name) => (name === film.id ? film : undefined),
-          list: () => [film],
-          ended: () => undefined,
-        },
-        vendors: new Map([
-          [
-            'mock',
-            {
-              vendor: {
-                id: 'mock',
-                name: 'Mock',
-                keyVariable: 'MOCK_API_KEY',
-                baseUrl: 'http://mock.invalid',
-                surfaces: [],
-                outputBound: 'max_tokens',
-                takesStreamOptions: true,
-                cancel: 'stop',
-                media: filmMedia,
-              },
-              baseUrl: 'http://mock.invalid',
-              secrets: [new Secret('house')],
-              fetch: vendor.fetchOf(alive),
-            },
-          ],
-        ]),
-        failover: new Map(),
+        ...oneModel(film, {
+          vendor: { media: filmMedia },
+          secrets: [new Secret('house')],
+          fetch: vendor.fetchOf(alive),
+        }),
         options: {
           ...readSettings(callSettings, {}),
           planRpm: 1_000_000,

@@ -14,8 +14,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'answer before the charge is durable',
     file: 'src/book/open-hold.ts',
-    from: 'return new Promise((resolve, reject) => {\n      this.#parts.writer.settle(settle',
-    to: 'return new Promise((resolve, reject) => {\n      resolve({ charged: charge, remaining: 0n })\n      this.#parts.writer.settle(settle',
+    from: 'this.#parts.writer.settle(settle, settling)',
+    to: 'settling.settled.resolve({ charged: charge, remaining: 0n })\n    this.#parts.writer.settle(settle, settling)',
   },
   {
     name: 'a loan ignores what is held of the wallet',
@@ -68,8 +68,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a call that is charged with its intent is not fenced',
     file: 'src/store/ledger/commit-rows.ts',
-    from: 'if (path?.mayOpen !== true || round.now',
-    to: 'if (path === undefined || round.now',
+    from: 'if (path?.mayOpen !== true) return false',
+    to: 'if (path === undefined) return false',
     // Only a process without a journal charges so, and of those no two share a ledger in the histories.
     test: 'test/store/keys.test.ts',
   },
@@ -190,8 +190,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'the outbox frees a hold that the ledger still has',
     file: 'src/book/open-hold.ts',
-    from: 'kept: () => resolve({ charged: charge, remaining: undefined }),',
-    to: 'kept: () => {\n          endHold(this.#lease, this.#amount, charge)\n          this.#amount = 0n\n          resolve({ charged: charge, remaining: undefined })\n        },',
+    from: 'kept(): void {\n',
+    to: 'kept(): void {\n    this.#hold.conclude(this.#charge)\n    this.#hold.conclude = () => undefined\n',
   },
   {
     name: 'the outbox answers before its file is synced',

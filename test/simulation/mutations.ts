@@ -87,7 +87,7 @@ const caught = async ({ name, file, from, to, kind, test }: Mutation): Promise<s
 }
 
 const queue = mutations.filter(({ name }) => only === undefined || name.includes(only))
-let [passed, failed] = [0, 0]
+let [passed, failed, stale] = [0, 0, 0]
 const work = async (): Promise<void> => {
   for (let mutation = queue.shift(); mutation !== undefined; mutation = queue.shift()) {
     const { name } = mutation
@@ -96,7 +96,10 @@ const work = async (): Promise<void> => {
     else {
       passed++
       const seed = /^seed (\d+)/.exec(line)?.[1]
-      if (seed !== undefined) caughtAt[name] = Number(seed)
+      if (seed !== undefined && caughtAt[name] !== Number(seed)) {
+        stale++
+        caughtAt[name] = Number(seed)
+      }
     }
     console.log(
       `${line === undefined ? 'MISSED' : 'caught'}  ${name.padEnd(50)} ${(line ?? '').slice(0, 110)}`,
@@ -109,6 +112,7 @@ if (process.argv.includes('--note')) {
     caughtAt[name] === undefined ? [] : [[name, caughtAt[name]]],
   )
   writeFileSync(noted, `${JSON.stringify(Object.fromEntries(seeds), undefined, 2)}\n`)
-}
+} else if (stale > 0)
+  console.log(`${stale} noted seeds no longer catch and cost a search each: --note mends them`)
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

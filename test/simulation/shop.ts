@@ -20,6 +20,7 @@ import { readSettings } from '../../src/settings/setting.ts'
 import type { ChangePaid } from '../../src/store/payments/payment-port.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { VendorFetch } from '../../src/vendors/setup.ts'
+import { oneModel } from './one-model.ts'
 import type { World } from './world.ts'
 
 export const PAY_TO = `0x${'7'.repeat(40)}`
@@ -189,32 +190,11 @@ export const openShop = (parts: ShopParts): Shop => {
     createGateway({
       store,
       book,
-      catalogue: {
-        find: (name) => (name === model.id ? model : undefined),
-        list: () => [model],
-        ended: () => undefined,
-      },
-      vendors: new Map([
-        [
-          'mock',
-          {
-            vendor: {
-              id: 'mock',
-              name: 'Mock',
-              keyVariable: 'MOCK_API_KEY',
-              baseUrl: 'http://mock.invalid/v1',
-              surfaces: ['chat'],
-              outputBound: 'max_tokens',
-              takesStreamOptions: true,
-              cancel: 'stop',
-            },
-            baseUrl: 'http://mock.invalid/v1',
-            secrets: [new Secret('house')],
-            fetch: vendorOf(parts),
-          },
-        ],
-      ]),
-      failover: new Map(),
+      ...oneModel(model, {
+        vendor: { surfaces: ['chat'] },
+        secrets: [new Secret('house')],
+        fetch: vendorOf(parts),
+      }),
       options: {
         ...readSettings(callSettings, {}),
         planRpm: 1_000_000,

@@ -17,13 +17,13 @@ export type TestEngine = {
 export const engines: readonly TestEngine[] = [
   {
     name: 'SQLite in memory',
-    runs: 250,
+    runs: 100,
     lasting: false,
     fresh: async () => ({ url: 'sqlite::memory:', stop: async () => undefined }),
   },
   {
     name: 'SQLite in a file',
-    runs: 40,
+    runs: 20,
     lasting: true,
     fresh: async () => {
       const folder = await mkdtemp(join(tmpdir(), 'turnpike-store-'))

@@ -8,6 +8,7 @@ import { brokenLaws } from './engines.ts'
 import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
 
 const ROWS = 200_000
+const KEYS = 30_000
 
 let database: TestDatabase
 let store: Store
@@ -35,19 +36,23 @@ afterAll(async () => {
   await database.stop()
 })
 
-/** Full reads of the tables that grow with every call; a connection has reported its own when it has ended. */
-const fullReads = async (): Promise<number> => {
+const WITH_CALLS = ['transfer', 'usage_detail']
+const WITH_KEYS = ['account', 'api_key', 'key_line', 'lease', 'budget']
+
+/** Full reads of tables that grow; a connection has reported its own when it has ended. */
+const fullReads = async (tables: readonly string[]): Promise<number> => {
   await store.close()
   await sql.close()
   await Bun.sleep(200)
   sql = new SQL({ url: database.url, max: 2 })
   store = await openStore({ url: database.url })
-  const tables = `select cast(sum(seq_scan) as int) as reads from pg_stat_user_tables where relname in ('transfer', 'usage_detail')`
-  return (await sql.unsafe(tables))[0].reads
+  const reads = `select cast(sum(seq_scan) as int) as reads from pg_stat_user_tables
+    where relname in (${tables.map((name) => `'${name}'`).join(', ')})`
+  return (await sql.unsafe(reads))[0].reads
 }
 
 test('what a call or a person waits for reads no table that grows with every call', async () => {
-  const before = await fullReads()
+  const before = await fullReads(WITH_CALLS)
   const ask = { instance: 'i', keyId: 'k', leaseId: 'i:1', need: CENT, want: CENT, useful: 1n, ttlMs: 60_000 }
   expect((await store.ledger.lend(ask)).outcome).toBe('lent')
   const call = (callId: string) => ({
@@ -80,7 +85,7 @@ test('what a call or a person waits for reads no table that grows with every cal
     expect(await store.keys.usage({ of: { from }, ...span })).toHaveLength(rows)
   await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
   await store.payments.dueChange(10)
-  expect(await fullReads()).toBe(before)
+  expect(await fullReads(WITH_CALLS)).toBe(before)
 })
 
 test('the audit may take longer than a call would wait', async () => {
@@ -95,4 +100,25 @@ test('the audit may take longer than a call would wait', async () => {
   await other.unsafe('rollback')
   other.release()
   expect(await broken).toEqual([])
+})
+
+test('what a lease is lent, lives on and gives back by reads no table that grows with keys', async () => {
+  for (const statement of [
+    `insert into account (id, bounded, org_id, name, created_at) select 'w' || n, 1, 'o', '', 0 from generate_series(1, ${KEYS}) n`,
+    `insert into api_key (id, hash, org_id, wallet_id, ancestors, label, prefix, created_at, changed_at)
+       select 'many' || n, 'many' || n, 'o', 'w' || n, '[]', '', '', 0, 0 from generate_series(1, ${KEYS}) n`,
+    `insert into key_line (key_id, owner_id, depth) select 'many' || n, 'many' || n, 0 from generate_series(1, ${KEYS}) n`,
+    `insert into budget (scope, owner_id, wallet_id) select 'key:many' || n, 'many' || n, 'w' || n from generate_series(1, ${KEYS}) n`,
+    `insert into lease (id, instance, key_id, wallet_id, month, day, expires_at, state)
+       select 'old' || n, 'other', 'many' || n, 'w' || n, '2026-01', '2026-01-01', ${Date.now()}, 'closed' from generate_series(1, ${KEYS}) n`,
+    'analyze',
+  ])
+    await sql.unsafe(statement)
+  const before = await fullReads(WITH_KEYS)
+  const ask = { instance: 'j', keyId: 'k', leaseId: 'j:1', need: CENT, want: CENT, useful: 1n, ttlMs: 60_000 }
+  expect((await store.ledger.lend(ask)).outcome).toBe('lent')
+  await store.ledger.giveBack('j:1', 1n)
+  expect(await store.ledger.renew('j', ['j:1'], 60_000)).toHaveLength(1)
+  await store.ledger.giveBack('j:1', CENT - 1n)
+  expect(await fullReads(WITH_KEYS)).toBe(before)
 })

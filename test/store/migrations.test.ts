@@ -1,7 +1,7 @@
 /** Schema: brought up to date once by whoever comes first, and never against what the database already is. */
 import { describe, expect, test } from 'bun:test'
 import type { Engine } from '../../src/store/engine/engine.ts'
-import { type Migration, migrate, migrations } from '../../src/store/engine/migrate.ts'
+import { type Migration, migrate, migrations, missingOf } from '../../src/store/engine/migrate.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { engines, untouched } from './engines.ts'
@@ -52,6 +52,20 @@ for (const kind of engines) {
       const database = await untouched(kind)
       const engine = openEngine(database)
       await migrate(engine, [...migrations, extra])
+      await expect(migrate(engine)).rejects.toThrow('the database is newer than this program')
+      await engine.close()
+      await database.stop()
+    })
+
+    test('that only add keep the program of before welcome, until one does more', async () => {
+      const database = await untouched(kind)
+      const engine = openEngine(database)
+      await migrate(engine, [...migrations, { ...extra, adds: true }])
+      expect(await migrate(engine)).toBe(0)
+      expect(await missingOf(engine, migrations)).toEqual([])
+      await expect(migrate(engine, migrations.slice(0, -1))).rejects.toThrow('newer than this program')
+      const more = { ...extra, version: extra.version + 1, common: 'drop table extra' }
+      await migrate(engine, [...migrations, { ...extra, adds: true }, more])
       await expect(migrate(engine)).rejects.toThrow('the database is newer than this program')
       await engine.close()
       await database.stop()
@@ -221,4 +235,30 @@ for (const kind of engines) {
 
 test('an address of another form is refused with the setting it comes from', async () => {
   await expect(openStore({ url: 'mysql://somewhere' })).rejects.toThrow('DATABASE_URL')
+})
+
+/** Words that change or take away what is there. */
+const DOES_MORE =
+  /\b(update|delete|drop|rename|insert|alter (?!table \w+ add column)|create (or replace )?trigger)\b/i
+/** Words that a row of the version before, which does not name the column, could not be written with. */
+const NEEDS_MORE = /\badd column(?![^;]*\bdefault\b)[^;]*\bnot null\b/i
+
+test('a migration that says it only adds does no more', () => {
+  const doesMore = ({ common, own }: Migration) =>
+    [common, own.sqlite ?? '', own.postgres ?? '']
+      .map((text) => text.replaceAll(/--[^\n]*/g, ''))
+      .some((text) => DOES_MORE.test(text) || NEEDS_MORE.test(text))
+  expect(migrations.filter(({ adds }) => adds).filter(doesMore)).toEqual([])
+  for (const common of [
+    'drop table extra',
+    'alter table extra rename to more',
+    'alter table extra add column n bigint not null',
+    'update extra set id = 1',
+  ])
+    expect(doesMore({ ...extra, common })).toBe(true)
+  for (const common of [
+    'alter table extra add column n bigint not null default 0; create index n on extra (n)',
+    'alter table extra add column n text -- which is updated\n; create table more (id text primary key not null)',
+  ])
+    expect(doesMore({ ...extra, common })).toBe(false)
 })

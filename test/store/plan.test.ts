@@ -67,14 +67,17 @@ test('turnpike migrate --plan says it, and migrate does it', async () => {
   for (const url of [database.url, `sqlite:${join(home, 'ledger.db')}`]) {
     const settings = { DATABASE_URL: url }
     const none = await runProgram(home, settings, 'migrate', '--plan')
-    expect([none.code, none.errors]).toEqual([1, 'turnpike: there is no ledger yet: a start makes it\n'])
+    expect([none.code, none.errors]).toEqual([
+      1,
+      'turnpike: there is no ledger yet; the first start makes it\n',
+    ])
     const engine = openEngine({ url })
     await migrate(engine, migrations.slice(0, 23))
     await engine.close()
     const { code, out } = await runProgram(home, settings, 'migrate', '--plan')
     expect([code, out.includes('hashed-by  api_key: all, for a moment')]).toEqual([0, true])
     expect((await runProgram(home, settings, 'migrate')).code).toBe(0)
-    expect((await runProgram(home, settings, 'migrate', '--plan')).out).toBe('Nothing is to be done.\n')
+    expect((await runProgram(home, settings, 'migrate', '--plan')).out).toBe('There is nothing to do.\n')
     await (await openStore({ url })).close()
   }
   await database.stop()

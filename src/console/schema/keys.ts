@@ -30,6 +30,17 @@ const keyMembers = {
 export const keyShown = z.object(keyMembers).meta({ id: 'ConsoleKey' })
 export type KeyShown = z.output<typeof keyShown>
 
+const around = z.object({ id: z.string(), prefix: z.string() }).nullable()
+
+export const keyPage = z
+  .object({
+    ...keyMembers,
+    replaces: around.describe('The key whose place this one took by rotation'),
+    replaced_by: around.describe('The key that took the place of this one'),
+  })
+  .meta({ id: 'ConsoleKeyPage' })
+export type KeyPageShown = z.output<typeof keyPage>
+
 export const keyList = z
   .object({ data: z.array(keyShown), has_more: z.boolean() })
   .meta({ id: 'ConsoleKeys' })

@@ -1,6 +1,7 @@
 /** Chat completions, a request as a call. */
 import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody } from '../../core/json-body.ts'
+import type { Mutable } from '../../core/mutable.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { readRequest } from '../request.ts'
 import { chatRequest } from './request.ts'
@@ -12,17 +13,18 @@ export const decodeChatCall = (body: JsonBody): Call | Refusal => {
   if (found instanceof Refusal) return found
   const { max_completion_tokens, max_tokens, stream_options: options, n } = value
   const maxOutput = max_completion_tokens ?? max_tokens
-  return {
+  const call: Mutable<Call> = {
     kind: 'chat',
     dialect: 'chat',
     modelName: typeof value.model === 'string' ? value.model : '',
     body,
     stream: value.stream === true,
     showUsage: isObject(options) && options.include_usage === true,
-    ...(typeof maxOutput === 'number' ? { maxOutput } : {}),
     choices: typeof n === 'number' ? n : 1,
     size: found.sizeOf(body),
     foreign: found.foreign,
-    ...(found.thoughts ? { thoughts: true } : {}),
   }
+  if (typeof maxOutput === 'number') call.maxOutput = maxOutput
+  if (found.thoughts) call.thoughts = true
+  return call
 }

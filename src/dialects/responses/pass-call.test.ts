@@ -16,7 +16,7 @@ const sentOn = (text: string): string => {
     call,
     target: { model: testModel('m'), quirks: speaker, outputBound: undefined, stream: false },
     speaker,
-    context: context(),
+    context: () => context(),
   })
   if (codec instanceof Refusal) throw codec
   expect(codec.notCarried).toEqual([])
@@ -77,7 +77,7 @@ test('what is left out leaves the members around it as they came', () => {
   const text = '{"a":1.50,"model":"a/b","store":true,"tools":[{"type":"mcp"}],"input":"hi","z":[ 2 ]}'
   const call = must(decodeResponsesCall(must(readJsonBody(new TextEncoder().encode(text)))))
   const target = { model: testModel('m'), quirks: speaker, outputBound: 20, stream: false }
-  const codec = codecFor({ call, target, speaker, context: context() })
+  const codec = codecFor({ call, target, speaker, context: () => context() })
   if (codec instanceof Refusal) throw codec
   expect(new TextDecoder().decode(codec.body)).toBe(
     '{"a":1.50,"model":"m","store":false,"input":"hi","z":[ 2 ],"max_output_tokens":20}',
@@ -93,7 +93,7 @@ test('thinking that is off is said to the models that know the word', () => {
     const call = { dialect: 'messages', modelName: 'a/b', body, stream: false, choices: 1 } as never
     const model = testModel('m', { capabilities: ['reasoning'], ...asked })
     const target = { model, quirks: speaker, outputBound: undefined, stream: false }
-    const codec = codecFor({ call, target, speaker, context: context() })
+    const codec = codecFor({ call, target, speaker, context: () => context() })
     if (codec instanceof Refusal) throw codec
     return JSON.parse(new TextDecoder().decode(codec.body))
   }

@@ -132,9 +132,35 @@ const generateContentCount = z
   })
   .meta({ id: 'GenerateContentCount' })
 
+const predictions = z
+  .object({
+    predictions: z.array(z.object({ mimeType: z.string(), bytesBase64Encoded: z.string() })),
+    usage: z.looseObject(bill),
+    ...balance,
+  })
+  .meta({ id: 'Predictions' })
+
+const operation = z
+  .looseObject({
+    name: z.string(),
+    done: z.boolean(),
+    error: z.object({ code: z.int(), message: z.string() }).optional(),
+    response: z
+      .object({ videos: z.array(z.object({ gcsUri: z.string(), mimeType: z.string() })) })
+      .describe('Films by their addresses, which are signed and need no key')
+      .optional(),
+  })
+  .meta({ id: 'PredictOperation' })
+
 /** By the method in the path; a stream without `alt=sse` is one list. */
 export const generateContentAnswer = z
-  .union([generateContentCount, z.array(generateContentResponse), generateContentResponse])
+  .union([
+    generateContentCount,
+    z.array(generateContentResponse),
+    predictions,
+    operation,
+    generateContentResponse,
+  ])
   .meta({ id: 'GenerateContentAnswer' })
 
 export const embeddingsRequest = readByDialect('EmbeddingsRequest', embeddingsForm)

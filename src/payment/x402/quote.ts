@@ -14,6 +14,8 @@ export type Hash = KeyedHash<string>
 type QuotePrice = {
   /** Tells the request from any other. */
   readonly fingerprint: string
+  /** The same under the server's secret of before, while that changes. */
+  readonly fingerprintBefore?: string | undefined
   /** The most it can cost. */
   readonly bound: Nano
 }
@@ -64,7 +66,12 @@ export const checkQuote = (
     return paid.units === unitsFor(offer, price.bound) ? 'good' : 'quote_mismatch'
   const [, expires, given] = /^q_([0-9a-z]{1,12})_([0-9a-f]{32})$/.exec(paid.quoteId) ?? []
   if (expires === undefined || given === undefined) return 'quote_mismatch'
-  const right = proof(hash, offer, { fingerprint: price.fingerprint, units: paid.units, expires })
-  if (!timingSafeEqual(Buffer.from(given), Buffer.from(right))) return 'quote_mismatch'
+  const madeUnder = (secret: Hash | undefined, fingerprint: string | undefined): boolean => {
+    if (secret === undefined || fingerprint === undefined) return false
+    const right = proof(secret, offer, { fingerprint, units: paid.units, expires })
+    return timingSafeEqual(Buffer.from(given), Buffer.from(right))
+  }
+  if (!madeUnder(hash, price.fingerprint) && !madeUnder(hash.before, price.fingerprintBefore))
+    return 'quote_mismatch'
   return Number.parseInt(expires, 36) < paid.now ? 'quote_expired' : 'good'
 }

@@ -128,7 +128,10 @@ export type WalletStore = {
   list(): Promise<readonly Wallet[]>
 }
 
-/** Who made a key in the console, the reseller's own name of its tenant, and that tenant where it is not its first key. */
+/**
+ * Who made a key in the console, the reseller's own name of its tenant, and the first of the keys that took each other's place
+ * by rotation, where it is not that: of a tenant, its id.
+ */
 export type KeyNote = { readonly madeBy?: string; readonly reference?: string; readonly tenantId?: KeyId }
 
 /** Where `by` says who does it, an event is recorded with the change. */

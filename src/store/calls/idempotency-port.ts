@@ -17,6 +17,8 @@ export type IdempotencyStore = {
   begin(entry: {
     ref: IdempotencyRef
     fingerprint: string
+    /** The same under the server's secret of before: a claim that has it is of the same content. */
+    fingerprintBefore?: string | undefined
     callId: CallId
     instance: InstanceId
     lockMs: number

@@ -28,7 +28,7 @@ const where = 'key_id = $1 and endpoint = $2 and idem_key = $3'
  */
 const claim = (now: string): string => {
   const expired = `idempotency.expires_at < ${now}`
-  const same = 'idempotency.fingerprint = excluded.fingerprint'
+  const same = 'idempotency.fingerprint in (excluded.fingerprint, $8)'
   const silent = `idempotency.state = 'running' and (idempotency.locked_until < ${now}
     or ${isSilent(now, 'idempotency.instance')})`
   return `insert into idempotency
@@ -52,14 +52,15 @@ export const idempotencyStore = (engine: Engine): IdempotencyStore => {
   const { now, lock } = engine.words
   const claimText = claim(now)
   return {
-    begin: ({ ref, fingerprint, callId, instance, lockMs }) =>
+    begin: ({ ref, fingerprint, fingerprintBefore = fingerprint, callId, instance, lockMs }) =>
       engine.transaction('control', async (run): Promise<IdempotencyState> => {
         const id = [ref.keyId, ref.endpoint, ref.key]
-        const [mine] = await run(claimText, [...id, fingerprint, callId, instance, lockMs])
+        const [mine] = await run(claimText, [...id, fingerprint, callId, instance, lockMs, fingerprintBefore])
         if (mine !== undefined) return { state: 'first', callId: textOf(mine, 'call_id') }
         const [row] = await run(`select i.* from idempotency i where ${where}${lock('i')}`, id)
         if (row === undefined) throw new Error('an idempotency row vanished while it was read')
-        if (textOf(row, 'fingerprint') !== fingerprint) return { state: 'conflict' }
+        if (![fingerprint, fingerprintBefore].includes(textOf(row, 'fingerprint')))
+          return { state: 'conflict' }
         if (textOf(row, 'state') === 'running') return { state: 'running', by: textOf(row, 'instance') }
         return { state: 'done', answer: answerOf(row), callId: textOf(row, 'call_id') }
       }),

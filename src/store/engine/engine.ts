@@ -21,6 +21,11 @@ export type Lane = 'writer' | 'control' | 'relaxed' | 'reading'
 export type Words = {
   /** Rows of the JSON array in a text parameter, in a column `value`. */
   readonly each: (param: string) => string
+  /**
+   * Whether a column is one of the values that a select returns, which are few: they are looked up one by one, where a plain
+   * `in` of a list of unknown length may read the whole table.
+   */
+  readonly oneOf: (column: string, select: string) => string
   /** The database's clock in milliseconds. */
   readonly now: string
   /** Locks the rows a select returns, of one table by its alias; empty where a transaction locks the whole database. */

@@ -40,6 +40,8 @@ export type Migration = {
   readonly common: string
   /** What only one engine understands, such as triggers; run after `common`. */
   readonly own: { readonly sqlite?: string; readonly postgres?: string }
+  /** It only adds what the version before does not look at: that goes on beside it, and may be started again. */
+  readonly adds?: true
 }
 
 /** In order, numbered from 1 without gaps. A migration that was released is never edited: a new one follows. */
@@ -87,13 +89,18 @@ ${migration.own[engine] ?? ''}`
 
 const checksumOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex')
 
+type Applied = { readonly version: number; readonly name: string; readonly checksum: string }
+
+/** Throws where the database is not what this program can work with: `leastSchema` is that of the oldest that can. */
 const check = (
-  applied: { version: number; name: string; checksum: string },
+  applied: Applied,
   engine: Engine['name'],
   known: readonly Migration[],
-) => {
+  leastSchema: number,
+): void => {
   const migration = known.find(({ version }) => version === applied.version)
   if (migration === undefined) {
+    if (known.length >= leastSchema) return
     throw new Error(
       `the database is newer than this program: it has migration ${applied.version} (${applied.name}), ` +
         `this program knows ${known.length}. Start a newer version of Turnpike.`,
@@ -124,11 +131,21 @@ const appliedTo = async (run: Run) => {
   return (await run(APPLIED)).map(appliedOf)
 }
 
-const appliedOf = (row: Row) => ({
+const appliedOf = (row: Row): Applied => ({
   version: countOf(row, 'version'),
   name: textOf(row, 'name'),
   checksum: textOf(row, 'checksum'),
 })
+
+const LEAST_SCHEMA = 'least_schema'
+const READ_LEAST = `select value from setting where name = '${LEAST_SCHEMA}'`
+
+/** The schema of the oldest program that works with the database; one that does not tell it is for its own version. */
+const leastIn = ([row]: readonly Row[], applied: readonly Applied[]): number =>
+  row === undefined ? applied.length : Number(textOf(row, 'value'))
+
+/** The last migration that does more than add. */
+const leastOf = (known: readonly Migration[]): number => known.findLast(({ adds }) => !adds)?.version ?? 0
 
 /** The migrations that the database does not have. Throws as `migrate`, and changes nothing. */
 export const missingOf = async (
@@ -137,18 +154,21 @@ export const missingOf = async (
 ): Promise<readonly Migration[]> => {
   const rows = (await hasLedger(engine)) ? await once(engine, 'control', statement(APPLIED)) : []
   const applied = rows.map(appliedOf)
-  for (const one of applied) check(one, engine.name, known)
+  if (applied.length === 0) return known
+  const least = leastIn(await once(engine, 'control', statement(READ_LEAST)), applied)
+  for (const one of applied) check(one, engine.name, known, least)
   return known.slice(applied.length)
 }
 
 /**
  * Applies what is missing, under a lock that all processes share; either all of it or nothing.
- * Throws when the database is newer than `known`, or was made by other text than `known` has.
+ * Throws when the database is newer than what works with `known`, or was made by other text than `known` has.
  */
 export const migrate = (engine: Engine, known: readonly Migration[] = migrations): Promise<number> =>
   engine.exclusive(async (run, script) => {
     const applied = await appliedTo(run)
-    for (const one of applied) check(one, engine.name, known)
+    const least = applied.length === 0 ? 0 : leastIn(await run(READ_LEAST), applied)
+    for (const one of applied) check(one, engine.name, known, least)
     const missing = known.slice(applied.length)
     for (const migration of missing) {
       const text = textFor(migration, engine.name)
@@ -158,5 +178,10 @@ export const migrate = (engine: Engine, known: readonly Migration[] = migrations
         [migration.version, migration.name, checksumOf(text)],
       )
     }
+    if (missing.length > 0)
+      await run(
+        `insert into setting (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value`,
+        [LEAST_SCHEMA, String(leastOf(known))],
+      )
     return missing.length
   })

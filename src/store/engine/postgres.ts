@@ -31,6 +31,7 @@ const MIGRATION_MS = 60_000
 const wordsFor = (now: (() => Instant) | undefined): Words => ({
   // The inner cast keeps the driver from encoding the text as JSON a second time.
   each: (param) => `json_array_elements(cast(cast(${param} as text) as json))`,
+  oneOf: (column, select) => `${column} = any(array(${select}))`,
   now:
     now === undefined
       ? 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)'

@@ -97,6 +97,7 @@ const turns = (): (<T>(work: () => T | Promise<T>) => Promise<T>) => {
 
 const wordsFor = (now: (() => Instant) | undefined): Words => ({
   each: (param) => `json_each(${param})`,
+  oneOf: (column, select) => `${column} in (${select})`,
   now: now === undefined ? `cast(unixepoch('subsec') * 1000 as integer)` : '(select ms from temp.clock)',
   lock: () => '',
   lockFree: () => '',
@@ -142,10 +143,10 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
     if (now !== undefined) connection.run('update temp.clock set ms = $1', [now()])
     waitingForDisk(lane, false)
     // A reader takes no lock, so that a server on the same file goes on.
-    connection.run(lane === 'reading' ? 'begin' : 'begin immediate', [])
+    connection.now.change(lane === 'reading' ? 'begin' : 'begin immediate')
   }
   const commit = (lane: Lane): void => {
-    connection.run('commit', [])
+    connection.now.change('commit')
     waitingForDisk(lane, true)
   }
   const undo = (lane: Lane): void => {

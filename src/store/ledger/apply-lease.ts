@@ -13,15 +13,15 @@ export const lockLimitsOf = (words: Words, leases: readonly string[]): readonly 
   if (!words.locksRows) return []
   const named = JSON.stringify(leases.map((c) => ({ c })))
   const each = `select e.value->>'c' from ${words.each('$1')} e`
+  const scopes = `select s.scope from lease_scope s where ${words.oneOf('s.lease_id', each)}`
+  const payers = `select l.wallet_id from lease l where ${words.oneOf('l.id', each)}`
   return [
     statement(
-      `select b.scope from budget b where b.scope in (select s.scope from lease_scope s where s.lease_id in (${each}))
-       order by b.scope${words.lock('b')}`,
+      `select b.scope from budget b where ${words.oneOf('b.scope', scopes)} order by b.scope${words.lock('b')}`,
       named,
     ),
     statement(
-      `select a.id from account a where a.id in (select l.wallet_id from lease l where l.id in (${each}))
-       order by a.id${words.lock('a')}`,
+      `select a.id from account a where ${words.oneOf('a.id', payers)} order by a.id${words.lock('a')}`,
       named,
     ),
   ]

@@ -42,6 +42,6 @@ const rowOf = (
 /** Charges calls to their leases `l`; what follows says which those are. */
 export const insertCharges = (charge: ChargeValues): string => `${into} select ${rowOf(charge, ofLease)}`
 
-/** Charges one call to a lease that was read before. */
+/** Charges one call, which is not open, to a lease that was read before. */
 export const insertCharge = (charge: ChargeValues, lease: ChargedLease): string =>
-  `${into} values (${rowOf(charge, lease)})`
+  `${into} select ${rowOf(charge, lease)} where not exists (select 1 from inflight where call_id = ${charge.call})`

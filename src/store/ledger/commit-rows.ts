@@ -30,10 +30,9 @@ const texts = {
     where call_id = $1 and (coalesce($5, lease_id) = lease_id and $2 <= hold or exists
       (select 1 from lease l where l.id = coalesce($5, inflight.lease_id) and l.state = 'open' and l.instance = $4)
       and exists (select 1 from lease o where o.id = inflight.lease_id and o.instance = $4))`,
-  isOpen: 'select 1 from inflight where call_id = $1',
   close:
     'delete from inflight where call_id = $1 and (lease_id = $2 or ($3 = 0 and hold >= $4)) returning lease_id, hold',
-  // Another attempt may have charged the call: then it is closed and not charged again.
+  // Another attempt may have charged the call, or have it open: then it is not charged here.
   charge: `${insertCharge(
     { call: '$1', amount: '$3', settled: 'null', note: '$8', attempt: '$9', at: '$10' },
     { payer: '$2', key: '$4', month: '$5', day: '$6', sub: '$7' },
@@ -91,7 +90,7 @@ const open = (round: Round, { callId, leaseId, hold }: Intent): void => {
   if (round.now.change(texts.intent, callId, leaseId, hold, round.at) === 1) round.opened.push(callId)
 }
 
-/** Charges a call that is open with that hold; false when it was charged before. */
+/** Charges a call that holds so much; false when it was charged before, or is open for an attempt. */
 const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle, hold: Nano): boolean => {
   const { callId } = settle
   const { payer, keyId, month, day, subId } = path
@@ -110,7 +109,7 @@ const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle,
 /** Opens and charges in one step; false when the call is open or charged already, or its intent is fenced. */
 const openAndCharge = (round: Round, intent: Intent, settle: Settle): boolean => {
   const path = leaseOf(round, intent.leaseId)
-  if (path?.mayOpen !== true || round.now.rows(texts.isOpen, intent.callId).length > 0) return false
+  if (path?.mayOpen !== true) return false
   if (!charge(round, path, settle, intent.hold)) return false
   round.opened.push(intent.callId)
   return true

@@ -36,10 +36,10 @@ const renewOn = async (
   leases: readonly LeaseId[],
   ttlMs: number,
 ): Promise<readonly { leaseId: LeaseId; lifeMs: number }[]> => {
-  const { now, each, lock } = engine.words
+  const { now, each, lock, oneOf } = engine.words
   const dayEnd = `(${now} / ${DAY_MS} + 1) * ${DAY_MS}`
   const end = `${now} + cast($3 as bigint)`
-  const own = `instance = $2 and state = 'open' and id in (select e.value->>'c' from ${each('$1')} e)`
+  const own = `instance = $2 and state = 'open' and ${oneOf('id', `select e.value->>'c' from ${each('$1')} e`)}`
   const [, renewed = [], clock = []] = await engine.batch('control', [
     // In order: everybody locks leases in the same order.
     statement(`select l.id from lease l where ${own} order by l.id${lock('l')}`, ids(leases), instance),

@@ -82,16 +82,18 @@ export type LockedLimits = {
   readonly now: Instant
 }
 
-const usedBy = (keys: string, which: string): string => usedOnLeases(`l.key_id in (${keys}) and ${which}`)
 const ofWallet = 'select k.id from api_key k where k.wallet_id = b.wallet_id'
 const ofOwner = 'select n.key_id from key_line n where n.owner_id = b.owner_id'
 
 /** What leases used under each limited scope and the scope does not count yet. */
-const unappliedUnderText = (each: string): string => `select b.scope,
+const unappliedUnderText = ({ each, oneOf }: Words): string => {
+  const usedBy = (keys: string, which: string) => usedOnLeases(`${oneOf('l.key_id', keys)} and ${which}`)
+  return `select b.scope,
     case when b.owner_id is not null then ${usedBy(ofOwner, '(b.month is null or l.month = b.month)')}
       when b.sub_id is not null then ${usedBy(ofWallet, 'l.sub_id = b.sub_id')}
       else ${usedBy(ofWallet, 'l.day = b.day')} end as unapplied
-  from budget b where b.lim is not null and b.scope in (select e.value->>'s' from ${each} e)`
+  from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
+}
 
 /** Locks the own lease, the budgets and the account that pays, in one round trip. */
 export const lockLimits = async (
@@ -117,7 +119,7 @@ export const lockLimits = async (
       [budgetsOf(spender)],
     ),
     run(
-      `select b.* from budget b where b.scope in (select e.value->>'s' from ${words.each('$1')} e)
+      `select b.* from budget b where ${words.oneOf('b.scope', `select e.value->>'s' from ${words.each('$1')} e`)}
        order by b.scope${words.lock('b')}`,
       [wanted],
     ),
@@ -128,7 +130,7 @@ export const lockLimits = async (
          ${usedOnLeases('l.wallet_id = $4')} as unapplied`,
       path,
     ),
-    run(unappliedUnderText(words.each('$1')), [wanted]),
+    run(unappliedUnderText(words), [wanted]),
   ])
   if (counters.length !== scopes.length) throw new Error(`sub-wallet ${sub} of key ${key.id} has no budget`)
   const sum = onlyRow(sums)

@@ -4,7 +4,7 @@ import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
-import type { KeyLine, KeyLineQuery } from './report-port.ts'
+import type { KeyLine, KeyLineQuery, ReportStore } from './report-port.ts'
 
 const counters = rowsOf({
   spent: nano('spent'),
@@ -77,4 +77,33 @@ export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<rea
     ),
   )
   return rows.map((row) => ({ key: keyOf(row), ...counters.read(row) }))
+}
+
+const around = rowsOf({ id: text('id'), prefix: text('prefix') })
+
+/** Of keys that took each other's place, in the order in which they were made. */
+export const keysAround = async (
+  engine: Engine,
+  { orgId, id, first, madeBy }: Parameters<ReportStore['keysAround']>[0],
+): ReturnType<ReportStore['keysAround']> => {
+  const params: Value[] = [first, orgId]
+  const rows = await once(
+    engine,
+    'control',
+    statement(
+      `select k.id, k.prefix from (
+         select cast($1 as text) as id union select n.key_id from key_note n where n.tenant_id = $1) g
+       join api_key k on k.id = g.id left join key_note o on o.key_id = k.id
+       where k.org_id = $2 ${madeBy === undefined ? '' : `and o.made_by = $${params.push(madeBy)}`}
+       order by k.created_at, k.id`,
+      ...params,
+    ),
+  )
+  const keys = rows.map(around.read)
+  const at = keys.findIndex((key) => key.id === id)
+  const [replaces, replacedBy] = [keys[at - 1], keys[at + 1]]
+  return {
+    ...(replaces === undefined ? {} : { replaces }),
+    ...(replacedBy === undefined ? {} : { replacedBy }),
+  }
 }

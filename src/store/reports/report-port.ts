@@ -15,8 +15,20 @@ export type KeyLine = {
   /** The e-mail address of who made it in the console. */
   readonly madeBy?: string
   readonly reference?: string
-  /** The tenant, where it is not the tenant's first key. */
+  /** The first of the keys that took each other's place, where it is not that: of a tenant, its id. */
   readonly tenantId?: KeyId
+}
+
+/** A key beside another one, as people know it. */
+export type KeyAround = { readonly id: KeyId; readonly prefix: string }
+
+type KeyAroundQuery = {
+  readonly orgId: string
+  readonly id: KeyId
+  /** The first of the keys that took each other's place. */
+  readonly first: KeyId
+  /** Only those that this person made. */
+  readonly madeBy?: string
 }
 
 export type KeyLineQuery = {
@@ -178,6 +190,10 @@ export type GiftLine = {
 export type ReportStore = {
   /** Newest first. */
   keys(query: KeyLineQuery): Promise<readonly KeyLine[]>
+  /** The keys right before and after a key, of those that took each other's place by rotation. */
+  keysAround(
+    query: KeyAroundQuery,
+  ): Promise<{ readonly replaces?: KeyAround; readonly replacedBy?: KeyAround }>
   /** By when they were charged, newest first. */
   calls(query: CallQuery): Promise<readonly CallLine[]>
   /** Equal to the ledger to the nano-dollar, whatever is rolled up. */

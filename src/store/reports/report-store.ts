@@ -3,7 +3,7 @@ import { type Engine, once, statement } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { accountLines, walletsOnly } from './account-lines.ts'
 import { callLines } from './call-lines.ts'
-import { keyLines } from './key-lines.ts'
+import { keyLines, keysAround } from './key-lines.ts'
 import { movementsOf } from './movements.ts'
 import { giftLine, processLines } from './process-lines.ts'
 import type { ReportStore } from './report-port.ts'
@@ -12,6 +12,7 @@ import { usageLines } from './usage-lines.ts'
 
 export const reportStore = (engine: Engine): ReportStore => ({
   keys: (query) => keyLines(engine, query),
+  keysAround: (query) => keysAround(engine, query),
   calls: (query) => callLines(engine, query),
   usage: (query) => usageLines(engine, query),
   movements: (query) => movementsOf(engine, query),

@@ -1,15 +1,19 @@
 /**
- * Sums of the ledger by hour and day, so that reports need not read every call. Only whole hours that ended an hour ago
- * are summed: whatever was under way then has been committed. What is read takes no lock, and each day is one small write.
+ * Sums of the ledger by hour and day, so that reports need not read every call. They are made in steps of minutes that ended
+ * minutes ago, when whatever was under way then has been committed. What is read takes no lock, and each day is one small
+ * write.
  */
 import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
-import { clockOf } from '../engine/clock.ts'
-import { type Engine, once, type Row, type Statement, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, type Statement, statement } from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
 import { lessRefunds } from '../ledger/sums.ts'
-import { prunedUntil } from '../prune/pruned-until.ts'
+import { laterOf, prunedUntil } from '../prune/pruned-until.ts'
+import { SETTLED_AFTER_MS, underWaySince } from './under-way.ts'
 
 const MARK = 'rolled_up_until'
+
+/** Sums end at whole steps, so that the calls of a moment later are not a write of their own. */
+const STEP_MS = 5 * 60_000
 
 /** A member of the detail `d`, or an empty text. */
 const memberOf = (engine: Engine, name: string): string =>
@@ -155,23 +159,42 @@ const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Inst
 
 /** Sums what is over, a day at a time; tells up to when. */
 export const rollUp = async (engine: Engine): Promise<Instant> => {
-  const end = (Math.trunc((await clockOf(engine)) / HOUR_MS) - 1) * HOUR_MS
+  const settled = (await underWaySince(engine)) - SETTLED_AFTER_MS
+  const end = Math.trunc(settled / STEP_MS) * STEP_MS
   for (;;) {
     const mark = await rolledUpUntil(engine)
     if (mark >= end) return mark
     const first = mark === 0 ? await firstCharge(engine) : mark
-    const from = first === 0 ? end : Math.trunc(first / HOUR_MS) * HOUR_MS
+    const from = first === 0 ? end : Math.trunc(first / STEP_MS) * STEP_MS
     const to = Math.max(Math.min(from + DAY_MS, end), mark)
     await rollUpSpan(engine, mark, Math.min(from, end), from >= end ? end : to)
   }
 }
 
-/** Forgets all sums but those of calls whose details are gone: nothing could make them again. */
+/** Forgets the sums from a day on, but those of calls whose details are gone: nothing could make them again. */
+const forgetFrom = async (run: Run, day: string): Promise<void> => {
+  const from = laterOf(day, prunedUntil)
+  await run(`update setting set value = cast(${from} as text) where name = $1`, [MARK])
+  await run(`delete from roll_up_hour where hour >= ${from}`)
+  await run(`delete from roll_up_day where day >= ${from}`)
+  await run(`delete from roll_up_account where day >= ${from}`)
+  await run(`delete from roll_up_key where day >= ${from}`)
+}
+
+/** Forgets all sums that can be made again. */
 export const forgetRollUps = (engine: Engine): Promise<void> =>
-  engine.transaction('control', async (run) => {
-    await run(`update setting set value = cast(${prunedUntil} as text) where name = $1`, [MARK])
-    await run(`delete from roll_up_hour where hour >= ${prunedUntil}`)
-    await run(`delete from roll_up_day where day >= ${prunedUntil}`)
-    await run(`delete from roll_up_account where day >= ${prunedUntil}`)
-    await run(`delete from roll_up_key where day >= ${prunedUntil}`)
+  engine.transaction('control', (run) => forgetFrom(run, '0'))
+
+/**
+ * Forgets sums that were made up to a time that has not come yet, or hardly: the clock was ahead and has been set right, and
+ * what is charged until then would be in no report.
+ */
+export const forgetEarlySums = async (engine: Engine): Promise<void> => {
+  const { now } = engine.words
+  const early = `select s.name from setting s
+    where s.name = '${MARK}' and cast(s.value as bigint) > ${now} - ${SETTLED_AFTER_MS / 2}`
+  if ((await once(engine, 'control', statement(early))).length === 0) return
+  await engine.transaction('control', async (run) => {
+    if ((await run(early)).length > 0) await forgetFrom(run, `(${now} / ${DAY_MS} - 1) * ${DAY_MS}`)
   })
+}

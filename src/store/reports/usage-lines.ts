@@ -30,11 +30,19 @@ const expressions: Readonly<Record<Exclude<UsageGroup, 'month'>, string>> = {
   status: 'x.ended',
 }
 
-/** An instant in the UTC month of another one of the span, by the bounds of its months: a function would be called for each row. */
-const monthIn = ({ from, to }: ReportQuery, at: string): string => {
-  const arms: string[] = []
+type Span = { readonly from: string; readonly to: string }
+
+/** The UTC months of the span, each as the part of it that is asked for. */
+const monthsOf = ({ from, to }: ReportQuery): readonly { readonly from: number; readonly to: number }[] => {
+  const months: { from: number; to: number }[] = []
   for (let start = from; start < to; start = nextMonthStart(start))
-    arms.push(`when ${at} < ${nextMonthStart(start)} then ${start}`)
+    months.push({ from: start, to: Math.min(nextMonthStart(start), to) })
+  return months
+}
+
+/** An instant in the UTC month of another one of the span, by the bounds of its months: a function would be called for each row. */
+const monthIn = (query: ReportQuery, at: string): string => {
+  const arms = monthsOf(query).map(({ from, to }) => `when ${at} < ${to} then ${from}`)
   return arms.length === 0 ? '0' : `case ${arms.join(' ')} end`
 }
 
@@ -48,21 +56,45 @@ const byKeyOnly = ({ groupBy, only, orgId }: ReportQuery): boolean =>
   Object.keys(only).length === 0 &&
   groupBy.every((group) => group === 'key' || group === 'day' || group === 'month')
 
-/** Sums of keys; where no days are asked for they are one for each key, or key and month, before they are joined to anything. */
-const headOfKeys = (query: ReportQuery, span: { from: string; to: string }, bind: Bind): string => {
+/** The note of a key, which tells who made it: looked up where that is asked. */
+const noteOf = ({ madeBy }: ReportQuery): string =>
+  madeBy === undefined ? '' : 'left join key_note o on o.key_id = k.id'
+
+/** So many months are looked for one by one, each in the order of its keys; for more of them all are sorted once. */
+const MONTHS_ONE_BY_ONE = 6
+
+/**
+ * Sums of keys; where no days are asked for they are one for each key, or key and month, before they are joined to anything.
+ * In the order of their index a sum of keys costs no sorting, which is most of what it would cost otherwise.
+ */
+const headOfKeys = (query: ReportQuery, span: Span, bind: Bind): string => {
+  const { orgId, keyId, groupBy, ...others } = query
   const where = [
-    `r.org_id = ${bind(query.orgId ?? '')}`,
-    `r.day >= ${span.from} and r.day < ${span.to}`,
-    ...(query.keyId === undefined ? [] : [`r.key_id = ${bind(query.keyId)}`]),
+    `r.org_id = ${bind(orgId ?? '')}`,
+    ...(keyId === undefined ? [] : [`r.key_id = ${bind(keyId)}`]),
   ].join(' and ')
-  const months = query.groupBy.includes('month') ? `, ${monthIn(query, 'r.day')}` : ''
-  const sums = query.groupBy.includes('day')
-    ? `select r.day as at, r.key_id, ${counted.map((name) => `r.${name}`).join(', ')} from roll_up_key r where ${where}`
-    : `select min(r.day) as at, r.key_id, ${counted.map((name) => `cast(sum(r.${name}) as bigint) as ${name}`).join(', ')}
-       from roll_up_key r where ${where} group by r.key_id${months}`
+  const summed = ({ from, to }: Span, more = '') =>
+    `select min(r.day) as at, r.key_id, ${counted.map((name) => `cast(sum(r.${name}) as bigint) as ${name}`).join(', ')}
+     from roll_up_key r where ${where} and r.day >= ${from} and r.day < ${to} group by r.key_id${more}`
+  const byMonth = () => {
+    const months = monthsOf(query)
+    if (months.length === 0 || months.length > MONTHS_ONE_BY_ONE)
+      return summed(span, `, ${monthIn(query, 'r.day')}`)
+    return months.map(({ from, to }) => summed({ from: String(from), to: String(to) })).join(' union all ')
+  }
+  const sums = groupBy.includes('day')
+    ? `select r.day as at, r.key_id, ${counted.map((name) => `r.${name}`).join(', ')} from roll_up_key r
+       where ${where} and r.day >= ${span.from} and r.day < ${span.to}`
+    : groupBy.includes('month')
+      ? byMonth()
+      : summed(span)
+  const tests = scopeTests(others, bind)
+  const within =
+    tests.length === 0
+      ? ''
+      : `join api_key k on k.id = g.key_id ${noteOf(query)} where ${tests.join(' and ')}`
   return `select g.at, g.key_id, '' as model, '' as vendor, '' as ended, ${counted.map((name) => `g.${name}`).join(', ')}
-    from (${sums}) g join api_key k on k.id = g.key_id left join key_note o on o.key_id = k.id
-    where ${['1 = 1', ...scopeTests(query, bind)].join(' and ')}`
+    from (${sums}) g ${within}`
 }
 
 /**
@@ -79,7 +111,7 @@ const source = (engine: Engine, query: ReportQuery, bind: Bind): string => {
     ended: groupBy.includes('status') || only.status !== undefined,
   }
   const tail = `select t.at, k.id as key_id, ${countedColumns(engine, asked)} from ${countedFrom}
-    left join key_note o on o.key_id = k.id
+    ${noteOf(query)}
     where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)} and t.at < ${to} and ${tests(scopeTests(query, bind))}`
   const head = !keyed
     ? `select r.hour as at, cast(null as text) as key_id, ${columns} from roll_up_hour r
@@ -87,7 +119,7 @@ const source = (engine: Engine, query: ReportQuery, bind: Bind): string => {
     : byKeyOnly(query)
       ? headOfKeys(query, { from, to }, bind)
       : `select r.day as at, r.key_id, ${columns} from roll_up_day r join api_key k on k.id = r.key_id
-       left join key_note o on o.key_id = k.id
+       ${noteOf(query)}
        where r.day >= ${from} and r.day < ${to} and ${tests(scopeTests(query, bind))}`
   return `${head} union all ${tail}`
 }
@@ -126,13 +158,15 @@ export const usageLines = async (engine: Engine, query: ReportQuery): Promise<re
   const sum = (name: string) => `coalesce(cast(sum(x.${name}) as bigint), 0) as ${name}`
   const inner = `select ${[...groups, sum('requests'), sum('input_tokens'), sum('output_tokens'), sum('amount')].join(', ')}
      from (${from}) x where ${tests.join(' and ')} ${places === '' ? '' : `group by ${places}`}`
+  // What cost the same is told in the same order each time.
+  const order = ['amount desc', ...groupBy.map((group) => `g_${group}`)].join(', ')
   const rows = await once(
     engine,
     'reading',
     statement(
       named
-        ? `select y.*, k.label, o.reference from (${inner}) y join api_key k on k.id = y.g_key
-           left join key_note o on o.key_id = k.id order by y.amount desc, y.g_key limit ${bind(most)}`
+        ? `select y.*, k.label, o.reference from (${inner} order by ${order} limit ${bind(most)}) y
+           join api_key k on k.id = y.g_key left join key_note o on o.key_id = k.id order by ${order}`
         : `${inner}${places === '' ? '' : ` order by ${places}`} limit ${bind(most)}`,
       ...params,
     ),

@@ -3,7 +3,7 @@ import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text, TextInput } from
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import type { KeyMadeShown, KeyShown } from '../../schema/keys.ts'
+import type { KeyMadeShown, KeyPageShown, KeyShown } from '../../schema/keys.ts'
 import { ask, queries, reading } from '../parts/api.ts'
 import { CallTable } from '../parts/call-table.tsx'
 import { Confirm } from '../parts/confirm.tsx'
@@ -154,10 +154,32 @@ const OfTenant = ({ row }: { row: KeyShown }) =>
     </>
   )
 
+/** The keys before and after it by rotation. */
+const Around = ({ row: { replaces, replaced_by: next } }: { row: KeyPageShown }) => (
+  <>
+    {replaces !== null && (
+      <>
+        · took the place of{' '}
+        <Anchor component={Link} to={`/keys/${replaces.id}`} size="sm">
+          {replaces.prefix}…
+        </Anchor>{' '}
+      </>
+    )}
+    {next !== null && (
+      <>
+        · rotated to{' '}
+        <Anchor component={Link} to={`/keys/${next.id}`} size="sm">
+          {next.prefix}…
+        </Anchor>
+      </>
+    )}
+  </>
+)
+
 export const KeyPage = () => {
   const { id = '' } = useParams({ strict: false })
   const mayChange = useMay('keys', 'keys_own')
-  const { data: row, error } = useQuery(reading<KeyShown>(`/keys/${id}`, 3_000))
+  const { data: row, error } = useQuery(reading<KeyPageShown>(`/keys/${id}`, 3_000))
   if (row === undefined) return <UnreadPage error={error} />
   return (
     <>
@@ -165,7 +187,8 @@ export const KeyPage = () => {
         title={row.label}
         about={
           <>
-            <Copy text={row.id} name="id of the key" /> · {row.prefix}… <OfTenant row={row} />
+            <Copy text={row.id} name="id of the key" /> · {row.prefix}… <OfTenant row={row} />{' '}
+            <Around row={row} />
           </>
         }
       >

@@ -188,7 +188,9 @@ const Totals = ({
 const Report = ({ view, show }: { view: View; show: Show }) => {
   const filter = filterOf(view)
   const chart = useQuery({
-    ...reading<UsageShown>(`/usage${queryOf({ ...filter, group_by: `${view.slot},${view.by}` })}`),
+    ...reading<UsageShown>(
+      `/usage${queryOf({ ...filter, group_by: `${view.slot},${view.by}`, ...(view.by === 'key' ? { top: '5' } : {}) })}`,
+    ),
     placeholderData: keepPreviousData,
   })
   const table = useQuery({

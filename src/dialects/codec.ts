@@ -1,0 +1,63 @@
+/** What a codec is, and what all of them share. */
+import type { Call } from '../core/call.ts'
+import { type JsonBody, type JsonObject, readJsonBody, scanJson } from '../core/json-body.ts'
+import type { Model } from '../core/model.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Billed } from './bill-members.ts'
+import type { Speaker, VendorDialect } from './dialect.ts'
+import { callerDialects } from './index.ts'
+import type { StreamRelay } from './relay.ts'
+import type { WriterContext } from './stream-writer.ts'
+import type { Target } from './vendor-call.ts'
+
+/** An answer in one piece, read but still without its bill. */
+export type WholeReply = {
+  readonly usage: Usage | undefined
+  /** Of its texts, for the estimate where the vendor gave no usage. */
+  readonly letters: () => number
+  /** The tier in which the vendor says that it served a model that was asked for in a cheaper one. */
+  readonly tier: string | undefined
+  /** The prompt was blocked: there is no answer. */
+  readonly blocked: boolean
+  /** What the vendor said and the caller's dialect has no place for, by name. */
+  readonly notCarried: readonly string[]
+  addBill(billed: Billed): Uint8Array
+}
+
+export type CallCodec = {
+  /** Below the vendor's address, with its query. */
+  readonly path: string
+  readonly body: Uint8Array
+  /** Headers that the call needs beside the vendor's own; made here, never a caller's. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Members and features of the request that do not reach the vendor, by name. */
+  readonly notCarried: readonly string[]
+  /** Reads a vendor's answer with its headers; undefined when it is none. */
+  readWhole(bytes: Uint8Array, headers?: Headers): WholeReply | undefined
+  relay(): StreamRelay
+}
+
+export type Sides = {
+  readonly call: Call
+  readonly target: Target
+  readonly speaker: Speaker
+  /** What a translated answer is written with; who passes bytes through needs none of it. */
+  readonly context: () => WriterContext
+}
+
+/**
+ * Reads a vendor's body; undefined when it is none. A list of embeddings has more numbers than any request may hold; its
+ * size is bounded by the transport.
+ */
+export const readBody = (bytes: Uint8Array): JsonBody | undefined => {
+  const body = readJsonBody(bytes, scanJson(bytes, Number.MAX_SAFE_INTEGER))
+  return body instanceof Refusal ? undefined : body
+}
+
+/** The tier of a whole answer; undefined where no cheaper one was asked for, or the vendor does not say. */
+export const servedTier = (vendor: VendorDialect, model: Model, value: JsonObject): string | undefined =>
+  model.cheaper === undefined ? undefined : vendor.tierOf?.(value)
+
+/** The dialect in which the caller reads. */
+export const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]

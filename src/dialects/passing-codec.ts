@@ -1,0 +1,71 @@
+/** The codec where caller and vendor speak one dialect: bytes pass through, and the bill is added on the way back. */
+import type { Call } from '../core/call.ts'
+import type { JsonBody } from '../core/json-body.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Billed } from './bill-members.ts'
+import { type CallCodec, callerOf, readBody, type Sides, servedTier, type WholeReply } from './codec.ts'
+import type { VendorDialect } from './dialect.ts'
+import type { StreamRelay } from './relay.ts'
+import { watchingTier } from './served-tier.ts'
+
+type Pass = NonNullable<VendorDialect['pass']>
+
+const nothing: readonly string[] = []
+
+export class PassingCodec implements CallCodec {
+  readonly path: string
+  readonly body: Uint8Array
+  readonly notCarried: readonly string[]
+  readonly #sides: Sides
+  readonly #vendor: VendorDialect
+  readonly #pass: Pass
+
+  constructor(sides: Sides, vendor: VendorDialect, pass: Pass) {
+    const { call, target } = sides
+    this.path = vendor.path(target.model, call.stream)
+    this.body = pass.call(call, target)
+    this.notCarried = pass.notCarried?.(call, target) ?? nothing
+    this.#sides = sides
+    this.#vendor = vendor
+    this.#pass = pass
+  }
+
+  readWhole(bytes: Uint8Array): WholeReply | undefined {
+    const body = readBody(bytes)
+    return body === undefined || !this.#pass.isReply(body.value)
+      ? undefined
+      : new PassedReply(this.#sides, this.#vendor, body)
+  }
+
+  relay(): StreamRelay {
+    const { call, target, speaker } = this.#sides
+    const relay = this.#pass.relay(speaker, call.listed === true, call.modelName)
+    return watchingTier(this.#vendor, target.model, relay)
+  }
+}
+
+class PassedReply implements WholeReply {
+  readonly usage: Usage | undefined
+  readonly tier: string | undefined
+  readonly blocked = false
+  readonly notCarried = nothing
+  readonly #call: Call
+  readonly #vendor: VendorDialect
+  readonly #body: JsonBody
+
+  constructor({ call, target, speaker }: Sides, vendor: VendorDialect, body: JsonBody) {
+    this.usage = vendor.usageOf(body.value, speaker)
+    this.tier = servedTier(vendor, target.model, body.value)
+    this.#call = call
+    this.#vendor = vendor
+    this.#body = body
+  }
+
+  letters(): number {
+    return this.#vendor.letters(this.#body.value)
+  }
+
+  addBill(billed: Billed): Uint8Array {
+    return callerOf(this.#call).addBill(this.#body, billed, this.#call.modelName)
+  }
+}

@@ -1,0 +1,221 @@
+/** One attempt: a call is sent to one deployment, and its answer has begun or the attempt has failed. */
+import { messageOf } from '../core/message-of.ts'
+import type { Model } from '../core/model.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { CallCodec } from '../dialects/codec.ts'
+import { dearerThan, priceOf } from '../pricing/charge.ts'
+import { type Deployment, noteFailure, noteNothing, noteSuccess } from '../routing/deployments.ts'
+import { askedRestOf, type FailedAttempt, restsAfter } from '../routing/failed-attempt.ts'
+import { judgeVendorError, vendorDown, vendorText, withoutSecrets } from '../routing/vendor-errors.ts'
+import { type Asker, type Exchange, exchange } from '../transport/exchange.ts'
+import { together } from '../transport/fetch-together.ts'
+import { VendorFault } from '../transport/vendor-fault.ts'
+import { authorized } from './authorize.ts'
+import { CountedAnswer } from './doors.ts'
+import { endReadingOn, readsOnUnheard } from './drain-vendor.ts'
+import type { Gateway } from './gateway.ts'
+import { tellNotCarried } from './not-carried.ts'
+import type { Task } from './task.ts'
+import { noteAnswered, noteLost } from './time-attempt.ts'
+
+/** Thrown when the caller has gone before anything was delivered. */
+export class CallerGone extends Error {
+  /** Whether a vendor had the request by then, and so bills its input. */
+  readonly billed: boolean
+
+  constructor(billed: boolean) {
+    super('the caller has gone')
+    this.billed = billed
+  }
+}
+
+export type Opened<T> = { readonly exchange: Exchange; readonly opened: T }
+
+/** A request to a vendor, below its address. */
+export type VendorRequest = Pick<CallCodec, 'path' | 'body' | 'headers' | 'notCarried'> & {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+}
+
+/** How a call is asked of a deployment, and how much of a successful exchange must be read before the caller gets a byte. */
+export type Asking<R extends VendorRequest, T> = {
+  /** A Refusal where this deployment's vendor cannot be asked for it. */
+  readonly request: (deployment: Deployment, gateway: Gateway, task: Task) => R | Refusal
+  readonly open: (exchange: Exchange, request: R, deployment: Deployment) => Promise<T>
+  /** Reads an answer that is no success, where the vendor's own way of it is known. */
+  readonly refused?: (
+    answer: { readonly status: number; readonly body: Uint8Array; readonly retryAfter: string | null },
+    deployment: Deployment,
+  ) => Refusal | undefined
+}
+
+const fetchTogether = together(fetch)
+
+/** Who asks, as the exchange sees them. */
+class Caller implements Asker {
+  readonly controller = new AbortController()
+  current: Exchange | undefined
+  /** An answer that has begun is looked after by who sends it on. */
+  over = false
+  readonly #gateway: Gateway
+  readonly #task: Task
+  readonly #deployment: Deployment
+
+  constructor(gateway: Gateway, task: Task, deployment: Deployment) {
+    this.#gateway = gateway
+    this.#task = task
+    this.#deployment = deployment
+  }
+
+  hasGone(): boolean {
+    return this.#task.signal.aborted
+  }
+
+  onGone(): void {
+    const reads = this.over ? 'on' : readsOnUnheard(this.#deployment.model, this.#deployment.setup.vendor)
+    if (reads === 'no') this.#stop()
+    else if (reads === 'a while') void endReadingOn(this.#gateway, () => this.#stop())
+  }
+
+  onSend(): void {
+    this.#task.trace.askedMs = this.#gateway.clock.monotonicMs()
+  }
+
+  #stop(): void {
+    if (this.current === undefined) this.controller.abort()
+    else this.current.abort()
+  }
+}
+
+/** Throws CallerGone, or what is no fault of the vendor. */
+export const attempt = async <R extends VendorRequest, T>(
+  gateway: Gateway,
+  task: Task,
+  deployment: Deployment,
+  asking: Asking<R, T>,
+): Promise<Opened<T> | FailedAttempt> => {
+  const { model } = deployment
+  const { trace, signal } = task
+  trace.askedMs = undefined
+  const request = asking.request(deployment, gateway, task)
+  if (request instanceof Refusal)
+    // What one vendor's dialect cannot say, another's may.
+    return noted(gateway, deployment, { outcome: 'unfit', refusal: request })
+  const asker = new Caller(gateway, task, deployment)
+  let refusing = false
+  try {
+    const current = await send(gateway, task, deployment, { request, asker })
+    if (current.status < 200 || current.status >= 300) {
+      refusing = true
+      const failed = await refused(gateway, task, deployment, current, asking.refused)
+      noteLost(gateway, trace, failed.outcome)
+      return failed
+    }
+    const opened = await asking.open(current, request, deployment)
+    noteSuccess(gateway.traffic, deployment)
+    if (request.notCarried.length > 0) tellNotCarried(trace, request.notCarried)
+    if (model !== task.model) noteFailover(gateway, task, model)
+    noteAnswered(gateway, trace)
+    return { exchange: current, opened }
+  } catch (fault) {
+    asker.current?.abort()
+    const ofVendor = fault instanceof VendorFault
+    if (ofVendor && !signal.aborted) {
+      const failure = failed(gateway, task, deployment, fault)
+      noteLost(gateway, trace, failure.outcome)
+      return failure
+    }
+    noteNothing(gateway.traffic, deployment)
+    const billed = trace.askedMs !== undefined && !refusing && ofVendor && fault.mayBill
+    noteLost(gateway, trace, fault instanceof Refusal && !signal.aborted ? 'refused' : 'gone')
+    throw signal.aborted ? new CallerGone(billed) : fault
+  } finally {
+    asker.over = true
+  }
+}
+
+/** Sends the request. Throws VendorFault, or CallerGone where nobody waits for an answer any more. */
+const send = async <R extends VendorRequest>(
+  gateway: Gateway,
+  task: Task,
+  { setup, secret, model }: Deployment,
+  { request, asker }: { readonly request: R; readonly asker: Caller },
+): Promise<Exchange> => {
+  const path = setup.vendor.path?.(model, request.path) ?? request.path
+  // Some vendors answer some things at another host of theirs, which only their shapes name.
+  const url = path.startsWith('https://') ? path : setup.baseUrl + path
+  const signed = authorized(setup, secret, { url, body: request.body })
+  const headers = signed instanceof Promise ? await signed : signed
+  if (task.signal.aborted) throw new CallerGone(false)
+  asker.onSend()
+  asker.current = await exchange({
+    fetch: setup.fetch ?? fetchTogether,
+    url,
+    method: request.method ?? 'POST',
+    headers: request.headers === undefined ? headers : { ...headers, ...request.headers },
+    body: request.body,
+    timeouts: gateway.options.timeouts,
+    asker,
+    counting: new CountedAnswer(gateway.doors, task.trace),
+    controller: asker.controller,
+  })
+  return asker.current
+}
+
+/** The vendor could not be reached, or broke off before its answer began. */
+const failed = (
+  gateway: Gateway,
+  { trace }: Task,
+  deployment: Deployment,
+  fault: VendorFault,
+): FailedAttempt => {
+  const { stage, mayBill } = fault
+  const vendor = deployment.setup.vendor.id
+  const error = withoutSecrets(messageOf(fault.cause ?? fault), deployment.secret?.reveal())
+  gateway.log.warn('vendor failed', { call: trace.callId, vendor, stage, error })
+  const refusal = vendorDown(vendor, undefined)
+  return noted(gateway, deployment, { outcome: mayBill ? 'may_bill' : 'failed', refusal })
+}
+
+/** The vendor answered with an error status. */
+const refused = async (
+  gateway: Gateway,
+  task: Task,
+  deployment: Deployment,
+  current: Exchange,
+  ownReading: Asking<VendorRequest, unknown>['refused'],
+): Promise<FailedAttempt> => {
+  const vendor = deployment.setup.vendor.id
+  const answer = {
+    status: current.status,
+    retryAfter: current.headers.get('retry-after'),
+    body: await current.all(),
+  }
+  const own = ownReading?.(answer, deployment)
+  if (own !== undefined) return noted(gateway, deployment, { outcome: 'refused', refusal: own })
+  const secret = deployment.secret?.reveal()
+  gateway.log.warn('vendor refused', {
+    call: task.trace.callId,
+    vendor,
+    status: answer.status,
+    error: vendorText(answer, secret),
+  })
+  return noted(gateway, deployment, judgeVendorError(answer, vendor, secret))
+}
+
+/** What was at fault rests, for as long as the vendor asked. */
+const noted = ({ traffic, clock }: Gateway, deployment: Deployment, failed: FailedAttempt): FailedAttempt => {
+  const scope = restsAfter(failed)
+  const [nowMs, askedMs] = [clock.monotonicMs(), askedRestOf(failed)]
+  if (scope === undefined) noteNothing(traffic, deployment)
+  else noteFailure(traffic, deployment, { scope, nowMs, askedMs })
+  return failed
+}
+
+/** An equal that costs more is at the operator's cost, who allowed it: each such call is counted and told. */
+const noteFailover = ({ log, traffic }: Gateway, { trace, model: asked }: Task, answered: Model): void => {
+  const dearer = dearerThan(answered.price, priceOf(asked))
+  if (dearer) traffic.dearer++
+  const fields = { call: trace.callId, model: asked.id, equal: answered.id }
+  if (dearer) log.warn('a dearer equal answered', { ...fields, ops: traffic.dearer })
+  else log.info('an equal answered', fields)
+}

@@ -1,0 +1,152 @@
+/**
+ * Pictures and films in the style of generate content: `generateContent` of an image model, and Vertex AI's `predict` and
+ * `predictLongRunning`. Sources: Gemini API reference, "Generate content"; Vertex AI reference of Imagen and Veo; npm
+ * @google/genai 3.1.0. What is said there and is no input of the model is refused by the model's own check.
+ */
+import type { Call } from '../core/call.ts'
+import { isObject, type Json, type JsonBody, type JsonObject } from '../core/json-body.ts'
+import type { Category, Product } from '../core/model.ts'
+import { invalid, Refusal, refuse } from '../core/refusal.ts'
+import { member } from '../dialects/spelling.ts'
+import { mediaCall } from './media-calls.ts'
+
+/** How a model of the catalogue is asked for here. */
+type Target = { readonly modelName: string; readonly product: Product }
+
+/** Names of these APIs, and what products call the same thing. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  sampleCount: ['n'],
+  candidateCount: ['n'],
+  sampleImageSize: ['image_size'],
+  durationSeconds: ['duration', 'duration_seconds', 'seconds'],
+  generateAudio: ['generate_audio', 'audio', 'sound'],
+}
+
+const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Members as inputs of a product. That one result is asked for says nothing to a product that makes one. */
+const inputsOf = (members: JsonObject, { inputs }: Product): JsonObject =>
+  Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]): [string, Json][] => {
+      if (value === undefined || value === null) return []
+      const names = OTHER_NAMES[name] ?? [snake(name)]
+      const own = names.find((one) => inputs.includes(one)) ?? names[0] ?? name
+      return own === 'n' && value === 1 && !inputs.includes('n') ? [] : [[own, value]]
+    }),
+  )
+
+/** Members of an object but those that are read by themselves. */
+const others = (from: JsonObject, read: readonly string[]): readonly string[] =>
+  Object.entries(from)
+    .filter(([name, value]) => value !== undefined && value !== null && !read.includes(name))
+    .map(([name]) => name)
+
+const dataUrl = (mediaType: Json | undefined, data: Json | undefined): string | undefined =>
+  typeof mediaType === 'string' && typeof data === 'string' ? `data:${mediaType};base64,${data}` : undefined
+
+/** A picture of a part: its bytes, or its address. */
+const pictureOf = (part: JsonObject): Json | undefined => {
+  const [inline, file] = [member(part, 'inlineData'), member(part, 'fileData')]
+  if (isObject(inline)) return dataUrl(member(inline, 'mimeType'), member(inline, 'data'))
+  return isObject(file) ? member(file, 'fileUri') : undefined
+}
+
+type Said = { readonly prompt: string; readonly pictures: readonly Json[] }
+
+/** What one turn of the user says and shows. */
+const saidIn = (contents: Json | undefined): Said | Refusal => {
+  const [turn, ...more] = Array.isArray(contents) ? contents : []
+  const parts = isObject(turn) && Array.isArray(turn.parts) ? turn.parts : undefined
+  if (parts === undefined || more.length > 0 || (isObject(turn) && (turn.role ?? 'user') !== 'user'))
+    return invalid('contents', "'contents' must be one turn of the user for a model that makes pictures.")
+  const texts: string[] = []
+  const pictures: Json[] = []
+  for (const part of parts) {
+    const [text, picture] = isObject(part) ? [part.text, pictureOf(part)] : []
+    if (typeof text === 'string') texts.push(text)
+    else if (picture !== undefined) pictures.push(picture)
+    else return invalid('contents', "A part of 'contents' must be a text or a picture for this model.")
+  }
+  return { prompt: texts.join('\n'), pictures }
+}
+
+const withPictures = (pictures: readonly Json[], { media }: Product): JsonObject | Refusal => {
+  const input = media.find(({ name }) => name === 'image')
+  const [first] = pictures
+  if (first === undefined) return {}
+  if (input === undefined)
+    return invalid('contents', 'This model takes no pictures; docs/media.md tells which do.')
+  if (!input.list && pictures.length > 1) return invalid('contents', 'This model takes one picture.')
+  return { image: input.list ? pictures : first }
+}
+
+const notTaken = (name: string): Refusal =>
+  invalid(name, `'${name}' is not taken by models that make pictures.`)
+
+/** `generateContent` of an image model: the pictures are parts of the answer. */
+export const decodeContentPicture = (
+  body: JsonBody,
+  { modelName, product }: Target,
+  stream: boolean,
+): Call | Refusal => {
+  if (stream)
+    return invalid('model', 'Models that make pictures are asked by generateContent, without a stream.')
+  const config = member(body.value, 'generationConfig')
+  const set = isObject(config) ? config : {}
+  const [unknown] = [
+    ...others(body.value, ['model', 'contents', 'generationConfig', 'generation_config']),
+    ...others(set, [
+      'responseModalities',
+      'response_modalities',
+      'imageConfig',
+      'image_config',
+      'candidateCount',
+      'seed',
+    ]),
+  ]
+  if (unknown !== undefined) return notTaken(unknown)
+  const said = saidIn(body.value.contents)
+  if (said instanceof Refusal) return said
+  const pictures = withPictures(said.pictures, product)
+  if (pictures instanceof Refusal) return pictures
+  const size = member(set, 'imageConfig')
+  const asked = { ...(isObject(size) ? size : {}), candidateCount: set.candidateCount, seed: set.seed }
+  const inputs = { prompt: said.prompt, ...inputsOf(asked, product), ...pictures }
+  return mediaCall(modelName, body, { product, inputs, results: 'gemini_content', flat: true })
+}
+
+/** The one instance of a prediction, as inputs. */
+const instanceOf = ({ instances }: JsonObject, product: Product): JsonObject | Refusal => {
+  const [instance, ...more] = Array.isArray(instances) ? instances : []
+  if (!isObject(instance) || more.length > 0)
+    return invalid('instances', "'instances' must be one instance with a 'prompt'.")
+  const { image, ...rest } = instance
+  if (!isObject(image)) return inputsOf({ ...rest, image }, product)
+  const picture = dataUrl(image.mimeType, image.bytesBase64Encoded) ?? image.gcsUri
+  return inputsOf({ ...rest, image: picture }, product)
+}
+
+const prediction =
+  (category: Category, it: Pick<Parameters<typeof mediaCall>[2], 'results' | 'job'>) =>
+  (body: JsonBody, { modelName, product }: Target): Call | Refusal => {
+    if (product.category !== category)
+      return refuse('model_not_found', `'${modelName}' is no ${category} model.`, {
+        members: { param: 'model' },
+      })
+    const [unknown] = others(body.value, ['instances', 'parameters'])
+    if (unknown !== undefined) return notTaken(unknown)
+    const instance = instanceOf(body.value, product)
+    if (instance instanceof Refusal) return instance
+    const { parameters } = body.value
+    const set = isObject(parameters) ? inputsOf(parameters, product) : {}
+    return mediaCall(modelName, body, { product, inputs: { ...instance, ...set }, flat: true, ...it })
+  }
+
+/** `predict` of an image model: the pictures themselves. */
+export const decodePredict = prediction('image', { results: 'gemini_predictions' })
+
+/** `predictLongRunning` of a video model: an operation that is asked for later. */
+export const decodePredictLongRunning = prediction('video', {
+  results: 'gemini_operation',
+  job: { prefer: { waitMs: 0, said: 'respond-async' } },
+})

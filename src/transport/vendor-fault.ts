@@ -1,0 +1,25 @@
+/** Why an exchange with a vendor ended without what was asked for. */
+
+/** `stage` tells what the caller may still do about it. */
+export class VendorFault extends Error {
+  readonly stage: 'connect' | 'first byte' | 'body' | 'deadline'
+  /** Whether the vendor may have taken the request, and bill it: asked again, it might be paid twice. */
+  readonly mayBill: boolean
+
+  constructor(
+    stage: VendorFault['stage'],
+    message: string,
+    { cause, mayBill = stage !== 'connect' }: { readonly cause?: unknown; readonly mayBill?: boolean } = {},
+  ) {
+    super(message, { cause })
+    this.stage = stage
+    this.mayBill = mayBill
+  }
+}
+
+/** Codes of a connection that was never made: no name, no route, nobody who listens, no certificate to trust. */
+const NEVER_SENT =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ConnectionRefused|FailedToOpenSocket|CERT_.*|.*_CERT(_.*)?|ERR_TLS_CERT.*)$/
+
+export const neverSent = (cause: unknown): boolean =>
+  cause instanceof Error && 'code' in cause && NEVER_SENT.test(String(cause.code))

@@ -1,0 +1,160 @@
+/** The sums of reports are the ledger's at any minute, whenever they are made, and whatever the clock does; on every engine. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import fc from 'fast-check'
+import { DAY_MS, HOUR_MS } from '../../src/core/time.ts'
+import { openPostgres } from '../../src/store/engine/postgres.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import { underWaySince } from '../../src/store/reports/under-way.ts'
+import { postgresForTests } from '../postgres.ts'
+import { brokenLaws, engines } from './engines.ts'
+import { oldCalls } from './old-calls.ts'
+import { createOneKey } from './world.ts'
+
+const MINUTE = 60_000
+const START = Date.UTC(2026, 10, 20, 21, 47)
+
+type It = ReturnType<typeof oldCalls> & {
+  readonly store: Store
+  readonly clock: { at: number }
+  /** What the reports say, each as one sum, and the number of their calls. */
+  readonly told: () => Promise<readonly [bigint, number][]>
+  readonly stop: () => Promise<void>
+}
+
+const opened = async (engine: (typeof engines)[number]): Promise<It> => {
+  const database = await engine.fresh()
+  const clock = { at: START }
+  const store = await openStore({ url: database.url, now: () => clock.at })
+  await createOneKey(store)
+  const span = { orgId: 'o', from: START - (START % DAY_MS) - DAY_MS, to: START + 9 * DAY_MS }
+  const one = async (groupBy: readonly ('day' | 'hour' | 'month' | 'key' | 'model')[]) => {
+    const lines = await store.reports.usage({ ...span, groupBy, only: {}, most: 1_000 })
+    return [
+      lines.reduce((sum, { amount }) => sum + amount, 0n),
+      lines.reduce((sum, { requests }) => sum + requests, 0),
+    ] as [bigint, number]
+  }
+  return {
+    store,
+    clock,
+    ...oldCalls(store, clock),
+    told: () =>
+      Promise.all(
+        ([[], ['day', 'model'], ['hour', 'model'], ['key'], ['day', 'key'], ['month', 'key']] as const).map(
+          one,
+        ),
+      ),
+    stop: async () => {
+      const broken = await brokenLaws(store)
+      await store.close()
+      await database.stop()
+      expect(broken).toEqual([])
+    },
+  }
+}
+
+const COST = 10_100n
+
+type Step = { readonly do: 'call' | 'refund' | 'sum' | 'wait'; readonly seconds: number }
+
+const play = async (it: It, steps: readonly Step[]): Promise<void> => {
+  let [calls, refunds] = [0, 0]
+  const refundable: string[] = []
+  for (const step of steps) {
+    it.clock.at += step.seconds * 1_000
+    if (step.do === 'call') {
+      refundable.push(await it.call(it.clock.at, `model ${calls % 3}`))
+      calls += 1
+    } else if (step.do === 'sum') await it.store.reports.rollUp()
+    const ref = step.do === 'refund' ? refundable.shift() : undefined
+    if (ref !== undefined) {
+      await it.store.ledger.post({ kind: 'refund', ref, debit: 'revenue', credit: 'w', amount: 100n })
+      refunds += 1
+    }
+    const sum = BigInt(calls) * COST - BigInt(refunds) * 100n
+    for (const told of await it.told()) expect(told).toEqual([sum, calls])
+  }
+}
+
+const steps = fc.array(
+  fc.record({
+    do: fc.constantFrom('call', 'call', 'refund', 'sum', 'sum', 'wait' as const),
+    // From seconds to hours, so that sums end in the middle of hours and days.
+    seconds: fc.oneof(
+      fc.integer({ min: 0, max: 90 }),
+      fc.integer({ min: 0, max: 900 }),
+      fc.integer({ min: 0, max: 40_000 }),
+    ),
+  }),
+  { minLength: 5, maxLength: 16 },
+)
+
+for (const engine of engines)
+  describe(`sums, ${engine.name}`, () => {
+    test('they are the ledger’s, whenever they are made', async () => {
+      await fc.assert(
+        fc.asyncProperty(steps, async (drawn) => {
+          const it = await opened(engine)
+          try {
+            await play(it, drawn)
+          } finally {
+            await it.stop()
+          }
+        }),
+        { numRuns: engine.name === 'SQLite in memory' ? 40 : 4 },
+      )
+    })
+
+    describe('and the clock', () => {
+      let it: It
+      beforeEach(async () => {
+        it = await opened(engine)
+      })
+      afterEach(() => it.stop())
+
+      test('what was charged some minutes ago is summed', async () => {
+        await it.call(START, 'one')
+        it.clock.at = START + 12 * MINUTE
+        expect(await it.store.reports.rollUp()).toBeGreaterThan(START)
+      })
+
+      test('a clock that was hours ahead and is set right leaves no call out', async () => {
+        await it.call(START, 'one')
+        it.clock.at = START + 8 * HOUR_MS
+        await it.store.reports.rollUp()
+        it.clock.at = START + 10 * MINUTE
+        await it.reap()
+        await it.call(it.clock.at, 'two')
+        for (const told of await it.told()) expect(told).toEqual([2n * COST, 2])
+        it.clock.at = START + 9 * HOUR_MS
+        await it.store.reports.rollUp()
+        for (const told of await it.told()) expect(told).toEqual([2n * COST, 2])
+      })
+    })
+  })
+
+test('PostgreSQL: nothing is summed from when a transaction began that is still writing', async () => {
+  const database = await postgresForTests()
+  await (await openStore({ url: database.url })).close()
+  const engine = openPostgres(database.url)
+  const slow = new SQL({ url: database.url, max: 1 })
+  const connection = await slow.reserve()
+  try {
+    await connection.unsafe('begin')
+    await connection.unsafe(`insert into setting (name, value) values ('slow', '1')`)
+    const [{ at }] = await connection.unsafe(
+      `select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as at`,
+    )
+    await connection.unsafe('select pg_sleep(0.3)')
+    expect(await underWaySince(engine)).toBeLessThanOrEqual(Number(at))
+    await connection.unsafe('commit')
+    expect(await underWaySince(engine)).toBeGreaterThan(Number(at) + 300)
+  } finally {
+    connection.release()
+    await slow.close()
+    await engine.close()
+    await database.stop()
+  }
+})
