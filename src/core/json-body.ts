@@ -4,28 +4,19 @@
  * What Turnpike validated and priced is exactly what it sends on: unknown members, number spellings and member order
  * survive, and a large prompt is copied once instead of being serialised again. Source of the format: RFC 8259.
  */
-import { type Refusal, refuse } from './refusal.ts'
+import { isUtf8 } from 'node:buffer'
+import { must, Refusal, refuse } from './refusal.ts'
+import { type ByteSpan, DEPTH_LIMIT, type MemberSpan, type Scan, scanJson } from './scan-json.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [name: string]: Json | undefined }
 
-/** Where a top-level member stands: `start` is its key's quote, [valueStart, end) its value. */
-type ByteSpan = { readonly start: number; readonly valueStart: number; readonly end: number }
-type MemberSpan = ByteSpan & { name: string }
-
-/** What a look through a body's bytes told; of bytes that are no JSON it tells nothing. */
-type Scan = {
-  /** The top-level members; parsing gives them their names. */
-  readonly spans: readonly MemberSpan[]
-  /** Bytes of memory that the parsed body will take, beside the bytes that came. */
-  readonly weight: number
-  readonly valuesMax: number
-  readonly over: 'too deep' | 'too many' | undefined
-}
-
 export type JsonBody = {
   readonly bytes: Uint8Array
+  /** What the bytes say. Of a body with long texts it is read when somebody asks for it: throws the Refusal of invalid JSON. */
   readonly value: JsonObject
+  /** The same for those who look at all but the words: long texts of a conversation are a single letter each. */
+  readonly outline: JsonObject
   /** The same as a text in which each letter is one byte; undefined for other texts, and for long ones. */
   readonly text?: string | undefined
   /** Top-level members in order; undefined when a name stands twice or is a number, so that splicing would be ambiguous. */
@@ -34,18 +25,6 @@ export type JsonBody = {
 
 /** New values by member name, as JSON text; undefined removes the member. The names are ours: they need no escapes. */
 export type Edits = Readonly<Record<string, string | undefined>>
-
-const DEPTH_LIMIT = 64
-const VALUE_LIMIT = 1_000_000
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const COMMA = 0x2c
-const COLON = 0x3a
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 const encoder = new TextEncoder()
@@ -70,17 +49,65 @@ export const readJsonBody = (bytes: Uint8Array, scan = scanJson(bytes)): JsonBod
     return refuse('invalid_json', `The body is nested deeper than ${DEPTH_LIMIT} levels.`)
   if (scan.over === 'too many')
     return refuse('invalid_json', `The body holds more than ${scan.valuesMax} values.`)
-  let text: string
+  if (scan.texts.length > 0) return readOutline(bytes, scan)
+  const text = decoded(bytes)
+  if (text === undefined) return notUtf8()
+  const value = objectIn(text)
+  if (value instanceof Refusal) return value
+  const plain = bytes.length <= TEXT_MAX && text.length === bytes.length ? text : undefined
+  return { bytes, value, outline: value, text: plain, members: withNames(scan.spans, value) }
+}
+
+const notUtf8 = () => refuse('invalid_json', 'The body is not valid UTF-8.')
+
+const decoded = (bytes: Uint8Array): string | undefined => {
   try {
-    text = strictUtf8.decode(bytes)
+    return strictUtf8.decode(bytes)
   } catch {
-    return refuse('invalid_json', 'The body is not valid UTF-8.')
+    return undefined
   }
+}
+
+const objectIn = (text: string): JsonObject | Refusal => {
   const value = parseJson(text)
   if (value === undefined) return refuse('invalid_json', 'The body is not valid JSON.')
-  if (!isObject(value)) return refuse('invalid_json', 'The body must be a JSON object.')
-  const plain = bytes.length <= TEXT_MAX && text.length === bytes.length ? text : undefined
-  return { bytes, value, text: plain, members: withNames(scan.spans, value) }
+  return isObject(value) ? value : refuse('invalid_json', 'The body must be a JSON object.')
+}
+
+/** What stands in an outline for a long text. */
+const WORDS = encoder.encode('…')
+
+/** Reads all of a body but its long texts. Whether those are written as JSON wants it is for who reads them to say. */
+const readOutline = (bytes: Uint8Array, { spans, texts }: Scan): JsonBody | Refusal => {
+  if (!isUtf8(bytes)) return notUtf8()
+  const pieces: Uint8Array[] = []
+  let from = 0
+  for (let index = 0; index < texts.length; index += 2) {
+    pieces.push(bytes.subarray(from, texts[index]), WORDS)
+    from = texts[index + 1] ?? from
+  }
+  pieces.push(bytes.subarray(from))
+  const outline = objectIn(strictUtf8.decode(concat(pieces)))
+  return outline instanceof Refusal ? outline : new OutlinedBody(bytes, outline, withNames(spans, outline))
+}
+
+/** A body whose long texts are not read before somebody asks for them. */
+class OutlinedBody implements JsonBody {
+  readonly bytes: Uint8Array
+  readonly outline: JsonObject
+  readonly members: JsonBody['members']
+  #value: JsonObject | undefined
+
+  constructor(bytes: Uint8Array, outline: JsonObject, members: JsonBody['members']) {
+    this.bytes = bytes
+    this.outline = outline
+    this.members = members
+  }
+
+  get value(): JsonObject {
+    this.#value ??= must(objectIn(strictUtf8.decode(this.bytes)))
+    return this.#value
+  }
 }
 
 /** Up to this length a text is put together faster than bytes are copied. */
@@ -90,6 +117,7 @@ const TEXT_MAX = 16 * 1024
 export const bodyOf = (value: JsonObject): JsonBody => ({
   bytes: encoder.encode(JSON.stringify(value)),
   value,
+  outline: value,
   members: undefined,
 })
 
@@ -213,66 +241,4 @@ const withNames = (spans: readonly MemberSpan[], value: JsonObject): readonly Me
     span.name = name
   }
   return place === spans.length ? spans : undefined
-}
-
-/** Bytes of memory that parsed JSON takes for each array or object, member and value, as measured, beside its texts. */
-const CONTAINER_BYTES = 80
-const MEMBER_BYTES = 24
-const VALUE_BYTES = 24
-
-/** Looks through a body before it is parsed: where the members of its object stand, and what its values will weigh. */
-export const scanJson = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): Scan => {
-  const spans: MemberSpan[] = []
-  let over: Scan['over']
-  let depth = 0
-  let values = 0
-  let containers = 0
-  let named = 0
-  let start = -1
-  let valueStart = -1
-  for (let at = 0; at < bytes.length && over === undefined; at++) {
-    const byte = bytes[at]
-    if (byte === QUOTE) {
-      if (depth === 1 && start < 0) start = at
-      at = stringEnd(bytes, at)
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      containers++
-      if (++depth > DEPTH_LIMIT) over = 'too deep'
-    } else if (byte === COLON) {
-      named++
-      if (depth === 1) valueStart = at + 1
-    } else if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      if (depth === 1 && valueStart >= 0) {
-        spans.push({ name: '', start, valueStart, end: at })
-        start = -1
-        valueStart = -1
-      }
-      if (byte !== COMMA) depth--
-      else if (++values > valuesMax) over = 'too many'
-    }
-  }
-  const weight = bytes.length + containers * CONTAINER_BYTES + named * MEMBER_BYTES + values * VALUE_BYTES
-  return { spans, valuesMax, over, weight }
-}
-
-/** Bytes looked at one by one before the native search takes over: most strings are short, prompts are long. */
-const SHORT = 48
-
-/** Index of the quote that ends the string which begins at `start`. */
-const stringEnd = (bytes: Uint8Array, start: number): number => {
-  let at = start + 1
-  for (;;) {
-    const stop = Math.min(at + SHORT, bytes.length)
-    for (; at < stop; at++) {
-      const byte = bytes[at]
-      if (byte === BACKSLASH) at++
-      else if (byte === QUOTE) return at
-    }
-    const quote = bytes.indexOf(QUOTE, at)
-    if (quote < 0) return bytes.length
-    let slashes = 0
-    while (quote - 1 - slashes >= at && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
-    if (slashes % 2 === 0) return quote
-    at = quote + 1
-  }
 }

@@ -1,8 +1,9 @@
 /** What a codec is, and what all of them share. */
 import type { Call } from '../core/call.ts'
-import { type JsonBody, type JsonObject, readJsonBody, scanJson } from '../core/json-body.ts'
+import { type JsonBody, type JsonObject, readJsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import { Refusal } from '../core/refusal.ts'
+import { scanJson } from '../core/scan-json.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Billed } from './bill-members.ts'
 import type { Speaker, VendorDialect } from './dialect.ts'

@@ -31,7 +31,7 @@ const PATH_MAX = 512
 export const checkReach = ({ body, priced, size }: Call): Refusal | undefined => {
   if (priced !== undefined) return checkMembers(priced.inputs, 'inputs', OF_PRODUCTS)
   if (size.images === 0 && size.audioBytes === 0 && size.unbounded !== true) return undefined
-  const { messages, contents, input, system, systemInstruction, system_instruction } = body.value
+  const { messages, contents, input, system, systemInstruction, system_instruction } = body.outline
   const parts = { messages, contents, input, system, systemInstruction, system_instruction }
   return checkMembers(parts, '', ADDRESSES)
 }

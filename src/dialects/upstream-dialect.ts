@@ -21,7 +21,7 @@ export const upstreamDialect = (
 /** Whether chat completions take the call. Of another dialect's effort nothing is known yet: its tools decide. */
 const chatCarries = ({ dialect, body }: Call, { chatTools }: AskStyle): boolean => {
   if (chatTools === undefined) return true
-  const { tools, functions, reasoning_effort: effort } = body.value
+  const { tools, functions, reasoning_effort: effort } = body.outline
   if (objectsOf(tools).length + objectsOf(functions).length === 0) return true
   if (dialect !== 'chat') return false
   return chatTools === 'effort_none' ? effort === 'none' : (effort ?? 'none') === 'none'

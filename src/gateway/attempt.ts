@@ -96,13 +96,13 @@ export const attempt = async <R extends VendorRequest, T>(
   const { model } = deployment
   const { trace, signal } = task
   trace.askedMs = undefined
-  const request = asking.request(deployment, gateway, task)
-  if (request instanceof Refusal)
-    // What one vendor's dialect cannot say, another's may.
-    return noted(gateway, deployment, { outcome: 'unfit', refusal: request })
   const asker = new Caller(gateway, task, deployment)
   let refusing = false
   try {
+    const request = asking.request(deployment, gateway, task)
+    if (request instanceof Refusal)
+      // What one vendor's dialect cannot say, another's may.
+      return noted(gateway, deployment, { outcome: 'unfit', refusal: request })
     const current = await send(gateway, task, deployment, { request, asker })
     if (current.status < 200 || current.status >= 300) {
       refusing = true

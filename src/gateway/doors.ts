@@ -4,8 +4,9 @@
  */
 import { newOverload, type Overload } from '../admission/overload.ts'
 import { newShares, type Shares } from '../admission/shares.ts'
-import { type JsonBody, readJsonBody, scanJson } from '../core/json-body.ts'
+import { type JsonBody, readJsonBody } from '../core/json-body.ts'
 import { must, type Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
+import { scanJson } from '../core/scan-json.ts'
 import type { Counting } from '../transport/exchange.ts'
 import type { Trace } from './trace.ts'
 

@@ -71,7 +71,7 @@ export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker)
   }
   const { body, memory } = await recall(gateway, keeps ? key : undefined, sent)
   const read = readCall(gateway, incoming, by, body)
-  if (memory === undefined && sent.value.store === true) tellNotCarried(trace, ['store'])
+  if (memory === undefined && sent.outline.store === true) tellNotCarried(trace, ['store'])
   return { ceiling, body: sent, ...read, ...(memory === undefined ? {} : { memory }) }
 }
 

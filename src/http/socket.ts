@@ -3,8 +3,9 @@
  * ordinary call: admitted, held, metered and settled like one over HTTP.
  */
 import { unknownSubWallet } from '../admission/caller.ts'
-import { type JsonObject, readJsonBody, scanJson } from '../core/json-body.ts'
+import { type JsonObject, readJsonBody } from '../core/json-body.ts'
 import { must, Refusal, refusalBody, refuse } from '../core/refusal.ts'
+import { scanJson } from '../core/scan-json.ts'
 import { decodeChatCall } from '../dialects/chat/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/attempt.ts'

@@ -8,7 +8,7 @@ import { chatRequest } from './request.ts'
 
 /** Reads and checks a chat-completions body. */
 export const decodeChatCall = (body: JsonBody): Call | Refusal => {
-  const { value } = body
+  const { outline: value } = body
   const found = readRequest(chatRequest, value)
   if (found instanceof Refusal) return found
   const { max_completion_tokens, max_tokens, stream_options: options, n } = value

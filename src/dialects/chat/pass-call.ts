@@ -24,8 +24,8 @@ export const passChatCall = (
   const bound = outputBound ?? call.maxOutput
   if (bound !== undefined) {
     const other = quirks.outputBound === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
-    if (call.body.value[quirks.outputBound] !== bound) edits[quirks.outputBound] = String(bound)
-    if (call.body.value[other] !== undefined) edits[other] = undefined
+    if (call.body.outline[quirks.outputBound] !== bound) edits[quirks.outputBound] = String(bound)
+    if (call.body.outline[other] !== undefined) edits[other] = undefined
   }
   if (model.cheaper !== undefined) edits.service_tier = JSON.stringify(model.cheaper.tier)
   addStreamOptions(edits, call, quirks)
@@ -38,8 +38,9 @@ export const chatNotCarried = ({ thoughts }: Call, { reasoningBack }: Quirks): r
   thoughts === true && reasoningBack === 'refused' ? ['thinking'] : []
 
 const leaveOutReasoning = (edits: NewEdits, call: Call, quirks: Quirks): void => {
+  if (chatNotCarried(call, quirks).length === 0) return
   const { messages } = call.body.value
-  if (!Array.isArray(messages) || chatNotCarried(call, quirks).length === 0) return
+  if (!Array.isArray(messages)) return
   const kept = messages.map((message): Json => {
     if (!holdsReasoning(message)) return message
     const { reasoning_content: _text, reasoning: _other, reasoning_details: _details, ...rest } = message
@@ -50,7 +51,7 @@ const leaveOutReasoning = (edits: NewEdits, call: Call, quirks: Quirks): void =>
 
 /** Usage is always asked of the vendor; whether the caller sees it is decided on the way back. */
 const addStreamOptions = (edits: NewEdits, call: Call, quirks: Quirks): void => {
-  const options = call.body.value.stream_options
+  const options = call.body.outline.stream_options
   if (!call.stream || !quirks.takesStreamOptions) {
     if (options !== undefined) edits.stream_options = undefined
   } else if (!call.showUsage)

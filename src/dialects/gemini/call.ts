@@ -20,9 +20,9 @@ export const decodeGeminiCall = (
   body: JsonBody,
   { modelName, stream, listed }: GeminiTarget,
 ): Call | Refusal => {
-  const found = readRequest(geminiRequest, body.value)
+  const found = readRequest(geminiRequest, body.outline)
   if (found instanceof Refusal) return found
-  const config = objectOf(member(body.value, 'generationConfig'))
+  const config = objectOf(member(body.outline, 'generationConfig'))
   const maxOutput = member(config, 'maxOutputTokens')
   const choices = member(config, 'candidateCount')
   return {

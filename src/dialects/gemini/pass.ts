@@ -26,7 +26,7 @@ export const passGeminiCall = (call: Call, model: Model, outputBound: number | u
       : { service_tier: undefined, serviceTier: JSON.stringify(model.cheaper.tier) }),
   }
   if (outputBound === undefined) return splice(call.body, edits)
-  const { max_output_tokens: _other, ...config } = objectOf(member(call.body.value, 'generationConfig'))
+  const { max_output_tokens: _other, ...config } = objectOf(member(call.body.outline, 'generationConfig'))
   return splice(call.body, {
     ...edits,
     generation_config: undefined,

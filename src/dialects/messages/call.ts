@@ -12,7 +12,7 @@ export const decodeMessagesCall = (
   body: JsonBody,
   { counting = false, beta = null }: { readonly counting?: boolean; readonly beta?: string | null } = {},
 ): Call | Refusal => {
-  const { value } = body
+  const { outline: value } = body
   const found = readRequest(counting ? countRequest : messagesRequest, value)
   if (found instanceof Refusal) return found
   if (found.showsTools) found.template += shownAgain(value)

@@ -41,7 +41,7 @@ const withoutBetas = (names: readonly string[]): Edits => ({
 /** Members that are not carried: without its beta the vendor refuses to manage the context, and keeps all of it. */
 export const messagesNotCarried = ({ body }: Call, { betas = [] }: Target): readonly string[] => {
   const names: readonly string[] = managesContext(betas) ? unpriced : [...unpriced, 'context_management']
-  return names.filter((name) => body.value[name] !== undefined)
+  return names.filter((name) => body.outline[name] !== undefined)
 }
 
 /**

@@ -8,7 +8,7 @@ import { responsesRequest } from './request.ts'
 
 /** Reads and checks a body. */
 export const decodeResponsesCall = (body: JsonBody): Call | Refusal => {
-  const { value } = body
+  const { outline: value } = body
   const found = readRequest(responsesRequest, value)
   if (found instanceof Refusal) return found
   return {

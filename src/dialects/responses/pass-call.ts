@@ -4,7 +4,14 @@
  * Source of the format: OpenAI API reference, "Create a model response".
  */
 import type { Call } from '../../core/call.ts'
-import { type Edits, isObject, type Json, type JsonObject, splice } from '../../core/json-body.ts'
+import {
+  type Edits,
+  isObject,
+  type Json,
+  type JsonBody,
+  type JsonObject,
+  splice,
+} from '../../core/json-body.ts'
 import { listOf, objectsOf, textOf } from '../json-members.ts'
 import { hasSignature, splitId } from '../signatures.ts'
 import type { Target } from '../vendor-call.ts'
@@ -13,11 +20,11 @@ import { isSealed } from './thoughts.ts'
 
 /** The body to send. */
 export const passResponsesCall = (call: Call, { model, outputBound }: Target): Uint8Array => {
-  const { value } = call.body
+  const { outline: value } = call.body
   const edits: Record<string, string | undefined> = {
     model: JSON.stringify(model.upstreamName),
     ...withoutUnsold(value),
-    ...withoutStrangers(value.input),
+    ...withoutStrangers(call.body),
   }
   if (value.store !== false) edits.store = 'false'
   // Nothing is stored, so thoughts come back with the next turn or not at all; clients that count on a store do not ask.
@@ -34,7 +41,7 @@ export const THOUGHTS = 'reasoning.encrypted_content'
 const asksForThoughts = (value: JsonObject): boolean => listOf(value.include).includes(THOUGHTS)
 
 /** Members and content that are not carried, by name. */
-export const responsesNotCarried = ({ body: { value } }: Call): readonly string[] => [
+export const responsesNotCarried = ({ body: { outline: value } }: Call): readonly string[] => [
   ...new Set([
     ...hostedIn(toolsOf(value)),
     ...(choosesHosted(value.tool_choice) ? ['tool_choice'] : []),
@@ -58,8 +65,9 @@ const withoutUnsold = (value: JsonObject): Edits => {
 }
 
 /** The input without what this vendor would not know: thoughts of other vendors, and their marks in ids. */
-const withoutStrangers = (input: Json | undefined): Edits => {
-  if (!Array.isArray(input) || !input.some(isStrange)) return {}
+const withoutStrangers = (body: JsonBody): Edits => {
+  if (!listOf(body.outline.input).some(isStrange)) return {}
+  const input = listOf(body.value.input)
   return {
     input: JSON.stringify(
       input.flatMap((item: Json): readonly Json[] => (isStrange(item) ? mended(item) : [item])),
