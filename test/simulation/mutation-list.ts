@@ -102,6 +102,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/store/calls/instance-store.ts',
     from: 'statement(write, instance, seen ?? null, nudge ?? null)',
     to: 'statement(write, instance, 9e15, nudge ?? null)',
+    kind: 'clocks',
   },
   {
     name: 'a lease admits after its deadline',
