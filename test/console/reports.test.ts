@@ -39,8 +39,26 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       only: {},
       most: 10_000,
     }
-    const totalBy = async (groupBy: readonly (typeof usageGroups)[number][]): Promise<bigint> =>
-      (await it.store.reports.usage({ ...spanned, groupBy })).reduce((sum, { amount }) => sum + amount, 0n)
+    const totalBy = async (
+      groupBy: readonly (typeof usageGroups)[number][],
+      span: { readonly from: number; readonly to: number } = spanned,
+    ): Promise<bigint> =>
+      (await it.store.reports.usage({ ...spanned, ...span, groupBy })).reduce(
+        (sum, { amount }) => sum + amount,
+        0n,
+      )
+
+    /** Spans that hold months whole, nearly whole, and some days of them. */
+    const cut = (
+      [
+        ['2026-10-01', '2026-11-01'],
+        ['2026-10-02', '2026-11-30'],
+        ['2026-10-31', '2026-11-02'],
+        ['2026-11-01', '2026-11-03'],
+        ['2026-10-31', '2026-12-01'],
+        ['2026-09-15', '2026-11-01'],
+      ] as const
+    ).map(([from, to]) => ({ from: Date.parse(from), to: Date.parse(to) }))
 
     const checkAll = async (): Promise<void> => {
       const all = await paid()
@@ -55,9 +73,22 @@ for (const engine of ['SQLite', 'PostgreSQL'])
         ['key'],
         ['day', 'key'],
         ['month', 'key'],
+        ['key', 'model'],
+        ['key', 'vendor'],
         ['hour', 'model'],
       ] as const)
         expect([groups, await totalBy(groups)]).toEqual([groups, all])
+      // Sums of hours know nothing of months.
+      for (const span of cut) {
+        const hours = await totalBy(['hour'], span)
+        for (const groups of [
+          ['key'],
+          ['month', 'key'],
+          ['key', 'model'],
+          ['month', 'key', 'model'],
+        ] as const)
+          expect([groups, span, await totalBy(groups, span)]).toEqual([groups, span, hours])
+      }
     }
 
     test('over days, at every hour, before and after the sums are made, and when they are made anew', async () => {

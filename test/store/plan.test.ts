@@ -75,7 +75,7 @@ test('turnpike migrate --plan says it, and migrate does it', async () => {
     await migrate(engine, migrations.slice(0, 23))
     await engine.close()
     const { code, out } = await runProgram(home, settings, 'migrate', '--plan')
-    expect([code, out.includes('hashed-by  api_key: all, for a moment')]).toEqual([0, true])
+    expect([code, /hashed-by +api_key: all, for a moment/.test(out)]).toEqual([0, true])
     expect((await runProgram(home, settings, 'migrate')).code).toBe(0)
     expect((await runProgram(home, settings, 'migrate', '--plan')).out).toBe('There is nothing to do.\n')
     await (await openStore({ url })).close()

@@ -13,13 +13,15 @@ import { oldCalls } from './old-calls.ts'
 import { createOneKey } from './world.ts'
 
 const MINUTE = 60_000
-const START = Date.UTC(2026, 10, 20, 21, 47)
+const START = Date.UTC(2026, 10, 27, 21, 47)
+
+type Span = { readonly from: number; readonly to: number }
 
 type It = ReturnType<typeof oldCalls> & {
   readonly store: Store
   readonly clock: { at: number }
-  /** What the reports say, each as one sum, and the number of their calls. */
-  readonly told: () => Promise<readonly [bigint, number][]>
+  /** What the reports of a span say, each as one sum, and the number of their calls. */
+  readonly told: (span?: Span) => Promise<readonly [bigint, number][]>
   readonly stop: () => Promise<void>
 }
 
@@ -28,9 +30,11 @@ const opened = async (engine: (typeof engines)[number]): Promise<It> => {
   const clock = { at: START }
   const store = await openStore({ url: database.url, now: () => clock.at })
   await createOneKey(store)
-  const span = { orgId: 'o', from: START - (START % DAY_MS) - DAY_MS, to: START + 9 * DAY_MS }
-  const one = async (groupBy: readonly ('day' | 'hour' | 'month' | 'key' | 'model')[]) => {
-    const lines = await store.reports.usage({ ...span, groupBy, only: {}, most: 1_000 })
+  const all = { from: START - (START % DAY_MS) - DAY_MS, to: START - (START % DAY_MS) + 9 * DAY_MS }
+  const one = async (span: Span, groupBy: readonly ('day' | 'hour' | 'month' | 'key' | 'model')[]) => {
+    const lines = await store.reports.usage({ ...span, orgId: 'o', groupBy, only: {}, most: 1_000 })
+    // What comes to nothing is in no report.
+    expect(lines.filter(({ amount, requests }) => amount === 0n && requests === 0)).toEqual([])
     return [
       lines.reduce((sum, { amount }) => sum + amount, 0n),
       lines.reduce((sum, { requests }) => sum + requests, 0),
@@ -40,11 +44,19 @@ const opened = async (engine: (typeof engines)[number]): Promise<It> => {
     store,
     clock,
     ...oldCalls(store, clock),
-    told: () =>
+    told: (span = all) =>
       Promise.all(
-        ([[], ['day', 'model'], ['hour', 'model'], ['key'], ['day', 'key'], ['month', 'key']] as const).map(
-          one,
-        ),
+        (
+          [
+            ['day', 'model'],
+            ['hour', 'model'],
+            ['key'],
+            ['day', 'key'],
+            ['month', 'key'],
+            ['key', 'model'],
+            ['month', 'key', 'model'],
+          ] as const
+        ).map((groups) => one(span, groups)),
       ),
     stop: async () => {
       const broken = await brokenLaws(store)
@@ -59,22 +71,47 @@ const COST = 10_100n
 
 type Step = { readonly do: 'call' | 'refund' | 'sum' | 'wait'; readonly seconds: number }
 
+/** Months whole, less some days, and some days of them. */
+const cut: readonly Span[] = (
+  [
+    ['2026-11-01', '2027-01-01'],
+    ['2026-11-01', '2026-12-01'],
+    ['2026-11-28', '2027-01-01'],
+    ['2026-11-10', '2026-11-30'],
+    ['2026-11-29', '2026-12-02'],
+    ['2026-11-01', '2026-11-28'],
+  ] as const
+).map(([from, to]) => ({ from: Date.parse(from), to: Date.parse(to) }))
+
+type Posted = { readonly at: number; readonly amount: bigint; readonly requests: number }
+
+const sumOf = (posted: readonly Posted[], { from, to }: Span): [bigint, number] => {
+  const those = posted.filter(({ at }) => at >= from && at < to)
+  return [
+    those.reduce((sum, { amount }) => sum + amount, 0n),
+    those.reduce((sum, { requests }) => sum + requests, 0),
+  ]
+}
+
 const play = async (it: It, steps: readonly Step[]): Promise<void> => {
-  let [calls, refunds] = [0, 0]
+  const posted: Posted[] = []
   const refundable: string[] = []
   for (const step of steps) {
     it.clock.at += step.seconds * 1_000
+    const { at } = it.clock
     if (step.do === 'call') {
-      refundable.push(await it.call(it.clock.at, `model ${calls % 3}`))
-      calls += 1
+      posted.push({ at, amount: COST, requests: 1 })
+      refundable.push(await it.call(at, `model ${posted.length % 3}`))
     } else if (step.do === 'sum') await it.store.reports.rollUp()
     const ref = step.do === 'refund' ? refundable.shift() : undefined
     if (ref !== undefined) {
       await it.store.ledger.post({ kind: 'refund', ref, debit: 'revenue', credit: 'w', amount: 100n })
-      refunds += 1
+      posted.push({ at, amount: -100n, requests: 0 })
     }
-    const sum = BigInt(calls) * COST - BigInt(refunds) * 100n
-    for (const told of await it.told()) expect(told).toEqual([sum, calls])
+    const everything = sumOf(posted, { from: 0, to: Infinity })
+    for (const told of await it.told()) expect(told).toEqual(everything)
+    const span = cut[at % cut.length] ?? { from: 0, to: 0 }
+    for (const told of await it.told(span)) expect([span, told]).toEqual([span, sumOf(posted, span)])
   }
 }
 

@@ -30,6 +30,9 @@ import smallAssets from '../migrations/0021-small-assets.sql' with { type: 'text
 import tenants from '../migrations/0022-tenants.sql' with { type: 'text' }
 import passkeys from '../migrations/0023-passkeys.sql' with { type: 'text' }
 import hashedBy from '../migrations/0024-hashed-by.sql' with { type: 'text' }
+import monthSumsPostgres from '../migrations/0025-month-sums.postgres.sql' with { type: 'text' }
+import monthSums from '../migrations/0025-month-sums.sql' with { type: 'text' }
+import monthSumsSqlite from '../migrations/0025-month-sums.sqlite.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -80,6 +83,13 @@ export const migrations: readonly Migration[] = [
   { version: 22, name: 'tenants', common: tenants, own: {} },
   { version: 23, name: 'passkeys', common: passkeys, own: {} },
   { version: 24, name: 'hashed-by', common: hashedBy, own: {} },
+  {
+    version: 25,
+    name: 'month-sums',
+    common: monthSums,
+    own: { sqlite: monthSumsSqlite, postgres: monthSumsPostgres },
+    adds: true,
+  },
 ]
 
 /** The text of a migration as an engine runs it. */

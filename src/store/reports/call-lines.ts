@@ -24,7 +24,7 @@ const lineOf = (row: Row): CallLine => {
   return { ...calls.read(row), ...(detail === undefined ? {} : { detail }) }
 }
 
-type Bind = (value: Value) => string
+export type Bind = (value: Value) => string
 
 /** The ids of the keys of a tenant, and of those below them. */
 export const keysOfTenant = (tenant: string): string =>

@@ -176,6 +176,9 @@ const forgetFrom = async (run: Run, day: string): Promise<void> => {
   const from = laterOf(day, prunedUntil)
   await run(`update setting set value = cast(${from} as text) where name = $1`, [MARK])
   await run(`delete from roll_up_hour where hour >= ${from}`)
+  // Months that are forgotten whole go at once; of another one triggers take the days.
+  await run(`delete from roll_up_key_month where month >= ${from}`)
+  await run(`delete from roll_up_model_month where month >= ${from}`)
   await run(`delete from roll_up_day where day >= ${from}`)
   await run(`delete from roll_up_account where day >= ${from}`)
   await run(`delete from roll_up_key where day >= ${from}`)

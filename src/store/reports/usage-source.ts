@@ -1,0 +1,138 @@
+/** Where use is read from: sums of hours, days and months up to their mark, and the ledger from there on. */
+import type { Engine } from '../engine/engine.ts'
+import { type Bind, scopeTests } from './call-lines.ts'
+import { coverOf, type Span } from './month-cover.ts'
+import type { ReportQuery, UsageGroup } from './report-port.ts'
+import { countedColumns, countedFrom, unsummedFrom } from './roll-up.ts'
+
+const counted = ['requests', 'input_tokens', 'output_tokens', 'amount'] as const
+
+/** Whether only the sums by key can answer. */
+const byKey = ({ groupBy, madeBy, keyId, tenants, tenant }: ReportQuery): boolean =>
+  groupBy.includes('key') || (madeBy ?? keyId ?? tenant) !== undefined || tenants === true
+
+/** What the columns of a source are in a table of sums `r`, beside the counts. */
+type Table = {
+  readonly name: string
+  readonly time: 'day' | 'month'
+  /** The columns of text that it has; others are empty. */
+  readonly has: readonly ('model' | 'vendor' | 'ended')[]
+  /** How its index is begun. */
+  readonly of: string
+}
+
+const keyDays: Table = {
+  name: 'roll_up_key',
+  time: 'day',
+  has: [],
+  of: 'r.org_id = k.org_id and r.key_id = k.id',
+}
+const keyMonths: Table = { name: 'roll_up_key_month', time: 'month', has: [], of: 'r.key_id = k.id' }
+const modelDays: Table = {
+  name: 'roll_up_day',
+  time: 'day',
+  has: ['model', 'vendor', 'ended'],
+  of: 'r.key_id = k.id',
+}
+const modelMonths: Table = {
+  name: 'roll_up_model_month',
+  time: 'month',
+  has: ['model'],
+  of: 'r.key_id = k.id',
+}
+
+const only = (groupBy: readonly UsageGroup[], ...these: readonly UsageGroup[]): boolean =>
+  groupBy.every((group) => these.includes(group))
+
+/** The smallest tables that can answer; without `months` where single days are asked for, or what months do not tell. */
+const tablesFor = ({ groupBy, only: filter }: ReportQuery): { days: Table; months?: Table } => {
+  const { model, vendor, status } = filter
+  if ((model ?? vendor ?? status) === undefined && only(groupBy, 'key', 'day', 'month'))
+    return { days: keyDays, ...(groupBy.includes('day') ? {} : { months: keyMonths }) }
+  const fits = (vendor ?? status) === undefined && only(groupBy, 'key', 'month', 'model')
+  return { days: modelDays, ...(fits ? { months: modelMonths } : {}) }
+}
+
+/** The note of a key, which tells who made it: looked up where that is asked. */
+const noteOf = ({ madeBy }: ReportQuery): string =>
+  madeBy === undefined ? '' : 'left join key_note o on o.key_id = k.id'
+
+type Part = {
+  readonly table: Table
+  readonly span: Span
+  /** An instant that stands for the whole part: each key then has one row. In the order of the keys that sorts nothing. */
+  readonly at?: number
+  readonly minus?: true
+}
+
+/**
+ * The rows of sums of the keys that are asked for: each key's are looked for by itself, so that other keys and years cost
+ * nothing. A cross join keeps SQLite from reading the sums of all keys.
+ */
+const partOf = (query: ReportQuery, { table, span, at, minus }: Part, bind: Bind): string => {
+  const column = (name: Table['has'][number]) => (table.has.includes(name) ? `r.${name}` : `''`)
+  const sign = minus === true ? '-' : ''
+  const [time, value, group] =
+    at === undefined
+      ? [`r.${table.time}`, (name: string) => `${sign}r.${name}`, '']
+      : [
+          `cast(${bind(at)} as bigint)`,
+          (name: string) => `cast(${sign}sum(r.${name}) as bigint)`,
+          'group by k.id',
+        ]
+  const texts = (['model', 'vendor', 'ended'] as const).map((name) => `${column(name)} as ${name}`)
+  const tests = [
+    table.of,
+    `r.${table.time} >= ${bind(span.from)}`,
+    `r.${table.time} < ${bind(span.to)}`,
+    ...scopeTests(query, bind),
+  ]
+  return `select ${time} as at, k.id as key_id, ${[...texts, ...counted.map((name) => `${value(name)} as ${name}`)].join(', ')}
+    from api_key k ${noteOf(query)} cross join ${table.name} r
+    where ${tests.join(' and ')}
+    ${group}`
+}
+
+/** Sums of keys: of whole months where months can tell what is asked, and of days for the rest. */
+const headOfKeys = (query: ReportQuery, bind: Bind): readonly string[] => {
+  const { days, months } = tablesFor(query)
+  const { from, to, groupBy } = query
+  if (months === undefined) return [partOf(query, { table: days, span: { from, to } }, bind)]
+  const cover = coverOf({ from, to })
+  // One row for each key is enough where neither models nor, of several months, each is asked for.
+  const whole = (span: Span, table: Table) =>
+    days !== keyDays || (table.time === 'month' && groupBy.includes('month')) ? {} : { at: span.from }
+  const parts: readonly Part[] = [
+    ...(cover.months.from < cover.months.to ? [{ table: months, span: cover.months }] : []),
+    ...cover.plus.map((span) => ({ table: days, span })),
+    ...cover.minus.map((span) => ({ table: days, span, minus: true as const })),
+  ]
+  return parts.map((part) => partOf(query, { ...part, ...whole(part.span, part.table) }, bind))
+}
+
+/**
+ * The rows of sums and ledger that count, as a select with `at`, `key_id` (where only sums by key can answer), `model`,
+ * `vendor`, `ended` and the counts; `at` of a row of a month may be before the span, but is in that month. What is not summed
+ * yet is read in the same statement as the mark up to which it is, so that no call is counted twice or not at all while the
+ * mark moves.
+ */
+export const usageSource = (engine: Engine, query: ReportQuery, bind: Bind): string => {
+  const [from, to] = [bind(query.from), bind(query.to)]
+  const { groupBy, only: filter } = query
+  const asked = {
+    vendor: groupBy.includes('vendor') || filter.vendor !== undefined,
+    ended: groupBy.includes('status') || filter.status !== undefined,
+  }
+  const tests = (more: readonly string[]) => ['1 = 1', ...more].join(' and ')
+  const tail = `select t.at, k.id as key_id, ${countedColumns(engine, asked)} from ${countedFrom}
+    ${noteOf(query)}
+    where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)} and t.at < ${to} and ${tests(scopeTests(query, bind))}`
+  const head = byKey(query)
+    ? headOfKeys(query, bind)
+    : [
+        `select r.hour as at, cast(null as text) as key_id, r.model, r.vendor, r.ended, ${counted.map((name) => `r.${name}`).join(', ')}
+         from roll_up_hour r where r.hour >= ${from} and r.hour < ${to}
+         and ${tests(query.orgId === undefined ? [] : [`r.org_id = ${bind(query.orgId)}`])}`,
+      ]
+  return [...head, tail].join(' union all ')
+}
