@@ -1,4 +1,7 @@
-/** SQLite, embedded: one process, one writer at a time, write-ahead log. Everything here runs on microtasks only. */
+/**
+ * SQLite, embedded: one process, one writer at a time, write-ahead log. What anybody is told is on the disk (log-sync.ts);
+ * beside that wait everything here runs on microtasks only.
+ */
 import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -15,6 +18,7 @@ import {
   Violation,
   type Words,
 } from './engine.ts'
+import { LogSync, logFile } from './log-sync.ts'
 import { readingThread } from './reading-thread.ts'
 
 const BUSY_MS = 5_000
@@ -25,6 +29,8 @@ type Connection = {
   readonly run: (text: string, params: readonly Value[]) => readonly Row[]
   readonly now: Now
   readonly script: (text: string) => void
+  /** How many rows it has changed since it was opened. */
+  readonly changes: () => number
   readonly close: () => void
 }
 
@@ -40,7 +46,8 @@ const connect = (path: string, now: (() => Instant) | undefined): Connection => 
   const database = new Database(path, { create: true, readwrite: true, safeIntegers: true })
   database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
   database.run('PRAGMA journal_mode = WAL')
-  database.run('PRAGMA synchronous = FULL')
+  // A commit does not wait for the disk: who asked for it does.
+  database.run('PRAGMA synchronous = NORMAL')
   // Lets the log grow longer before it is copied into the file: pages that change often are then copied once.
   database.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`)
   database.run(`PRAGMA cache_size = -${CACHE_KB}`)
@@ -70,6 +77,7 @@ const connect = (path: string, now: (() => Instant) | undefined): Connection => 
       change: (text, ...params) => prepare(text).run(...params).changes,
     },
     script: (text) => void database.run(text),
+    changes: () => Number(prepare('select total_changes() as n').get()?.n),
     close: () => {
       for (const statement of prepared.values()) statement.finalize()
       database.close()
@@ -124,9 +132,9 @@ export const makePrivate = (path: string): void => {
 
 /**
  * Opens the database file, or memory for the path `:memory:`, and makes its folder.
- * `now` replaces the database's clock, for simulations.
+ * `now` replaces the database's clock, for simulations; `file` syncs its log.
  */
-export const openSqlite = (path: string, now?: () => Instant): Engine => {
+export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<typeof logFile>): Engine => {
   const inMemory = path === ':memory:'
   if (!inMemory) makePrivate(path)
   // One connection for all that writes: what one commits would empty the page cache of another.
@@ -134,28 +142,35 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
   // Memory cannot be read from another thread, nor can a simulation's clock.
   const reading = inMemory || now !== undefined ? undefined : readingThread(path)
   const turn = turns()
+  // A simulation has no disk to wait for.
+  const log = inMemory || now !== undefined ? undefined : (file ?? logFile(path))
+  const synced = log && new LogSync(log.sync)
+  let changes = 0
 
-  /** Says whether commits wait for the disk. SQLite obeys where the text is compiled: a prepared one works just once. */
-  const waitingForDisk = (lane: Lane, waits: boolean): void => {
-    if (lane === 'relaxed') connection.script(`PRAGMA synchronous = ${waits ? 'FULL' : 'NORMAL'}`)
+  /** The result, told when it is on the disk, with all that it may have seen. */
+  const told = async <T>(lane: Lane, work: Promise<T>): Promise<T> => {
+    const result = await work
+    if (lane !== 'relaxed') await synced?.onDisk()
+    return result
   }
   const begin = (lane: Lane): void => {
     if (now !== undefined) connection.run('update temp.clock set ms = $1', [now()])
-    waitingForDisk(lane, false)
     // A reader takes no lock, so that a server on the same file goes on.
     connection.now.change(lane === 'reading' ? 'begin' : 'begin immediate')
   }
   const commit = (lane: Lane): void => {
     connection.now.change('commit')
-    waitingForDisk(lane, true)
+    if (synced === undefined) return
+    const changed = connection.changes()
+    if (changed !== changes && lane !== 'relaxed') synced.noteCommit()
+    changes = changed
   }
-  const undo = (lane: Lane): void => {
+  const undo = (): void => {
     try {
       connection.run('rollback', [])
     } catch {
       // SQLite has already rolled back by itself, after a full disk for example; the first error is the one to report.
     }
-    waitingForDisk(lane, true)
   }
   const inTransaction = <T>(lane: Lane, work: () => T): T => {
     try {
@@ -164,39 +179,57 @@ export const openSqlite = (path: string, now?: () => Instant): Engine => {
       commit(lane)
       return done
     } catch (error) {
-      undo(lane)
+      undo()
       throw translated(error)
     }
   }
   const transaction = <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> =>
-    turn(async () => {
-      try {
-        begin(lane)
-        const result = await untilEnded(async (text, params = []) => connection.run(text, params), work)
-        commit(lane)
-        return result
-      } catch (error) {
-        undo(lane)
-        throw error
-      }
-    })
+    told(
+      lane,
+      turn(async () => {
+        try {
+          begin(lane)
+          const result = await untilEnded(async (text, params = []) => connection.run(text, params), work)
+          commit(lane)
+          return result
+        } catch (error) {
+          undo()
+          throw error
+        }
+      }),
+    )
 
   return {
     name: 'sqlite',
     words: wordsFor(now),
     batch: (lane, statements: readonly Statement[]) =>
-      lane === 'reading' && reading !== undefined
-        ? reading.batch(statements)
-        : turn(() =>
-            inTransaction(lane, () => statements.map(({ text, params }) => connection.run(text, params))),
-          ),
-    inline: (lane, work) => turn(() => inTransaction(lane, () => work(connection.now))),
+      told(
+        lane,
+        lane === 'reading' && reading !== undefined
+          ? reading.batch(statements)
+          : turn(() =>
+              inTransaction(lane, () => statements.map(({ text, params }) => connection.run(text, params))),
+            ),
+      ),
+    inline: (lane, work) =>
+      told(
+        lane,
+        turn(() => inTransaction(lane, () => work(connection.now))),
+      ),
     transaction,
-    exclusive: (work) => transaction('control', (run) => work(run, async (text) => connection.script(text))),
+    exclusive: (work) =>
+      transaction('control', (run) => {
+        // Definitions are no rows, but they are to be on the disk too.
+        changes = -1
+        return work(run, async (text) => connection.script(text))
+      }),
     close: () =>
-      turn(() => {
+      turn(async () => {
+        // Who waits for a sync hears of its failure.
+        await synced?.onDisk()?.catch(() => undefined)
         reading?.close()
         connection.close()
+        log?.close()
       }),
   }
 }

@@ -1,0 +1,111 @@
+/**
+ * When what was committed to SQLite's write-ahead log is on the disk. SQLite can wait for it itself, but then the thread that
+ * serves calls waits too: for milliseconds, at each commit, on many disks. So it only writes, and the log is synced here: at
+ * once where the disk is fast, else beside the loop. One sync serves all that was committed before it began. Source:
+ * sqlite.org/wal.html and pragma `synchronous`: with NORMAL a commit is whole or not there after a crash, and what a later
+ * sync has put on the disk stays.
+ */
+import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+
+/** Puts on the disk what the system holds of a file; undefined when it is there already. */
+export type SyncFile = () => Promise<void> | undefined
+
+export class LogSync {
+  readonly #sync: SyncFile
+  #committed = 0
+  /** Of those as many are on the disk, and as many will be when the present sync ends. */
+  #durable = 0
+  #covered = 0
+  #running: Promise<void> | undefined
+  #next: Promise<void> | undefined
+  #failed: unknown
+
+  constructor(sync: SyncFile) {
+    this.#sync = sync
+  }
+
+  /** Something was committed that somebody will count on. */
+  noteCommit(): void {
+    this.#committed++
+  }
+
+  /** Resolves when all that was committed until now is on the disk; undefined when it is. Rejects for good after a failure. */
+  onDisk(): Promise<void> | undefined {
+    if (this.#failed !== undefined) return Promise.reject(this.#failed)
+    if (this.#durable === this.#committed) return undefined
+    if (this.#running === undefined) return this.#begin()
+    if (this.#covered === this.#committed) return this.#running
+    this.#next ??= this.#running.then(() => {
+      this.#next = undefined
+      return this.onDisk()
+    })
+    return this.#next
+  }
+
+  #begin(): Promise<void> | undefined {
+    const covered = this.#committed
+    try {
+      const running = this.#sync()
+      if (running === undefined) this.#durable = covered
+      else {
+        this.#covered = covered
+        this.#running = running.then(() => {
+          this.#durable = covered
+          this.#running = undefined
+        }, this.#fail)
+      }
+      return this.#running
+    } catch (error) {
+      return Promise.reject(error).catch(this.#fail)
+    }
+  }
+
+  /** After a failed sync the system may forget what it could not write: a later one that succeeds says nothing of it. */
+  readonly #fail = (error: unknown): never => {
+    this.#failed = error
+    throw error
+  }
+}
+
+/** What syncs a file that is open: at once, or beside the loop. */
+type Disk = {
+  readonly now: (file: number) => void
+  readonly beside: (file: number) => Promise<void>
+}
+
+const theDisk: Disk = {
+  now: fdatasyncSync,
+  beside: (file) =>
+    new Promise((resolve, reject) => fdatasync(file, (error) => (error ? reject(error) : resolve()))),
+}
+
+/** From here on syncs are waited for beside the loop, which costs calls some more processor: they share fewer commits. */
+const SLOW_MS = 2
+/** How much the latest sync counts in what they take on average. */
+const LATEST = 0.2
+
+/** The write-ahead log of a database file. It is opened when it is there: nothing has been written before. */
+export const logFile = (path: string, disk = theDisk, nowMs = () => performance.now()) => {
+  const log = `${path}-wal`
+  let file: number | undefined
+  let averageMs = 0
+  const noteFrom = (fromMs: number): void => {
+    averageMs += LATEST * (nowMs() - fromMs - averageMs)
+  }
+  const sync: SyncFile = () => {
+    if (file === undefined && existsSync(log)) file = openSync(log, 'r+')
+    if (file === undefined) return undefined
+    const fromMs = nowMs()
+    if (averageMs > SLOW_MS) return disk.beside(file).then(() => noteFrom(fromMs))
+    disk.now(file)
+    noteFrom(fromMs)
+    return undefined
+  }
+  return {
+    sync,
+    close: (): void => {
+      if (file !== undefined) closeSync(file)
+      file = undefined
+    },
+  }
+}
