@@ -85,6 +85,7 @@ try {
     '/usage?group_by=hour,model',
     '/usage?group_by=model',
     '/usage?group_by=vendor',
+    '/usage?group_by=key&limit=250',
     '/usage?group_by=key',
     '/usage?group_by=key&tenants=true',
     '/usage?group_by=day,model&key=key_000000',

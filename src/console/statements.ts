@@ -2,7 +2,7 @@
 import type { Nano } from '../core/money.ts'
 import { invalid, refuse } from '../core/refusal.ts'
 import { type Instant, type Month, monthOf, nextMonthStart } from '../core/time.ts'
-import type { ReportLine, ReportQuery } from '../store/reports/report-port.ts'
+import type { Counted, ReportLine, ReportQuery } from '../store/reports/report-port.ts'
 import { billedFor, marginIn } from '../tenancy/margin.ts'
 import { type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
 import { csvOf, usdOf } from './read.ts'
@@ -13,7 +13,6 @@ import { type Tenant, tenantOf, tenantsAmong } from './tenant-of.ts'
 
 const MONTHS_SHOWN = 12
 
-type Counted = Pick<ReportLine, 'requests' | 'inputTokens' | 'outputTokens' | 'amount'>
 type Billed = Counted & { readonly billed: Nano }
 
 const startOf = (month: Month): Instant => Date.parse(`${month}-01T00:00:00Z`)

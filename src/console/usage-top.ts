@@ -1,11 +1,15 @@
 /** Use by time of the keys that cost most, and of all others together: what a chart shows, whatever the number of keys. */
-import type { ReportLine, ReportQuery, ReportStore, UsageGroup } from '../store/reports/report-port.ts'
+import type {
+  Counted,
+  ReportLine,
+  ReportQuery,
+  ReportStore,
+  UsageGroup,
+} from '../store/reports/report-port.ts'
 
-type Counted = Pick<ReportLine, 'requests' | 'inputTokens' | 'outputTokens' | 'amount'>
+const nothing: Counted = { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n }
 
-export const nothing: Counted = { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n }
-
-export const added = (sum: Counted, line: Counted): Counted => ({
+const added = (sum: Counted, line: Counted): Counted => ({
   requests: sum.requests + line.requests,
   inputTokens: sum.inputTokens + line.inputTokens,
   outputTokens: sum.outputTokens + line.outputTokens,
@@ -29,7 +33,7 @@ export const usageOfTop = async (
   usage: ReportStore['usage'],
   query: ReportQuery,
   top: number,
-): Promise<readonly ReportLine[]> => {
+): Promise<{ readonly rows: readonly ReportLine[]; readonly total: Counted }> => {
   const slots = query.groupBy.filter((group): group is UsageGroup => group !== 'key')
   const most = await usage({ ...query, groupBy: ['key'], most: top })
   const ofKeys = await Promise.all(
@@ -46,5 +50,5 @@ export const usageOfTop = async (
       ? []
       : [{ groups: { ...line.groups, key: '' }, label: OTHERS, ...rest }]
   })
-  return [...shown, ...others]
+  return { rows: [...shown, ...others], total: all.reduce(added, nothing) }
 }

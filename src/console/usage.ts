@@ -4,7 +4,7 @@ import { invalid, refuse } from '../core/refusal.ts'
 import { DAY_MS } from '../core/time.ts'
 import {
   type CallLine,
-  type ReportLine,
+  type Counted,
   type ReportQuery,
   type Scope,
   type UsageGroup,
@@ -14,7 +14,7 @@ import { type ConsoleRoute, type Here, may, type Reply, type Within, within } fr
 import { csvOf, instantOf, isoOf, usdOf } from './read.ts'
 import { type CallShown, callList, callShown, most, usageShown } from './schema/reports.ts'
 import { csv } from './schema/shared.ts'
-import { added, nothing, usageOfTop } from './usage-top.ts'
+import { usageOfTop } from './usage-top.ts'
 
 /** Whose calls the person may see; a key that is asked for must be among them. */
 export const scopeOf = (here: Within): Scope => {
@@ -80,7 +80,7 @@ const groupsOf = (text: string | undefined): readonly UsageGroup[] => {
 
 const ROWS_MOST = 5_000
 
-const reportQuery = (here: Within): ReportQuery => {
+const reportQuery = (here: Within): Omit<ReportQuery, 'most'> => {
   const { query } = here.asked
   const now = here.gateway.clock.now()
   const tomorrow = (Math.trunc(now / DAY_MS) + 1) * DAY_MS
@@ -98,11 +98,8 @@ const reportQuery = (here: Within): ReportQuery => {
       ...(vendor === undefined ? {} : { vendor }),
       ...(status === undefined ? {} : { status }),
     },
-    most: ROWS_MOST + 1,
   }
 }
-
-type Counted = Pick<ReportLine, 'requests' | 'inputTokens' | 'outputTokens' | 'amount'>
 
 const countedOf = ({ requests, inputTokens, outputTokens, amount }: Counted) => ({
   requests,
@@ -125,28 +122,26 @@ const TOP_MOST = 20
 const getUsage = async (asked: Here): Promise<Reply> => {
   const here = within(asked)
   here.console.keepRolledUp()
+  const count = most(here.asked.query.get('limit'), ROWS_MOST, ROWS_MOST)
   const query = reportQuery(here)
-  const { usage } = here.gateway.store.reports
+  const { usage, usageAndTotal } = here.gateway.store.reports
   const top = topOf(here.asked.query.get('top'), query.groupBy)
-  const rows = await (top === undefined ? usage(query) : usageOfTop(usage, query, top))
-  // The groups share no call, so their sum is the total; only where some are left out it is asked for by itself.
-  const total =
-    rows.length <= ROWS_MOST
-      ? rows.reduce(added, nothing)
-      : ((await usage({ ...query, groupBy: [], most: 1 }))[0] ?? nothing)
+  const { rows, total } = await (top === undefined
+    ? usageAndTotal({ ...query, most: count + 1 })
+    : usageOfTop(usage, { ...query, most: ROWS_MOST }, top))
   return {
     value: {
       from: isoOf(query.from),
       to: isoOf(query.to),
       group_by: query.groupBy,
       total: countedOf(total),
-      rows: rows.slice(0, ROWS_MOST).map((line) => ({
+      rows: rows.slice(0, count).map((line) => ({
         groups: line.groups,
         label: line.label ?? null,
         reference: line.reference ?? null,
         ...countedOf(line),
       })),
-      has_more: rows.length > ROWS_MOST,
+      has_more: rows.length > count,
     },
   }
 }
@@ -211,9 +206,9 @@ export const usageRoutes: readonly ConsoleRoute[] = [
     method: 'GET',
     path: '/usage',
     summary:
-      'Use in whole UTC days, summed by groups; equal to the ledger. `top` tells of a time and keys only so many keys one by one.',
+      'Use in whole UTC days, summed by groups, of keys those first that cost most; equal to the ledger. `top` tells of a time and keys only so many keys one by one; `total` is of all rows, also of those that `limit` leaves out.',
     whom: ['read', 'read_own'],
-    query: [...usageQuery, 'top'],
+    query: [...usageQuery, 'top', 'limit'],
     answer: usageShown,
     handler: getUsage,
   },

@@ -157,6 +157,18 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       expect((await owner.ask('GET', '/usage?group_by=day&top=3')).status).toBe(400)
     })
 
+    test('a part of the rows comes with the total of all, those first that cost most', async () => {
+      const of = async (more: string) =>
+        jsonOf(await owner.ask('GET', `/usage?from=2026-10-01&to=2026-12-01&group_by=key${more}`))
+      const [all, part] = [await of(''), await of('&limit=1')]
+      expect([all.rows.length, all.has_more]).toEqual([2, false])
+      expect(part).toEqual({ ...all, rows: all.rows.slice(0, 1), has_more: true })
+      const days = await jsonOf(await owner.ask('GET', '/usage?from=2026-10-01&to=2026-12-01&group_by=day'))
+      expect(part.total).toEqual(days.total)
+      const none = await jsonOf(await owner.ask('GET', '/usage?from=2020-10-01&to=2020-12-01&group_by=key'))
+      expect([none.rows, none.total.requests, none.total.cost_usd]).toEqual([[], 0, '0'])
+    })
+
     test('the CSV of a month adds up to the ledger, and its labels are text', async () => {
       const response = await owner.ask('GET', '/usage.csv?from=2026-10-01&to=2026-12-01&group_by=month,key')
       expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')

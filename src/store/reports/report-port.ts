@@ -95,15 +95,18 @@ export type ReportQuery = Scope & {
   readonly most: number
 }
 
-export type ReportLine = {
-  /** By group: an instant for the times, else a name or id. */
-  readonly groups: Readonly<Partial<Record<UsageGroup, string>>>
-  readonly label?: string
-  readonly reference?: string
+export type Counted = {
   readonly requests: number
   readonly inputTokens: number
   readonly outputTokens: number
   readonly amount: Nano
+}
+
+export type ReportLine = Counted & {
+  /** By group: an instant for the times, else a name or id. */
+  readonly groups: Readonly<Partial<Record<UsageGroup, string>>>
+  readonly label?: string
+  readonly reference?: string
 }
 
 export type Movement = {
@@ -198,6 +201,10 @@ export type ReportStore = {
   calls(query: CallQuery): Promise<readonly CallLine[]>
   /** Equal to the ledger to the nano-dollar, whatever is rolled up. */
   usage(query: ReportQuery): Promise<readonly ReportLine[]>
+  /** The same, with the sum of all groups, also of those that `most` leaves out. */
+  usageAndTotal(
+    query: ReportQuery,
+  ): Promise<{ readonly rows: readonly ReportLine[]; readonly total: Counted }>
   /** Newest first. Calls are summed by UTC day; the balance is what all postings come to. */
   movements(query: MovementQuery): Promise<MovementPage>
   /** By name. */

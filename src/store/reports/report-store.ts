@@ -8,13 +8,14 @@ import { movementsOf } from './movements.ts'
 import { giftLine, processLines } from './process-lines.ts'
 import type { ReportStore } from './report-port.ts'
 import { forgetRollUps, rollUp } from './roll-up.ts'
-import { usageLines } from './usage-lines.ts'
+import { usageAndTotal, usageLines } from './usage-lines.ts'
 
 export const reportStore = (engine: Engine): ReportStore => ({
   keys: (query) => keyLines(engine, query),
   keysAround: (query) => keysAround(engine, query),
   calls: (query) => callLines(engine, query),
   usage: (query) => usageLines(engine, query),
+  usageAndTotal: (query) => usageAndTotal(engine, query),
   movements: (query) => movementsOf(engine, query),
   accounts: (query) => accountLines(engine, query),
   processes: () => processLines(engine),

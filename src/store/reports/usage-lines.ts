@@ -3,8 +3,8 @@ import { DAY_MS, HOUR_MS, monthOf, nextMonthStart } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
 import type { Bind } from './call-lines.ts'
-import type { ReportLine, ReportQuery, UsageGroup } from './report-port.ts'
-import { usageSource } from './usage-source.ts'
+import type { ReportLine, ReportQuery, ReportStore, UsageGroup } from './report-port.ts'
+import { counted, usageSource } from './usage-source.ts'
 
 const lines = rowsOf({
   label: maybe(text('label')),
@@ -56,7 +56,8 @@ const groupsOf = (groupBy: readonly UsageGroup[], row: Row): ReportLine['groups'
 /** What was used outside the span only comes to nothing: months count whole, less their other days. */
 const USED = 'sum(x.requests) <> 0 or sum(x.amount) <> 0'
 
-export const usageLines = async (engine: Engine, query: ReportQuery): Promise<readonly ReportLine[]> => {
+/** Rows by groups as the database gives them, each with these columns more, of all groups `g`: also those that it leaves out. */
+const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Promise<readonly Row[]> => {
   const { groupBy, only, most } = query
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
@@ -73,20 +74,51 @@ export const usageLines = async (engine: Engine, query: ReportQuery): Promise<re
   const named = groupBy.includes('key')
   const places = groups.map((_group, at) => at + 1).join(', ')
   const sum = (name: string) => `coalesce(cast(sum(x.${name}) as bigint), 0) as ${name}`
-  const inner = `select ${[...groups, sum('requests'), sum('input_tokens'), sum('output_tokens'), sum('amount')].join(', ')}
+  const inner = `select ${[...groups, ...counted.map(sum)].join(', ')}
      from (${from}) x where ${tests.join(' and ')} ${places === '' ? '' : `group by ${places} having ${USED}`}`
   // What cost the same is told in the same order each time.
-  const order = ['amount desc', ...groupBy.map((group) => `g_${group}`)].join(', ')
-  const rows = await once(
+  const names = groupBy.map((group) => `g_${group}`)
+  const order = [...(named ? ['amount desc'] : []), ...names].join(', ')
+  const shown = `select ${['g.*', ...more].join(', ')} from (${inner}) g
+     ${order === '' ? '' : `order by ${order}`} limit ${bind(most)}`
+  return once(
     engine,
     'reading',
     statement(
       named
-        ? `select y.*, k.label, o.reference from (${inner} order by ${order} limit ${bind(most)}) y
+        ? `select y.*, k.label, o.reference from (${shown}) y
            join api_key k on k.id = y.g_key left join key_note o on o.key_id = k.id order by ${order}`
-        : `${inner}${places === '' ? '' : ` order by ${places}`} limit ${bind(most)}`,
+        : shown,
       ...params,
     ),
   )
-  return rows.map((row): ReportLine => ({ groups: groupsOf(groupBy, row), ...lines.read(row) }))
+}
+
+const lineIn =
+  ({ groupBy }: ReportQuery) =>
+  (row: Row): ReportLine => ({ groups: groupsOf(groupBy, row), ...lines.read(row) })
+
+export const usageLines = async (engine: Engine, query: ReportQuery): Promise<readonly ReportLine[]> =>
+  (await rowsBy(engine, query, [])).map(lineIn(query))
+
+const totals = rowsOf({
+  requests: integer('all_requests'),
+  inputTokens: integer('all_input_tokens'),
+  outputTokens: integer('all_output_tokens'),
+  amount: nano('all_amount'),
+})
+
+/** The same with the sum of all groups, which is of the same moment and reads nothing twice. */
+export const usageAndTotal = async (
+  engine: Engine,
+  query: ReportQuery,
+): ReturnType<ReportStore['usageAndTotal']> => {
+  const all = counted.map((name) => `cast(sum(g.${name}) over () as bigint) as all_${name}`)
+  const rows = await rowsBy(engine, query, all)
+  const [first] = rows
+  return {
+    rows: rows.map(lineIn(query)),
+    total:
+      first === undefined ? { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n } : totals.read(first),
+  }
 }

@@ -5,7 +5,7 @@ import { coverOf, type Span } from './month-cover.ts'
 import type { ReportQuery, UsageGroup } from './report-port.ts'
 import { countedColumns, countedFrom, unsummedFrom } from './roll-up.ts'
 
-const counted = ['requests', 'input_tokens', 'output_tokens', 'amount'] as const
+export const counted = ['requests', 'input_tokens', 'output_tokens', 'amount'] as const
 
 /** Whether only the sums by key can answer. */
 const byKey = ({ groupBy, madeBy, keyId, tenants, tenant }: ReportQuery): boolean =>

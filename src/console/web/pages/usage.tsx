@@ -29,6 +29,8 @@ type View = {
   vendor: string
   status: string
   key: string
+  /** Whether thousands of rows are asked for. */
+  rows: 'all' | ''
 }
 
 const viewOf = (asked: Asked): View => {
@@ -43,6 +45,7 @@ const viewOf = (asked: Asked): View => {
     vendor: asked.vendor ?? '',
     status: asked.status ?? '',
     key: asked.key ?? '',
+    rows: asked.rows === 'all' ? 'all' : '',
   }
 }
 
@@ -118,21 +121,21 @@ const Filters = ({ view, show }: { view: View; show: Show }) => (
   </Group>
 )
 
-const Totals = ({
-  rows,
-  total,
-  view,
-  show,
-}: {
-  rows: UsageShown['rows']
-  total: UsageShown['total']
-  view: View
-  show: Show
-}) => (
+/** Of keys, which may be thousands, at first those are asked for that cost most. */
+const KEYS_SHOWN = 250
+
+const tableQuery = (view: View): string =>
+  queryOf({
+    ...filterOf(view),
+    group_by: view.by,
+    ...(view.by === 'key' && view.rows === '' ? { limit: `${KEYS_SHOWN}` } : {}),
+  })
+
+const Totals = ({ use, view, show }: { use: UsageShown; view: View; show: Show }) => (
   <TableBox>
     <Windowed
       label="Use by group"
-      rows={rows}
+      rows={byCost(use.rows)}
       head={
         <Table.Tr>
           <Table.Th>{groupNames[view.by]}</Table.Th>
@@ -173,15 +176,27 @@ const Totals = ({
       foot={
         <Table.Tr>
           <Table.Th>Total</Table.Th>
-          <Table.Th className="right number">{countText(total.requests)}</Table.Th>
-          <Table.Th className="right number">{countText(total.input_tokens)}</Table.Th>
-          <Table.Th className="right number">{countText(total.output_tokens)}</Table.Th>
+          <Table.Th className="right number">{countText(use.total.requests)}</Table.Th>
+          <Table.Th className="right number">{countText(use.total.input_tokens)}</Table.Th>
+          <Table.Th className="right number">{countText(use.total.output_tokens)}</Table.Th>
           <Table.Th className="right">
-            <Money usd={total.cost_usd} strong />
+            <Money usd={use.total.cost_usd} strong />
           </Table.Th>
         </Table.Tr>
       }
     />
+    {use.has_more && (
+      <Group gap="xs" mt="xs" className="no-print">
+        <Text size="xs" c="dimmed">
+          The {countText(use.rows.length)} that cost most; the total is of all.
+        </Text>
+        {view.rows === '' && (
+          <Button size="compact-xs" variant="default" onClick={() => show({ rows: 'all' })}>
+            Show all
+          </Button>
+        )}
+      </Group>
+    )}
   </TableBox>
 )
 
@@ -194,7 +209,7 @@ const Report = ({ view, show }: { view: View; show: Show }) => {
     placeholderData: keepPreviousData,
   })
   const table = useQuery({
-    ...reading<UsageShown>(`/usage${queryOf({ ...filter, group_by: view.by })}`),
+    ...reading<UsageShown>(`/usage${tableQuery(view)}`),
     placeholderData: keepPreviousData,
   })
   const error = chart.error ?? table.error
@@ -221,7 +236,7 @@ const Report = ({ view, show }: { view: View; show: Show }) => {
         />
       </Panel>
       <Panel title={`By ${groupNames[view.by].toLowerCase()}`}>
-        <Totals rows={byCost(table.data.rows)} total={table.data.total} view={view} show={show} />
+        <Totals use={table.data} view={view} show={show} />
       </Panel>
     </Stack>
   )
