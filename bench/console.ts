@@ -96,6 +96,7 @@ try {
     `/usage?group_by=month,key&top=5&from=${YEAR_AGO}`,
     `/usage?group_by=month,model&from=${YEAR_AGO}`,
     '/statement',
+    '/statement/total',
     '/wallet',
     '/wallet/movements',
     `/wallet/movements?before=${older}`,

@@ -1,21 +1,25 @@
 /** What tenants used in a month and are billed for it: for the reseller, as page and CSV, and for a tenant by its link. */
-import type { Nano } from '../core/money.ts'
-import { invalid, refuse } from '../core/refusal.ts'
-import { type Instant, type Month, monthOf, nextMonthStart } from '../core/time.ts'
-import type { Counted, ReportLine, ReportQuery } from '../store/reports/report-port.ts'
+import { refuse } from '../core/refusal.ts'
+import { type Instant, type Month, monthOf } from '../core/time.ts'
+import type { Counted } from '../store/reports/report-port.ts'
 import { billedFor, marginIn } from '../tenancy/margin.ts'
-import { type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
+import { type ConsoleRoute, type Here, type Reply, within } from './here.ts'
 import { csvOf, usdOf } from './read.ts'
 import { csv } from './schema/shared.ts'
-import { statement, tenantUse } from './schema/tenants.ts'
+import { statement, statementTotal, tenantUse } from './schema/tenants.ts'
 import { nameOfOrganisation } from './shown-session.ts'
-import { type Tenant, tenantOf, tenantsAmong } from './tenant-of.ts'
+import {
+  added,
+  askedMonth,
+  type Billed,
+  byModel,
+  type OfTenant,
+  spanOf,
+  statementOf,
+} from './statement-of.ts'
+import { type Tenant, tenantOf } from './tenant-of.ts'
 
 const MONTHS_SHOWN = 12
-
-type Billed = Counted & { readonly billed: Nano }
-
-const startOf = (month: Month): Instant => Date.parse(`${month}-01T00:00:00Z`)
 
 /** The months that can be asked for, newest first. */
 const monthsUntil = (now: Instant): readonly Month[] => {
@@ -23,83 +27,6 @@ const monthsUntil = (now: Instant): readonly Month[] => {
   return Array.from({ length: MONTHS_SHOWN }, (_, back) =>
     monthOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - back, 1)),
   )
-}
-
-const askedMonth = ({ gateway, asked }: Here): Month => {
-  const month = asked.query.get('month') ?? monthOf(gateway.clock.now())
-  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month))
-    throw invalid('month', "'month' must be a month such as 2026-11.")
-  return month
-}
-
-const spanOf = (month: Month): Pick<ReportQuery, 'from' | 'to' | 'only' | 'most'> => ({
-  from: startOf(month),
-  to: nextMonthStart(startOf(month)),
-  only: {},
-  most: 1_000_000,
-})
-
-const added = <Line extends Billed>(lines: readonly Line[]): Billed =>
-  lines.reduce<Billed>(
-    (sum, line) => ({
-      requests: sum.requests + line.requests,
-      inputTokens: sum.inputTokens + line.inputTokens,
-      outputTokens: sum.outputTokens + line.outputTokens,
-      amount: sum.amount + line.amount,
-      billed: sum.billed + line.billed,
-    }),
-    { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n, billed: 0n },
-  )
-
-/** Lines by model, each billed by itself: what is shown adds up. */
-const byModel = (lines: readonly ReportLine[], basisPoints: number) => {
-  const models = new Map<string, Counted>()
-  for (const line of lines) {
-    const model = line.groups.model ?? ''
-    const sum = models.get(model) ?? { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n }
-    models.set(model, added([sum, line].map((one) => ({ ...one, billed: 0n }))))
-  }
-  return [...models]
-    .map(([model, sum]) => ({ ...sum, model, billed: billedFor(sum.amount, basisPoints) }))
-    .sort((a, b) => (a.billed === b.billed ? (a.model < b.model ? -1 : 1) : a.billed > b.billed ? -1 : 1))
-}
-
-type OfTenant = {
-  readonly tenant: Tenant
-  readonly basisPoints: number
-  readonly lines: ReturnType<typeof byModel>
-}
-
-/** What each tenant used in the month, by label; those that used nothing are left out, but for one that is asked for. */
-const statementOf = async (here: Within): Promise<{ month: Month; tenants: readonly OfTenant[] }> => {
-  const { store } = here.gateway
-  const { orgId } = here.session
-  const month = askedMonth(here)
-  const id = here.asked.query.get('tenant')
-  const only = id === undefined ? undefined : await tenantOf(here.gateway, orgId, id)
-  const [keys, margins, used] = await Promise.all([
-    store.tenants.keys({ orgId, ...(only === undefined ? {} : { tenantId: only.id }) }),
-    store.tenants.margins(orgId),
-    store.reports.usage({
-      ...spanOf(month),
-      orgId,
-      tenants: true,
-      groupBy: ['key', 'model'],
-      ...(only === undefined ? {} : { tenant: only.id }),
-    }),
-  ])
-  const owners = new Map(keys.map(({ key, tenantId }) => [key.id, tenantId]))
-  const lines = Map.groupBy(used, ({ groups }) => owners.get(groups.key ?? '') ?? '')
-  const tenants = tenantsAmong(keys)
-    .filter((tenant) => only !== undefined || lines.has(tenant.id))
-    .map((tenant): OfTenant => {
-      const { basisPoints } = marginIn(margins, month, tenant.id)
-      return { tenant, basisPoints, lines: byModel(lines.get(tenant.id) ?? [], basisPoints) }
-    })
-    .sort(
-      (a, b) => a.tenant.label.localeCompare(b.tenant.label, 'en') || (a.tenant.id < b.tenant.id ? -1 : 1),
-    )
-  return { month, tenants }
 }
 
 const countedOf = ({ requests, inputTokens, outputTokens }: Counted) => ({
@@ -115,17 +42,35 @@ const sumsOf = (sum: Billed) => ({
 
 const isOver = (here: Here, month: Month): boolean => month < monthOf(here.gateway.clock.now())
 
+/** What all tenants come to, with what lies between the two prices. */
+const totalOf = (tenants: readonly OfTenant[]) => {
+  const total = added(tenants.flatMap(({ lines }) => lines))
+  return { ...sumsOf(total), margin_usd: usdOf(total.billed - total.amount) }
+}
+
+const getStatementTotal = async (asked: Here): Promise<Reply> => {
+  const here = within(asked)
+  const { month, tenants, usualPercent } = await statementOf(here)
+  return {
+    value: {
+      month,
+      complete: isOver(here, month),
+      default_margin_percent: usualPercent,
+      tenants: tenants.length,
+      total: totalOf(tenants),
+    },
+  }
+}
+
 const getStatement = async (asked: Here): Promise<Reply> => {
   const here = within(asked)
-  const { month, tenants } = await statementOf(here)
-  const margins = await here.gateway.store.tenants.margins(here.session.orgId)
-  const total = added(tenants.flatMap(({ lines }) => lines))
+  const { month, tenants, usualPercent } = await statementOf(here)
   return {
     value: {
       month,
       organisation: await nameOfOrganisation(here, here.session.orgId),
       complete: isOver(here, month),
-      default_margin_percent: marginIn(margins, month).basisPoints / 100,
+      default_margin_percent: usualPercent,
       tenants: tenants.map(({ tenant, basisPoints, lines }) => ({
         id: tenant.id,
         label: tenant.label,
@@ -134,7 +79,7 @@ const getStatement = async (asked: Here): Promise<Reply> => {
         lines: lines.map((line) => ({ model: line.model, ...sumsOf(line) })),
         total: sumsOf(added(lines)),
       })),
-      total: { ...sumsOf(total), margin_usd: usdOf(total.billed - total.amount) },
+      total: totalOf(tenants),
     },
   }
 }
@@ -246,6 +191,15 @@ export const statementRoutes: readonly ConsoleRoute[] = [
     query: ['month', 'tenant'],
     answer: statement,
     handler: getStatement,
+  },
+  {
+    method: 'GET',
+    path: '/statement/total',
+    summary: 'What all tenants used in a month together, without what each of them did.',
+    whom: ['tenants', 'statements'],
+    query: ['month'],
+    answer: statementTotal,
+    handler: getStatementTotal,
   },
   {
     method: 'GET',

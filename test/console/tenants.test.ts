@@ -75,6 +75,14 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       expect(nano(find(shown, 'Acme').total.billed_usd)).toBe((ofAcme * 10_725n + 9_999n) / 10_000n)
       expect(nano(find(shown, 'Blue').total.billed_usd)).toBe((ofBlue * 12_000n + 9_999n) / 10_000n)
       expect(nano(shown.total.cost_usd)).toBe(spent)
+      const { month, complete, default_margin_percent, total } = shown
+      expect(await statement('/total?month=2026-10')).toEqual({
+        month,
+        complete,
+        default_margin_percent,
+        tenants: 2,
+        total,
+      })
       // The next month has a price of its own; the one before keeps what it had.
       at += 3 * DAY
       expect((await owner.ask('PUT', '/tenants/price', november(50))).status).toBe(200)

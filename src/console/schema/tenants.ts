@@ -53,6 +53,19 @@ export type TenantLinkShown = z.output<typeof tenantLinkMade>
 const counted = { requests: z.int(), input_tokens: z.int(), output_tokens: z.int() }
 const sums = { ...counted, cost_usd: usd, billed_usd: usd.describe('Our price and the margin') }
 
+const total = z.object({ ...sums, margin_usd: usd.describe('What lies between the two') })
+
+export const statementTotal = z
+  .object({
+    month: z.string(),
+    complete: z.boolean().describe('Whether the month is over'),
+    default_margin_percent: marginPercent,
+    tenants: z.int().describe('How many used something'),
+    total,
+  })
+  .meta({ id: 'ConsoleStatementTotal' })
+export type StatementTotalShown = z.output<typeof statementTotal>
+
 export const statement = z
   .object({
     month: z.string(),
@@ -69,7 +82,7 @@ export const statement = z
         total: z.object(sums),
       }),
     ),
-    total: z.object({ ...sums, margin_usd: usd.describe('What lies between the two') }),
+    total,
   })
   .meta({ id: 'ConsoleStatement' })
 export type StatementShown = z.output<typeof statement>

@@ -93,6 +93,8 @@ export type ReportQuery = Scope & {
   readonly groupBy: readonly UsageGroup[]
   readonly only: UsageFilter
   readonly most: number
+  /** Without labels and references, and in no order: for who has the names. */
+  readonly bare?: true
 }
 
 export type Counted = {

@@ -58,7 +58,7 @@ const USED = 'sum(x.requests) <> 0 or sum(x.amount) <> 0'
 
 /** Rows by groups as the database gives them, each with these columns more, of all groups `g`: also those that it leaves out. */
 const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Promise<readonly Row[]> => {
-  const { groupBy, only, most } = query
+  const { groupBy, only, most, bare } = query
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
   const from = usageSource(engine, query, bind)
@@ -71,13 +71,13 @@ const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Pr
   const groups = groupBy.map(
     (group) => `${group === 'month' ? monthIn(query, 'x.at') : expressions[group]} as g_${group}`,
   )
-  const named = groupBy.includes('key')
+  const named = groupBy.includes('key') && bare !== true
   const places = groups.map((_group, at) => at + 1).join(', ')
   const sum = (name: string) => `coalesce(cast(sum(x.${name}) as bigint), 0) as ${name}`
   const inner = `select ${[...groups, ...counted.map(sum)].join(', ')}
      from (${from}) x where ${tests.join(' and ')} ${places === '' ? '' : `group by ${places} having ${USED}`}`
   // What cost the same is told in the same order each time.
-  const names = groupBy.map((group) => `g_${group}`)
+  const names = bare === true ? [] : groupBy.map((group) => `g_${group}`)
   const order = [...(named ? ['amount desc'] : []), ...names].join(', ')
   const shown = `select ${['g.*', ...more].join(', ')} from (${inner}) g
      ${order === '' ? '' : `order by ${order}`} limit ${bind(most)}`

@@ -40,9 +40,9 @@ const keysOf = async (
       ...params,
     ),
   )
-  const noted = new Map(rows.map((row) => [keyOf(row).id, notes.read(row)]))
-  return rows.map((row): TenantKey => {
-    const key = keyOf(row)
+  const keys = rows.map(keyOf)
+  const noted = new Map(rows.map((row, at) => [keys[at]?.id, notes.read(row)]))
+  return keys.map((key): TenantKey => {
     const top = topOf(key)
     const { tenantId: first, reference } = noted.get(top) ?? {}
     return { key, tenantId: first ?? top, ...(reference === undefined ? {} : { reference }) }

@@ -15,7 +15,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { KeysMadeShown } from '../../schema/keys.ts'
-import type { StatementShown } from '../../schema/tenants.ts'
+import type { StatementTotalShown } from '../../schema/tenants.ts'
 import { ask, queries, reading } from '../parts/api.ts'
 import { csvCell, download } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -148,11 +148,11 @@ const NewTenants = ({ opened, onClose }: { opened: boolean; onClose: () => void 
 }
 
 const Month = () => {
-  const { data, error } = useQuery(reading<StatementShown>('/statement', 10_000))
+  const { data, error } = useQuery(reading<StatementTotalShown>('/statement/total', 10_000))
   if (data === undefined) return <Unread error={error} rows={2} />
   return (
     <SimpleGrid cols={{ base: 1, xs: 3 }}>
-      <Figure name="You bill this month" below={`${data.tenants.length} tenants with use`}>
+      <Figure name="You bill this month" below={`${data.tenants} tenants with use`}>
         <Money usd={data.total.billed_usd} />
       </Figure>
       <Figure name="You pay us" below="from your wallet, as it was used">
@@ -166,7 +166,7 @@ const Month = () => {
 }
 
 const Prices = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
-  const { data } = useQuery(reading<StatementShown>('/statement', 10_000))
+  const { data } = useQuery(reading<StatementTotalShown>('/statement/total', 10_000))
   return (
     <Dialog opened={opened && data !== undefined} onClose={onClose} title="Your prices">
       <PriceForm present={String(data?.default_margin_percent ?? 0)} onDone={onClose} />
