@@ -108,13 +108,13 @@ const countedOf = ({ requests, inputTokens, outputTokens, amount }: Counted) => 
   cost_usd: usdOf(amount),
 })
 
-/** How many keys are told one by one; undefined for all. */
-const topOf = (text: string | undefined, groupBy: readonly UsageGroup[]): number | undefined => {
+/** By what time, and how many keys are told one by one; undefined for all. */
+const topOf = (text: string | undefined, groupBy: readonly UsageGroup[]) => {
   if (text === undefined) return undefined
   const [slot, by, ...more] = groupBy
-  if (slot === undefined || by !== 'key' || more.length > 0)
-    throw invalid('top', "'top' goes with 'group_by' of a time and keys, such as day,key.")
-  return most(text, TOP_MOST, TOP_MOST)
+  if ((slot !== 'day' && slot !== 'month') || by !== 'key' || more.length > 0)
+    throw invalid('top', "'top' goes with 'group_by' of day,key or month,key.")
+  return { slot, most: most(text, TOP_MOST, TOP_MOST) }
 }
 
 const TOP_MOST = 20
@@ -124,11 +124,11 @@ const getUsage = async (asked: Here): Promise<Reply> => {
   here.console.keepRolledUp()
   const count = most(here.asked.query.get('limit'), ROWS_MOST, ROWS_MOST)
   const query = reportQuery(here)
-  const { usage, usageAndTotal } = here.gateway.store.reports
+  const { usageTop, usageAndTotal } = here.gateway.store.reports
   const top = topOf(here.asked.query.get('top'), query.groupBy)
   const { rows, total } = await (top === undefined
     ? usageAndTotal({ ...query, most: count + 1 })
-    : usageOfTop(usage, { ...query, most: ROWS_MOST }, top))
+    : usageOfTop(usageTop, { ...query, ...top }))
   return {
     value: {
       from: isoOf(query.from),

@@ -62,6 +62,10 @@ const span = { orgId: ORG, from: tomorrow - 30 * DAY, to: tomorrow, only: {}, mo
 const reports: Readonly<Record<string, () => Promise<unknown>>> = {
   'use by day and model': () => store.reports.usage({ ...span, groupBy: ['day', 'model'] }),
   'use by key': () => store.reports.usage({ ...span, groupBy: ['key'] }),
+  'use of a chart by key': () => store.reports.usageTop({ ...span, slot: 'day', most: 5 }),
+  'use by key with its total': () => store.reports.usageAndTotal({ ...span, groupBy: ['key'], most: 250 }),
+  'a statement of all tenants': () =>
+    store.reports.usage({ ...span, groupBy: ['key', 'model'], tenants: true, bare: true }),
   'use of tenants': () => store.reports.usage({ ...span, groupBy: ['key'], tenants: true }),
   'use of one key': () => store.reports.usage({ ...span, groupBy: ['day'], keyId: 'key_000000' }),
   'use of what a person made': () => store.reports.usage({ ...span, groupBy: ['model'], madeBy: 'p' }),

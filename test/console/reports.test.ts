@@ -153,6 +153,11 @@ for (const engine of ['SQLite', 'PostgreSQL'])
           expect(same.reduce((sum, line) => sum + line.requests, 0)).toBe(requests)
           if (groups.key === '') expect(label).toBe('All other keys')
         }
+        const [{ groups }] = (await jsonOf(await owner.ask('GET', `/usage?${span}&group_by=model`))).rows
+        for (const filter of [`&model=${encodeURIComponent(groups.model)}`, '&status=ok', '&tenants=true']) {
+          const [some, chart] = [await of(filter), await of(`${filter}&top=1`)]
+          expect([filter, chart.total]).toEqual([filter, some.total])
+        }
       }
       expect((await owner.ask('GET', '/usage?group_by=day&top=3')).status).toBe(400)
     })

@@ -207,6 +207,10 @@ export type ReportStore = {
   usageAndTotal(
     query: ReportQuery,
   ): Promise<{ readonly rows: readonly ReportLine[]; readonly total: Counted }>
+  /** By a time, of the `most` keys that cost most in the span, and of all keys; those of all have an empty key. Of one moment. */
+  usageTop(
+    query: Omit<ReportQuery, 'groupBy' | 'bare'> & { readonly slot: 'day' | 'month' },
+  ): Promise<{ readonly keys: readonly ReportLine[]; readonly all: readonly ReportLine[] }>
   /** Newest first. Calls are summed by UTC day; the balance is what all postings come to. */
   movements(query: MovementQuery): Promise<MovementPage>
   /** By name. */

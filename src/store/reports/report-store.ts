@@ -9,12 +9,14 @@ import { giftLine, processLines } from './process-lines.ts'
 import type { ReportStore } from './report-port.ts'
 import { forgetRollUps, rollUp } from './roll-up.ts'
 import { usageAndTotal, usageLines } from './usage-lines.ts'
+import { usageTop } from './usage-top.ts'
 
 export const reportStore = (engine: Engine): ReportStore => ({
   keys: (query) => keyLines(engine, query),
   keysAround: (query) => keysAround(engine, query),
   calls: (query) => callLines(engine, query),
   usage: (query) => usageLines(engine, query),
+  usageTop: (query) => usageTop(engine, query),
   usageAndTotal: (query) => usageAndTotal(engine, query),
   movements: (query) => movementsOf(engine, query),
   accounts: (query) => accountLines(engine, query),

@@ -4,7 +4,7 @@ import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
 import type { Bind } from './call-lines.ts'
 import type { ReportLine, ReportQuery, ReportStore, UsageGroup } from './report-port.ts'
-import { counted, usageSource } from './usage-source.ts'
+import { counted, summed, unsummed } from './usage-source.ts'
 
 const lines = rowsOf({
   label: maybe(text('label')),
@@ -56,12 +56,9 @@ const groupsOf = (groupBy: readonly UsageGroup[], row: Row): ReportLine['groups'
 /** What was used outside the span only comes to nothing: months count whole, less their other days. */
 const USED = 'sum(x.requests) <> 0 or sum(x.amount) <> 0'
 
-/** Rows by groups as the database gives them, each with these columns more, of all groups `g`: also those that it leaves out. */
-const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Promise<readonly Row[]> => {
-  const { groupBy, only, most, bare } = query
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
-  const from = usageSource(engine, query, bind)
+/** Rows `x` by groups, each summed. */
+export const grouped = (query: ReportQuery, rows: string, bind: Bind): string => {
+  const { groupBy, only } = query
   const tests = [
     '1 = 1',
     ...(only.model === undefined ? [] : [`x.model = ${bind(only.model)}`]),
@@ -71,15 +68,23 @@ const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Pr
   const groups = groupBy.map(
     (group) => `${group === 'month' ? monthIn(query, 'x.at') : expressions[group]} as g_${group}`,
   )
-  const named = groupBy.includes('key') && bare !== true
-  const places = groups.map((_group, at) => at + 1).join(', ')
   const sum = (name: string) => `coalesce(cast(sum(x.${name}) as bigint), 0) as ${name}`
-  const inner = `select ${[...groups, ...counted.map(sum)].join(', ')}
-     from (${from}) x where ${tests.join(' and ')} ${places === '' ? '' : `group by ${places} having ${USED}`}`
+  const places = groups.map((_group, at) => at + 1).join(', ')
+  return `select ${[...groups, ...counted.map(sum)].join(', ')} from (${rows}) x where ${tests.join(' and ')}
+    ${places === '' ? '' : `group by ${places} having ${USED}`}`
+}
+
+/** Rows by groups as the database gives them, each with these columns more, of all groups `g`: also those that it leaves out. */
+const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Promise<readonly Row[]> => {
+  const { groupBy, most, bare } = query
+  const params: Value[] = []
+  const bind: Bind = (value) => `$${params.push(value)}`
+  const rows = grouped(query, `${summed(query, bind)} union all ${unsummed(engine, query, bind)}`, bind)
+  const named = groupBy.includes('key') && bare !== true
   // What cost the same is told in the same order each time.
   const names = bare === true ? [] : groupBy.map((group) => `g_${group}`)
   const order = [...(named ? ['amount desc'] : []), ...names].join(', ')
-  const shown = `select ${['g.*', ...more].join(', ')} from (${inner}) g
+  const shown = `select ${['g.*', ...more].join(', ')} from (${rows}) g
      ${order === '' ? '' : `order by ${order}`} limit ${bind(most)}`
   return once(
     engine,
@@ -94,7 +99,7 @@ const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Pr
   )
 }
 
-const lineIn =
+export const lineIn =
   ({ groupBy }: ReportQuery) =>
   (row: Row): ReportLine => ({ groups: groupsOf(groupBy, row), ...lines.read(row) })
 

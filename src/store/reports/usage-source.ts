@@ -1,4 +1,8 @@
-/** Where use is read from: sums of hours, days and months up to their mark, and the ledger from there on. */
+/**
+ * Where use is read from: sums of hours, days and months up to their mark, and the ledger from there on. All are selects of `at`,
+ * `key_id` (where only sums by key can answer), `model`, `vendor`, `ended` and the counts; `at` of a row of a month may be before
+ * the span, but is in that month.
+ */
 import type { Engine } from '../engine/engine.ts'
 import { type Bind, scopeTests } from './call-lines.ts'
 import { coverOf, type Span } from './month-cover.ts'
@@ -57,6 +61,9 @@ const tablesFor = ({ groupBy, only: filter }: ReportQuery): { days: Table; month
 const noteOf = ({ madeBy }: ReportQuery): string =>
   madeBy === undefined ? '' : 'left join key_note o on o.key_id = k.id'
 
+/** More tests of keys `k`. */
+type Only = { readonly keys: readonly string[] }
+
 type Part = {
   readonly table: Table
   readonly span: Span
@@ -69,7 +76,7 @@ type Part = {
  * The rows of sums of the keys that are asked for: each key's are looked for by itself, so that other keys and years cost
  * nothing. A cross join keeps SQLite from reading the sums of all keys.
  */
-const partOf = (query: ReportQuery, { table, span, at, minus }: Part, bind: Bind): string => {
+const partOf = (query: ReportQuery, { table, span, at, minus }: Part, bind: Bind, only: Only): string => {
   const column = (name: Table['has'][number]) => (table.has.includes(name) ? `r.${name}` : `''`)
   const sign = minus === true ? '-' : ''
   const [time, value, group] =
@@ -86,6 +93,7 @@ const partOf = (query: ReportQuery, { table, span, at, minus }: Part, bind: Bind
     `r.${table.time} >= ${bind(span.from)}`,
     `r.${table.time} < ${bind(span.to)}`,
     ...scopeTests(query, bind),
+    ...only.keys,
   ]
   return `select ${time} as at, k.id as key_id, ${[...texts, ...counted.map((name) => `${value(name)} as ${name}`)].join(', ')}
     from api_key k ${noteOf(query)} cross join ${table.name} r
@@ -94,10 +102,10 @@ const partOf = (query: ReportQuery, { table, span, at, minus }: Part, bind: Bind
 }
 
 /** Sums of keys: of whole months where months can tell what is asked, and of days for the rest. */
-const headOfKeys = (query: ReportQuery, bind: Bind): readonly string[] => {
+const headOfKeys = (query: ReportQuery, bind: Bind, only: Only): readonly string[] => {
   const { days, months } = tablesFor(query)
   const { from, to, groupBy } = query
-  if (months === undefined) return [partOf(query, { table: days, span: { from, to } }, bind)]
+  if (months === undefined) return [partOf(query, { table: days, span: { from, to } }, bind, only)]
   const cover = coverOf({ from, to })
   // One row for each key is enough where neither models nor, of several months, each is asked for.
   const whole = (span: Span, table: Table) =>
@@ -107,32 +115,38 @@ const headOfKeys = (query: ReportQuery, bind: Bind): readonly string[] => {
     ...cover.plus.map((span) => ({ table: days, span })),
     ...cover.minus.map((span) => ({ table: days, span, minus: true as const })),
   ]
-  return parts.map((part) => partOf(query, { ...part, ...whole(part.span, part.table) }, bind))
+  return parts.map((part) => partOf(query, { ...part, ...whole(part.span, part.table) }, bind, only))
 }
 
 /**
- * The rows of sums and ledger that count, as a select with `at`, `key_id` (where only sums by key can answer), `model`,
- * `vendor`, `ended` and the counts; `at` of a row of a month may be before the span, but is in that month. What is not summed
- * yet is read in the same statement as the mark up to which it is, so that no call is counted twice or not at all while the
- * mark moves.
+ * What is not summed yet, read in the same statement as the mark up to which sums are, so that no call is counted twice or not at
+ * all while the mark moves.
  */
-export const usageSource = (engine: Engine, query: ReportQuery, bind: Bind): string => {
-  const [from, to] = [bind(query.from), bind(query.to)]
+export const unsummed = (engine: Engine, query: ReportQuery, bind: Bind): string => {
   const { groupBy, only: filter } = query
   const asked = {
     vendor: groupBy.includes('vendor') || filter.vendor !== undefined,
     ended: groupBy.includes('status') || filter.status !== undefined,
   }
-  const tests = (more: readonly string[]) => ['1 = 1', ...more].join(' and ')
-  const tail = `select t.at, k.id as key_id, ${countedColumns(engine, asked)} from ${countedFrom}
-    ${noteOf(query)}
-    where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)} and t.at < ${to} and ${tests(scopeTests(query, bind))}`
-  const head = byKey(query)
-    ? headOfKeys(query, bind)
-    : [
-        `select r.hour as at, cast(null as text) as key_id, r.model, r.vendor, r.ended, ${counted.map((name) => `r.${name}`).join(', ')}
-         from roll_up_hour r where r.hour >= ${from} and r.hour < ${to}
-         and ${tests(query.orgId === undefined ? [] : [`r.org_id = ${bind(query.orgId)}`])}`,
-      ]
-  return [...head, tail].join(' union all ')
+  const tests = [
+    't.key_id = k.id',
+    `t.kind in ('usage', 'refund')`,
+    `t.at >= ${unsummedFrom(bind(query.from))}`,
+    `t.at < ${bind(query.to)}`,
+    ...scopeTests(query, bind),
+  ]
+  return `select t.at, k.id as key_id, ${countedColumns(engine, asked)} from ${countedFrom} ${noteOf(query)}
+    where ${tests.join(' and ')}`
+}
+
+/** What is summed; `only` tests keys `k`, where it is asked by keys. */
+export const summed = (query: ReportQuery, bind: Bind, only: Only = { keys: [] }): string => {
+  if (byKey(query)) return headOfKeys(query, bind, only).join(' union all ')
+  const tests = [
+    `r.hour >= ${bind(query.from)}`,
+    `r.hour < ${bind(query.to)}`,
+    ...(query.orgId === undefined ? [] : [`r.org_id = ${bind(query.orgId)}`]),
+  ]
+  return `select r.hour as at, cast(null as text) as key_id, r.model, r.vendor, r.ended, ${counted.map((name) => `r.${name}`).join(', ')}
+    from roll_up_hour r where ${tests.join(' and ')}`
 }
