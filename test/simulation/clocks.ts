@@ -41,7 +41,8 @@ const CLAIM = { keyId: FOR_CALLS, endpoint: 'chat', key: 'claimed' }
 
 export const runClocks = (seed: number, reached: Reached): void => {
   const world = createWorld(seed)
-  const { pick, random, after } = world
+  const { after } = world
+  const { pick, random } = world.draws('scene')
   const hit = (what: string): void => void reached.set(what, (reached.get(what) ?? 0) + 1)
   let broken: Error | undefined
   const fail = (law: string) => {
@@ -70,13 +71,13 @@ export const runClocks = (seed: number, reached: Reached): void => {
     const clock: Clock = { ...own, now: () => own.now() + aheadMs }
     const link = { partitioned: false, slow: false, reliable: true, alive }
     const ways = { arrived: () => undefined, settled: () => undefined, refused: fail }
-    const seen = overNetwork(store, world, { link, outage: { down: false }, ...ways })
     const instance = `p${slot}.${generation++}`
+    const seen = overNetwork(store, world, { name: instance, link, outage: { down: false }, ...ways })
     const book = createBook({
       store: seen,
       clock,
       instance,
-      random,
+      random: world.draws(instance).random,
       log: silentLog,
       longestCallMs: LONGEST_CALL_MS,
     })

@@ -21,13 +21,14 @@ export type Disk = {
 }
 
 export const createDisk = (world: World, hit: (what: string) => void): Disk => {
+  const { random, pick } = world.draws('disk')
   const files = new Map<string, Stored>()
 
   const folderOf = (alive: () => boolean): OutboxFolder => {
     /** One operation: takes its time, and neither has an effect nor ends when the process was killed before. */
     const take = <T>(longestMs: number, work: () => T): Promise<T> =>
       new Promise((resolve, reject) =>
-        world.after(world.pick(0, longestMs), () => {
+        world.after(pick(0, longestMs), () => {
           if (!alive()) return
           try {
             resolve(work())
@@ -42,15 +43,15 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
       return {
         append: (text) =>
           take(1, () => {
-            if (world.random() < FULL) {
-              stored.text += text.slice(0, world.pick(0, text.length - 1))
+            if (random() < FULL) {
+              stored.text += text.slice(0, pick(0, text.length - 1))
               hit('outbox not writable')
               throw new Error('the disk is full')
             }
             stored.text += text
           }),
         sync: () =>
-          take(world.random() < SLOW ? SLOW_MS : 30, () => {
+          take(random() < SLOW ? SLOW_MS : 30, () => {
             stored.synced = stored.text.length
           }),
         isNamed: () =>
@@ -84,7 +85,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
     loseUnsynced: () => {
       for (const stored of files.values()) {
         if (stored.owner() || stored.synced === stored.text.length) continue
-        const reached = world.pick(stored.synced, stored.text.length)
+        const reached = pick(stored.synced, stored.text.length)
         if (reached < stored.text.length && reached > stored.synced) hit('outbox torn')
         stored.text = stored.text.slice(0, reached)
         stored.synced = reached

@@ -19,7 +19,7 @@ import { createPayments } from './payments.ts'
 import { createRateLaw } from './rate-law.ts'
 import { type Counter, createRepeats } from './repeats.ts'
 import type { Shop } from './shop.ts'
-import { createWorld, EPOCH, type World } from './world.ts'
+import { createWorld, type Draws, EPOCH, type World } from './world.ts'
 
 type Process = {
   readonly book: Book
@@ -77,8 +77,13 @@ const createScene = (
   fail: (law: string) => void,
   { shared, paying }: { shared: boolean; paying: boolean },
 ) => {
-  const { pick, random, after } = world
+  const { after } = world
   const outage = { down: false }
+  const { pick } = world.draws('scene')
+  const asking = world.draws('who is asked')
+  const loads = world.draws('load')
+  const repeating = world.draws('repeaters')
+  const buying = world.draws('buyers')
   const deposit = BigInt(pick(30, 400)) * 1_000_000n
   const answered: Answered[] = []
   const refused: string[] = []
@@ -94,6 +99,9 @@ const createScene = (
   let finished = false
   let closed = false
   let generation = 0
+  let loaded = 0
+  let callsMade = 0
+  let events = 0
   let lastAudit = -1_000
   const disk = createDisk(world, hit)
   const rates = createRateLaw({ now: () => EPOCH + world.now(), after, fail, hit })
@@ -114,7 +122,7 @@ const createScene = (
     world,
     store: () => store,
     shop: () => {
-      const process = closed ? undefined : processes[pick(0, 2)]
+      const process = closed ? undefined : processes[asking.pick(0, 2)]
       return { shop: process?.shop, alive: () => process?.dead === false }
     },
     hit,
@@ -125,8 +133,8 @@ const createScene = (
 
   const repeats = createRepeats({
     world,
-    counter: () => (closed ? undefined : processes[pick(0, 2)]?.counter),
-    cutOff: (ms) => cutOff(pick(0, 2), ms),
+    counter: () => (closed ? undefined : processes[asking.pick(0, 2)]?.counter),
+    cutOff: (ms) => cutOff(asking.pick(0, 2), ms),
     detail,
     keyId: 'k0',
     hash: 'h0',
@@ -145,7 +153,9 @@ const createScene = (
       counter: undefined as never,
     }
     const clock = world.clock(link.alive)
+    const instance = `p${slot}.${generation++}`
     const seen = overNetwork(store, world, {
+      name: instance,
       link,
       outage,
       arrived: () => guard(auditNow(false)),
@@ -154,12 +164,11 @@ const createScene = (
       },
       refused: fail,
     })
-    const instance = `p${slot}.${generation++}`
     const book = createBook({
       store: seen,
       clock,
       instance,
-      random,
+      random: world.draws(instance).random,
       log: silentLog,
       outbox: createOutbox({ folder: disk.folder(link.alive), ledger: 'l', instance, log: silentLog }),
       longestCallMs: LONGEST_CALL_MS,
@@ -222,26 +231,32 @@ const createScene = (
 
   const load = () => {
     if (!loading) return
-    const slot = pick(0, 2)
+    const one = world.draws(`call ${++loaded}`)
+    const slot = one.pick(0, 2)
     const process = processes[slot]
-    if (process !== undefined && !quiet.has(slot)) guard(call(process, pick(0, KEYS - 1)))
-    after(random() < 0.03 ? pick(100, 1_500) : pick(0, 80), load)
+    if (process !== undefined && !quiet.has(slot)) guard(call(process, one))
+    after(loads.random() < 0.03 ? loads.pick(100, 1_500) : loads.pick(0, 80), load)
   }
 
   const repeaters = () => {
     if (!loading) return
-    guard(random() < 0.04 ? repeats.duel() : repeats.insist())
-    after(pick(20, 1_200), repeaters)
+    guard(repeating.random() < 0.04 ? repeats.duel() : repeats.insist())
+    after(repeating.pick(20, 1_200), repeaters)
   }
 
   const buyers = () => {
     if (!loading) return
     guard(payments.buy())
-    after(pick(50, 900), buyers)
+    after(buying.pick(50, 900), buyers)
   }
 
-  const call = async (process: Process, index: number, form?: 'whole'): Promise<void> => {
-    const key = await process.book.caller(`h${index}`)
+  const call = async (
+    process: Process,
+    draws: Draws,
+    { index, form }: { index?: number; form?: 'whole' } = {},
+  ): Promise<void> => {
+    const { pick, random } = draws
+    const key = await process.book.caller(`h${index ?? pick(0, KEYS - 1)}`)
     if (key instanceof Refusal) return hit(key.code === 'service_unavailable' ? 'fenced by itself' : key.code)
     if (key === undefined) return fail('a key vanished')
     if (key.limits.rpm !== undefined) {
@@ -251,7 +266,7 @@ const createScene = (
       rates.admitted(key, rate, () => process.dead)
     }
     const amount = BigInt(pick(100, 3_000)) * 1_000n
-    const callId = `c${generation}-${answered.length}-${Math.floor(random() * 1e12)}`
+    const callId = `c${++callsMade}`
     // Keys that are bound to no sub-wallet name one now and then.
     const named =
       key.subWallet === undefined && random() < 0.3 ? (pick(0, 1) ? 'shared' : 'named') : undefined
@@ -267,7 +282,7 @@ const createScene = (
     const newMonth = monthOf(EPOCH + world.now()) !== monthOf(EPOCH)
     if (newMonth) hit('admitted in the new month')
     if (payer !== undefined) hit('admitted on credit')
-    await runCall(process, held, { amount, keyId: key.id, payer: payer ?? WALLET, newMonth, form })
+    await runCall(process, held, { amount, keyId: key.id, payer: payer ?? WALLET, newMonth, form, draws })
   }
 
   /** A limit that was lowered to nothing admits nothing more once that is acknowledged. */
@@ -280,9 +295,13 @@ const createScene = (
   const runCall = async (
     process: Process,
     hold: Hold,
-    it: { amount: bigint; form: 'whole' | undefined } & Pick<Answered, 'keyId' | 'payer' | 'newMonth'>,
+    it: { amount: bigint; form: 'whole' | undefined; draws: Draws } & Pick<
+      Answered,
+      'keyId' | 'payer' | 'newMonth'
+    >,
   ): Promise<void> => {
     const { amount, keyId, payer, newMonth, form } = it
+    const { pick, random } = it.draws
     const admittedMs = world.now()
     const clockSleep = (ms: number) =>
       new Promise<void>((resolve) => after(ms, () => !process.dead && resolve()))
@@ -320,11 +339,13 @@ const createScene = (
 
   const chaos = () => {
     if (!loading) return
+    const event = world.draws(`event ${++events}`)
+    const { pick, random } = event
     const slot = pick(0, 2)
     const process = processes[slot]
     const roll = random()
     if (roll < 0.25 && process !== undefined) {
-      kill(slot)
+      kill(slot, event)
     } else if (roll < 0.35) {
       outage.down = true
       hit('outage')
@@ -333,10 +354,10 @@ const createScene = (
       })
     } else if (roll < 0.55 && process !== undefined) {
       const how = random()
-      if (how < 0.3) fallBehind(slot)
-      else if (how < 0.5) silenceMidway(process)
-      else partition(process)
-      if (how > 0.7) takeOver(slot)
+      if (how < 0.3) fallBehind(slot, event)
+      else if (how < 0.5) silenceMidway(process, event)
+      else partition(process, event)
+      if (how > 0.7) takeOver(slot, event)
     } else if (roll < 0.65) {
       deposited += 20_000_000n
       guard(
@@ -348,44 +369,43 @@ const createScene = (
           amount: 20_000_000n,
         }),
       )
-    } else if (roll < 0.73 && process !== undefined) guard(changeCap(process))
-    else if (roll < 0.85 && process !== undefined)
-      guard(closeLimit(process, (['shared', 'named', 'day'] as const)[pick(0, 2)] ?? 'day'))
-    else if (process !== undefined) guard(revoke(process, pick(0, KEYS - 1)))
+    } else if (roll < 0.73 && process !== undefined) guard(changeCap(process, event))
+    else if (roll < 0.85 && process !== undefined) guard(closeLimit(process, event))
+    else if (process !== undefined) guard(revoke(process, pick(0, KEYS - 1), event))
     after(pick(150, 2_200), chaos)
   }
 
   /** Kills a process and starts its successor, which may be killed while it still recovers. */
-  const kill = (slot: number) => {
+  const kill = (slot: number, { pick, random }: Draws) => {
     const process = processes[slot]
     if (process !== undefined) process.dead = true
     disk.loseUnsynced()
     hit('killed')
     startProcess(slot)
-    if (random() < 0.4) after(pick(1, 200), () => loading && kill(slot))
+    if (random() < 0.4) after(pick(1, 200), () => loading && kill(slot, { pick, random }))
   }
 
   /** While a process cannot reach the ledger another one starts and takes its outbox; then it is killed itself. */
-  const takeOver = (slot: number) => {
-    after(pick(900, 2_200), () => loading && kill((slot + 1) % 3))
-    after(pick(2_300, 4_000), () => loading && kill(slot))
+  const takeOver = (slot: number, event: Draws) => {
+    after(event.pick(900, 2_200), () => loading && kill((slot + 1) % 3, event))
+    after(event.pick(2_300, 4_000), () => loading && kill(slot, event))
   }
 
   /**
    * A process out of touch has no call, so that no stuck commit stops it, until a revocation elsewhere is acknowledged;
    * then it is asked for calls of that key.
    */
-  const fallBehind = (slot: number) => {
+  const fallBehind = (slot: number, event: Draws) => {
     quiet.add(slot)
     after(600, () => {
       const [process, other] = [processes[slot], processes[(slot + 1) % 3]]
       if (!loading || process === undefined || other === undefined) return
-      partition(process)
-      const index = pick(0, KEYS - 1)
+      partition(process, event)
+      const index = event.pick(0, KEYS - 1)
       const stale = async () => {
-        await revoke(other, index)
+        await revoke(other, index, event)
         quiet.delete(slot)
-        await Promise.all([call(process, index), call(process, index)])
+        await Promise.all([call(process, event, { index }), call(process, event, { index })])
       }
       guard(stale())
     })
@@ -393,15 +413,15 @@ const createScene = (
   }
 
   /** The ledger falls silent while it is sent intents and, of answers that are there at once, their charges. */
-  const silenceMidway = (process: Process) => {
-    for (let calls = 0; calls < 8; calls++) guard(call(process, pick(0, KEYS - 1), 'whole'))
-    after(pick(1, 30), () => partition(process))
+  const silenceMidway = (process: Process, event: Draws) => {
+    for (let calls = 0; calls < 8; calls++) guard(call(process, event, { form: 'whole' }))
+    after(event.pick(1, 30), () => partition(process, event))
   }
 
-  const partition = ({ link }: Process) => {
+  const partition = ({ link }: Process, event: Draws) => {
     link.partitioned = true
     hit('partition')
-    after(pick(50, 12_000), () => {
+    after(event.pick(50, 12_000), () => {
       link.partitioned = false
     })
   }
@@ -419,16 +439,16 @@ const createScene = (
   }
 
   /** Calls that come at once, to a process whose answers take long for a while. */
-  const rush = (process: Process): void => {
+  const rush = (process: Process, event: Draws): void => {
     process.link.slow = true
-    for (let calls = 0; calls < 6; calls++) guard(call(process, pick(0, KEYS - 1)))
+    for (let calls = 0; calls < 6; calls++) guard(call(process, event))
     after(1_200, () => {
       process.link.slow = false
     })
   }
 
   /** A new cap, which also lifts a block; never while a revocation of that key is being watched. */
-  const changeCap = async (process: Process): Promise<void> => {
+  const changeCap = async (process: Process, { pick, random }: Draws): Promise<void> => {
     if (revokedAt.has('k1')) return
     revokedAt.set('k1', Number.POSITIVE_INFINITY)
     const spendCap = BigInt(pick(5, 120)) * 1_000_000n
@@ -441,7 +461,9 @@ const createScene = (
   }
 
   /** Lowers a limit to nothing through one process, and opens it again a while after the change was acknowledged. */
-  const closeLimit = async (process: Process, limit: 'shared' | 'named' | 'day'): Promise<void> => {
+  const closeLimit = async (process: Process, event: Draws): Promise<void> => {
+    const { pick } = event
+    const limit = (['shared', 'named', 'day'] as const)[pick(0, 2)] ?? 'day'
     if (closedAt.has(limit)) return
     const owner = { id: 'k0', walletId: WALLET, ancestors: [] }
     const set = async (amount: bigint) =>
@@ -450,7 +472,7 @@ const createScene = (
         : store.subWallets.changeSubWallet(owner, limit, { budget: amount })
     closedAt.set(limit, Number.POSITIVE_INFINITY)
     const late = processes[pick(0, 2)]
-    if (late !== undefined) rush(late)
+    if (late !== undefined) rush(late, event)
     // What they ask for is lent before the change, and they learn of it after the change.
     await new Promise<void>((resolve) => after(10, resolve))
     const changed = await set(1n)
@@ -461,7 +483,7 @@ const createScene = (
     if (acknowledged) {
       closedAt.set(limit, world.now())
       hit('closed limit acknowledged')
-      if (late !== undefined) rush(late)
+      if (late !== undefined) rush(late, event)
     }
     after(pick(200, 2_000), () => {
       closedAt.delete(limit)
@@ -470,7 +492,7 @@ const createScene = (
   }
 
   /** Disables a key through one process, and enables it again a while after the change was acknowledged. */
-  const revoke = async (process: Process, index: number): Promise<void> => {
+  const revoke = async (process: Process, index: number, { pick }: Draws): Promise<void> => {
     const id = `k${index}`
     if (revokedAt.has(id)) return
     revokedAt.set(id, Number.POSITIVE_INFINITY)

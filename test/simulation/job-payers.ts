@@ -54,7 +54,7 @@ export const CHANGE_MS = 27 * HOUR_MS
 const TRIES = 6
 
 export const createJobPayers = ({ world, store, ask, cancel, hit, fail }: Parts) => {
-  const { random, pick } = world
+  const { random, pick } = world.draws('payers of jobs')
   const chain = createChain(world, hit)
   const bought: Bought[] = []
   const sleep = (ms: number) => new Promise<void>((resolve) => world.after(ms, resolve))

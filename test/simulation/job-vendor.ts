@@ -72,6 +72,7 @@ export type JobVendor = {
 }
 
 export const createJobVendor = (world: World): JobVendor => {
+  const { random, pick } = world.draws('vendor')
   const jobs = new Map<string, Job>()
   const taken = new Map<string, number>()
   const later = <T>(alive: () => boolean, ms: number, value: () => T): Promise<T> =>
@@ -90,30 +91,31 @@ export const createJobVendor = (world: World): JobVendor => {
   return {
     taken,
     fetchOf: (alive) => async (url, init) => {
-      await later(alive, world.pick(1, 40), () => undefined)
+      await later(alive, pick(1, 40), () => undefined)
       if (init.method === 'POST') {
-        if (world.random() < 0.3) return new Response('{}', { status: 429 })
+        if (random() < 0.3) return new Response('{}', { status: 429 })
         const id = take(init.body as Uint8Array)
-        return later(alive, world.pick(1, 400), () => Response.json({ id }))
+        return later(alive, pick(1, 400), () => Response.json({ id }))
       }
-      if (world.random() < 0.05) return new Response('{}', { status: 500 })
+      if (random() < 0.05) return new Response('{}', { status: 500 })
       const job = jobs.get(url.split('/').at(-1) ?? '')
       if (job === undefined) return new Response('{}', { status: 404 })
       if (init.method === 'DELETE' && standing(job) === 'pending') job.is = 'cancelled'
       const is = standing(job)
-      return later(alive, world.pick(1, 40), () => Response.json({ is, made: job.made }))
+      return later(alive, pick(1, 40), () => Response.json({ is, made: job.made }))
     },
   }
 }
 
 /** Results by their run and place; now and then one cannot be stored. */
 export const createKept = (world: World, hit: (what: string) => void) => {
+  const { random, pick } = world.draws('kept results')
   const kept = new Map<string, StoredAsset>()
   const name = (runId: string, index: number) => `${runId}/${index}`
   const assets: Assets = {
     keep: async ({ runId, index, type }) => {
-      await new Promise<void>((resolve) => world.after(world.pick(1, 300), resolve))
-      if (world.random() < 0.1) {
+      await new Promise<void>((resolve) => world.after(pick(1, 300), resolve))
+      if (random() < 0.1) {
         hit('jobs: result asked for again')
         throw new AssetFault('source', 'no answer', { again: true })
       }

@@ -53,7 +53,8 @@ const KEYS = ['k0', 'k1', GUESTS_KEY]
 
 export const runJobs = (seed: number, reached: Reached): void => {
   const world = createWorld(seed)
-  const { pick, random, after } = world
+  const { after } = world
+  const { pick, random } = world.draws('scene')
   const hit = (what: string): void => void reached.set(what, (reached.get(what) ?? 0) + 1)
   let broken: Error | undefined
   const fail = (law: string) => {
@@ -76,10 +77,18 @@ export const runJobs = (seed: number, reached: Reached): void => {
     const alive = () => !process.dead
     const link = { partitioned: false, slow: false, alive }
     const ways = { arrived: () => undefined, settled: () => undefined, refused: fail }
-    const seen = overNetwork(store, world, { link, outage: { down: false }, ...ways })
-    const clock = world.clock(alive)
     const instance = `p${slot}.${generation++}`
-    const book = createBook({ store: seen, clock, instance, random, log: silentLog, longestCallMs: 3_000 })
+    const seen = overNetwork(store, world, { name: instance, link, outage: { down: false }, ...ways })
+    const clock = world.clock(alive)
+    const own = world.draws(instance)
+    const book = createBook({
+      store: seen,
+      clock,
+      instance,
+      random: own.random,
+      log: silentLog,
+      longestCallMs: 3_000,
+    })
     void book.start()
     processes[slot] = Object.assign(process, { book, instance, link })
     const gatewayOf = (x402: X402) =>
@@ -105,7 +114,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
         instance,
         hash,
         newCallId: () => '',
-        random,
+        random: own.random,
       })
     const rail = payers.railOf(alive)
     const open = async (): Promise<void> => {

@@ -15,7 +15,7 @@ import type { Key } from '../../src/tenancy/key.ts'
 import { emptyDetail, LawBroken, type Reached } from './law.ts'
 import { type Commitment, createLimits, type Limits } from './limits.ts'
 import { type Link, overNetwork } from './network.ts'
-import { createWorld, EPOCH, type World } from './world.ts'
+import { createWorld, type Draws, EPOCH, type World } from './world.ts'
 
 /** How a call goes, and whether it asks for all that is left. */
 type Wish = { readonly stream: boolean; readonly lastsMs: number; readonly all?: boolean }
@@ -75,7 +75,11 @@ const createScene = (
   fail: (law: string) => void,
   shared: boolean,
 ) => {
-  const { pick, random, after } = world
+  const { after } = world
+  const scene = world.draws('scene')
+  const { pick, random } = scene
+  const loads = world.draws('load')
+  const pulses = world.draws('pulse')
   const outage = { down: false }
   const keys: Key[] = []
   const slots: (Process & { readonly pause: (ms: number) => void })[] = []
@@ -83,6 +87,7 @@ const createScene = (
   let store: Store
   let limits: Limits
   let generation = 0
+  let loaded = 0
   let callsMade = 0
   /** Money of a lost process may be out of reach until then; what is told must be true all the same. */
   let recoveredAt = 0
@@ -97,7 +102,9 @@ const createScene = (
     const alive = () => !process.dead
     const { clock, reach, paused, pause } = pausable(world, world.clock(alive))
     const link: Link = { partitioned: false, slow: false, reliable: true, alive, reach }
+    const instance = `p${slot}.${generation++}`
     const seen = overNetwork(store, world, {
+      name: instance,
       link,
       outage,
       arrived: () => undefined,
@@ -107,8 +114,8 @@ const createScene = (
     const book = createBook({
       store: seen,
       clock,
-      instance: `p${slot}.${generation++}`,
-      random,
+      instance,
+      random: world.draws(instance).random,
       log: silentLog,
       longestCallMs: LONGEST_CALL_MS,
     })
@@ -144,7 +151,7 @@ const createScene = (
     after(300, load)
     // A long stream of a key that nobody else uses: its lease would run out under it.
     after(pick(300, 4_000), () =>
-      guard(call(pick(0, SLOTS - 1), 4, { stream: true, lastsMs: pick(9_000, 14_000) })),
+      guard(call(pick(0, SLOTS - 1), 4, { stream: true, lastsMs: pick(9_000, 14_000) }, world.draws('long'))),
     )
     after(1_000, () => guard(pulse(pick(0, SLOTS - 1))))
     after(pick(2_000, 9_000), () => guard([loseOne, pauseOne, drainOne][pick(0, 2)]?.() ?? Promise.resolve()))
@@ -153,12 +160,15 @@ const createScene = (
   const load = () => {
     if (world.now() > LOAD_MS) return
     // The key of the long stream is quiet.
-    guard(call(pick(0, SLOTS - 1), pick(0, 3), { stream: random() < 0.5, lastsMs: pick(1, 500) }))
-    after(random() < 0.05 ? pick(500, 3_000) : pick(0, 120), load)
+    const one = world.draws(`call ${++loaded}`)
+    const wish = { stream: one.random() < 0.5, lastsMs: one.pick(1, 500) }
+    guard(call(one.pick(0, SLOTS - 1), one.pick(0, 3), wish, one))
+    after(loads.random() < 0.05 ? loads.pick(500, 3_000) : loads.pick(0, 120), load)
   }
 
   /** One call, from asking for its hold to its end; the law is checked against what the limits had all the while. */
-  const call = async (slot: number, index: number, it: Wish): Promise<void> => {
+  const call = async (slot: number, index: number, it: Wish, draws: Draws = scene): Promise<void> => {
+    const { pick, random } = draws
     const process = slots[slot]
     const key = keys[index]
     if (process === undefined || key === undefined || process.paused() || process.drains || process.dead)
@@ -178,7 +188,7 @@ const createScene = (
     if (tookMs > WAIT_MAX_MS && !troubled) fail(`a call waited ${Math.round(tookMs)} ms for its money`)
     if (held instanceof Refusal || 'outcome' in held) return refusedCall(asked, held, troubled)
     hit('calm: admitted')
-    await run(process, held, { asked, it, keyId: key.id })
+    await run(process, held, { asked, it, keyId: key.id, draws })
   }
 
   const refusedCall = (
@@ -202,15 +212,16 @@ const createScene = (
   const run = async (
     process: Process,
     hold: Hold,
-    { asked, it, keyId }: { asked: Commitment; it: Wish; keyId: string },
+    { asked, it, keyId, draws }: { asked: Commitment; it: Wish; keyId: string; draws: Draws },
   ): Promise<void> => {
     const revokedMs = revoked.get(keyId)
     if (it.stream && !(await hold.opened)) return asked.drop()
     if (it.stream && revokedMs !== undefined && world.now() > revokedMs)
       fail('a call was opened after the revocation of its key was acknowledged')
     await sleep(it.lastsMs)
-    let cost = (hold.amount() * BigInt(pick(1, 100))) / 100n
-    if (it.stream && (it.lastsMs > 1_000 || random() < 0.4)) cost = await grow(process, hold, asked, keyId)
+    let cost = (hold.amount() * BigInt(draws.pick(1, 100))) / 100n
+    if (it.stream && (it.lastsMs > 1_000 || draws.random() < 0.4))
+      cost = await grow(process, hold, asked, keyId)
     if (process.dead) return
     const charged = await hold.settle(cost, { ...emptyDetail, keyId }).then(
       ({ charged: amount }) => amount,
@@ -254,9 +265,9 @@ const createScene = (
   /** Calls that come just when the room of the one before, idle for two seconds, is on its way back. */
   const pulse = async (slot: number): Promise<void> => {
     while (world.now() < LOAD_MS) {
-      await call(slot, 3, { stream: false, lastsMs: 1, all: true })
-      await sleep(pick(1_990, 2_150))
-      await call(slot, 3, { stream: false, lastsMs: 1 })
+      await call(slot, 3, { stream: false, lastsMs: 1, all: true }, pulses)
+      await sleep(pulses.pick(1_990, 2_150))
+      await call(slot, 3, { stream: false, lastsMs: 1 }, pulses)
     }
   }
 

@@ -4,7 +4,7 @@ import { Violation } from '../../src/store/engine/engine.ts'
 import { StoreFault } from '../../src/store/faults.ts'
 import type { LedgerStore } from '../../src/store/ledger/ledger-port.ts'
 import type { Store } from '../../src/store/port.ts'
-import type { World } from './world.ts'
+import type { Draws, World } from './world.ts'
 
 export type Link = {
   partitioned: boolean
@@ -29,6 +29,8 @@ const SLOW_ANSWER = 0.03
 type Method = (...args: never[]) => Promise<unknown>
 
 export type Way = {
+  /** Whose way it is: each of its methods has chances of its own. */
+  readonly name: string
   readonly link: Link
   readonly outage: Outage
   /** Runs after each call that arrived. */
@@ -43,17 +45,17 @@ export type Way = {
 export const overNetwork = (store: Store, world: World, way: Way): Store => {
   const { link, outage, arrived, settled, refused } = way
   const { reliable = false, reach = (run) => run() } = link
-  const send = (method: Method, args: never[]): Promise<unknown> =>
+  const send = (method: Method, args: never[], { random, pick }: Draws): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (!link.alive()) return
       const tell = (ms: number, run: () => void) => world.after(ms, () => reach(() => link.alive() && run()))
       const lost = () => tell(GIVE_UP_MS, () => reject(new StoreFault('no answer')))
-      if (link.partitioned || outage.down || (!reliable && world.random() < LOST_REQUEST)) return lost()
-      world.after(world.pick(1, 8), () => {
+      if (link.partitioned || outage.down || (!reliable && random() < LOST_REQUEST)) return lost()
+      world.after(pick(1, 8), () => {
         if (outage.down) return lost()
-        const loseAnswer = !reliable && world.random() < LOST_ANSWER
-        const slow = link.slow || (!reliable && world.random() < SLOW_ANSWER)
-        const back = slow ? world.pick(50, 600) : world.pick(1, 8)
+        const loseAnswer = !reliable && random() < LOST_ANSWER
+        const slow = link.slow || (!reliable && random() < SLOW_ANSWER)
+        const back = slow ? pick(50, 600) : pick(1, 8)
         method(...args).then(
           (answer) => {
             arrived()
@@ -67,12 +69,20 @@ export const overNetwork = (store: Store, world: World, way: Way): Store => {
         )
       })
     })
-  const far = <Part extends object>(part: Part): Part =>
+  const methods = new Map<string, Draws>()
+  const drawsOf = (path: string): Draws => {
+    const known = methods.get(path) ?? world.draws(path)
+    methods.set(path, known)
+    return known
+  }
+  const far = <Part extends object>(part: Part, path: string): Part =>
     new Proxy(part, {
       get: (target, name) => {
         const member = Reflect.get(target, name)
-        if (typeof member === 'function') return (...args: never[]) => send(member.bind(target), args)
-        return typeof member === 'object' && member !== null ? far(member) : member
+        const its = `${path}.${String(name)}`
+        if (typeof member === 'function')
+          return (...args: never[]) => send(member.bind(target), args, drawsOf(its))
+        return typeof member === 'object' && member !== null ? far(member, its) : member
       },
     })
   const watched: LedgerStore = {
@@ -83,5 +93,5 @@ export const overNetwork = (store: Store, world: World, way: Way): Store => {
       return result
     },
   }
-  return far({ ...store, ledger: watched })
+  return far({ ...store, ledger: watched }, way.name)
 }

@@ -26,7 +26,8 @@ type Process = { readonly shop: Shop; dead: boolean }
 
 export const runPaidAgain = (seed: number, reached: Reached): void => {
   const world = createWorld(seed)
-  const { pick, random, after } = world
+  const { after } = world
+  const { pick, random } = world.draws('scene')
   const hit = (what: string): void => void reached.set(what, (reached.get(what) ?? 0) + 1)
   let broken: Error | undefined
   const fail = (law: string) => {
@@ -52,11 +53,19 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
     const alive = () => !process.dead
     const link = { partitioned: false, slow: false, reliable: true, alive }
     const ways = { arrived: () => undefined, settled: () => undefined, refused: fail }
-    const seen = overNetwork(store, world, { link, outage: { down: false }, ...ways })
-    const clock = world.clock(alive)
     const instance = `p${slot}.${generation++}`
+    const seen = overNetwork(store, world, { name: instance, link, outage: { down: false }, ...ways })
+    const clock = world.clock(alive)
+    const own = world.draws(instance)
     const longestCallMs = LONGEST_CALL_MS
-    const book = createBook({ store: seen, clock, instance, random, log: silentLog, longestCallMs })
+    const book = createBook({
+      store: seen,
+      clock,
+      instance,
+      random: own.random,
+      log: silentLog,
+      longestCallMs,
+    })
     void book.start()
     const rail = chain.railOf(alive)
     const shop = openShop({ world, store: seen, clock, book, instance, alive, rail, longestCallMs })

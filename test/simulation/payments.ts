@@ -69,7 +69,8 @@ const HOPELESS = /insufficient_funds|quote_mismatch|already_used|disabled|cap|ex
 
 export const createPayments = (parts: PaymentParts): Payments => {
   const { world, hit, fail, guard } = parts
-  const { random, pick, after } = world
+  const { after } = world
+  const { random, pick } = world.draws('payers')
   const chain = createChain(world, hit)
   const bought = new Map<string, Bought>()
   let serial = 0

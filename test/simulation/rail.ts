@@ -47,10 +47,11 @@ const readSent = (sent: Sent): { readonly nonce: string; readonly units: bigint 
 }
 
 export const createChain = (world: World, hit: (what: string) => void): SimulatedChain => {
+  const { random, pick } = world.draws('chain')
   const authorizations = new Map<string, Authorization>()
   let received = 0n
   let calm = false
-  const chance = (odds: number) => !calm && world.random() < odds
+  const chance = (odds: number) => !calm && random() < odds
   const known = (nonce: string): Authorization => {
     const found = authorizations.get(nonce)
     if (found === undefined) throw new Error(`nobody signed ${nonce}`)
@@ -70,7 +71,7 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
   }
 
   const settleNow = (nonce: string, units: bigint | undefined): FacilitatorSettled => {
-    if (known(nonce).state === 'paid' && world.random() < 0.5)
+    if (known(nonce).state === 'paid' && random() < 0.5)
       return { outcome: 'settled', transaction: `tx ${nonce}` }
     if (land(nonce, units)) return { outcome: 'settled', transaction: `tx ${nonce}` }
     const reason = known(nonce).poor ? 'insufficient_funds' : 'invalid_exact_evm_nonce_already_used'
@@ -85,24 +86,21 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
       if (chance(0.06)) return answer(NO_ANSWER, ANSWER_WAIT_MS)
       // On its way: it lands or not while nobody waits for it.
       if (chance(0.1)) {
-        world.after(
-          world.pick(5, world.random() < 0.5 ? 100 : 2_500),
-          () => chance(0.2) || land(nonce, units),
-        )
-        return answer({ outcome: 'unknown', reason: 'settlement_pending' }, world.pick(5, 100))
+        world.after(pick(5, random() < 0.5 ? 100 : 2_500), () => chance(0.2) || land(nonce, units))
+        return answer({ outcome: 'unknown', reason: 'settlement_pending' }, pick(5, 100))
       }
       return new Promise((resolve) =>
-        world.after(world.pick(3, 120), () => {
+        world.after(pick(3, 120), () => {
           const outcome = settleNow(nonce, units)
           hit(`facilitator: ${outcome.outcome}`)
           const lost = chance(0.12)
           if (lost) hit('facilitator: answer lost')
-          void answer(lost ? NO_ANSWER : outcome, lost ? ANSWER_WAIT_MS : world.pick(1, 20)).then(resolve)
+          void answer(lost ? NO_ANSWER : outcome, lost ? ANSWER_WAIT_MS : pick(1, 20)).then(resolve)
         }),
       )
     }
     const facilitator: Facilitator = {
-      supported: () => answer(chance(0.2) ? undefined : KINDS, world.pick(1, 30)),
+      supported: () => answer(chance(0.2) ? undefined : KINDS, pick(1, 30)),
       verify: (sent) => {
         if (chance(0.05)) return answer({ outcome: 'unknown' }, ANSWER_WAIT_MS)
         const used = known(readSent(sent).nonce).state !== 'unused'
@@ -110,7 +108,7 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
           used
             ? { outcome: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
             : { outcome: 'valid' },
-          world.pick(1, 30),
+          pick(1, 30),
         )
       },
       settle,
@@ -120,10 +118,10 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
         const { state, taken } = known(nonce)
         if (state === 'paid' && taken !== BigInt(units))
           throw new Error(`looked for ${units}, taken ${taken}`)
-        if (chance(0.15)) return answer({ state: 'unknown' }, world.pick(1, 200))
-        if (state === 'paid') return answer({ state, transaction: `tx ${nonce}` }, world.pick(1, 30))
-        if (state === 'cancelled') return answer({ state: 'spent' }, world.pick(1, 30))
-        return answer({ state, blockTime: seconds() }, world.pick(1, 30))
+        if (chance(0.15)) return answer({ state: 'unknown' }, pick(1, 200))
+        if (state === 'paid') return answer({ state, transaction: `tx ${nonce}` }, pick(1, 30))
+        if (state === 'cancelled') return answer({ state: 'spent' }, pick(1, 30))
+        return answer({ state, blockTime: seconds() }, pick(1, 30))
       },
     }
     return { facilitator, chain }

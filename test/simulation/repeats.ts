@@ -8,7 +8,7 @@ import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
 import type { IdempotencyRef, UsageDetail } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
-import type { World } from './world.ts'
+import type { Draws, World } from './world.ts'
 
 /** A process as such a caller meets it. */
 export type Counter = {
@@ -37,7 +37,7 @@ type RepeatParts = {
 }
 
 /** One request: its key, and how long the vendor takes for it. */
-type Repeat = { readonly ref: IdempotencyRef; readonly lastsMs?: number }
+type Repeat = { readonly ref: IdempotencyRef; readonly draws: Draws; readonly lastsMs?: number }
 
 const PATIENCE_MS = 4_500
 /** After so long without a beat another process may take over; see src/store/ledger/silence.ts. */
@@ -47,12 +47,19 @@ const POLLS = 12
 
 export const createRepeats = (parts: RepeatParts) => {
   const { world, hit, fail } = parts
-  const { random, pick, after } = world
+  const { after } = world
   const told: (readonly Told[])[] = []
+  let asked = 0
   let serial = 0
 
+  const repeatOf = (): { readonly ref: IdempotencyRef; readonly draws: Draws } => {
+    const key = `${++asked}`
+    return { ref: { keyId: parts.keyId, endpoint: 'chat', key }, draws: world.draws(`repeat ${key}`) }
+  }
+
   /** The call itself, under its id; undefined when it came to nothing. */
-  const run = async ({ book, clock }: Counter, callId: string, { ref, lastsMs }: Repeat) => {
+  const run = async ({ book, clock }: Counter, callId: string, { ref, draws, lastsMs }: Repeat) => {
+    const { random, pick } = draws
     const key = await book.caller(parts.hash)
     if (key === undefined || key instanceof Refusal) return undefined
     const amount = BigInt(pick(200, 3_000)) * 1_000n
@@ -64,11 +71,10 @@ export const createRepeats = (parts: RepeatParts) => {
     if (streams && random() < 0.3) await hold.extend(amount * 2n, amount / 4n, false)
     if (streams && random() < 0.5) hold.checkpoint(amount / 4n)
     if (random() < 0.2) return void (await Promise.race([hold.void(), clock.sleep(2_000)]))
-    return settle(hold, ref)
+    return settle(hold, ref, BigInt(pick(1, 100)))
   }
 
-  const settle = async (hold: Hold, ref: IdempotencyRef): Promise<Told | undefined> => {
-    const share = BigInt(pick(1, 100))
+  const settle = async (hold: Hold, ref: IdempotencyRef, share: bigint): Promise<Told | undefined> => {
     const cost = share > 50n ? 100_000n : (hold.amount() * share) / 100n
     const said = `${cost} ${serial++}`
     const answer = { ref, answer: { status: 200, headers: {}, body: said } }
@@ -116,11 +122,12 @@ export const createRepeats = (parts: RepeatParts) => {
 
   /** Sends a call until it is answered, now and then to two processes at once. */
   const insist = async (): Promise<void> => {
-    const ref = { keyId: parts.keyId, endpoint: 'chat', key: `${serial++}` }
+    const repeat = repeatOf()
+    const { random } = repeat.draws
     const answers: Told[] = []
     told.push(answers)
     for (let tries = 0; tries < TRIES; tries++) {
-      const copies = random() < 0.2 ? [send({ ref }), send({ ref })] : [send({ ref })]
+      const copies = random() < 0.2 ? [send(repeat), send(repeat)] : [send(repeat)]
       const got = (await Promise.all(copies)).filter((one) => one !== undefined)
       answers.push(...got)
       if (got.length > 0 && random() < 0.7) return hit('repeat: answered')
@@ -131,16 +138,17 @@ export const createRepeats = (parts: RepeatParts) => {
    * A long call on a process that is out of touch until another has taken the call over; then both come to their end.
    */
   const duel = async (): Promise<void> => {
+    const repeat = repeatOf()
+    const { pick } = repeat.draws
     const awayMs = SILENT_MS + pick(50, 500)
     const pair = parts.cutOff(awayMs)
     if (pair === undefined) return
-    const ref = { keyId: parts.keyId, endpoint: 'chat', key: `${serial++}` }
     const answers: Told[] = []
     told.push(answers)
     const [first, second] = pair
-    const one = send({ ref, lastsMs: pick(2_000, parts.longestCallMs - 50) }, first)
+    const one = send({ ...repeat, lastsMs: pick(2_000, parts.longestCallMs - 50) }, first)
     await new Promise<void>((resolve) => after(awayMs - pick(10, 200), resolve))
-    const other = send({ ref, lastsMs: pick(100, 1_500) }, second)
+    const other = send({ ...repeat, lastsMs: pick(100, 1_500) }, second)
     answers.push(...(await Promise.all([one, other])).filter((answer) => answer !== undefined))
   }
 

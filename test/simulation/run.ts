@@ -114,8 +114,9 @@ const mustReach = [
 
 /** What so many seeds may miss, and a seed of 'all else' that reaches it: played where it was missed. */
 const reachedBy: Readonly<Record<string, number>> = {
-  'bill: recovered': 208,
-  'hold: stop_at_remaining_usd': 284,
+  'bill: recovered': 122,
+  'hold: stop_at_remaining_usd': 41,
+  'x402: insufficient_balance': 208,
 }
 
 const option = (name: string, fallback: number): number => {

@@ -125,7 +125,8 @@ const eventsOf = (order: Order, usage: object): string[] => [
 ]
 
 /** Now and then it fails, or breaks off in mid-stream. Who died has its requests broken off, so that its timers end. */
-const vendorOf = ({ world, alive }: ShopParts): VendorFetch => {
+const vendorOf = ({ world, instance, alive }: ShopParts): VendorFetch => {
+  const { random, pick } = world.draws(`vendor of ${instance}`)
   const later = <T>(ms: number, value: () => T): Promise<T> =>
     new Promise((resolve, reject) =>
       world.after(ms, () => (alive() ? resolve(value()) : reject(new Error('the process is dead')))),
@@ -139,7 +140,7 @@ const vendorOf = ({ world, alive }: ShopParts): VendorFetch => {
       total_tokens: order.input + order.output,
     }
     await later(order.ms, () => undefined)
-    if (world.random() < (order.id % 8 === 0 ? 0.9 : 0.05))
+    if (random() < (order.id % 8 === 0 ? 0.9 : 0.05))
       return new Response('{"error":{"message":"busy"}}', { status: 500 })
     if (body.stream !== true)
       return Response.json({
@@ -153,12 +154,12 @@ const vendorOf = ({ world, alive }: ShopParts): VendorFetch => {
         usage,
       })
     const events = eventsOf(order, usage)
-    const broken = world.random() < 0.05 ? world.pick(1, 4) : events.length
+    const broken = random() < 0.05 ? pick(1, 4) : events.length
     let sent = 0
     const stream = new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
-          await later(world.pick(1, 60), () => undefined)
+          await later(pick(1, 60), () => undefined)
           const event = events[sent]
           if (event === undefined || sent++ >= broken) controller.close()
           else controller.enqueue(encoder.encode(event))
@@ -209,7 +210,7 @@ export const openShop = (parts: ShopParts): Shop => {
       instance,
       hash,
       newCallId: () => '',
-      random: world.random,
+      random: world.draws(instance).random,
       x402: mode,
     })
   let gateway: ReturnType<typeof gatewayOf> | undefined

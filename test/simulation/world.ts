@@ -2,11 +2,21 @@
 import { drainMicrotasks } from 'bun:jsc'
 import type { Clock } from '../../src/core/time.ts'
 
-export type World = {
-  readonly now: () => number
+/** Chances in an order of their own. */
+export type Draws = {
+  /** From 0, below 1. */
   readonly random: () => number
   /** A whole number from low to high. */
   readonly pick: (low: number, high: number) => number
+}
+
+export type World = {
+  readonly now: () => number
+  /**
+   * The chances of one part of the history, by its name. What one part draws shifts no other's: where the product asks the
+   * ledger once more, callers, deaths and outages stay as they were, and with them most of what a seed has shown.
+   */
+  readonly draws: (name: string) => Draws
   readonly after: (ms: number, run: () => void) => void
   /** A clock of one process: it runs at its own rate from its own offset, and stops for good when the process is killed. */
   readonly clock: (alive: () => boolean) => Clock
@@ -19,18 +29,32 @@ type Event = { readonly at: number; readonly order: number; readonly run: () => 
 /** 2026-11-30T23:59:52Z: the month turns eight seconds into the history. */
 export const EPOCH = Date.UTC(2026, 10, 30, 23, 59, 52)
 
-export const createWorld = (seed: number): World => {
-  let state = seed | 0
-  let time = 0
-  let order = 0
-  const heap: Event[] = []
-  const before = (a: Event, b: Event) => a.at < b.at || (a.at === b.at && a.order < b.order)
+/** FNV-1a. */
+const hashOf = (text: string): number => {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return hash
+}
+
+/** mulberry32 */
+const drawsFrom = (start: number): Draws => {
+  let state = start | 0
   const random = () => {
     state = (state + 0x6d2b79f5) | 0
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
+  return { random, pick: (low, high) => low + Math.floor(random() * (high - low + 1)) }
+}
+
+export const createWorld = (seed: number): World => {
+  const draws = (name: string) => drawsFrom(hashOf(`${name} ${seed}`))
+  const { random } = draws('clocks of processes')
+  let time = 0
+  let order = 0
+  const heap: Event[] = []
+  const before = (a: Event, b: Event) => a.at < b.at || (a.at === b.at && a.order < b.order)
   const push = (event: Event) => {
     let at = heap.push(event) - 1
     while (at > 0) {
@@ -57,8 +81,7 @@ export const createWorld = (seed: number): World => {
   const after = (ms: number, run: () => void) => push({ at: time + Math.max(0, ms), order: order++, run })
   return {
     now: () => time,
-    random,
-    pick: (low, high) => low + Math.floor(random() * (high - low + 1)),
+    draws,
     after,
     clock: (alive) => {
       const rate = 1 + (random() - 0.5) * 0.02
