@@ -2,6 +2,7 @@
 import { afterAll, beforeAll } from 'bun:test'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { startOwnTime } from '../own-time.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { silentProxy } from '../store/silent-proxy.ts'
 import { until } from '../until.ts'
@@ -9,6 +10,26 @@ import { startTestServer, type TestServer } from './harness.ts'
 
 /** Two seconds are promised; a machine that is busy gets four times that. */
 export const BOUND_MS = 8_000
+
+let ownTime: ReturnType<typeof startOwnTime> | undefined
+const nowMs = () => ownTime?.nowMs() ?? 0
+
+/** How long something took, of the time in which this process ran. */
+export const startTimer = (): (() => number) => {
+  const startedMs = nowMs()
+  return () => nowMs() - startedMs
+}
+
+/** What comes of it, or `late` where nothing has come within twice the bound. */
+export const inTime = <T, L>(answer: Promise<T>, late: L): Promise<T | L> => {
+  const tookMs = startTimer()
+  let over = false
+  const end = () => {
+    over = true
+  }
+  void answer.then(end, end)
+  return Promise.race([answer, until(() => over || tookMs() > 2 * BOUND_MS).then(() => late)])
+}
 
 type Silent = {
   readonly server: TestServer
@@ -30,6 +51,7 @@ export const silentServer = (options: Parameters<typeof startTestServer>[0]): Si
     proxy.silence(false)
   }
   beforeAll(async () => {
+    ownTime = startOwnTime()
     database = await postgresForTests()
     const url = new URL(database.url)
     url.port ||= '5432'
@@ -39,6 +61,7 @@ export const silentServer = (options: Parameters<typeof startTestServer>[0]): Si
     server = await startTestServer({ ...options, url: proxy.url })
   })
   afterAll(async () => {
+    ownTime?.stop()
     speak()
     await server.stop()
     await store.close()

@@ -125,7 +125,9 @@ for (const engine of engines.filter(({ lasting }) => lasting))
   test(`trials of a day stay within the house's budget, on ${engine.name}`, async () => {
     const database = await engine.fresh()
     const trial = { amount: USD / 10n, dailyAmount: USD / 2n, lifeMs: DAY_MS, againMs: DAY_MS }
-    const server = await startTestServer({ url: database.url, options: { trial } })
+    // The ledger's day does not end.
+    const now = Date.now()
+    const server = await startTestServer({ url: database.url, now: () => now, options: { trial } })
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         server.fetchFrom(
@@ -193,13 +195,14 @@ test('a trial of the default size does not begin with the balance warning', asyn
 test('a trial ends: its key is unknown, and what is left goes back to the house', async () => {
   const trial = { amount: USD / 10n, dailyAmount: USD, lifeMs: 3_000, againMs: 3_000 }
   const server = await startTestServer({ options: { trial, signUpUrl } })
-  const claim = () =>
-    server.fetchFrom(
-      '192.0.2.1',
-      new Request('http://turnpike.test/api/try/anonymous-wallet', { method: 'POST' }),
-    )
-  const { api_key, wallet_id } = await jsonOf(await claim())
-  expect((await server.post('/v1/chat/completions', chat(), {}, api_key)).status).toBe(200)
+  const claim = (peer: string) =>
+    server.fetchFrom(peer, new Request('http://turnpike.test/api/try/anonymous-wallet', { method: 'POST' }))
+  let [claims, api_key, wallet_id] = [0, '', '']
+  // A busy machine may be so slow that a trial ends before its call: then another one.
+  await until(async () => {
+    ;({ api_key, wallet_id } = await jsonOf(await claim(`192.0.2.${++claims}`)))
+    return (await server.post('/v1/chat/completions', chat(), {}, api_key)).status === 200
+  })
   await Bun.sleep(trial.lifeMs + 50)
   const refused = await server.post('/v1/chat/completions', chat(), {}, api_key)
   expect([refused.status, (await jsonOf(refused)).error]).toMatchObject([
@@ -213,9 +216,9 @@ test('a trial ends: its key is unknown, and what is left goes back to the house'
   ])
   const forged = await server.get('/v1/models', `sk-trial${'0'.repeat(64)}`)
   expect((await jsonOf(forged)).error.reason).toBeUndefined()
-  await until(async () => (await server.store.ledger.balance(wallet_id)) === 0n, 100)
-  expect(await server.store.ledger.balance('promo')).toBe(-60_000n)
-  expect((await claim()).status).toBe(201)
+  await until(async () => (await server.store.ledger.balance('promo')) === -60_000n, 100)
+  expect(await server.store.ledger.balance(wallet_id)).toBe(0n)
+  expect((await claim(`192.0.2.${claims}`)).status).toBe(201)
   expect(await brokenLaws(server.store)).toEqual([])
   await server.stop()
 })

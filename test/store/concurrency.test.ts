@@ -10,7 +10,9 @@ import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { seed } from '../seed.ts'
 import { CENT, detailFor } from './world.ts'
 
+/** They run so long, and on, where a machine is busy, until so many calls are charged. */
 const RUN_MS = 4_000
+const CHARGED_LEAST = 20
 
 /** A small generator of numbers from a seed (mulberry32). */
 const numbers = (start: number): ((below: number) => number) => {
@@ -45,12 +47,12 @@ const serve = async (
   store: Store,
   name: string,
   keys: readonly string[],
-  until: number,
+  isOver: () => boolean,
   outcome: Outcome,
 ): Promise<void> => {
   const below = numbers(seed + name.charCodeAt(0))
   let generation = 0
-  for (let round = 0; performance.now() < until; round += 1) {
+  for (let round = 0; !isOver(); round += 1) {
     if (below(12) === 0) generation += 1
     const instance = `${name}${generation}`
     const keyId = keys[below(keys.length)] ?? ''
@@ -131,10 +133,11 @@ describe('three processes on one PostgreSQL', () => {
     await make('plain', {})
     const keys = ['maker', 'child', 'other', 'plain']
     const outcome: Outcome = { charged: new Map(), refused: 0, lost: 0, resent: 0 }
-    const until = performance.now() + RUN_MS
+    const endMs = performance.now() + RUN_MS
+    const isOver = () => performance.now() >= endMs && outcome.charged.size > CHARGED_LEAST
     const admin = new SQL({ url: database.url, max: 1, connection: { application_name: 'admin' } })
     const cut = async (): Promise<void> => {
-      while (performance.now() < until) {
+      while (!isOver()) {
         await Bun.sleep(300)
         await admin.unsafe(
           `select pg_terminate_backend(pid) from pg_stat_activity
@@ -143,13 +146,13 @@ describe('three processes on one PostgreSQL', () => {
       }
     }
     const recover = async (store: Store): Promise<void> => {
-      while (performance.now() < until) {
+      while (!isOver()) {
         await store.ledger.reap({ graceMs: 50, longestCallMs: 200 }).catch(() => undefined)
         await Bun.sleep(50)
       }
     }
     const operate = async (store: Store): Promise<void> => {
-      for (let round = 0; performance.now() < until; round += 1) {
+      for (let round = 0; !isOver(); round += 1) {
         const cap = BigInt(100 + (round % 60)) * CENT
         await store.keys
           .changeKey('maker', { spendCap: cap, disabledReason: null, byCreator: true })
@@ -164,7 +167,7 @@ describe('three processes on one PostgreSQL', () => {
       }
     }
     const servers = stores.flatMap((store, place) =>
-      [`a${place}`, `b${place}`].map((name) => serve(store, name, keys, until, outcome)),
+      [`a${place}`, `b${place}`].map((name) => serve(store, name, keys, isOver, outcome)),
     )
     await Promise.all([...servers, ...stores.map(recover), cut(), operate(first)])
 
@@ -181,7 +184,6 @@ describe('three processes on one PostgreSQL', () => {
     )
     expect(await first.ledger.balance('revenue')).toBe(charged)
     expect((await first.wallets.wallet('w'))?.balance).toBe(300n * CENT - charged)
-    expect(outcome.charged.size).toBeGreaterThan(20)
     expect(Number(deadlocks)).toBe(0)
   })
 })
