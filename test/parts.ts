@@ -11,6 +11,9 @@ export type Part = {
 
 const bun = process.execPath
 const tests = (name: string, ...folders: string[]): Part => ({ name, command: [bun, 'test', ...folders] })
+/** So many processes share the files: most of what they do is to wait for processes, time-outs and ledgers. */
+const shared = (workers: number, name: string, ...folders: string[]): Part =>
+  tests(name, `--parallel=${workers}`, '--no-isolate', ...folders)
 const onDatabase = (part: Part): Part => ({ ...part, database: true })
 const script = (name: string, ...command: string[]): Part => ({ name, command: [bun, ...command] })
 
@@ -39,8 +42,9 @@ export const groups: readonly (readonly Part[])[] = [
   // These wait more than they work, but the histories in virtual time: a fair sample; `npm run simulation` runs 2,000.
   // What is to be caught is caught also on a busy machine.
   [
-    onDatabase(tests('whole server', 'test/server', 'test/security')),
-    onDatabase(tests('program and clients', 'test/cli', 'test/clients')),
+    onDatabase(shared(3, 'whole server', 'test/server', 'test/security')),
+    onDatabase(tests('upgrade', 'test/upgrade')),
+    onDatabase(shared(2, 'program and clients', 'test/cli', 'test/clients')),
     tests('agents', 'test/agents'),
     onDatabase(tests('console', 'test/console')),
     onDatabase(tests('browser', 'test/browser')),

@@ -10,6 +10,8 @@ export type Result = {
   readonly passed: number
   readonly failed: number
   readonly seconds: number
+  /** Processor time of the part and of what it started and waited for; without that of a database it found. */
+  readonly cpuSeconds: number
   readonly output: string
 }
 
@@ -83,15 +85,17 @@ export const runPart = async (
   const last = existsSync(now) ? readFileSync(now, 'utf8') : 'nothing that it named'
   rmSync(folder, { recursive: true })
   const seconds = (performance.now() - started) / 1000
+  const cpuSeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000_000
   if (hung)
     return {
       part,
       passed: 0,
       failed: 1,
       seconds,
+      cpuSeconds,
       output: `${said}\nended from outside: nothing began or ended for ${silenceMs / 60_000} minutes; it was in\n  ${last}`,
     }
-  return { part, seconds, ...judged(part, code, said, last) }
+  return { part, seconds, cpuSeconds, ...judged(part, code, said, last) }
 }
 
 const judged = (

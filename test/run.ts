@@ -21,9 +21,9 @@ try {
       group.map((part) => runPart(part, part.database ? postgres?.url : undefined)),
     )) {
       results.push(result)
-      const { part, passed, failed, seconds, output } = result
+      const { part, passed, failed, seconds, cpuSeconds, output } = result
       console.log(
-        `${failed === 0 ? 'ok    ' : 'FAILED'} ${part.name.padEnd(34)} ${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed ${seconds.toFixed(0).padStart(5)} s`,
+        `${failed === 0 ? 'ok    ' : 'FAILED'} ${part.name.padEnd(34)} ${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed ${seconds.toFixed(0).padStart(5)} s ${cpuSeconds.toFixed(0).padStart(5)} s of CPU`,
       )
       if (failed > 0) console.log(failuresOf(output))
     }

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { failuresOf } from '../failures.ts'
 import { runPart } from '../run-part.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-runner-'))
@@ -37,6 +38,20 @@ test('a part that dies is named with the test it was in', async () => {
   )
   expect(failed).toBe(1)
   expect(output).toContain('dies.test.ts: the one that ends it')
+})
+
+test('a part that several processes share is counted as a whole, and fails when one of them dies', async () => {
+  const side = mkdtempSync(join(folder, 'side-'))
+  const file = (name: string, body: string) =>
+    writeFileSync(join(side, `${name}.test.ts`), `import { expect, test } from 'bun:test'\n${body}\n`)
+  const command = [process.execPath, 'test', '--parallel=2', '--no-isolate', side]
+  file('one', `test('good', () => {})\ntest('bad', () => { expect(1).toBe(2) })`)
+  file('two', `test('good too', () => {})`)
+  const both = await runPart({ name: 'shared', command }, undefined)
+  expect([both.passed, both.failed]).toEqual([2, 1])
+  expect(failuresOf(both.output)).toContain('(fail) bad')
+  file('one', `test('the one that ends it', () => { process.kill(process.pid, 'SIGKILL') })`)
+  expect((await runPart({ name: 'shared', command }, undefined)).failed).toBeGreaterThan(0)
 })
 
 test('a part that must fail passes when it does, and fails when it does not or says nothing', async () => {

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { postgresForTests } from '../postgres.ts'
 import { endPrograms } from '../program.ts'
-import { nextPackage, type Package, present } from '../upgrade/packages.ts'
-import { roll } from '../upgrade/roll.ts'
+import { nextPackage, type Package, present } from './packages.ts'
+import { roll } from './roll.ts'
 
 const next = nextPackage()
 const folders = [next.folder]
