@@ -37,20 +37,29 @@ const answers = async (url: string): Promise<boolean> => {
   }
 }
 
-/** A port of this machine that nobody has now. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+/** Below those that systems give to connections and to servers without a port of their own. */
+const [PORTS_FROM, PORTS] = [20_000, 12_000]
+const PORTS_EACH = 16
+let portsAsked = 0
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
     const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() =>
-        typeof address === 'object' && address !== null
-          ? resolve(address.port)
-          : reject(new Error('no free port')),
-      )
-    })
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
+
+/**
+ * A port of this machine that nobody has now, and that nobody is given before it is taken: each process of the tests
+ * begins at others.
+ */
+export const freePort = async (): Promise<number> => {
+  for (let tries = 0; tries < PORTS; tries++) {
+    const port = PORTS_FROM + ((process.pid * PORTS_EACH + portsAsked++) % PORTS)
+    if (await isFree(port)) return port
+  }
+  throw new Error('no free port')
+}
 
 /**
  * npm packages cannot hold symbolic links, so the binaries' package makes its own in an install script, which a strict

@@ -40,7 +40,13 @@ const rootOf = async (set: string): Promise<string> => {
     rmSync(making, { recursive: true })
     throw new NotInstalled(`npm cannot install the set ${set}: ${errors.slice(-1_000)}`)
   }
-  renameSync(making, root)
+  try {
+    renameSync(making, root)
+  } catch (error) {
+    // Another run on this machine was faster.
+    if (!existsSync(root)) throw error
+    rmSync(making, { recursive: true })
+  }
   return root
 }
 

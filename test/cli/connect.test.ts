@@ -1,14 +1,17 @@
 /** `turnpike connect`: every recipe is printed as it stands in docs, with the caller's address and key in it. */
-import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { recipes } from '../../src/products/recipes/index.ts'
 import { pageOf, type Recipe } from '../../src/products/recipes/recipe.ts'
 import { runProgram } from '../program.ts'
 
+const home = mkdtempSync(join(tmpdir(), 'turnpike-connect-'))
+afterAll(() => rmSync(home, { recursive: true }))
+
 const connect = (settings: Record<string, string>, ...args: string[]) =>
-  runProgram(tmpdir(), settings, 'connect', ...args)
+  runProgram(home, settings, 'connect', ...args)
 
 const documented = (name: string) =>
   readFileSync(resolve(import.meta.dir, `../../docs/clients/${name}.md`), 'utf8')
