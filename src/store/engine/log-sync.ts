@@ -8,7 +8,7 @@
 import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 
 /** Puts on the disk what the system holds of a file; undefined when it is there already. */
-export type SyncFile = () => Promise<void> | undefined
+type SyncFile = () => Promise<void> | undefined
 
 export class LogSync {
   readonly #sync: SyncFile
