@@ -79,6 +79,8 @@ const groupsOf = (text: string | undefined): readonly UsageGroup[] => {
 }
 
 const ROWS_MOST = 5_000
+/** A report names each of its months. */
+const SPAN_MOST_MS = 3_660 * DAY_MS
 
 const reportQuery = (here: Within): Omit<ReportQuery, 'most'> => {
   const { query } = here.asked
@@ -86,6 +88,7 @@ const reportQuery = (here: Within): Omit<ReportQuery, 'most'> => {
   const tomorrow = (Math.trunc(now / DAY_MS) + 1) * DAY_MS
   const from = instantOf('from', query.get('from'), tomorrow - 30 * DAY_MS)
   const to = instantOf('to', query.get('to'), tomorrow)
+  if (to - from > SPAN_MOST_MS) throw invalid('from', "'from' and 'to' may be ten years apart at most.")
   const whole = (at: number) => Math.trunc(at / DAY_MS) * DAY_MS
   const [model, vendor, status] = [query.get('model'), query.get('vendor'), query.get('status')]
   return {

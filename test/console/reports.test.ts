@@ -160,6 +160,8 @@ for (const engine of ['SQLite', 'PostgreSQL'])
         }
       }
       expect((await owner.ask('GET', '/usage?group_by=day&top=3')).status).toBe(400)
+      const ages = await owner.ask('GET', '/usage?group_by=month&from=0001-01-01&to=9999-01-01')
+      expect([ages.status, (await jsonOf(ages)).error.param]).toEqual([400, 'from'])
     })
 
     test('a part of the rows comes with the total of all, those first that cost most', async () => {
