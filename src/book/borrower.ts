@@ -61,7 +61,11 @@ export class Borrower {
     if (answer.outcome === 'outdated') return undefined
     if (answer.outcome !== 'lent') return answer
     const refusal = this.#parts.stillRefused(ask)
-    if (refusal) return refusal
+    if (refusal) {
+      // Nobody may ask for this room any more, and others wait for it.
+      void this.giveBack()
+      return refusal
+    }
     const { lease } = answer
     const nowMs = this.#parts.clock.monotonicMs()
     if (nowMs >= lease.deadlineMs || free(lease) < ask.amount) return undefined
@@ -72,6 +76,7 @@ export class Borrower {
   /** Asks for what calls at the present pace will want. No call needs it yet, so it is never refused. */
   async borrowAhead(ask: RoomAsk): Promise<void> {
     await this.#borrow(ask, undefined)
+    if (this.#parts.stillRefused(ask)) void this.giveBack()
   }
 
   /** Returns what no call holds. */

@@ -1,0 +1,43 @@
+/** A loan that comes when its call may not be served any more goes back at once: others wait for it. */
+import { expect, test } from 'bun:test'
+import { Refusal, refuse } from '../core/refusal.ts'
+import type { Loan } from '../ledger/types.ts'
+import { Borrower } from './borrower.ts'
+import type { RoomAsk } from './lease.ts'
+
+const ask: RoomAsk = { keyId: 'k', sub: undefined, payer: undefined, amount: 10n, useful: 10n, waits: true }
+
+for (const [name, borrow] of [
+  ['for a call', (borrower: Borrower) => borrower.borrowFor(ask)],
+  ['ahead of calls', (borrower: Borrower) => borrower.borrowAhead(ask)],
+] as const)
+  test(`a loan ${name} that comes while the process drains is given back whole`, async () => {
+    const loan = Promise.withResolvers<Loan>()
+    const returned: bigint[] = []
+    let draining = false
+    const borrower = new Borrower(
+      {
+        store: {
+          lend: () => loan.promise,
+          giveBack: async (_id, amount) => void returned.push(amount),
+        },
+        clock: {
+          now: () => 0,
+          monotonicMs: () => 0,
+          sleep: async () => undefined,
+          turn: async () => undefined,
+        },
+        instance: 'i',
+        newLeaseId: () => 'i:1',
+        stillRefused: () =>
+          draining ? refuse('service_unavailable', 'The server is shutting down.') : undefined,
+      },
+      { keyId: 'k', sub: undefined, payer: undefined },
+    )
+    const asked = borrow(borrower)
+    draining = true
+    loan.resolve({ outcome: 'lent', leaseId: 'i:1', grown: 100n, lifeMs: 10_000, tight: false })
+    const answer = await asked
+    expect(answer === undefined || answer instanceof Refusal).toBe(true)
+    expect(returned).toEqual([100n])
+  })
