@@ -1,6 +1,7 @@
 /** Post-paid calls (mpp): off until granted, never above the limit, billed by month, suspended alone when past due. */
 
 import { afterEach, describe, expect, test } from 'bun:test'
+import { comingBack } from '../late-ledger.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import {
   chat,
@@ -112,7 +113,7 @@ for (const engine of serverEngines) {
         await Bun.sleep(20)
         return completion('hello')
       })
-      const answers = await Promise.all(Array.from({ length: 50 }, () => call(server)))
+      const answers = await Promise.all(Array.from({ length: 50 }, () => comingBack(() => call(server))))
       const good = answers.filter(({ status }) => status === 200).length
       expect(answers.every(({ status }) => status === 200 || status === 402)).toBe(true)
       expect(good).toBeGreaterThan(0)
