@@ -62,7 +62,16 @@ const partsOf = (given: GivenParts) => {
   const writer = new Writer({ store: store.ledger, clock, instance, log, outbox, queue, meters, inTouch })
   const gate = new AdmissionGate({ clock, keys, heartbeat, queue })
   const stillRefused = gate.stillRefused.bind(gate)
-  const leases = new LeasePool({ store: store.ledger, clock, instance, random, keys, stillRefused })
+  const draining = () => gate.draining
+  const leases = new LeasePool({
+    store: store.ledger,
+    clock,
+    instance,
+    random,
+    keys,
+    stillRefused,
+    draining,
+  })
   const holds = new OpenHolds({ gate, heartbeat, keys, leases, touch, writer, log })
   const rates = createRates({ store: store.rates, clock, liveInstances: heartbeat.liveInstances })
   const learn = createNews({ keys, rules, leases })

@@ -26,6 +26,7 @@ export type BorrowerParts = {
   readonly newLeaseId: () => LeaseId
   /** The last check before money is held: by what is known now, not by what was known when the call came in. */
   readonly stillRefused: (ask: RoomAsk) => Refusal | undefined
+  readonly draining: () => boolean
 }
 
 export const LEASE_TTL_MS = 10_000
@@ -62,8 +63,7 @@ export class Borrower {
     if (answer.outcome !== 'lent') return answer
     const refusal = this.#parts.stillRefused(ask)
     if (refusal) {
-      // Nobody may ask for this room any more, and others wait for it.
-      void this.giveBack()
+      this.#giveBackLate()
       return refusal
     }
     const { lease } = answer
@@ -76,7 +76,7 @@ export class Borrower {
   /** Asks for what calls at the present pace will want. No call needs it yet, so it is never refused. */
   async borrowAhead(ask: RoomAsk): Promise<void> {
     await this.#borrow(ask, undefined)
-    if (this.#parts.stillRefused(ask)) void this.giveBack()
+    this.#giveBackLate()
   }
 
   /** Returns what no call holds. */
@@ -90,6 +90,11 @@ export class Borrower {
   async limitChanged(): Promise<void> {
     this.#changes++
     if (this.#lease !== undefined) await this.#callBack(this.#lease)
+  }
+
+  /** A process that drains has no call for what comes late, and others may wait for it. */
+  #giveBackLate(): void {
+    if (this.#parts.draining()) void this.giveBack()
   }
 
   async #borrow(ask: RoomAsk, need: Nano | undefined): Promise<Borrowed | LoanRefused> {

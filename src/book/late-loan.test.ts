@@ -29,6 +29,7 @@ for (const [name, borrow] of [
         },
         instance: 'i',
         newLeaseId: () => 'i:1',
+        draining: () => draining,
         stillRefused: () =>
           draining ? refuse('service_unavailable', 'The server is shutting down.') : undefined,
       },

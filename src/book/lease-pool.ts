@@ -26,6 +26,7 @@ type PoolParts = {
   readonly keys: Pick<KnownKeys, 'get' | 'reread'>
   /** The last check before money is held: by what is known now, not by what was known when the call came in. */
   readonly stillRefused: (ask: RoomAsk) => Refusal | undefined
+  readonly draining: () => boolean
 }
 
 export class LeasePool {
@@ -37,11 +38,12 @@ export class LeasePool {
   #renewing = false
 
   constructor(parts: PoolParts) {
-    const { store, clock, instance, random, keys, stillRefused } = parts
+    const { store, clock, instance, random, keys, stillRefused, draining } = parts
     let serial = 0
     this.#parts = parts
     this.#waits = new Waits(clock, random)
-    this.#ofBorrowers = { store, clock, instance, stillRefused, newLeaseId: () => `${instance}:${++serial}` }
+    const newLeaseId = () => `${instance}:${++serial}`
+    this.#ofBorrowers = { store, clock, instance, stillRefused, draining, newLeaseId }
     this.#ofSlots = {
       nowMs: () => clock.monotonicMs(),
       stillRefused,

@@ -79,26 +79,26 @@ const theDisk: Disk = {
     new Promise((resolve, reject) => fdatasync(file, (error) => (error ? reject(error) : resolve()))),
 }
 
-/** From here on syncs are waited for beside the loop, which costs calls some more processor: they share fewer commits. */
-const SLOW_MS = 2
-/** How much the latest sync counts in what they take on average. */
-const LATEST = 0.2
+/** A sync of this is slow. Beside the loop syncs cost calls some more processor: they share fewer commits. */
+const SLOW_MS = 4
+/** After a slow sync so many are made beside the loop. Only one that is made at once tells again how fast the disk is. */
+const BESIDE = 32
 
 /** The write-ahead log of a database file. It is opened when it is there: nothing has been written before. */
 export const logFile = (path: string, disk = theDisk, nowMs = () => performance.now()) => {
   const log = `${path}-wal`
   let file: number | undefined
-  let averageMs = 0
-  const noteFrom = (fromMs: number): void => {
-    averageMs += LATEST * (nowMs() - fromMs - averageMs)
-  }
+  let beside = 0
   const sync: SyncFile = () => {
     if (file === undefined && existsSync(log)) file = openSync(log, 'r+')
     if (file === undefined) return undefined
+    if (beside > 0) {
+      beside--
+      return disk.beside(file)
+    }
     const fromMs = nowMs()
-    if (averageMs > SLOW_MS) return disk.beside(file).then(() => noteFrom(fromMs))
     disk.now(file)
-    noteFrom(fromMs)
+    if (nowMs() - fromMs >= SLOW_MS) beside = BESIDE
     return undefined
   }
   return {
