@@ -11,6 +11,7 @@ import {
   parseSignature,
   publicActions,
   toHex,
+  WaitForTransactionReceiptTimeoutError,
   walletActions,
 } from 'viem'
 import { type HDAccount, mnemonicToAccount } from 'viem/accounts'
@@ -92,6 +93,20 @@ export const keyOf = (account: HDAccount): Hex => toHex(account.getHdKey().priva
 
 let payers = 100
 
+const MINED_WITHIN_MS = 5_000
+
+/** Resolves when a transaction is in a block. A busy node may leave one waiting that came beside another: then it is asked for a block. */
+export const minedOn = async (client: TestChain['client'], hash: Hex): Promise<void> => {
+  for (;;)
+    try {
+      await client.waitForTransactionReceipt({ hash, timeout: MINED_WITHIN_MS })
+      return
+    } catch (error) {
+      if (!(error instanceof WaitForTransactionReceiptTimeoutError)) throw error
+      await client.mine({ blocks: 1 })
+    }
+}
+
 /** A node on a free port. */
 export const startNode = async (
   more: readonly string[],
@@ -117,7 +132,7 @@ export const startChain = async (): Promise<TestChain> => {
   const { DollarToken, BatchReader } = await compiled
   await client.setCode({ address: TOKEN, bytecode: `0x${DollarToken?.evm.deployedBytecode.object}` })
   await client.setCode({ address: BATCH_READER, bytecode: `0x${BatchReader?.evm.deployedBytecode.object}` })
-  const mined = (hash: Hex) => client.waitForTransactionReceipt({ hash })
+  const mined = (hash: Hex) => minedOn(client, hash)
   return {
     url,
     client,

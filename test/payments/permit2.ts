@@ -1,7 +1,7 @@
 /** Permit2 on a chain of our own: the real code, as a node has it built in for another network, and the proxy of `upto`. */
 import { type Address, createPublicClient, type Hex, http, parseAbi, parseEther } from 'viem'
 import type { HDAccount } from 'viem/accounts'
-import { compile, startNode, type TestChain, TOKEN } from './chain.ts'
+import { compile, minedOn, startNode, type TestChain, TOKEN } from './chain.ts'
 
 const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 const PROXY: Address = '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002'
@@ -23,7 +23,7 @@ export const installPermit2 = async (chain: TestChain): Promise<void> => {
   await chain.client.setCode({ address: PROXY, bytecode: `0x${UptoProxy?.evm.deployedBytecode.object}` })
 }
 
-const mined = (chain: TestChain, hash: Hex) => chain.client.waitForTransactionReceipt({ hash })
+const mined = (chain: TestChain, hash: Hex) => minedOn(chain.client, hash)
 
 /** A payer with this many units who lets Permit2 move them, and has gas for what it changes its mind about. */
 export const newUptoPayer = async (chain: TestChain, units: bigint): Promise<HDAccount> => {
