@@ -113,7 +113,12 @@ for (const engine of serverEngines) {
         await Bun.sleep(20)
         return completion('hello')
       })
-      const answers = await Promise.all(Array.from({ length: 50 }, () => comingBack(() => call(server))))
+      // Where open calls hold the money for longer than a call waits, on a busy machine, it is told to come back (429).
+      const untilTold = async (): Promise<Response> => {
+        const answer = await comingBack(() => call(server))
+        return answer.status === 429 ? untilTold() : answer
+      }
+      const answers = await Promise.all(Array.from({ length: 50 }, untilTold))
       const good = answers.filter(({ status }) => status === 200).length
       expect(answers.every(({ status }) => status === 200 || status === 402)).toBe(true)
       expect(good).toBeGreaterThan(0)
