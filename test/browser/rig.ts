@@ -16,6 +16,14 @@ export type ListeningConsole = Awaited<ReturnType<typeof startConsole>> & {
   enter(page: Page, email: string, role: Role, operator?: boolean): Promise<void>
 }
 
+/** The overview is shown. What the page says in its place is the reason why not. */
+const entered = async (page: Page): Promise<void> => {
+  const alert = page.getByRole('alert').first()
+  const overview = page.getByRole('heading', { name: 'Overview' })
+  await overview.or(alert).first().waitFor()
+  if (!(await overview.isVisible())) throw new Error(`nobody is signed in: ${await alert.textContent()}`)
+}
+
 export const listenConsole = async (
   setup: Parameters<typeof startConsole>[0] = {},
 ): Promise<ListeningConsole> => {
@@ -39,7 +47,7 @@ export const listenConsole = async (
       if (operator) await it.store.members.setOperator(person.id, true, by)
       await page.goto(it.addressOfLink(address, await it.link(email)))
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      await entered(page)
     },
     stop: async () => {
       listening.stop()

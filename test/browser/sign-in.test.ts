@@ -99,6 +99,14 @@ test('somebody who was invited opens the link, sets a password, makes a key, and
   expect(errors).toEqual([])
 })
 
+test('a console on this machine is reached while the browser says that there is no network', async () => {
+  const { page } = await browser.newPage(size)
+  await page.addInitScript(`setInterval(() => dispatchEvent(new Event('offline')), 20)`)
+  await it.enter(page, 'offline@example.com', 'owner')
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await page.getByRole('button', { name: 'Create key' }).waitFor()
+})
+
 test('a passkey is made, signs in with nothing else, and not where the device did not know the person', async () => {
   const { page, context, errors } = await browser.newPage(size)
   await page.goto(

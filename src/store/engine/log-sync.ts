@@ -42,6 +42,12 @@ export class LogSync {
     return this.#next
   }
 
+  /** The same for all that is committed in this turn of the loop: one sync for what many ask one by one. */
+  onDiskTogether(): Promise<void> | undefined {
+    if (this.#failed === undefined && this.#durable === this.#committed) return undefined
+    return new Promise<void>((next) => setImmediate(next)).then(() => this.onDisk())
+  }
+
   #begin(): Promise<void> | undefined {
     const covered = this.#committed
     try {

@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite'
 import type { Row, Value } from './engine.ts'
 import type { ReadAnswer, ReadAsk } from './reading-thread.ts'
+import { sqliteText } from './sqlite-text.ts'
 
 declare const self: Worker
 
@@ -19,9 +20,7 @@ self.onmessage = ({ data: { id, path, statements } }: MessageEvent<ReadAsk>) => 
   try {
     database ??= open(path)
     const run = database.transaction((on: Database) =>
-      statements.map(({ text, params }) =>
-        on.query<Row, Value[]>(text.replaceAll(/\$(\d+)/g, '?$1')).all(...params),
-      ),
+      statements.map(({ text, params }) => on.query<Row, Value[]>(sqliteText(text)).all(...params)),
     )
     answer({ id, rows: run(database) })
   } catch (error) {

@@ -20,6 +20,7 @@ import {
 } from './engine.ts'
 import { LogSync, logFile } from './log-sync.ts'
 import { readingThread } from './reading-thread.ts'
+import { sqliteText } from './sqlite-text.ts'
 
 const BUSY_MS = 5_000
 const LOG_PAGES = 8_000
@@ -57,7 +58,7 @@ const connect = (path: string, now: (() => Instant) | undefined): Connection => 
   const prepare = (text: string): Prepared<Row, Value[]> => {
     let statement = prepared.get(text)
     if (statement === undefined) {
-      statement = database.prepare<Row, Value[]>(text.replaceAll(/\$(\d+)/g, '?$1'))
+      statement = database.prepare<Row, Value[]>(sqliteText(text))
       prepared.set(text, statement)
     }
     return statement
@@ -150,7 +151,8 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
   /** The result, told when it is on the disk, with all that it may have seen. */
   const told = async <T>(lane: Lane, work: Promise<T>): Promise<T> => {
     const result = await work
-    if (lane !== 'relaxed') await synced?.onDisk()
+    // Commits of calls come in batches, others one by one.
+    if (lane !== 'relaxed') await (lane === 'writer' ? synced?.onDisk() : synced?.onDiskTogether())
     return result
   }
   const begin = (lane: Lane): void => {

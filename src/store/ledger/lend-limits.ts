@@ -75,7 +75,9 @@ export type LockedLimits = {
   readonly unwritten: Nano
   /** Room of the own lease that the instance does not have: on its way back, or lent in an answer that was lost. */
   readonly astray: Nano
-  /** What leases of the account used and its balance does not count yet. */
+  /** What the key and its makers want to stay in the account. */
+  readonly stops: readonly Stop[]
+  /** What leases of the account used and its balance does not count yet; summed only for stops, as leases may be many. */
   readonly unapplied: Nano
   /** The same for each scope that has a limit. */
   readonly unappliedUnder: ReadonlyMap<string, Nano>
@@ -103,6 +105,7 @@ export const lockLimits = async (
   spender: SpendingKey,
 ): Promise<LockedLimits> => {
   const { key, day, payer, sub } = spender
+  const stops = stopsOf(spender)
   const path = [ask.instance, key.id, day, payer, sub ?? '']
   const scopes = scopesOf({ line: [key.id, ...key.ancestors], walletId: key.walletId, day, sub })
   const own = `l.instance = $1 and l.key_id = $2 and l.day = $3 and l.wallet_id = $4
@@ -127,7 +130,7 @@ export const lockLimits = async (
     run(
       `select ${words.now} as now,
          ${heldOnLeases(own)} as own_held,
-         ${usedOnLeases('l.wallet_id = $4')} as unapplied`,
+         ${stops.length === 0 ? 'cast(0 as bigint)' : usedOnLeases('l.wallet_id = $4')} as unapplied`,
       path,
     ),
     run(unappliedUnderText(words), [wanted]),
@@ -140,6 +143,7 @@ export const lockLimits = async (
     budgets: counters.map(budgets.read),
     payer: payerRow,
     ...ownRoomOf(lease, nanoOf(sum, 'own_held'), ask),
+    stops,
     unapplied: nanoOf(sum, 'unapplied'),
     unappliedUnder: new Map(unapplied.map((row) => [textOf(row, 'scope'), nanoOf(row, 'unapplied')])),
     now: countOf(sum, 'now'),
@@ -160,8 +164,10 @@ const ownRoomOf = (
   return { ownUnused, unwritten: held - written, astray: greatest(ownUnused - free, 0n) }
 }
 
+type Stop = { readonly owner: KeyId; readonly stopAt: Nano }
+
 /** What the key and its makers want to stay in the wallet; nothing when another account pays. */
-const stopsOf = ({ key, makers, payer }: SpendingKey): readonly { owner: KeyId; stopAt: Nano }[] =>
+const stopsOf = ({ key, makers, payer }: SpendingKey): readonly Stop[] =>
   payer === key.walletId
     ? [key, ...makers].flatMap(({ id, limits: { stopAt } }) =>
         stopAt === undefined ? [] : [{ owner: id, stopAt }],
@@ -172,10 +178,10 @@ const stopsOf = ({ key, makers, payer }: SpendingKey): readonly { owner: KeyId; 
  * The least that the limits beside the account leave, less the room that the instance has on its own lease; undefined
  * when there is no such limit. Charges count, and what is only held does not.
  */
-export const besideOf = (locked: LockedLimits, payer: PayerRow, spender: SpendingKey): Nano | undefined => {
+export const besideOf = (locked: LockedLimits, payer: PayerRow): Nano | undefined => {
   const settled = payer.balance - locked.unapplied
   const lefts = [
-    ...stopsOf(spender).map(({ stopAt }) => settled - stopAt),
+    ...locked.stops.map(({ stopAt }) => settled - stopAt),
     ...locked.budgets.flatMap(({ scope, lim, used }) =>
       lim === undefined ? [] : [lim - used - (locked.unappliedUnder.get(scope) ?? 0n)],
     ),
@@ -187,7 +193,7 @@ export const besideOf = (locked: LockedLimits, payer: PayerRow, spender: Spendin
 }
 
 export const limitsOf = (
-  { budgets: counters }: LockedLimits,
+  { budgets: counters, stops: kept }: LockedLimits,
   payer: PayerRow,
   spender: SpendingKey,
 ): readonly Limit[] => {
@@ -210,7 +216,7 @@ export const limitsOf = (
     ]
   })
   const ofWallet = spender.payer === spender.key.walletId
-  const stops = stopsOf(spender).map(
+  const stops = kept.map(
     ({ owner, stopAt }): Limit => ({ name: 'stop_at_remaining_usd', room: free - stopAt, owner }),
   )
   const name = isPayment(payer) ? 'payment' : ofWallet ? 'wallet' : 'credit_line'

@@ -162,7 +162,7 @@ const grow = async (
   },
 ): Promise<Loan> => {
   const { request, ask, spender, locked, payer, limits } = it
-  const beside = besideOf(locked, payer, spender)
+  const beside = besideOf(locked, payer)
   const { grown, tight } = growth(limits, ask)
   const leaseId =
     locked.lease === undefined ? await openLease(run, request, spender, locked.now) : locked.lease.id

@@ -63,9 +63,14 @@ export const askBy = async <T>(secret: string, path: string): Promise<T> =>
 export const textBy = async (secret: string, path: string): Promise<string> =>
   (await sent(path, byLink(secret))).text()
 
+/** A browser without a network still reaches a console on its own machine: what is asked does not wait for one. */
+const networkMode = 'always'
+
 export const queries = new QueryClient({
   defaultOptions: {
+    mutations: { networkMode },
     queries: {
+      networkMode,
       staleTime: 5_000,
       retry: (count, error) =>
         count < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
