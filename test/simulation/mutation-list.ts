@@ -44,8 +44,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a loan grows a lease on another account',
     file: 'src/store/ledger/lend-limits.ts',
-    from: 'l.day = $3 and l.wallet_id = $4\n',
-    to: "l.day = $3 and $4 <> ''\n",
+    from: 'lease.payer === payer',
+    to: "payer !== ''",
   },
   {
     name: 'a loan counts twice in memory',

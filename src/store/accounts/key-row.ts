@@ -41,7 +41,8 @@ export const limitValues = (limits: Limits): readonly Value[] => [
 export const assigned = (columns: readonly string[], first: number): string =>
   columns.map((column, at) => `${column} = $${first + at}`).join(', ')
 
-const ancestorsOf = (list: Json): readonly string[] =>
+/** The makers above a key, as its row tells them. */
+export const ancestorsOf = (list: Json): readonly string[] =>
   Array.isArray(list) ? list.filter((id) => typeof id === 'string') : []
 
 const aliasesOf = (names: Json): Aliases =>

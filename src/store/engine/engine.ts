@@ -78,6 +78,9 @@ export class Violation extends Error {
   }
 }
 
+/** Somebody else holds a lock for longer than the transaction waits. It is undone, and may come later. */
+export class LockWait extends Error {}
+
 /**
  * Runs the work of a transaction. What one branch of it sends after another has failed is refused: on either engine it would
  * come after the rollback, and stand by itself.

@@ -4,6 +4,7 @@ import type { Instant } from '../../core/time.ts'
 import {
   type Engine,
   type Lane,
+  LockWait,
   type Row,
   type Run,
   type Statement,
@@ -48,10 +49,13 @@ const stateOf = (error: unknown): string =>
 const isUndone = (error: unknown): boolean => stateOf(error) === '40001' || stateOf(error) === '40P01'
 
 /** Data exceptions (22) and integrity violations (23) are the statement's own; all others may pass. */
-const translated = (error: unknown): unknown =>
-  error instanceof SQL.PostgresError && /^2[23]/.test(stateOf(error))
-    ? new Violation(error.constraint ?? error.message, error)
-    : error
+const translated = (error: unknown): unknown => {
+  if (!(error instanceof SQL.PostgresError)) return error
+  if (stateOf(error) === LOCK_NOT_AVAILABLE) return new LockWait(error.message, { cause: error })
+  return /^2[23]/.test(stateOf(error)) ? new Violation(error.constraint ?? error.message, error) : error
+}
+
+const LOCK_NOT_AVAILABLE = '55P03'
 
 const retried = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
@@ -180,10 +184,11 @@ export const openPostgres = (url: string, now?: () => Instant, longestMs?: numbe
     longestMs === undefined
       ? {}
       : { statement_timeout: `${longestMs}`, idle_in_transaction_session_timeout: `${longestMs}` }
-  // The commits' statements find every row by an index; a sequential scan there is always the planner's mistake.
+  // Statements of calls and loans find every row by an index. A sequential scan there is the planner's mistake: it keeps plans
+  // that it made while there were few rows.
   const pools: Readonly<Record<Lane, Pool>> = {
     writer: openPool(url, 1, { enable_seqscan: 'off', ...waits }, longestMs),
-    control: openPool(url, 4, waits, longestMs),
+    control: openPool(url, 4, { enable_seqscan: 'off', ...waits }, longestMs),
     relaxed: openPool(url, 2, { synchronous_commit: 'off', ...waits }, longestMs),
     reading: openPool(url, 2, { statement_timeout: `${READING_MS}` }, READING_MS),
   }

@@ -6,7 +6,9 @@
  * lock on its account through the foreign key, and two transactions that both upgrade from it would deadlock.
  */
 import type { Nano } from '../../core/money.ts'
+import type { AccountId, LeaseId } from '../../ledger/types.ts'
 import { type Statement, statement, type Words } from '../engine/engine.ts'
+import { stateOf } from './sums.ts'
 
 /** Locks the budgets and the accounts of leases that are already locked. */
 export const lockLimitsOf = (words: Words, leases: readonly string[]): readonly Statement[] => {
@@ -35,7 +37,7 @@ export const applyLease = (lease: string, delta: Nano, state: string): readonly 
   statement(
     `update budget set used = budget.used + l.used, held = budget.held - l.used + cast($2 as bigint),
        calls = budget.calls + l.calls
-     from lease l where l.id = $1 and l.state = $3
+     from lease l where l.id = $1 and ${stateOf('l')} = $3
        and budget.scope in (select s.scope from lease_scope s where s.lease_id = $1)`,
     lease,
     delta,
@@ -43,16 +45,71 @@ export const applyLease = (lease: string, delta: Nano, state: string): readonly 
   ),
   statement(
     `update account set balance = account.balance - l.used, held = account.held - l.used + cast($2 as bigint)
-     from lease l where l.id = $1 and l.state = $3 and account.id = l.wallet_id`,
+     from lease l where l.id = $1 and ${stateOf('l')} = $3 and account.id = l.wallet_id`,
     lease,
     delta,
     state,
   ),
   statement(
     `update lease set granted = granted - used + cast($2 as bigint), used = 0, calls = 0
-     where id = $1 and state = $3`,
+     where id = $1 and ${stateOf('lease')} = $3`,
     lease,
     delta,
     state,
   ),
 ]
+
+/** What changes on one open lease that is locked with its limits. */
+export type LeaseMove = {
+  readonly id: LeaseId
+  /** What it used, and by how many calls: it moves out of what is held. */
+  readonly used: Nano
+  readonly calls: number
+  /** What it holds more. */
+  readonly delta: Nano
+  readonly scopes: readonly string[]
+  readonly payer: AccountId
+}
+
+type Sum = { used: Nano; held: Nano; calls: number }
+
+const rowsOf = (sums: ReadonlyMap<string, Sum>): string =>
+  JSON.stringify(
+    [...sums].map(([n, { used, held, calls }]) => ({ n, u: used.toString(), h: held.toString(), c: calls })),
+  )
+
+/** The same for many leases, whose rows are known: each limit is written once. */
+export const applyMoves = ({ each }: Words, moves: readonly LeaseMove[]): readonly Statement[] => {
+  const [counters, accounts, leases] = [
+    new Map<string, Sum>(),
+    new Map<string, Sum>(),
+    new Map<string, Sum>(),
+  ]
+  const add = (to: Map<string, Sum>, name: string, { used, delta, calls }: LeaseMove): void => {
+    const sum = to.get(name) ?? { used: 0n, held: 0n, calls: 0 }
+    to.set(name, { used: sum.used + used, held: sum.held + delta - used, calls: sum.calls + calls })
+  }
+  for (const move of moves) {
+    for (const scope of move.scopes) add(counters, scope, move)
+    add(accounts, move.payer, move)
+    add(leases, move.id, move)
+  }
+  const number = (member: string) => `cast(e.value->>'${member}' as bigint)`
+  return [
+    statement(
+      `update budget set used = budget.used + ${number('u')}, held = budget.held + ${number('h')},
+         calls = budget.calls + ${number('c')} from ${each('$1')} e where budget.scope = e.value->>'n'`,
+      rowsOf(counters),
+    ),
+    statement(
+      `update account set balance = account.balance - ${number('u')}, held = account.held + ${number('h')}
+       from ${each('$1')} e where account.id = e.value->>'n'`,
+      rowsOf(accounts),
+    ),
+    statement(
+      `update lease set granted = lease.granted + ${number('h')}, used = lease.used - ${number('u')},
+         calls = lease.calls - ${number('c')} from ${each('$1')} e where lease.id = e.value->>'n'`,
+      rowsOf(leases),
+    ),
+  ]
+}

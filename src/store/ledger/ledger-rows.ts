@@ -3,9 +3,13 @@ import { integer, maybe, nano, oneOf, type RowOf, rowsOf, text } from '../engine
 
 const lease = {
   id: text('id'),
+  keyId: text('key_id'),
   payer: text('wallet_id'),
+  sub: maybe(text('sub_id')),
+  day: text('day'),
   granted: nano('granted'),
   used: nano('used'),
+  calls: integer('calls'),
   state: oneOf('state', ['open', 'quarantined', 'closed']),
 } as const
 export const leases = rowsOf(lease)

@@ -1,33 +1,18 @@
 /** The part of the store that moves money: loans, returns, group commits, postings, recovery, audit. */
-import type { Nano } from '../../core/money.ts'
 import { DAY_MS } from '../../core/time.ts'
 import type { InstanceId, LeaseId } from '../../ledger/types.ts'
+import { batched } from '../engine/batched.ts'
 import { type Engine, statement } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
-import { applyLease, lockLimitsOf } from './apply-lease.ts'
 import { auditOn } from './audit.ts'
 import { commitOn } from './commit.ts'
 import { ids } from './commit-at-once.ts'
+import { givingBack } from './give-back.ts'
 import type { LedgerStore } from './ledger-port.ts'
-import { lendIn } from './lend.ts'
+import { lendWithin } from './lend.ts'
 import { postOn } from './post.ts'
 import { balanceOf, transfersOf } from './postings.ts'
 import { type Chores, reapOn } from './reap.ts'
-
-const giveBackOn = async (engine: Engine, lease: string, back: Nano): Promise<void> => {
-  const { words } = engine
-  const lock = words.locksRows
-    ? [
-        statement(`select l.id from lease l where l.id = $1${words.lock('l')}`, lease),
-        ...lockLimitsOf(words, [lease]),
-      ]
-    : []
-  await engine.batch('control', [
-    ...lock,
-    ...applyLease(lease, -back, 'open'),
-    statement(`update lease set recall = 0 where id = $1 and state = 'open'`, lease),
-  ])
-}
 
 /** A lease that has not ended is of today, so it may live to the end of today. */
 const renewOn = async (
@@ -57,8 +42,12 @@ const renewOn = async (
 }
 
 export const ledgerStore = (engine: Engine, chores: Chores): LedgerStore => ({
-  lend: (ask) => lendIn(engine, ask),
-  giveBack: (lease, back) => giveBackOn(engine, lease, back),
+  lend: batched(engine, {
+    work: (run, asks) => lendWithin(run, engine.words, asks),
+    group: ({ instance }) => instance,
+    name: ({ keyId, sub, payer }) => JSON.stringify([keyId, sub, payer]),
+  }),
+  giveBack: givingBack(engine),
   renew: (instance, leases, ttlMs) => renewOn(engine, instance, leases, ttlMs),
   commit: commitOn(engine),
   post: (transfer, event) => postOn(engine, transfer, event),

@@ -1,71 +1,36 @@
-/** What a loan depends on: the key with its makers, and under their locks the lease and every limit in money. */
+/** What loans depend on: under the locks of all of them the leases that they grow, and every limit in money. */
 import { greatest, least, type Nano } from '../../core/money.ts'
-import { DAY_MS, type Day, dayOf, type Instant, type Month, nextDayStart } from '../../core/time.ts'
+import type { Instant } from '../../core/time.ts'
 import type { Limit } from '../../ledger/lend.ts'
-import { dayScope, lifetimeScope, monthOfDay, monthScope, scopesOf } from '../../ledger/scopes.ts'
 import type { AccountId, LoanRequest } from '../../ledger/types.ts'
-import { isKnown, type Key, type KeyId } from '../../tenancy/key.ts'
-import { keyOf } from '../accounts/key-row.ts'
-import type { Run, Words } from '../engine/engine.ts'
+import { type Run, Violation, type Words } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { type Budget, budgets, type LeaseRow, leases, type PayerRow, payerRows } from './ledger-rows.ts'
 import { freeOf, isPayment, payers } from './payer.ts'
-import { heldOnLeases, usedOnLeases } from './sums.ts'
+import { countersOf, type SpendingKey, type Stop, scopesUnder, stopsOf } from './spender.ts'
+import { heldOfLease, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
 
-/** A day's counter is kept this long after its day, for calls that are settled late and for reports. */
-export const DAY_KEPT_MS = 40 * DAY_MS
+/** A request with who spends. */
+export type Asked = { readonly request: LoanRequest; readonly spender: SpendingKey }
 
-/** Who spends, when, out of which account and under which sub-wallet. */
-export type SpendingKey = {
-  readonly key: Key
-  readonly makers: readonly Key[]
-  /** The account that pays. */
-  readonly payer: AccountId
-  readonly now: Instant
-  readonly day: Day
-  readonly month: Month
-  readonly sub: string | undefined
-}
+/** What this transaction has lent since it read the limits, by their scopes and accounts. */
+class LentNow {
+  readonly #sums = new Map<string, Nano>()
 
-/** Locks the key and its makers, whose caps bind it too. */
-export const lockSpender = async (
-  run: Run,
-  words: Words,
-  { keyId, sub, payer }: LoanRequest,
-): Promise<SpendingKey | undefined> => {
-  const rows = await run(
-    `select k.*, ${words.now} as now from api_key k join key_line n on n.owner_id = k.id
-     where n.key_id = $1 order by k.id${words.lock('k')}`,
-    [keyId],
-  )
-  const keys = rows.map(keyOf)
-  const key = keys.find(({ id }) => id === keyId)
-  if (key === undefined) return undefined
-  const now = countOf(onlyRow(rows), 'now')
-  if (!isKnown(key, now)) return undefined
-  const day = dayOf(now)
-  return {
-    key,
-    makers: keys.filter(({ id }) => id !== keyId),
-    payer: payer ?? key.walletId,
-    now,
-    day,
-    month: monthOfDay(day),
-    sub: sub ?? key.subWallet,
+  of(limit: string): Nano {
+    return this.#sums.get(limit) ?? 0n
+  }
+
+  /** So much was lent under each of the limits. */
+  add(limits: readonly string[], amount: Nano): void {
+    for (const limit of limits) this.#sums.set(limit, this.of(limit) + amount)
   }
 }
 
-const budgetsOf = ({ key, makers, day, month, now }: SpendingKey): string =>
-  JSON.stringify([
-    ...[key, ...makers].flatMap(({ id, walletId, limits }) => [
-      { s: lifetimeScope(id), o: id, w: walletId, l: limits.spendCap?.toString() },
-      { s: monthScope(id, month), o: id, m: month, w: walletId, l: limits.monthlyCap?.toString() },
-    ]),
-    { s: dayScope(key.walletId, day), d: day, w: key.walletId, k: nextDayStart(now) + DAY_KEPT_MS },
-  ])
-
 export type LockedLimits = {
   readonly lease: LeaseRow | undefined
+  /** The scopes of its counters, sorted. */
+  readonly scopes: readonly string[]
   readonly budgets: readonly Budget[]
   /** Absent for a credit line that the operator never granted. */
   readonly payer: PayerRow | undefined
@@ -77,10 +42,11 @@ export type LockedLimits = {
   readonly astray: Nano
   /** What the key and its makers want to stay in the account. */
   readonly stops: readonly Stop[]
-  /** What leases of the account used and its balance does not count yet; summed only for stops, as leases may be many. */
-  readonly unapplied: Nano
-  /** The same for each scope that has a limit. */
+  /** What the account has, charges counted that its balance does not; read where something is to stay in it. */
+  readonly settled: Nano
+  /** What leases used under each scope that has a limit and the scope does not count yet. */
   readonly unappliedUnder: ReadonlyMap<string, Nano>
+  readonly lent: LentNow
   readonly now: Instant
 }
 
@@ -97,58 +63,85 @@ const unappliedUnderText = ({ each, oneOf }: Words): string => {
   from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
 }
 
-/** Locks the own lease, the budgets and the account that pays, in one round trip. */
-export const lockLimits = async (
-  run: Run,
-  words: Words,
-  ask: LoanRequest,
-  spender: SpendingKey,
-): Promise<LockedLimits> => {
-  const { key, day, payer, sub } = spender
-  const stops = stopsOf(spender)
-  const path = [ask.instance, key.id, day, payer, sub ?? '']
-  const scopes = scopesOf({ line: [key.id, ...key.ancestors], walletId: key.walletId, day, sub })
-  const own = `l.instance = $1 and l.key_id = $2 and l.day = $3 and l.wallet_id = $4
-    and coalesce(l.sub_id, '') = $5 and l.state = 'open'`
-  const wanted = JSON.stringify(scopes.map((s) => ({ s })))
-  const [found, , counters, accounts, sums, unapplied] = await Promise.all([
-    run(`select l.* from lease l where ${own}${words.lock('l')}`, path),
-    run(
-      `insert into budget (scope, owner_id, month, day, keep_until, wallet_id, lim)
+/** The statements that lock and read, in the order of the locks; their texts depend on nothing but the engine. */
+const textsFor = (words: Words) => {
+  const { each, lock, now, oneOf } = words
+  const listed = (param: string) => `select e.value->>'s' from ${each(param)} e`
+  const own = `${oneOf('l.key_id', listed('$1'))} and l.instance = $2 and l.state <> 'closed' and ${stateOf('l')} = 'open'`
+  return {
+    leases: `select l.* from lease l where ${own} order by l.id${lock('l')}`,
+    counters: `insert into budget (scope, owner_id, month, day, keep_until, wallet_id, lim)
        select e.value->>'s', e.value->>'o', e.value->>'m', e.value->>'d', cast(e.value->>'k' as bigint), e.value->>'w',
          case when e.value->>'d' is null then cast(e.value->>'l' as bigint)
            else (select r.daily_limit from wallet_rules r where r.wallet_id = e.value->>'w') end
-       from ${words.each('$1')} e where true order by 1 on conflict (scope) do nothing`,
-      [budgetsOf(spender)],
-    ),
-    run(
-      `select b.* from budget b where ${words.oneOf('b.scope', `select e.value->>'s' from ${words.each('$1')} e`)}
-       order by b.scope${words.lock('b')}`,
-      [wanted],
-    ),
-    run(`${payers} where a.id = $1${words.lock('a')}`, [payer]),
-    run(
-      `select ${words.now} as now,
-         ${heldOnLeases(own)} as own_held,
-         ${stops.length === 0 ? 'cast(0 as bigint)' : usedOnLeases('l.wallet_id = $4')} as unapplied`,
-      path,
-    ),
-    run(unappliedUnderText(words), [wanted]),
-  ])
-  if (counters.length !== scopes.length) throw new Error(`sub-wallet ${sub} of key ${key.id} has no budget`)
-  const sum = onlyRow(sums)
-  const [lease, payerRow] = [found.map(leases.read)[0], accounts.map(payerRows.read)[0]]
-  return {
-    lease,
-    budgets: counters.map(budgets.read),
-    payer: payerRow,
-    ...ownRoomOf(lease, nanoOf(sum, 'own_held'), ask),
-    stops,
-    unapplied: nanoOf(sum, 'unapplied'),
-    unappliedUnder: new Map(unapplied.map((row) => [textOf(row, 'scope'), nanoOf(row, 'unapplied')])),
-    now: countOf(sum, 'now'),
+       from ${each('$1')} e where true order by 1 on conflict (scope) do nothing`,
+    budgets: `select b.* from budget b where ${oneOf('b.scope', listed('$1'))} order by b.scope${lock('b')}`,
+    payers: `${payers} where ${oneOf('a.id', listed('$1'))} order by a.id${lock('a')}`,
+    now: `select ${now} as now`,
+    held: `select l.id, ${heldOfLease} as held from lease l where ${own}`,
+    settled: `select a.id, ${settledOfAccount} as settled from account a where ${oneOf('a.id', listed('$1'))}`,
+    unapplied: unappliedUnderText(words),
   }
 }
+
+const jsonOf = (values: Iterable<string>): string => JSON.stringify([...new Set(values)].map((s) => ({ s })))
+
+/** Locks what all the loans of one instance depend on, in one round trip, and tells it for each. */
+export const lockLimits = async (
+  run: Run,
+  words: Words,
+  asks: readonly [Asked, ...Asked[]],
+): Promise<readonly LockedLimits[]> => {
+  const texts = textsFor(words)
+  const spenders = asks.map(({ spender }) => spender)
+  const { instance } = asks[0].request
+  const keys = jsonOf(spenders.map(({ key }) => key.id))
+  const scopes = jsonOf(spenders.flatMap(scopesUnder))
+  const stopped = spenders.filter((spender) => stopsOf(spender).length > 0)
+  const [own, , counters, accounts, clock, held, settled, unapplied] = await Promise.all([
+    run(texts.leases, [keys, instance]),
+    run(texts.counters, [JSON.stringify(spenders.flatMap(countersOf))]),
+    run(texts.budgets, [scopes]),
+    run(texts.payers, [jsonOf(spenders.map(({ payer }) => payer))]),
+    run(texts.now),
+    run(texts.held, [keys, instance]),
+    // Summed over all leases of the account, which may be many.
+    stopped.length === 0 ? [] : run(texts.settled, [jsonOf(stopped.map(({ payer }) => payer))]),
+    run(texts.unapplied, [scopes]),
+  ])
+  const ownLeases = own.map(leases.read)
+  const heldOf = new Map(held.map((row) => [textOf(row, 'id'), nanoOf(row, 'held')]))
+  const counterOf = new Map(counters.map(budgets.read).map((one) => [one.scope, one]))
+  const payerOf = new Map(accounts.map(payerRows.read).map((one) => [one.id, one]))
+  const settledOf = new Map(settled.map((row) => [textOf(row, 'id'), nanoOf(row, 'settled')]))
+  const unappliedUnder = new Map(unapplied.map((row) => [textOf(row, 'scope'), nanoOf(row, 'unapplied')]))
+  const lent = new LentNow()
+  const now = countOf(onlyRow(clock), 'now')
+  return asks.map(({ request, spender }) => {
+    const { key, sub, payer } = spender
+    const scopesOfIt = scopesUnder(spender)
+    const found = scopesOfIt.flatMap((scope) => counterOf.get(scope) ?? [])
+    if (found.length !== scopesOfIt.length)
+      throw new Violation(`sub-wallet ${sub} of key ${key.id} has no budget`, undefined)
+    const lease = ownLeases.find((one) => isOn(one, spender))
+    return {
+      lease,
+      scopes: scopesOfIt,
+      budgets: found,
+      payer: payerOf.get(payer),
+      ...ownRoomOf(lease, heldOf.get(lease?.id ?? '') ?? 0n, request),
+      stops: stopsOf(spender),
+      settled: settledOf.get(payer) ?? 0n,
+      unappliedUnder,
+      lent,
+      now,
+    }
+  })
+}
+
+/** Whether it is the lease of this path. */
+const isOn = (lease: LeaseRow, { key, day, payer, sub }: SpendingKey): boolean =>
+  lease.keyId === key.id && lease.day === day && lease.payer === payer && lease.sub === sub
 
 /** The own lease, as the ledger and the instance know it together: intents that are on their way count as written. */
 const ownRoomOf = (
@@ -164,24 +157,13 @@ const ownRoomOf = (
   return { ownUnused, unwritten: held - written, astray: greatest(ownUnused - free, 0n) }
 }
 
-type Stop = { readonly owner: KeyId; readonly stopAt: Nano }
-
-/** What the key and its makers want to stay in the wallet; nothing when another account pays. */
-const stopsOf = ({ key, makers, payer }: SpendingKey): readonly Stop[] =>
-  payer === key.walletId
-    ? [key, ...makers].flatMap(({ id, limits: { stopAt } }) =>
-        stopAt === undefined ? [] : [{ owner: id, stopAt }],
-      )
-    : []
-
 /**
  * The least that the limits beside the account leave, less the room that the instance has on its own lease; undefined
  * when there is no such limit. Charges count, and what is only held does not.
  */
-export const besideOf = (locked: LockedLimits, payer: PayerRow): Nano | undefined => {
-  const settled = payer.balance - locked.unapplied
+export const besideOf = (locked: LockedLimits): Nano | undefined => {
   const lefts = [
-    ...locked.stops.map(({ stopAt }) => settled - stopAt),
+    ...locked.stops.map(({ stopAt }) => locked.settled - stopAt),
     ...locked.budgets.flatMap(({ scope, lim, used }) =>
       lim === undefined ? [] : [lim - used - (locked.unappliedUnder.get(scope) ?? 0n)],
     ),
@@ -192,16 +174,22 @@ export const besideOf = (locked: LockedLimits, payer: PayerRow): Nano | undefine
   return lefts.reduce(least) - own
 }
 
+/** The limits that all of a loan draws on: what `LentNow` counts it under. */
+export const limitNames = (scopes: readonly string[], payer: AccountId): readonly string[] => [
+  ...scopes,
+  `account:${payer}`,
+]
+
 export const limitsOf = (
-  { budgets: counters, stops: kept }: LockedLimits,
+  { budgets: counters, stops: kept, lent }: LockedLimits,
   payer: PayerRow,
   spender: SpendingKey,
 ): readonly Limit[] => {
-  const free = freeOf(payer)
+  const free = freeOf(payer) - lent.of(`account:${payer.id}`)
   const capped = counters.flatMap((counter): readonly Limit[] => {
     const { scope, lim, used, held, ownerId, month } = counter
     if (lim === undefined) return []
-    const room = lim - used - held
+    const room = lim - used - held - lent.of(scope)
     if (counter.subId !== undefined) return [{ name: 'sub_wallet', room, scope, cap: lim }]
     if (counter.day !== undefined) return [{ name: 'daily_limit_usd', room, scope, cap: lim }]
     if (ownerId === undefined) throw new Error(`the counter ${scope} belongs to nobody`)

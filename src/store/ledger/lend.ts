@@ -1,25 +1,21 @@
-/** Lending: a lease grows, or the answer says which limit binds. One transaction under the locks of every limit. */
-import { greatest, type Nano } from '../../core/money.ts'
+/**
+ * Lending: leases grow, or the answer says which limit binds. One transaction under the locks of every limit, for as many
+ * requests of one instance as came together: each is decided as if those before it were written.
+ */
+import type { Nano } from '../../core/money.ts'
 import { type Instant, nextDayStart } from '../../core/time.ts'
-import { type Demand, growth, type Limit, shortLimits, verdictOf, WALLET_MINIMUM } from '../../ledger/lend.ts'
+import { type Demand, growth, type Limit, shortLimits, WALLET_MINIMUM } from '../../ledger/lend.ts'
 import { isJob, type Loan, type LoanRefused, type LoanRequest } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
 import { mayUseSub } from '../accounts/sub-wallet-store.ts'
-import type { Engine, Run, Words } from '../engine/engine.ts'
-import { countOf, onlyRow } from '../engine/row.ts'
-import { applyLease } from './apply-lease.ts'
+import type { Run, Words } from '../engine/engine.ts'
+import { textOf } from '../engine/row.ts'
+import { applyMoves, type LeaseMove } from './apply-lease.ts'
 import { fence } from './fence.ts'
-import type { PayerRow } from './ledger-rows.ts'
-import {
-  besideOf,
-  type LockedLimits,
-  limitsOf,
-  lockLimits,
-  lockSpender,
-  type SpendingKey,
-} from './lend-limits.ts'
+import { type Asked, besideOf, type LockedLimits, limitNames, limitsOf, lockLimits } from './lend-limits.ts'
 import { barOf } from './payer.ts'
-import { recall, shortageOf, under } from './shortage.ts'
+import { type Demanding, refuse, type Short } from './refuse-loan.ts'
+import { lockSpenders, type SpendingKey } from './spender.ts'
 
 const refused = (
   outcome: LoanRefused['outcome'],
@@ -43,95 +39,6 @@ const liftMonthlyBlock = async (run: Run, words: Words, { key }: SpendingKey): P
   )
 }
 
-/** Switches off the keys whose caps are exhausted; a lifetime cap's reason wins over a month's. Tells the new version of `spender.key`. */
-const disable = async (
-  run: Run,
-  words: Words,
-  spender: SpendingKey,
-  exhausted: ReturnType<typeof verdictOf>['exhausted'],
-): Promise<number | undefined> => {
-  let version: number | undefined
-  for (const key of [spender.key, ...spender.makers]) {
-    const own = exhausted.filter(({ owner }) => owner === key.id)
-    if (own.length === 0 || !isEnabled(key, spender.month)) continue
-    const monthly = own.every(({ limit }) => limit === 'monthly_cap_usd')
-    const rows = await run(
-      `update api_key set disabled_reason = $2, disabled_month = $3, version = version + 1, changed_at = ${words.now}
-       where id = $1 returning version`,
-      [key.id, monthly ? 'monthly_cap' : 'spend_cap', monthly ? spender.month : null],
-    )
-    if (key === spender.key) version = countOf(onlyRow(rows), 'version')
-  }
-  return version
-}
-
-const refuse = async (
-  run: Run,
-  words: Words,
-  it: {
-    request: LoanRequest
-    ask: Demand
-    spender: SpendingKey
-    locked: LockedLimits
-    short: readonly [Limit, ...Limit[]]
-  },
-): Promise<LoanRefused> => {
-  const { request, ask, spender, locked, short } = it
-  const own = locked.lease === undefined ? '' : locked.lease.id
-  const [firstLimit, ...restLimits] = short
-  const underOf = (limit: Limit) => under(limit, { payer: spender.payer, wallet: spender.key.walletId, own })
-  const shortage = (limit: Limit) => shortageOf(run, limit, underOf(limit), locked)
-  const first = await shortage(firstLimit)
-  const rest = await Promise.all(restLimits.map(shortage))
-  const verdict = verdictOf([first, ...rest], ask, request.useful)
-  if (verdict.outcome === 'recall') {
-    for (const limit of short) await recall(run, words, underOf(limit))
-  }
-  const version = await disable(run, words, spender, verdict.exhausted)
-  const { limit, held, idle } = verdict.binding
-  return {
-    outcome: verdict.outcome,
-    limit: limit.name,
-    ...(limit.owner === undefined ? {} : { owner: limit.owner }),
-    required: limit.name === 'wallet' ? greatest(ask.amount, ask.minimum) : ask.amount,
-    // Room that is astray counts twice here: as idle, and as unused room of the own lease.
-    available: greatest(limit.room + ask.ownUnused + idle - locked.astray, 0n),
-    held,
-    ...(locked.astray > 0n ? { astray: locked.astray } : {}),
-    ...(version === undefined ? {} : { keyVersion: version }),
-  }
-}
-
-/** A lease id that was used before and is closed cannot open again; the answer tells the id that was taken instead. */
-const openLease = async (
-  run: Run,
-  request: LoanRequest,
-  spender: SpendingKey,
-  now: Instant,
-): Promise<string> => {
-  const insert = async (id: string): Promise<boolean> => {
-    const rows = await run(
-      `insert into lease (id, instance, key_id, wallet_id, sub_id, month, day, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (id) do nothing returning id`,
-      [
-        id,
-        request.instance,
-        spender.key.id,
-        spender.payer,
-        spender.sub ?? null,
-        spender.month,
-        spender.day,
-        now,
-      ],
-    )
-    return rows.length > 0
-  }
-  if (await insert(request.leaseId)) return request.leaseId
-  const other = `${request.leaseId.split('+')[0]}+${now.toString(36)}`
-  if (await insert(other)) return other
-  throw new Error(`lease ${other} exists already`)
-}
-
 /**
  * What the call holds, by what its process said: the ledger may know of charges that the process has still to hear of, and
  * then counts less as unused than the process took off its need.
@@ -139,77 +46,203 @@ const openLease = async (
 const amountOf = ({ need, free }: LoanRequest, ownUnused: Nano): Nano =>
   need === undefined ? 0n : need + (free ?? ownUnused)
 
-/** Fences the own lease, so that room of it that went astray is free again. */
-const giveUp = async (
-  run: Run,
-  words: Words,
-  { request, spender, locked }: { request: LoanRequest; spender: SpendingKey; locked: LockedLimits },
-): Promise<LockedLimits> => {
-  if (locked.lease === undefined) return locked
-  await fence(run, locked.lease)
-  return lockLimits(run, words, request, spender)
-}
+type Open = Demanding & { readonly at: number }
 
-const grow = async (
-  run: Run,
-  it: {
-    request: LoanRequest
-    ask: Demand
-    spender: SpendingKey
-    locked: LockedLimits
-    payer: PayerRow
-    limits: readonly Limit[]
-  },
-): Promise<Loan> => {
-  const { request, ask, spender, locked, payer, limits } = it
-  const beside = besideOf(locked, payer)
+type Answer = Loan | LoanRefused
+
+/** Grows one lease in memory: what the next request finds is less by it. */
+const grow = ({ spender, locked, ask }: Open, limits: readonly Limit[]): Grown => {
   const { grown, tight } = growth(limits, ask)
-  const leaseId =
-    locked.lease === undefined ? await openLease(run, request, spender, locked.now) : locked.lease.id
-  const lasts = locked.now + request.ttlMs
-  // A job counts in the day it began, however long it runs.
-  const expires = isJob(request.instance) ? lasts : Math.min(lasts, nextDayStart(spender.now))
-  await Promise.all([
-    ...applyLease(leaseId, grown, 'open').map(({ text, params }) => run(text, params)),
-    run('update lease set expires_at = $2 where id = $1', [leaseId, expires]),
-  ])
-  return {
-    outcome: 'lent',
-    leaseId,
-    grown,
-    lifeMs: expires - locked.now,
-    tight,
-    ...(beside === undefined ? {} : { beside: beside - grown }),
-  }
+  locked.lent.add(limitNames(locked.scopes, spender.payer), grown)
+  return { grown, tight }
 }
 
-/** Grows the lease of one spending path by what the call needs and the limits allow, or says what binds. */
-export const lendIn = (engine: Engine, request: LoanRequest): Promise<Loan | LoanRefused> =>
-  engine.transaction('control', (run) => lendWithin(run, engine.words, request))
+type Grown = ReturnType<typeof growth>
+type Lending = Open & Grown
+type Refusing = Short & { readonly at: number }
 
-/** The same inside a transaction that goes on with it. */
-export const lendWithin = async (
+/** Opens the leases that are not there yet. One whose id was used before, and is closed, opens under another id. */
+const openLeases = async (run: Run, words: Words, loans: readonly Lending[]): Promise<readonly string[]> => {
+  const ids = loans.map(({ request, locked }) => locked.lease?.id ?? request.leaseId)
+  const insert = async (which: readonly number[]): Promise<readonly number[]> => {
+    if (which.length === 0) return []
+    const rows = await run(
+      `insert into lease (id, instance, key_id, wallet_id, sub_id, month, day, expires_at)
+       select e.value->>'l', e.value->>'i', e.value->>'k', e.value->>'w', e.value->>'s', e.value->>'m', e.value->>'d',
+         cast(e.value->>'x' as bigint)
+       from ${words.each('$1')} e where true order by 1 on conflict (id) do nothing returning id`,
+      [JSON.stringify(which.map((at) => rowOf(loans[at], ids[at])))],
+    )
+    const opened = new Set(rows.map((row) => textOf(row, 'id')))
+    return which.filter((at) => !opened.has(ids[at] ?? ''))
+  }
+  const rowOf = (loan: Lending | undefined, l: string | undefined) =>
+    loan && {
+      l,
+      i: loan.request.instance,
+      k: loan.spender.key.id,
+      w: loan.spender.payer,
+      s: loan.spender.sub,
+      m: loan.spender.month,
+      d: loan.spender.day,
+      x: loan.locked.now,
+    }
+  const used = await insert(loans.flatMap(({ locked }, at) => (locked.lease === undefined ? [at] : [])))
+  for (const at of used) ids[at] = `${ids[at]?.split('+')[0]}+${loans[at]?.locked.now.toString(36)}`
+  const again = await insert(used)
+  if (again.length > 0) throw new Error(`lease ${ids[again[0] ?? 0]} exists already`)
+  return ids
+}
+
+/** Until when the lease may live. A job counts in the day it began, however long it runs. */
+const endOf = ({ request, spender, locked }: Asked & { readonly locked: LockedLimits }): Instant => {
+  const lasts = locked.now + request.ttlMs
+  return isJob(request.instance) ? lasts : Math.min(lasts, nextDayStart(spender.now))
+}
+
+/** Writes what was lent. */
+const lendAll = async (run: Run, words: Words, loans: readonly Lending[]): Promise<readonly Loan[]> => {
+  if (loans.length === 0) return []
+  const ids = await openLeases(run, words, loans)
+  const moves = loans.map(
+    ({ locked, spender, grown }, at): LeaseMove => ({
+      id: ids[at] ?? '',
+      used: locked.lease?.used ?? 0n,
+      calls: locked.lease?.calls ?? 0,
+      scopes: locked.scopes,
+      payer: spender.payer,
+      delta: grown,
+    }),
+  )
+  const ends = JSON.stringify(loans.map((loan, at) => ({ l: ids[at], x: endOf(loan) })))
+  await Promise.all([
+    ...applyMoves(words, moves).map(({ text, params }) => run(text, params)),
+    run(
+      `update lease set expires_at = cast(e.value->>'x' as bigint) from ${words.each('$1')} e where lease.id = e.value->>'l'`,
+      [ends],
+    ),
+  ])
+  return loans.map((loan, at) => {
+    const { locked, grown, tight } = loan
+    const beside = besideOf(locked)
+    return {
+      outcome: 'lent',
+      leaseId: ids[at] ?? '',
+      grown,
+      lifeMs: endOf(loan) - locked.now,
+      tight,
+      ...(beside === undefined ? {} : { beside: beside - grown }),
+    }
+  })
+}
+
+/** What is said before any limit is looked at; undefined where the limits decide. */
+const refusedAtOnce = async (
   run: Run,
   words: Words,
-  request: LoanRequest,
-): Promise<Loan | LoanRefused> => {
-  const spender = await lockSpender(run, words, request)
+  { request, spender }: { request: LoanRequest; spender: SpendingKey | undefined },
+): Promise<LoanRefused | undefined> => {
   if (spender === undefined) return refused('unknown_key', request)
   if (!isEnabled(spender.key, spender.month)) return refused('disabled', request)
   if (request.sub !== undefined && !(await mayUseSub(run, spender.key, request.sub)))
     return refused('unknown_sub', request)
   await liftMonthlyBlock(run, words, spender)
-  const found = await lockLimits(run, words, request, spender)
-  const locked = request.anew === true ? await giveUp(run, words, { request, spender, locked: found }) : found
-  const { payer } = locked
-  const bar = barOf(payer, spender.key.walletId, spender.now)
-  if (payer === undefined || bar !== undefined) return refused('spent', request, bar)
-  const minimum = request.goesOn === true ? 0n : WALLET_MINIMUM
-  const { need, want } = request
-  const { ownUnused } = locked
-  const ask: Demand = { need, amount: amountOf(request, ownUnused), want, ownUnused, minimum }
-  const limits = limitsOf(locked, payer, spender)
-  const [first, ...rest] = shortLimits(limits, ask)
-  if (first === undefined) return grow(run, { request, ask, spender, locked, payer, limits })
-  return refuse(run, words, { request, ask, spender, locked, short: [first, ...rest] })
+  return undefined
 }
+
+/** Locks the limits. Own leases that are given up are fenced, so that room of them that went astray is free again. */
+const lockedFor = async (
+  run: Run,
+  words: Words,
+  asks: readonly [Asked, ...Asked[]],
+): Promise<readonly LockedLimits[]> => {
+  const found = await lockLimits(run, words, asks)
+  const givenUp = found.flatMap(({ lease }, at) =>
+    asks[at]?.request.anew === true && lease !== undefined ? [lease] : [],
+  )
+  if (givenUp.length === 0) return found
+  for (const lease of givenUp) await fence(run, lease)
+  return lockLimits(run, words, asks)
+}
+
+const demandOf = (request: LoanRequest, { ownUnused }: LockedLimits): Demand => ({
+  need: request.need,
+  amount: amountOf(request, ownUnused),
+  want: request.want,
+  ownUnused,
+  minimum: request.goesOn === true ? 0n : WALLET_MINIMUM,
+})
+
+/**
+ * Grows the leases of spending paths by what the calls need and the limits allow, or says of each what binds, inside a
+ * transaction that may go on with it. All requests are of one instance, and no two of one path.
+ */
+export const lendWithin = async (
+  run: Run,
+  words: Words,
+  requests: readonly LoanRequest[],
+): Promise<readonly Answer[]> => {
+  const answers: (Answer | undefined)[] = []
+  const spenders = await lockSpenders(run, words, requests)
+  const asks: (Asked & { readonly at: number })[] = []
+  for (const [at, request] of requests.entries()) {
+    const spender = spenders[at]
+    answers[at] = await refusedAtOnce(run, words, { request, spender })
+    if (answers[at] === undefined && spender !== undefined) asks.push({ at, request, spender })
+  }
+  const [first, ...others] = asks
+  if (first === undefined) return whole(answers)
+  const found = await lockedFor(run, words, [first, ...others])
+  const lending: Lending[] = []
+  const short: Refusing[] = []
+  for (const [index, { at, request, spender }] of asks.entries()) {
+    const locked = found[index]
+    const payer = locked?.payer
+    const bar = barOf(payer, spender.key.walletId, spender.now)
+    if (locked === undefined || payer === undefined || bar !== undefined) {
+      answers[at] = refused('spent', request, bar)
+      continue
+    }
+    const open: Open = { at, request, spender, locked, ask: demandOf(request, locked) }
+    const limits = limitsOf(locked, payer, spender)
+    const [binds, ...bind] = shortLimits(limits, open.ask)
+    if (binds === undefined) lending.push({ ...open, ...grow(open, limits) })
+    else short.push({ ...open, short: [binds, ...bind] })
+  }
+  const loans = await lendAll(run, words, lending)
+  for (const [index, { at }] of lending.entries()) answers[at] = loans[index]
+  const refusals = await refuseAll(run, words, short, lending.length > 0)
+  for (const [index, { at }] of short.entries()) answers[at] = refusals[index]
+  return whole(answers)
+}
+
+/** Says of each what binds. Where something was lent since the limits were read, they are read again. */
+const refuseAll = async (
+  run: Run,
+  words: Words,
+  short: readonly Refusing[],
+  lent: boolean,
+): Promise<readonly Answer[]> => {
+  if (lent && short.length > 0)
+    return lendWithin(
+      run,
+      words,
+      short.map(({ request }) => request),
+    )
+  const answers: Answer[] = []
+  for (const open of short) answers.push(await refuse(run, words, open))
+  return answers
+}
+
+/** The same for one request. */
+export const lendOne = async (run: Run, words: Words, request: LoanRequest): Promise<Answer> => {
+  const [answer] = await lendWithin(run, words, [request])
+  return answer ?? unanswered()
+}
+
+const unanswered = (): never => {
+  throw new Error('a request for a loan was not answered')
+}
+
+const whole = (answers: readonly (Answer | undefined)[]): readonly Answer[] =>
+  answers.map((answer) => answer ?? unanswered())

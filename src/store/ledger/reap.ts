@@ -44,7 +44,7 @@ const closeEmpty = (engine: Engine, graceMs: number): Promise<number> =>
     const { now, each, lockFree, oneOf } = engine.words
     const ended = await run(
       `select l.id from lease l where l.state = 'open' and l.expires_at < ${now} - cast($1 as bigint)
-         and l.granted = 0 and l.used = 0 order by l.expires_at limit ${EMPTY_ROUND}${lockFree('l')}`,
+         and l.granted = 0 and l.used = 0 and l.calls = 0 order by l.expires_at limit ${EMPTY_ROUND}${lockFree('l')}`,
       [graceMs],
     )
     if (ended.length === 0) return 0
@@ -137,7 +137,8 @@ const allDue = async (
 /** One round of recovery. Tells how many leases it fenced and closed, and how many orphaned calls it charged. */
 export const reapOn = async (engine: Engine, chores: Chores, { graceMs, longestCallMs }: ReapBounds) => {
   await cutBack(engine)
-  let [quarantined, closed, recovered] = [0, await closeEmpty(engine, graceMs), 0]
+  const empty = await closeEmpty(engine, graceMs)
+  let [quarantined, closed, recovered] = [empty, empty, 0]
   for (const id of await allDue(engine, 'open', graceMs)) {
     const outcome = await quarantine(engine, id, graceMs)
     if (outcome !== 'left') quarantined += 1

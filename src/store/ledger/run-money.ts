@@ -12,7 +12,7 @@ import { lockLimitsOf } from './apply-lease.ts'
 import { insertCharges } from './charge-row.ts'
 import { answerRows, detailRow, json, noteOf, textsFor } from './commit-at-once.ts'
 import { leases } from './ledger-rows.ts'
-import { lendWithin } from './lend.ts'
+import { lendOne } from './lend.ts'
 
 /** How long after its deadline a job's lease still lives: for its last results to be fetched. */
 const AFTER_MS = 15 * 60_000
@@ -38,7 +38,7 @@ const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> 
     const same = textOf(known, 'owner') === it.owner && textOf(known, 'state') === 'submitting'
     return { outcome: same ? 'begun' : 'exists' }
   }
-  const loan = await lendWithin(run, words, {
+  const loan = await lendOne(run, words, {
     instance: jobInstance(it.id),
     keyId: it.keyId,
     ...(it.sub === undefined ? {} : { sub: it.sub }),

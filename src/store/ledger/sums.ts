@@ -22,3 +22,9 @@ export const settledBalance = (wallet: string): string =>
 
 /** What a charge or refund `t` comes to for who paid. */
 export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amount end`
+
+/**
+ * The state of a lease that is found by its id or its key. PostgreSQL keeps plans that it made while there were few leases, and
+ * by the bare column such a plan finds the one lease among all that are open.
+ */
+export const stateOf = (lease: string): string => `coalesce(${lease}.state, '')`

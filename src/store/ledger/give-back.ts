@@ -1,0 +1,64 @@
+/** What leases have and no call holds goes back: as many leases in one transaction as came together. */
+import type { Nano } from '../../core/money.ts'
+import { scopesOf } from '../../ledger/scopes.ts'
+import type { LeaseId } from '../../ledger/types.ts'
+import { ancestorsOf } from '../accounts/key-row.ts'
+import { batched } from '../engine/batched.ts'
+import { json, rowsOf, text } from '../engine/columns.ts'
+import type { Engine, Run, Words } from '../engine/engine.ts'
+import { applyMoves, type LeaseMove, lockLimitsOf } from './apply-lease.ts'
+import { ids } from './commit-at-once.ts'
+import type { LedgerStore } from './ledger-port.ts'
+import { leases } from './ledger-rows.ts'
+import { stateOf } from './sums.ts'
+
+type Back = { readonly lease: LeaseId; readonly back: Nano }
+
+/** Of the lease's key: whose counters the lease counts against. */
+const keys = rowsOf({ ancestors: json('ancestors', ancestorsOf), walletId: text('own_wallet') } as const)
+
+/** See LedgerStore. A lease that is not open any more is left as it is. */
+export const givingBack = (engine: Engine): LedgerStore['giveBack'] => {
+  const give = batched<Back, true>(engine, {
+    work: async (run, backs) => {
+      await giveBackWithin(run, engine.words, backs)
+      return backs.map(() => true)
+    },
+    group: () => '',
+    name: ({ lease }) => lease,
+  })
+  return async (lease, back) => {
+    await give({ lease, back })
+  }
+}
+
+const giveBackWithin = async (run: Run, words: Words, backs: readonly Back[]): Promise<void> => {
+  const { each, lock, oneOf } = words
+  const named = ids(backs.map(({ lease }) => lease))
+  const open = `${oneOf('l.id', `select e.value->>'c' from ${each('$1')} e`)} and ${stateOf('l')} = 'open'`
+  const [, found] = await Promise.all([
+    run(`select l.id from lease l where ${open} order by l.id${lock('l')}`, [named]),
+    run(
+      `select l.*, k.ancestors, k.wallet_id as own_wallet from lease l join api_key k on k.id = l.key_id where ${open}`,
+      [named],
+    ),
+    ...lockLimitsOf(
+      words,
+      backs.map(({ lease }) => lease),
+    ).map(({ text, params }) => run(text, params)),
+  ])
+  const backOf = new Map(backs.map(({ lease, back }) => [lease, back]))
+  const moves = found.map((row): LeaseMove => {
+    const { id, keyId, payer, sub, day, used, calls } = leases.read(row)
+    const { ancestors, walletId } = keys.read(row)
+    const scopes = scopesOf({ line: [keyId, ...ancestors], walletId, day, sub })
+    return { id, used, calls, delta: -(backOf.get(id) ?? 0n), scopes, payer }
+  })
+  if (moves.length === 0) return
+  await Promise.all([
+    ...applyMoves(words, moves).map(({ text, params }) => run(text, params)),
+    run(`update lease set recall = 0 where ${oneOf('id', `select e.value->>'c' from ${each('$1')} e`)}`, [
+      ids(moves.map(({ id }) => id)),
+    ]),
+  ])
+}

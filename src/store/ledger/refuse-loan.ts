@@ -1,0 +1,66 @@
+/** What a request for a loan is told that does not fit: which limit binds, and whether its money may come back. */
+import { greatest } from '../../core/money.ts'
+import { type Demand, type Limit, verdictOf } from '../../ledger/lend.ts'
+import type { LoanRefused } from '../../ledger/types.ts'
+import { isEnabled } from '../../tenancy/key.ts'
+import type { Run, Words } from '../engine/engine.ts'
+import { countOf, onlyRow } from '../engine/row.ts'
+import type { Asked, LockedLimits } from './lend-limits.ts'
+import { recall, shortageOf, under } from './shortage.ts'
+import type { SpendingKey } from './spender.ts'
+
+/** A request with what it asks of its limits. */
+export type Demanding = Asked & { readonly locked: LockedLimits; readonly ask: Demand }
+
+/** One that does not fit, with the limits that are too short for it. */
+export type Short = Demanding & { readonly short: readonly [Limit, ...Limit[]] }
+
+/** Switches off the keys whose caps are exhausted; a lifetime cap's reason wins over a month's. Tells the new version of `spender.key`. */
+const disable = async (
+  run: Run,
+  words: Words,
+  spender: SpendingKey,
+  exhausted: ReturnType<typeof verdictOf>['exhausted'],
+): Promise<number | undefined> => {
+  let version: number | undefined
+  for (const key of [spender.key, ...spender.makers]) {
+    const own = exhausted.filter(({ owner }) => owner === key.id)
+    if (own.length === 0 || !isEnabled(key, spender.month)) continue
+    const monthly = own.every(({ limit }) => limit === 'monthly_cap_usd')
+    const rows = await run(
+      `update api_key set disabled_reason = $2, disabled_month = $3, version = version + 1, changed_at = ${words.now}
+       where id = $1 returning version`,
+      [key.id, monthly ? 'monthly_cap' : 'spend_cap', monthly ? spender.month : null],
+    )
+    if (key === spender.key) version = countOf(onlyRow(rows), 'version')
+  }
+  return version
+}
+
+/** Says what binds, calls back what others have and do not use, and switches off keys whose caps are exhausted. */
+export const refuse = async (run: Run, words: Words, it: Short): Promise<LoanRefused> => {
+  const { request, ask, spender, locked, short } = it
+  const own = locked.lease === undefined ? '' : locked.lease.id
+  const underOf = (limit: Limit) => under(limit, { payer: spender.payer, wallet: spender.key.walletId, own })
+  const shortage = (limit: Limit) => shortageOf(run, limit, underOf(limit), locked)
+  const [firstLimit, ...restLimits] = short
+  const first = await shortage(firstLimit)
+  const rest = await Promise.all(restLimits.map(shortage))
+  const verdict = verdictOf([first, ...rest], ask, request.useful)
+  if (verdict.outcome === 'recall') {
+    for (const limit of short) await recall(run, words, underOf(limit))
+  }
+  const version = await disable(run, words, spender, verdict.exhausted)
+  const { limit, held, idle } = verdict.binding
+  return {
+    outcome: verdict.outcome,
+    limit: limit.name,
+    ...(limit.owner === undefined ? {} : { owner: limit.owner }),
+    required: limit.name === 'wallet' ? greatest(ask.amount, ask.minimum) : ask.amount,
+    // Room that is astray counts twice here: as idle, and as unused room of the own lease.
+    available: greatest(limit.room + ask.ownUnused + idle - locked.astray, 0n),
+    held,
+    ...(locked.astray > 0n ? { astray: locked.astray } : {}),
+    ...(version === undefined ? {} : { keyVersion: version }),
+  }
+}

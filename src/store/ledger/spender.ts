@@ -1,0 +1,89 @@
+/** Who spends: the keys that ask for loans, with their makers, and what of theirs a loan counts against. */
+import type { Nano } from '../../core/money.ts'
+import { DAY_MS, type Day, dayOf, type Instant, type Month, nextDayStart } from '../../core/time.ts'
+import { dayScope, lifetimeScope, monthOfDay, monthScope, scopesOf } from '../../ledger/scopes.ts'
+import type { AccountId, LoanRequest } from '../../ledger/types.ts'
+import { isKnown, type Key, type KeyId } from '../../tenancy/key.ts'
+import { keyOf } from '../accounts/key-row.ts'
+import type { Row, Run, Words } from '../engine/engine.ts'
+import { countOf, textOf } from '../engine/row.ts'
+
+/** A day's counter is kept this long after its day, for calls that are settled late and for reports. */
+export const DAY_KEPT_MS = 40 * DAY_MS
+
+/** Who spends, when, out of which account and under which sub-wallet. */
+export type SpendingKey = {
+  readonly key: Key
+  readonly makers: readonly Key[]
+  /** The account that pays. */
+  readonly payer: AccountId
+  readonly now: Instant
+  readonly day: Day
+  readonly month: Month
+  readonly sub: string | undefined
+}
+
+/** Locks the keys and their makers, whose caps bind them too. Tells of each request who spends; undefined where nobody knows the key. */
+export const lockSpenders = async (
+  run: Run,
+  words: Words,
+  requests: readonly LoanRequest[],
+): Promise<readonly (SpendingKey | undefined)[]> => {
+  const { each, lock, now, oneOf } = words
+  const rows = await run(
+    `select n.key_id as of_key, k.*, ${now} as now from api_key k join key_line n on n.owner_id = k.id
+     where ${oneOf('n.key_id', `select e.value->>'k' from ${each('$1')} e`)} order by k.id${lock('k')}`,
+    [JSON.stringify(requests.map(({ keyId }) => ({ k: keyId })))],
+  )
+  const lines = Map.groupBy(rows, (row) => textOf(row, 'of_key'))
+  // One instant for all of them: the first that was read.
+  const [first] = rows
+  return requests.map((request) =>
+    first === undefined
+      ? undefined
+      : spenderOf(request, lines.get(request.keyId) ?? [], countOf(first, 'now')),
+  )
+}
+
+const spenderOf = (
+  { keyId, sub, payer }: LoanRequest,
+  line: readonly Row[],
+  now: Instant,
+): SpendingKey | undefined => {
+  const keys = line.map(keyOf)
+  const key = keys.find(({ id }) => id === keyId)
+  if (key === undefined || !isKnown(key, now)) return undefined
+  const day = dayOf(now)
+  return {
+    key,
+    makers: keys.filter(({ id }) => id !== keyId),
+    payer: payer ?? key.walletId,
+    now,
+    day,
+    month: monthOfDay(day),
+    sub: sub ?? key.subWallet,
+  }
+}
+
+/** The scopes of the counters that its calls move, sorted. */
+export const scopesUnder = ({ key, day, sub }: SpendingKey): readonly string[] =>
+  scopesOf({ line: [key.id, ...key.ancestors], walletId: key.walletId, day, sub })
+
+/** The counters that it needs, as they are made where they are not there yet. */
+export const countersOf = ({ key, makers, day, month, now }: SpendingKey) => [
+  ...[key, ...makers].flatMap(({ id, walletId, limits }) => [
+    { s: lifetimeScope(id), o: id, w: walletId, l: limits.spendCap?.toString() },
+    { s: monthScope(id, month), o: id, m: month, w: walletId, l: limits.monthlyCap?.toString() },
+  ]),
+  { s: dayScope(key.walletId, day), d: day, w: key.walletId, k: nextDayStart(now) + DAY_KEPT_MS },
+]
+
+export type Stop = { readonly owner: KeyId; readonly stopAt: Nano }
+
+/** What the key and its makers want to stay in the wallet; nothing when another account pays. */
+export const stopsOf = ({ key, makers, payer }: SpendingKey): readonly Stop[] =>
+  payer === key.walletId
+    ? [key, ...makers].flatMap(({ id, limits: { stopAt } }) =>
+        stopAt === undefined ? [] : [{ owner: id, stopAt }],
+      )
+    : []
