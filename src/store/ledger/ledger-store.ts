@@ -29,7 +29,7 @@ const giveBackOn = async (engine: Engine, lease: string, back: Nano): Promise<vo
   ])
 }
 
-/** A lease that has not ended is of today, so it may live to the end of today. */
+/** A lease that has not ended began today, so it may live to the end of today. */
 const renewOn = async (
   engine: Engine,
   instance: InstanceId,

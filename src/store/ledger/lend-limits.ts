@@ -1,4 +1,6 @@
-/** What a loan depends on: the key with its makers, and under their locks the lease and every limit in money. */
+/**
+ * What a loan depends on: the key with the keys above it and, under their locks, the lease and every limit in money.
+ */
 import { greatest, least, type Nano } from '../../core/money.ts'
 import { DAY_MS, type Day, dayOf, type Instant, type Month, nextDayStart } from '../../core/time.ts'
 import type { Limit } from '../../ledger/lend.ts'
@@ -15,7 +17,7 @@ import { heldOnLeases, usedOnLeases } from './sums.ts'
 /** A day's counter is kept this long after its day, for calls that are settled late and for reports. */
 export const DAY_KEPT_MS = 40 * DAY_MS
 
-/** Who spends, when, out of which account and under which sub-wallet. */
+/** Who spends, when, from which account and in which sub-wallet. */
 export type SpendingKey = {
   readonly key: Key
   readonly makers: readonly Key[]
@@ -27,7 +29,7 @@ export type SpendingKey = {
   readonly sub: string | undefined
 }
 
-/** Locks the key and its makers, whose caps bind it too. */
+/** Locks the key and the keys above it, whose caps bind it too. */
 export const lockSpender = async (
   run: Run,
   words: Words,
@@ -71,13 +73,16 @@ export type LockedLimits = {
   readonly payer: PayerRow | undefined
   /** Room of the own lease that no open call holds. */
   readonly ownUnused: Nano
-  /** What open calls hold of the own lease and have not written yet. */
+  /** What open calls hold of the own lease without a written intent yet. */
   readonly unwritten: Nano
-  /** Room of the own lease that the instance does not have: on its way back, or lent in an answer that was lost. */
+  /** Room of the own lease that the instance does not have: being given back, or lent in an answer that was lost. */
   readonly astray: Nano
-  /** What the key and its makers want to stay in the account. */
+  /** What the key and the keys above it want to stay in the account. */
   readonly stops: readonly Stop[]
-  /** What leases of the account used and its balance does not count yet; summed only for stops, as leases may be many. */
+  /**
+   * What leases of the account used and its balance does not count yet. Summed only if there are stops, because there
+   * may be many leases.
+   */
   readonly unapplied: Nano
   /** The same for each scope that has a limit. */
   readonly unappliedUnder: ReadonlyMap<string, Nano>
@@ -87,7 +92,7 @@ export type LockedLimits = {
 const ofWallet = 'select k.id from api_key k where k.wallet_id = b.wallet_id'
 const ofOwner = 'select n.key_id from key_line n where n.owner_id = b.owner_id'
 
-/** What leases used under each limited scope and the scope does not count yet. */
+/** What leases used in each limited scope and the scope does not count yet. */
 const unappliedUnderText = ({ each, oneOf }: Words): string => {
   const usedBy = (keys: string, which: string) => usedOnLeases(`${oneOf('l.key_id', keys)} and ${which}`)
   return `select b.scope,
@@ -97,7 +102,7 @@ const unappliedUnderText = ({ each, oneOf }: Words): string => {
   from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
 }
 
-/** Locks the own lease, the budgets and the account that pays, in one round trip. */
+/** Locks the own lease, the budgets and the paying account, in one round trip. */
 export const lockLimits = async (
   run: Run,
   words: Words,
@@ -150,7 +155,7 @@ export const lockLimits = async (
   }
 }
 
-/** The own lease, as the ledger and the instance know it together: intents that are on their way count as written. */
+/** The own lease, combining what the ledger and the instance know: intents that are on their way count as written. */
 const ownRoomOf = (
   lease: LeaseRow | undefined,
   written: Nano,
@@ -166,7 +171,7 @@ const ownRoomOf = (
 
 type Stop = { readonly owner: KeyId; readonly stopAt: Nano }
 
-/** What the key and its makers want to stay in the wallet; nothing when another account pays. */
+/** What the key and the keys above it want to stay in the wallet; nothing when another account pays. */
 const stopsOf = ({ key, makers, payer }: SpendingKey): readonly Stop[] =>
   payer === key.walletId
     ? [key, ...makers].flatMap(({ id, limits: { stopAt } }) =>
@@ -176,7 +181,7 @@ const stopsOf = ({ key, makers, payer }: SpendingKey): readonly Stop[] =>
 
 /**
  * The least that the limits beside the account leave, less the room that the instance has on its own lease; undefined
- * when there is no such limit. Charges count, and what is only held does not.
+ * when there is no such limit. Charges count; money that is only held does not.
  */
 export const besideOf = (locked: LockedLimits, payer: PayerRow): Nano | undefined => {
   const settled = payer.balance - locked.unapplied

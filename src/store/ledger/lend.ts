@@ -43,7 +43,10 @@ const liftMonthlyBlock = async (run: Run, words: Words, { key }: SpendingKey): P
   )
 }
 
-/** Switches off the keys whose caps are exhausted; a lifetime cap's reason wins over a month's. Tells the new version of `spender.key`. */
+/**
+ * Disables the keys whose caps are exhausted; a lifetime cap's reason wins over a month's. Returns the new version of
+ * `spender.key`.
+ */
 const disable = async (
   run: Run,
   words: Words,
@@ -102,7 +105,7 @@ const refuse = async (
   }
 }
 
-/** A lease id that was used before and is closed cannot open again; the answer tells the id that was taken instead. */
+/** A lease id that was used before and is closed cannot open again; the answer says which id was taken instead. */
 const openLease = async (
   run: Run,
   request: LoanRequest,
@@ -133,13 +136,13 @@ const openLease = async (
 }
 
 /**
- * What the call holds, by what its process said: the ledger may know of charges that the process has still to hear of, and
- * then counts less as unused than the process took off its need.
+ * What the call holds, according to its process. The ledger may know of charges that the process has not heard of yet;
+ * then the ledger counts less as unused than the process subtracted from its need.
  */
 const amountOf = ({ need, free }: LoanRequest, ownUnused: Nano): Nano =>
   need === undefined ? 0n : need + (free ?? ownUnused)
 
-/** Fences the own lease, so that room of it that went astray is free again. */
+/** Fences the own lease, so that its astray room is free again. */
 const giveUp = async (
   run: Run,
   words: Words,
@@ -167,7 +170,7 @@ const grow = async (
   const leaseId =
     locked.lease === undefined ? await openLease(run, request, spender, locked.now) : locked.lease.id
   const lasts = locked.now + request.ttlMs
-  // A job counts in the day it began, however long it runs.
+  // A job counts in the day in which it began, however long it runs.
   const expires = isJob(request.instance) ? lasts : Math.min(lasts, nextDayStart(spender.now))
   await Promise.all([
     ...applyLease(leaseId, grown, 'open').map(({ text, params }) => run(text, params)),
@@ -183,11 +186,11 @@ const grow = async (
   }
 }
 
-/** Grows the lease of one spending path by what the call needs and the limits allow, or says what binds. */
+/** Grows the lease of one spending path by what the call needs and the limits allow, or says which limit binds. */
 export const lendIn = (engine: Engine, request: LoanRequest): Promise<Loan | LoanRefused> =>
   engine.transaction('control', (run) => lendWithin(run, engine.words, request))
 
-/** The same inside a transaction that goes on with it. */
+/** The same inside a larger transaction. */
 export const lendWithin = async (
   run: Run,
   words: Words,
