@@ -1,4 +1,4 @@
-/** Who may call: the state of a key against the call at hand. Pure decisions; the book brings the knowledge. */
+/** Who may call: the state of a key, applied to the present call. Pure decisions; the book supplies the knowledge. */
 import { decimalFromNano, type Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Month } from '../core/time.ts'
@@ -17,7 +17,7 @@ export const bearerToken = (authorization: string | null): string | Refusal => {
   return token !== undefined && TOKEN.test(token) ? token : unknownKey()
 }
 
-/** One answer for every key that is not ours, so that nothing is learnt from it. */
+/** One answer for every key that is not ours, so that nobody learns anything from it. */
 export const unknownKey = (): Refusal =>
   refuse(
     'invalid_api_key',
@@ -34,7 +34,7 @@ export const trialEnded = (signUpUrl: string | undefined): Refusal =>
     headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
   })
 
-/** What a caller can do when there is no trial, or no longer one. */
+/** What a caller can do when there is no trial, or it has ended. */
 export const signUpAt = (signUpUrl: string | undefined): string =>
   signUpUrl === undefined
     ? 'Sign up with the operator of this server for a key.'
@@ -58,7 +58,7 @@ export const trialShort = (
   })
 }
 
-/** The 404 of a sub-wallet that is not there, or not this key's. */
+/** The 404 of a sub-wallet that does not exist or is not this key's. */
 export const unknownSubWallet = (): Refusal =>
   refuse(
     'not_found',
@@ -77,7 +77,7 @@ const texts = {
     `Its monthly cap is reached; it works again next month (UTC). ${raising('monthly_cap_usd', limits.monthlyCap, granted.monthlyCap)}`,
 } as const
 
-/** Who can raise a cap that is reached: the key itself only up to what its creator set. */
+/** Who can raise a cap that was reached: the key itself only up to what its creator set. */
 const raising = (name: string, own: Nano | undefined, granted: Nano | undefined): string => {
   if (granted !== undefined && own !== undefined && own >= granted)
     return `The operator or the reseller set ${name}; only they can raise it.`
@@ -85,7 +85,7 @@ const raising = (name: string, own: Nano | undefined, granted: Nano | undefined)
   return `PUT /v1/key/wholesale/me/limits raises ${name}${most}.`
 }
 
-/** The 403 of a key that is switched off: why, and who can change that. */
+/** The 403 of a disabled key: why it is disabled, and who can change that. */
 export const disabledKey = (key: Key): Refusal => {
   const reason = key.disabledReason ?? 'operator'
   return refuse('key_disabled', `The key is disabled. ${texts[reason](key)}`, { members: { reason } })

@@ -1,8 +1,8 @@
-/** Ceilings on the cost of one call: the caller's own, and that of the wallet's rules. */
+/** Ceilings on the cost of one call: the caller's own, and the one in the wallet's rules. */
 import { decimalFromNano, type Nano, nanoFromDecimal } from '../core/money.ts'
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 
-/** What one call may cost, and who says so: the caller, or a rule of the wallet. */
+/** What one call may cost, and who set that: the caller, or a rule of the wallet. */
 type CallLimit = { readonly amount: Nano; readonly name: 'max_cost' | 'per_call_max_usd' }
 
 /** Undefined when nobody set one. */
@@ -20,7 +20,7 @@ export const readCeiling = (header: string | undefined): Ceiling | Refusal => {
     : { amount, name: 'max_cost' }
 }
 
-/** The ceiling under a rule of the wallet, whichever is lower. */
+/** The ceiling together with a rule of the wallet; the lower one applies. */
 export const lowerOf = (ceiling: Ceiling, perCallMax: Nano | undefined): Ceiling =>
   perCallMax !== undefined && (ceiling === undefined || perCallMax < ceiling.amount)
     ? { amount: perCallMax, name: 'per_call_max_usd' }
@@ -31,7 +31,7 @@ const names = {
   per_call_max_usd: "the wallet's rule per_call_max_usd",
 } as const
 
-/** The 402 of a call that cannot be answered within what it may cost. */
+/** The 402 of a call that cannot be answered within its ceiling. */
 export const ceilingExceeded = (
   required: Nano,
   { amount, name }: CallLimit,

@@ -1,4 +1,4 @@
-/** The count of callers without a key: by name and minute, and bounded whatever comes. */
+/** The count of callers without a key: by name and minute, and bounded in memory whatever comes. */
 import { expect, test } from 'bun:test'
 import { newGuestRates } from './guest-rates.ts'
 
@@ -28,7 +28,7 @@ test('at most so many addresses are remembered: the oldest makes room, and those
   expect(['b', 'c', 'd'].map((name) => admitted(name, 1))).toEqual([false, false, false])
   expect(admitted('a', 2)).toBe(true)
   expect(admitted('c', 3)).toBe(false)
-  // All are over: one that comes takes nobody's count away.
+  // All minutes are over, so a new name displaces nobody's count.
   expect(admitted('e', 60_000)).toBe(true)
   expect(admitted('a', 60_001)).toBe(false)
 })

@@ -1,6 +1,6 @@
 /**
- * Requests per minute of callers without a key, by where they come from. Counted in memory, by each process for itself: a
- * count in the database would cost more than what it spares. Bounded: an address that is pushed out begins anew.
+ * Requests per minute of callers without a key, by network address. Each process counts in memory, because counting in
+ * the database would cost more than it saves. The memory is bounded: an address that is pushed out starts again.
  */
 
 type Window = { readonly endsMs: number; used: number }
@@ -15,7 +15,7 @@ type GuestTurn = {
 export type GuestRates = {
   /** Counts one request of this name, unless its minute is used up. */
   take(name: string, limit: number, nowMs: number): GuestTurn
-  /** The request cost nothing after all. */
+  /** Takes a request out of the count, because it cost nothing after all. */
   giveBack(name: string): void
 }
 
@@ -23,7 +23,7 @@ const WINDOW_MS = 60_000
 const MOST = 20_000
 
 export const newGuestRates = (most = MOST): GuestRates => {
-  // In the order in which they began, so that those that are over stand in front.
+  // In the order in which their minutes began, so that expired ones come first.
   const windows = new Map<string, Window>()
   const makeRoom = (nowMs: number): void => {
     for (const [name, { endsMs }] of windows) {

@@ -1,14 +1,14 @@
 /**
- * How many bytes of answers are kept for repeats of each key, by the day in which a process kept the first of them: an estimate
- * in memory, which bounds what one tenant puts into the database.
+ * How many bytes of answers each key has had kept for repeats today. The day begins when this process keeps the first
+ * of them. It is an estimate in memory that limits what one tenant puts into the database.
  */
 import { DAY_MS } from '../core/time.ts'
 
 export type Kept = {
   add(owner: string, bytes: number, nowMs: number): void
-  /** Bytes of the owner's day so far. */
+  /** Bytes so far in the owner's day. */
   of(owner: string, nowMs: number): number
-  /** Milliseconds to the end of that day. */
+  /** Milliseconds until that day ends. */
   leftMs(owner: string, nowMs: number): number
 }
 
@@ -17,7 +17,7 @@ type KeptDay = { readonly endsMs: number; bytes: number }
 const MOST = 20_000
 
 export const newKept = (): Kept => {
-  // In the order in which they began, so that those that are over stand in front.
+  // In the order in which their days began, so that expired ones come first.
   const days = new Map<string, KeptDay>()
   const known = (owner: string, nowMs: number): KeptDay | undefined => {
     const day = days.get(owner)

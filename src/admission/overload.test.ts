@@ -1,8 +1,11 @@
-/** Overload against a small model of a process in virtual time: one loop, whose turns do whatever is ready by then. */
+/** Overload against a small model of a process in virtual time: one loop, whose turns run whatever is ready. */
 import { describe, expect, test } from 'bun:test'
 import { newOverload } from './overload.ts'
 
-/** What a call costs at the door, when its vendor has answered, and for each piece of its stream; what a refusal costs. */
+/**
+ * The costs of a call: when it arrives, when its vendor has answered, and for each piece of its stream; and the cost of
+ * a refusal.
+ */
 type Costs = { readonly door: number; readonly end: number; readonly piece: number; readonly refusal: number }
 
 type Caller = { readonly name: string; readonly rate: number }
@@ -10,12 +13,12 @@ type Caller = { readonly name: string; readonly rate: number }
 type World = {
   readonly costs: Costs
   readonly callers: readonly Caller[]
-  /** How long a vendor takes for an answer, or for the first piece and each further one. */
+  /** How long a vendor takes for an answer, or for the first piece and each later one. */
   readonly vendorMs: number
   readonly pieces: number
-  /** How late a turn may be; none for a process that turns nobody away. */
+  /** How late a turn may be; absent for a process that turns nobody away. */
   readonly turnMsMax?: number
-  /** What else the process is held up by, and when. */
+  /** Other work that holds up the process, and when. */
   readonly pauses?: readonly { readonly atMs: number; readonly ms: number }[]
   readonly seconds?: number
 }
@@ -31,11 +34,11 @@ type Outcome = {
   readonly goodBy: Map<string, number>
   readonly good: number
   readonly away: number
-  /** From when a call came until its first byte, of those that ended in the second half. */
+  /** The time from a call's arrival to its first byte, for calls that ended in the second half. */
   readonly p99: number
 }
 
-/** Chances are drawn from a seed, so that arrivals come in clumps as they do. */
+/** Random numbers come from a seed; arrivals come in clumps, as they really do. */
 const newChance = (seed: number) => () => {
   seed = (seed * 48_271) % 2_147_483_647
   return seed / 2_147_483_647
@@ -50,14 +53,14 @@ const arrivalsOf = (callers: readonly Caller[], untilMs: number): { at: number; 
   return all.sort((a, b) => a.at - b.at)
 }
 
-/** A queue by time; what is equal stays in order. */
+/** A queue by time; equal times keep their order. */
 const insert = (queue: Ready[], one: Ready): void => {
   let at = queue.length
   while (at > 0 && (queue[at - 1]?.at ?? 0) > one.at) at--
   queue.splice(at, 0, one)
 }
 
-/** The runtime takes no more from the system in one turn. */
+/** In one turn the runtime accepts no more than this from the system. */
 const EVENTS_A_TURN = 1_024
 
 const run = (world: World): Outcome => {
@@ -109,7 +112,7 @@ const run = (world: World): Outcome => {
       overload.note(now - notedMs, (now - began) / turnMsMax)
       notedMs = now
     }
-    // Nothing was ready: it sleeps until something is.
+    // Nothing was ready, so it sleeps until something is.
     if (now === began) now = Math.min(arrivals[came]?.at ?? untilMs, waiting[0]?.at ?? untilMs, untilMs)
   }
   times.sort((a, b) => a - b)
@@ -136,7 +139,7 @@ const streams = (times: number): World => ({
   pieces: 50,
   turnMsMax: 25,
 })
-/** What is left for calls, as a part of all, when so many times as many come and each refusal costs so much of a call. */
+/** The share of capacity left for calls when `times` as many arrive and each refusal costs `refusal` of a call. */
 const leftAt = (times: number, refusal: number): number => (1 - times * refusal) / (1 - refusal)
 
 describe('overload', () => {
@@ -235,7 +238,7 @@ describe('what is no overload turns nobody away', () => {
 test('callers that nobody has seen get in up to twice the limit, however many there are', () => {
   const overload = newOverload()
   for (let call = 0; call < 100; call++) overload.enter('one')
-  // Twice as late as it may be, for two seconds: the limit is the least there is, which is 64.
+  // For two seconds it is twice as late as allowed, so the limit falls to its minimum, which is 64.
   for (let ms = 0; ms < 2_000; ms += 10) overload.note(10, 2)
   for (let caller = 0; caller < 1_000; caller++)
     if (!overload.turnsAllAway() && !overload.turnsAway(`new ${caller}`)) overload.enter(`new ${caller}`)

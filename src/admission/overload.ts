@@ -1,42 +1,42 @@
 /**
- * Overload: how many calls a process has in hand at once. While it is in time there is no limit. When it has been late for a
- * while the limit is what it can do in time, and calls beyond it are turned away before anything is done for them; what was
- * taken in is never given up. The limit follows the lateness that it leads to, so that nobody has to know what a call costs:
- * one that waits for its vendor costs nothing, an open stream as much as its pieces.
+ * Overload: limits how many calls a process runs at once. A process that is not late has no limit. If it has been late
+ * for a while, the limit becomes what it can do in time. Calls beyond it are turned away before any work is done for
+ * them; a call that was let in is never given up. The limit follows the lateness that it causes, so nobody has to know
+ * what a call costs: a call that waits for its vendor costs nothing, an open stream as much as its pieces.
  */
 
 export type Overload = {
   /**
-   * Notes that after `elapsedMs` the process was late by so much of what it may be: 1 is too late. To be told many times
-   * a second while calls come.
+   * Notes how late the process was over the last `elapsedMs`, as a multiple of what is allowed: 1 is too late. Call it
+   * many times a second while calls arrive.
    */
   note(elapsedMs: number, lateness: number): void
   /** Whether any call may be turned away now. */
   limits(): boolean
-  /** Whether a call is turned away now, whoever makes it. */
+  /** Whether a call is turned away now, whoever sends it. */
   turnsAllAway(): boolean
   /** Whether a call of this caller is turned away now. */
   turnsAway(caller: string): boolean
-  /** Notes a call in hand, and that it has ended. */
+  /** Notes that a call was let in, and that it has ended. */
   enter(caller: string): void
   leave(caller: string): void
-  /** How many calls are in hand. */
+  /** How many calls are running. */
   readonly inHand: () => number
 }
 
-/** A burst is no overload: it is over before this. */
+/** Shorter lateness is a burst, not an overload. */
 const BURST_MS = 1_000
-/** The limit changes no more often; a change shows in the lateness when some turns have passed. */
+/** The limit changes at most this often, because a change shows in the lateness only after some turns. */
 const STEP_MS = 50
 const NOTES_A_STEP = 5
-/** Where turns are long, two are enough. */
+/** The longest step: if turns are long, two of them are enough. */
 const STEP_MS_MAX = 400
-/** A pause of the process, however long, is one moment in which it was late. */
+/** A pause of the process, however long, counts as one late moment of at most this length. */
 const NOTE_MS_MAX = 250
-/** By what the limit grows at most in a step, and what is left of it at least. */
+/** The largest growth of the limit in one step, and the smallest share that a step leaves of it. */
 const MORE = 0.5
 const LESS = 0.5
-/** So many are always let in: they make nobody late, and show when it is over. */
+/** This many are always let in: they make nobody late, and show when the overload is over. */
 const LEAST = 64
 const NO_LIMIT = Number.POSITIVE_INFINITY
 
@@ -44,7 +44,7 @@ export const newOverload = (): Overload => {
   const callers = new Map<string, number>()
   let open = 0
   const asked = newAsked()
-  /** Who asks for more than an even share, and how many calls each of them may have in hand. */
+  /** The callers who ask for more than an even share, and how many running calls each of them may have. */
   let greedy: ReadonlySet<string> = new Set()
   let each = NO_LIMIT
   let most = NO_LIMIT
@@ -52,7 +52,7 @@ export const newOverload = (): Overload => {
   let lateForMs = 0
   let calmForMs = 0
 
-  /** Begins with a limit when the process has been late for longer than a burst lasts. */
+  /** Sets a limit once the process has been late for longer than a burst. */
   const begin = (lateness: number, ms: number): void => {
     lateForMs = lateness > 1 ? lateForMs + ms : 0
     if (lateForMs < BURST_MS) return
@@ -68,7 +68,7 @@ export const newOverload = (): Overload => {
     lateForMs = 0
     calmForMs = 0
   }
-  /** Sees who asks for too much; the others have what they ask for, and the greedy share what those leave. */
+  /** Finds those who ask for too much. The others get what they ask for; the greedy share the rest. */
   const share = (): void => {
     greedy = asked.greedy()
     let theirs = 0
@@ -94,7 +94,7 @@ export const newOverload = (): Overload => {
     turnsAllAway: allAway,
     turnsAway: (caller) => {
       if (most === NO_LIMIT) return false
-      // Who asks for little is let in though the process is full: one who sends too much is only in their own way.
+      // Callers who ask for little are let in even if the process is full; one who sends too much only harms itself.
       const away = allAway() || (greedy.has(caller) && (open >= most || (callers.get(caller) ?? 0) >= each))
       if (away) asked.turnedAway(caller)
       step.turnedAway ||= away
@@ -115,7 +115,7 @@ export const newOverload = (): Overload => {
   }
 }
 
-/** How many calls each caller has asked for of late, let in or not, and how many were let in. */
+/** How many calls each caller asked for lately, let in or not, and how many were let in. */
 const newAsked = () => {
   const counts = new Map<string, number>()
   let entered = 0
@@ -125,7 +125,7 @@ const newAsked = () => {
     fresh = true
   }
   return {
-    /** Begins with what is in hand as asked for, of which `most` should have been let in. */
+    /** Starts with the running calls as asked for; `most` of them should have been let in. */
     begin: (inHand: ReadonlyMap<string, number>, most: number): void => {
       counts.clear()
       for (const [caller, own] of inHand) counts.set(caller, own)
@@ -136,7 +136,7 @@ const newAsked = () => {
       count(caller)
       entered++
     },
-    /** Those who ask for more than an even share of what is let in; what was before counts half. */
+    /** The callers who ask for more than an even share of what is let in; earlier requests count half. */
     greedy: (): ReadonlySet<string> => {
       const level = levelOf([...counts.values()], entered)
       const over = new Set([...counts].filter(([, asks]) => asks > level).map(([caller]) => caller))
@@ -151,7 +151,7 @@ const newAsked = () => {
   }
 }
 
-/** The even share of `all` among those who want so much each, where who wants less has that (max-min fairness). */
+/** The even share of `all` among callers who want these amounts; one who wants less gets that (max-min fairness). */
 const levelOf = (wanted: number[], all: number): number => {
   let left = all
   let sharers = wanted.length
@@ -163,7 +163,7 @@ const levelOf = (wanted: number[], all: number): number => {
   return NO_LIMIT
 }
 
-/** What was noted since the limit was last looked at. */
+/** The notes since the limit was last adjusted. */
 type Step = { ms: number; readonly notes: number[]; turnedAway: boolean }
 
 const newStep = (): Step => ({ ms: 0, notes: [], turnedAway: false })
@@ -171,6 +171,6 @@ const newStep = (): Step => ({ ms: 0, notes: [], turnedAway: false })
 const isOver = ({ ms, notes }: Step): boolean =>
   ms >= STEP_MS_MAX ? notes.length > 1 : ms >= STEP_MS && notes.length >= NOTES_A_STEP
 
-/** The middle one, of two the lower one: a process has long moments of its own, such as when it collects garbage. */
+/** The median, of an even number the lower one: a process has long moments of its own, such as garbage collection. */
 const middle = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[(values.length - 1) >> 1] ?? 0

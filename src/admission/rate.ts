@@ -4,7 +4,7 @@ import { type RateName, rateWindows } from '../tenancy/rates.ts'
 
 type Used = { readonly rate: RateName; readonly limit: number; readonly retryAfterMs: number }
 
-/** `limit` names the rate that is used up: of the key itself, or of a key above it, whose rate is for all below together. */
+/** `limit` names the rate that is used up: the key's own, or that of a key above it, which all keys below share. */
 export const rateLimited = ({ rate, limit, retryAfterMs }: Used, whose: 'own' | 'shared'): Refusal => {
   const { member, window, counts } = rateWindows[rate]
   const who =

@@ -1,4 +1,4 @@
-/** Shares against a plain list of who has what. */
+/** Shares, compared with a plain list of who holds what. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { newShares } from './shares.ts'

@@ -1,13 +1,13 @@
 /**
- * What a process has of something, places or bytes, shared among those who ask: together they take no more than all of it,
- * and none takes more than a share.
+ * Divides something that a process has, places or bytes, among those who ask: together they take at most all of it, and
+ * each at most a share.
  */
 
 type ShareTaken =
   | 'taken'
   /** Nobody can have that much now. */
   | 'none left'
-  /** This one has as much as one may have. */
+  /** This owner already has as much as one may have. */
   | 'own share used'
 
 export type Shares = {

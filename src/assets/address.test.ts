@@ -1,4 +1,4 @@
-/** Addresses are good as they were signed, until they run out; whatever is changed in one makes it worthless. */
+/** An address is good exactly as it was signed, until it expires; any change makes it worthless. */
 import { expect, test } from 'bun:test'
 import { checkSignature, readName, signedAddress } from './address.ts'
 
@@ -39,7 +39,7 @@ test.each([
   { ...signed, sig: 'é'.repeat(32) },
   { ...signed, name: `${id}.html` },
   { ...signed, name: `1${name.slice(1)}` },
-  // A space in the name cannot move the border between what is signed.
+  // A space in the name cannot shift the boundary between the signed parts.
   { name: `${name} ${signed.exp}`, exp: '', sig: signed.sig },
 ])('%j is forged', (changed) => {
   expect(checkSignature(hash, changed, NOW)).toBe('forged')

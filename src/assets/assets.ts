@@ -1,4 +1,7 @@
-/** Results of calls that live here: stored once for each place of a run, given an address, served, and swept when over. */
+/**
+ * Results of calls that are stored here: stored once for each place of a run, given an address, served, and swept when
+ * they expire.
+ */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Refusal } from '../core/refusal.ts'
@@ -18,13 +21,13 @@ import { AssetFault, type From, takeBytes, WRITING_MS } from './take.ts'
 import { openUploads, type UploadSettings, type Uploads } from './uploads.ts'
 
 export type AssetSettings = {
-  /** How long bytes are kept, and how long an address of them is good. */
+  /** How long bytes are kept, and how long an address of them is valid. */
   readonly lifeMs: number
   readonly addressMs: number
-  /** What all of them may be together, and what must stay free on the disk. */
+  /** The most bytes of all assets together, and how much of the disk must stay free. */
   readonly bytesMax: number
   readonly freeBytesMin: number
-  /** Which results lie in their rows rather than among the bytes. */
+  /** Which results are stored in their rows instead of among the bytes. */
   readonly small: SmallSettings
   readonly uploads: UploadSettings
 }
@@ -39,15 +42,15 @@ export type AssetParts = {
   readonly hash: Hash
   /** 128 random bits in hex. */
   readonly newId: () => AssetId
-  /** What addresses begin with, such as `https://gate.example.com`. */
+  /** The beginning of addresses, such as `https://gate.example.com`. */
   readonly base: () => string
   readonly settings: AssetSettings
 }
 
-/** A result as its caller is told of it. */
+/** A result as its caller sees it. */
 export type StoredAsset = {
   readonly id: AssetId
-  /** Signed: good with no key, for hours. */
+  /** Signed: valid without a key, for hours. */
   readonly url: string
   readonly type: Family
   readonly media_type: string
@@ -63,7 +66,7 @@ export type StoredAsset = {
 export type Result = {
   readonly keyId: KeyId
   readonly runId: CallId
-  /** Which of the run's results, from 0. */
+  /** Its index among the run's results. */
   readonly index: number
   readonly type: Family
   readonly from: From
@@ -73,34 +76,38 @@ export type Result = {
 
 export type Assets = {
   /**
-   * Stores a result and tells of it; of a place that is stored already, tells again with a new address, and reads nothing.
-   * Throws the refusal `asset_too_large`, AssetFault, or StoreFault; each leaves nothing that is charged or seen.
+   * Stores a result and returns its description. If its place is stored already, returns that with a new address and
+   * reads nothing. Throws the refusal `asset_too_large`, AssetFault, or StoreFault; then nothing is charged or visible.
    */
   keep(result: Result): Promise<StoredAsset>
-  /** A result that is stored, told again with a new address; undefined when it is gone. */
+  /** A stored result with a new address; undefined when it is gone. */
   kept(runId: CallId, index: number, type: Family): Promise<StoredAsset | undefined>
-  /** What addresses begin with. */
+  /** The beginning of addresses. */
   base(): string
-  /** The 503 for calls that would have to be stored, while there is no room; asked before they are submitted. */
+  /** The 503 for calls whose results must be stored, while there is no room; checked before they are submitted. */
   full(): Promise<Refusal | undefined>
-  /** All bytes of an asset that was just kept. Throws AssetFault when they are gone. */
+  /** All bytes of an asset that was just stored. Throws AssetFault when they are gone. */
   bytes(id: AssetId): Promise<Uint8Array>
-  /** How long a sound or film is that was just kept, in whole milliseconds; undefined where it cannot be told. */
+  /**
+   * The length of a sound or film that was just stored, in whole milliseconds; undefined if it cannot be determined.
+   */
   lengthMs(id: AssetId): Promise<number | undefined>
-  /** Whether an address of ours is good; without a look into the store. */
+  /** Whether an address of ours is valid; does not look into the store. */
   checkSignature(it: { name: string; exp: string; sig: string }): 'good' | 'over' | 'forged'
-  /** One that lives: for who has a good address, and for a key that owns it or is above the one that does. */
+  /**
+   * An asset that still exists: for whoever has a valid address, and for the key that owns it or one above that key.
+   */
   find(id: AssetId): Promise<Asset | undefined>
   findFor(id: AssetId, keyId: KeyId): Promise<Asset | undefined>
-  /** Its bytes, or where they are. Undefined when they are gone. */
+  /** Its bytes, or where to get them. Undefined when they are gone. */
   open(asset: Asset, span: Span): Promise<Opened | undefined>
-  /** Ends it for everybody at once; false when there is none for this key. */
+  /** Ends it for everybody at once; false when this key has no such asset. */
   end(id: AssetId, keyId: KeyId): Promise<boolean>
-  /** Removes what is over, in batches; tells how many went. */
+  /** Removes expired assets, in batches; returns how many. */
   sweep(): Promise<number>
-  /** The bytes behind a public address that an input names. Throws FetchFault while they are read. */
+  /** The bytes at a public address that an input names. Throws FetchFault, also while they are being read. */
   fetchInput(url: string, bytesMax: number, leaving: AbortSignal): AsyncGenerator<Uint8Array>
-  /** Files that callers bring. */
+  /** Files that callers upload. */
   readonly uploads: Uploads
 }
 
@@ -137,7 +144,7 @@ export const openAssets = (parts: AssetParts): Assets => {
     size <= settings.small.bytes ? store.bodyOf(id) : undefined
   return {
     keep: async (it) => {
-      // What is in hand is not read again: its place is looked at where it is written.
+      // Bytes that we already hold are not read again; their place is checked when it is written.
       const before = 'url' in it.from ? await store.assetOfRun(it.runId, it.index) : undefined
       if (before !== undefined) return shown(before, it.type)
       const id = parts.newId()
@@ -190,7 +197,7 @@ async function* partOf(body: Uint8Array, { first, last }: Span): AsyncGenerator<
   yield body.subarray(first, last + 1)
 }
 
-/** A caller waits for inputs that are fetched. */
+/** A caller is waiting while inputs are fetched. */
 const INPUT_TIMES = { idleMs: 30_000, totalMs: 60_000 }
 
 const gone = (): never => {
@@ -206,7 +213,7 @@ const orDiscard = async <T>(parts: AssetParts, id: AssetId, work: Promise<T>): P
   }
 }
 
-/** Takes away what was begun; what resists is left to the sweep, which finds its row. */
+/** Removes what was begun; if that fails, the sweep finds its row later. */
 const discard = async ({ bytes, store, log }: AssetParts, id: AssetId): Promise<void> => {
   try {
     await bytes.remove(id)
@@ -219,8 +226,8 @@ const discard = async ({ bytes, store, log }: AssetParts, id: AssetId): Promise<
 const BATCH = 50
 
 /**
- * First the bytes, then their rows: a sweep that is cut goes on where it was. Several processes may do it at a time.
- * Rejects when some bytes could not be removed, and has removed the others of their batch.
+ * Removes the bytes first and then their rows, so an interrupted sweep can continue. Several processes may sweep at
+ * once. Rejects if some bytes could not be removed, after removing the rest of their batch.
  */
 const sweep = async ({ store, bytes }: AssetParts): Promise<number> => {
   for (let swept = 0; ; ) {

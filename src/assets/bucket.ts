@@ -1,4 +1,7 @@
-/** Bytes of results in a bucket that speaks the protocol of S3; readers are sent there with an address of five minutes. */
+/**
+ * Bytes of results in a bucket that speaks S3's protocol; readers are redirected to an address there that is valid for
+ * five minutes.
+ */
 import { S3Client } from 'bun'
 import type { Secret } from '../core/secret.ts'
 import type { ByteStore, Pieces, Served } from './byte-store.ts'
@@ -15,12 +18,12 @@ export type BucketSettings = {
 }
 
 const PRESIGNED_SECONDS = 300
-/** The least that the protocol allows for a part. */
+/** The smallest part that the protocol allows. */
 const PART_BYTES = 5 * 1024 * 1024
-/** How long one step may take, with its repeats: a part sent, a name removed. */
+/** How long one step may take with its retries: sending a part, removing a name. */
 const STEP_MS = 120_000
 
-/** A bucket that is first asked when it is needed. */
+/** A bucket that is first contacted when it is needed. */
 export const openBucket = (settings: BucketSettings, stepMs: number = STEP_MS): ByteStore => {
   const client = new S3Client({
     bucket: settings.bucket,
@@ -32,7 +35,7 @@ export const openBucket = (settings: BucketSettings, stepMs: number = STEP_MS): 
   const nameOf = (id: string) => `${settings.prefix}${id}`
   return {
     write: (id, pieces, served) => upload(writerOf(client, nameOf(id), served, stepMs), pieces),
-    // The bucket itself answers whether it has it, and for any part of it.
+    // The bucket itself answers whether it has the object, and serves any part of it.
     open: async (id) => ({ redirect: client.presign(nameOf(id), { expiresIn: PRESIGNED_SECONDS }) }),
     part: (id, { first, last }) =>
       inTime(
@@ -75,7 +78,7 @@ const writerOf = (
   }
 }
 
-/** Sends parts as they fill, and waits for them: no more than a few are in memory. */
+/** Sends parts as they fill, and waits for them, so that only a few are in memory. */
 const upload = async (writer: Writer, pieces: Pieces): Promise<void> => {
   let waiting = 0
   try {
@@ -87,7 +90,7 @@ const upload = async (writer: Writer, pieces: Pieces): Promise<void> => {
       waiting = 0
     }
   } catch (error) {
-    // Parts on their way arrive before the name is removed, or it would be there again.
+    // Parts that are on their way must arrive before the name is removed, or the name would come back.
     await writer.end(error instanceof Error ? error : undefined).catch(() => undefined)
     throw error
   }

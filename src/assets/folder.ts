@@ -1,4 +1,4 @@
-/** Bytes of results in a folder: written under a temporary name, synced, renamed; only this user may read them. */
+/** Bytes of results in a folder: written under a temporary name, synced, and renamed; only this user may read them. */
 import { constants } from 'node:fs'
 import { mkdir, open, rename, statfs, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const FOLDER = 0o700
 
 /** A folder that is made when it is first needed. */
 export const openFolder = (root: string): ByteStore => {
-  // Folders of many thousand files are slow to list and to copy.
+  // Subfolders, because folders of many thousand files are slow to list and copy.
   const folderOf = (id: string) => join(root, id.slice(0, 2))
   const pathOf = (id: string) => join(folderOf(id), id)
   const partOf = (id: string) => `${pathOf(id)}.part`
@@ -63,7 +63,7 @@ export const openFolder = (root: string): ByteStore => {
   }
 }
 
-/** Undefined when it is not there. */
+/** Undefined when it does not exist. */
 const openFile = async (path: string): Promise<File | undefined> => {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
@@ -83,7 +83,9 @@ const writeAll = async (file: File, piece: Uint8Array): Promise<void> => {
   }
 }
 
-/** Reads as it is asked. No generator: one that was never begun would not close the file when it is returned. */
+/**
+ * Reads on demand. Not a generator, because one that was never started would not close the file when it is returned.
+ */
 const piecesOf = (file: File, { first, last }: Span): AsyncIterableIterator<Uint8Array> => {
   let at = first
   let closed = false
@@ -91,7 +93,7 @@ const piecesOf = (file: File, { first, last }: Span): AsyncIterableIterator<Uint
   const close = async (): Promise<IteratorResult<Uint8Array>> => {
     if (!closed) {
       closed = true
-      // A read that is under way must not meet another file of the same number.
+      // A read in progress must not meet another file that got the same descriptor.
       await reading.catch(() => undefined)
       await file.close()
     }
@@ -114,7 +116,7 @@ const piecesOf = (file: File, { first, last }: Span): AsyncIterableIterator<Uint
   return pieces
 }
 
-/** A new name is durable when its folder is. */
+/** A new name is durable once its folder is synced. */
 const syncFolder = async (path: string): Promise<void> => {
   const folder = await open(path, 'r')
   try {

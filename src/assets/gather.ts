@@ -1,11 +1,11 @@
 /**
- * Small results of the same moment are stored in one step: what each costs by itself is mostly the step. No timer; alone, a
- * result waits for nothing but its own.
+ * Stores small results of the same moment in one step, because the step itself is most of the cost. There is no timer:
+ * a result that comes alone waits for no other.
  */
 import type { Clock } from '../core/time.ts'
 import type { Asset, AssetStore, WholeAsset } from '../store/calls/asset-port.ts'
 
-/** Turns of the event loop that a step waits for more, as the commits of calls do. */
+/** How many turns of the event loop a step waits for more results, as the commits of calls do. */
 const TURNS = 4
 const MOST = 64
 

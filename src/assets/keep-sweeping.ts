@@ -1,4 +1,4 @@
-/** Sweeps assets whose time is over, for as long as a server runs. */
+/** Sweeps expired assets while a server runs. */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Clock } from '../core/time.ts'

@@ -1,4 +1,6 @@
-/** What bytes are is told by the bytes: pictures, sounds and films by their first ones, everything else is a download. */
+/**
+ * The type of bytes is read from the bytes: images, sounds and films by their beginning; anything else is a download.
+ */
 import { expect, test } from 'bun:test'
 import { deflateSync } from 'node:zlib'
 import { fileTypeFromBuffer } from 'file-type'
@@ -12,7 +14,7 @@ const bytes = (...parts: (string | number[])[]): Uint8Array =>
 
 const u32 = (value: number) => [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255]
 
-/** A PNG of the given size that holds almost nothing. */
+/** A PNG of the given size that contains almost nothing. */
 const png = (width: number, height: number): Uint8Array => {
   const chunk = (type: string, data: Uint8Array) => {
     const body = bytes(type, [...data])
@@ -115,7 +117,7 @@ test.each<[string, Uint8Array, Family]>([
   expect(await kindOf(head, family)).toBeUndefined()
 })
 
-/** A PNG that moves. */
+/** An animated PNG. */
 const moving = Buffer.concat([
   png(3, 2).subarray(0, 33),
   bytes(u32(8), 'acTL', u32(2), u32(0), u32(0)),
@@ -146,7 +148,7 @@ test('a header that lies or is cut costs nothing and tells no size', async () =>
     const kind = await kindOf(avif.subarray(0, cut), 'image')
     expect(kind === undefined || kind.mediaType === 'image/avif').toBe(true)
   }
-  // Boxes of length zero, and of more than there is.
+  // Boxes of length zero, and longer than the file.
   for (const length of [0, 1, 7, 0xffffffff]) {
     const lying = Buffer.from(avif)
     lying.writeUInt32BE(length, 24)

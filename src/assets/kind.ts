@@ -1,4 +1,4 @@
-/** What bytes are: by what they begin with, never by what a vendor or a caller calls them. */
+/** The type of bytes: by how they begin, never by what a vendor or caller calls them. */
 import { imageSize } from 'image-size'
 import { usualKind } from './usual-kind.ts'
 
@@ -12,12 +12,14 @@ export type Kind = {
   readonly height?: number
 }
 
-/** As much of the beginning as is looked at: a type shows at once, the size of a picture behind what cameras write first. */
+/**
+ * How much of the beginning we read: a type shows at once; the size of an image comes after what cameras write first.
+ */
 export const HEAD_BYTES = 256 * 1024
-/** What the library asks for; more would only let it unpack more of a hostile archive. */
+/** What the library needs; more would only let it unpack more of a hostile archive. */
 const TYPE_BYTES = 4_100
 
-/** Types that a page may show; every other is a download, whatever asks for it. */
+/** Types that a page may show; any other type is a download in every case. */
 const SHOWN: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -34,7 +36,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   'audio/webm',
 ])
 
-/** Pictures whose header is read for their size. */
+/** Images whose header we read for their size. */
 const MEASURED: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -43,7 +45,7 @@ const MEASURED: ReadonlySet<string> = new Set([
   'image/avif',
 ])
 
-/** Other names of the same. */
+/** Other names of the same types. */
 const USUAL: Readonly<Record<string, string>> = {
   'audio/x-m4a': 'audio/mp4',
   'audio/vnd.wave': 'audio/wav',
@@ -51,7 +53,7 @@ const USUAL: Readonly<Record<string, string>> = {
   'audio/ogg; codecs=opus': 'audio/ogg',
 }
 
-/** Sound alone in a container of films. */
+/** Sound alone in a film container. */
 const AS_SOUND: Readonly<Record<string, Kind>> = {
   'video/mp4': { mediaType: 'audio/mp4', extension: 'm4a' },
   'video/webm': { mediaType: 'audio/webm', extension: 'webm' },
@@ -64,7 +66,7 @@ const BYTES: Kind = { mediaType: 'application/octet-stream', extension: 'bin' }
 const SVG =
   /^\uFEFF?\s{0,99}(?:<\?xml[^>]{0,200}\?>\s{0,99})?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s{0,99}){0,9}(?:<!DOCTYPE svg[^>]{0,300}>\s{0,99})?<svg[\s>]/
 
-/** How bytes of the type are to be taken by a browser. */
+/** How a browser should treat bytes of the type. */
 export const dispositionOf = (mediaType: string, name: string): string =>
   SHOWN.has(mediaType) ? 'inline' : `attachment; filename="${name}"`
 
@@ -81,7 +83,7 @@ export const kindOf = async (head: Uint8Array, family: Family): Promise<Kind | u
 const typeOf = async (head: Uint8Array): Promise<Kind> => {
   const usual = usualKind(head)
   if (usual !== undefined) return usual
-  // Loaded when the first one is asked for: commands and most servers never do.
+  // Loaded on first use: commands and most servers never need it.
   const { fileTypeFromBuffer } = await import('file-type')
   const found = await fileTypeFromBuffer(head).catch(() => undefined)
   if (found !== undefined && found.mime !== 'application/xml')
@@ -89,7 +91,7 @@ const typeOf = async (head: Uint8Array): Promise<Kind> => {
   return SVG.test(new TextDecoder().decode(head)) ? { mediaType: 'image/svg+xml', extension: 'svg' } : BYTES
 }
 
-/** By the header alone: no picture is ever decoded here. */
+/** From the header alone: no image is ever decoded here. */
 const sizeOf = (head: Uint8Array, mediaType: string): { width: number; height: number } | undefined => {
   if (!MEASURED.has(mediaType)) return undefined
   try {

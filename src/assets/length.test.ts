@@ -1,4 +1,4 @@
-/** How long stored films and sounds are, and how much of them is read for it. */
+/** The length of stored films and sounds, and how much of them is read to find it. */
 import { expect, test } from 'bun:test'
 import { wav, webm } from '../../test/local-media/files.ts'
 import { lengthOf } from './length.ts'
@@ -37,7 +37,7 @@ test('of half a gigabyte little is read, and never much at a time', async () => 
 })
 
 test('one that would have to be read whole is given up, and so is one that cannot be read', async () => {
-  // Frames of AAC, the largest that there are, with no end and no index.
+  // The largest possible AAC frames, with no end and no index.
   const frame = Buffer.alloc(8_191)
   frame.set([0xff, 0xf1, 0x50, 0x83, 0xff, 0xff, 0xfc])
   const frames = Buffer.concat(Array.from({ length: 1_100 }, () => frame))
@@ -48,7 +48,7 @@ test('one that would have to be read whole is given up, and so is one that canno
     return frames.subarray(at, at + end - start)
   }
   expect(await lengthOf({ bytes: frame.length * 25_000, part })).toBeUndefined()
-  // By what was read, and not by the time that it took.
+  // Limited by what was read, not by the time that took.
   expect(read).toBeGreaterThan(63 * 1024 * 1024)
   expect(read).toBeLessThanOrEqual(64 * 1024 * 1024)
   expect(

@@ -1,23 +1,23 @@
 /**
- * How long a stored sound or film is: by what it holds, not by what its head claims. Read in parts, of which few are in memory
- * at a time; whoever made it may have made it to be slow, so that parts and time are bounded.
+ * The length of a stored sound or film: by its content, not by what its header claims. It is read in parts, of which
+ * few are in memory at a time. The file may have been made to be slow, so parts and time are bounded.
  */
 import type { Input as Reader } from 'mediabunny'
 
-/** What is read of one in all, kept of it, and waited for it. */
+/** The most that is read of one file, kept in memory of it, and waited for it. */
 const READ_BYTES = 64 * 1024 * 1024
 const KEPT_BYTES = 2 * 1024 * 1024
 const TOTAL_MS = 20_000
 
 type Stored = {
   readonly bytes: number
-  /** The bytes from `start` to before `end`. */
+  /** The bytes from `start` up to but not including `end`. */
   readonly part: (start: number, end: number) => Promise<Uint8Array>
 }
 
-/** Whole milliseconds, rounded up; undefined where it cannot be told. */
+/** Whole milliseconds, rounded up; undefined if it cannot be determined. */
 export const lengthOf = async ({ bytes, part }: Stored): Promise<number | undefined> => {
-  // Loaded when the first one is measured: it is large, and commands and most servers measure none.
+  // Loaded when the first file is measured: it is large, and commands and most servers measure none.
   const { ALL_FORMATS, CustomSource, Input } = await import('mediabunny')
   let left = READ_BYTES
   const read = (start: number, end: number): Promise<Uint8Array> => {
@@ -41,7 +41,7 @@ export const lengthOf = async ({ bytes, part }: Stored): Promise<number | undefi
   }
 }
 
-/** How long the last picture of a film stays, some containers tell in their head alone. */
+/** Some containers give the duration of a film's last frame only in the header. */
 const LAST_SECONDS = 1
 
 const secondsOf = async (input: Reader): Promise<number> => {

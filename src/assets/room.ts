@@ -1,4 +1,4 @@
-/** Whether there is room for another result: asked before a call is submitted, answered from figures that are seconds old. */
+/** Whether there is room for another result: checked before a call is submitted, with figures that are seconds old. */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
@@ -9,7 +9,7 @@ import type { ByteStore } from './byte-store.ts'
 const FRESH_MS = 5_000
 const RETRY_SECONDS = 60
 
-/** Results of up to `bytes` lie in their rows, until all of them are `allBytes`: a ledger is not to grow by films. */
+/** Results of up to `bytes` are stored in their rows, until those total `allBytes`: films must not swell a ledger. */
 export type SmallSettings = { readonly bytes: number; readonly allBytes: number }
 
 type Parts = {
@@ -17,18 +17,18 @@ type Parts = {
   readonly bytes: ByteStore
   readonly clock: Clock
   readonly log: Log
-  /** What all assets together may be, and what must stay free on the disk. */
+  /** The most bytes of all assets together, and how much of the disk must stay free. */
   readonly bytesMax: number
   readonly freeBytesMin: number
   readonly small: SmallSettings
 }
 
 export type Room = {
-  /** The 503 where there is none. */
+  /** The 503 when there is no room. */
   refusal(): Promise<Refusal | undefined>
-  /** Whether so many bytes may lie in the row itself. */
+  /** Whether this many bytes may be stored in the row itself. */
   inRow(bytes: number): boolean
-  /** Bytes that were stored since the figures were read. */
+  /** Notes bytes that were stored since the figures were read. */
   took(bytes: number): void
 }
 

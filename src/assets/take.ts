@@ -1,4 +1,4 @@
-/** From a source to stored bytes: looked at, hashed and counted on the way, in constant memory. */
+/** From a source to stored bytes: identified, hashed and counted on the way, in constant memory. */
 import { concat } from '../core/json-body.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { AssetBytes, AssetId } from '../store/calls/asset-port.ts'
@@ -12,21 +12,24 @@ export type From =
   | { readonly bytes: Uint8Array }
   | { readonly base64: string }
   | {
-      /** As they come, from whoever bounds them; what they throw comes through. */
+      /** As they arrive, from somebody who bounds them; their errors pass through. */
       readonly pieces: AsyncGenerator<Uint8Array>
     }
   | {
       readonly url: string
-      /** Headers with the vendor's key, and the only hosts they are sent to, by their exact names. */
+      /** Headers with the vendor's key, and the only hosts that get them, by exact name. */
       readonly credential?: {
         readonly headers: Readonly<Record<string, string>>
         readonly hosts: readonly string[]
       }
     }
 
-/** Why a result was not stored, where it is not its size: nobody may be charged for it. */
+/** Why a result was not stored, other than its size. Nobody may be charged for it. */
 export class AssetFault extends Error {
-  /** `source`: the vendor's result cannot be had, or is not what it should be; `storage`: ours is full or away. */
+  /**
+   * `source`: the vendor's result is unavailable or not what it should be; `storage`: our storage is full or
+   * unavailable.
+   */
   readonly side: 'source' | 'storage'
   /** Whether a later try may succeed. */
   readonly again: boolean
@@ -40,30 +43,30 @@ export class AssetFault extends Error {
 
 const IMAGE_BYTES_MAX = 64 * 1024 * 1024
 const RESULT_BYTES_MAX = 512 * 1024 * 1024
-/** A small file can claim any size: whoever shows such a picture unpacks all of it. */
+/** A small file can claim any size, and whoever displays such an image unpacks all of it. */
 const PIXELS_MAX = 200_000_000
 const IDLE_MS = 60_000
 const TOTAL_MS = 15 * 60_000
 
-/** The longest that bytes may be under way; a row that is older and not ready has lost its writer. */
+/** The longest that storing bytes may take; an older row that is not ready has lost its writer. */
 export const WRITING_MS = 4 * TOTAL_MS
 
 type Taking = {
   readonly id: AssetId
   readonly type: Family
   readonly from: From
-  /** Whether a result of so many bytes is handed back rather than written. */
+  /** Whether a result of this size is returned instead of written. */
   readonly inRow: (bytes: number) => boolean
-  /** Notes that bytes are about to be written. */
+  /** Called when bytes are about to be written. */
   readonly begin: () => Promise<void>
 }
 
-/** What the bytes are, and themselves where they were not written. */
+/** The kind of the bytes, and the bytes themselves if they were not written. */
 type Taken = AssetBytes & { readonly body?: Uint8Array }
 
 /**
- * Stores the bytes under the id and tells what they are. Throws the refusal `asset_too_large`, or AssetFault; then nothing
- * is left but what `ByteStore.remove` takes away.
+ * Stores the bytes under the id and returns what they are. Throws the refusal `asset_too_large`, or AssetFault; then
+ * only what `ByteStore.remove` takes away is left.
  */
 export const takeBytes = async (
   { bytes, web }: { readonly bytes: ByteStore; readonly web: PublicParts },
@@ -125,7 +128,7 @@ const decoded = (base64: string, bytesMax: number): Uint8Array => {
   return Buffer.from(start === 0 ? base64 : base64.slice(start), 'base64')
 }
 
-/** The pieces that hold the beginning, and whether there may be more. */
+/** The pieces that contain the beginning, and whether there may be more. */
 const headOf = async (source: AsyncGenerator<Uint8Array>) => {
   const head: Uint8Array[] = []
   for (let length = 0; length < HEAD_BYTES; ) {
@@ -137,7 +140,9 @@ const headOf = async (source: AsyncGenerator<Uint8Array>) => {
   return { head, more: true }
 }
 
-/** The pieces that are left; unlike `for await` over the source itself, stopping early leaves it open for who made it. */
+/**
+ * The remaining pieces. Unlike `for await` over the source itself, stopping early leaves the source open for its owner.
+ */
 async function* rest(source: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value
 }

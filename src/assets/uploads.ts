@@ -1,4 +1,7 @@
-/** Files that callers bring as inputs of calls: streamed to where results are, kept for days, read by their key and those above it. */
+/**
+ * Files that callers upload as inputs of calls: streamed to where results are stored, kept for days, readable by their
+ * key and those above it.
+ */
 
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Clock } from '../core/time.ts'
@@ -18,7 +21,7 @@ import type { Room } from './room.ts'
 import { AssetFault, takeBytes, WRITING_MS } from './take.ts'
 
 export type UploadSettings = {
-  /** How long a file is kept, how large it may be, and what those of one key may be together. */
+  /** How long a file is kept, how large it may be, and how large one key's files may be together. */
   readonly lifeMs: number
   readonly bytesMax: number
   readonly keyBytesMax: number
@@ -26,22 +29,25 @@ export type UploadSettings = {
 
 type NewUpload = {
   readonly keyId: KeyId
-  /** The request that brings it. */
+  /** The id of the request that uploads it. */
   readonly requestId: CallId
   readonly pieces: AsyncGenerator<Uint8Array>
-  /** Asked when all bytes are there: some clients say what a file is for behind it. Throws the Refusal of what is wrong. */
+  /**
+   * Called when all bytes have arrived, because some clients send a file's purpose after it. Throws the Refusal of what
+   * is wrong.
+   */
   readonly note: () => Promise<UploadNote & { readonly lifeMs?: number | undefined }>
 }
 
 export type Uploads = {
   readonly bytesMax: number
-  /** The refusal while there is no room for more files of the key; asked before any byte is read. */
+  /** The refusal while there is no room for more files of the key; checked before any byte is read. */
   full(keyId: KeyId): Promise<Refusal | undefined>
-  /** Throws AssetFault, and what pieces and note throw; each leaves nothing that is seen. */
+  /** Throws AssetFault, and whatever pieces and note throw; in each case nothing becomes visible. */
   take(it: NewUpload): Promise<Upload>
   findFor(id: AssetId, keyId: KeyId): Promise<Upload | undefined>
   list(query: UploadQuery): Promise<readonly Upload[]>
-  /** An address of it for vendors; undefined where this server has none that they reach. */
+  /** An address of it for vendors; undefined if vendors cannot reach this server. */
   address(upload: Upload): string | undefined
   /** All its bytes; undefined when they are gone. */
   bytes(upload: Upload): Promise<Uint8Array | undefined>

@@ -1,13 +1,13 @@
 /**
- * What most results are, told as `file-type` would tell it: its stream of tokens costs more than all else of a small result.
- * Undefined for everything else, which the library looks at.
+ * The common kinds of results, with the same answers as `file-type`: the library's stream of tokens would cost more
+ * than everything else about a small result. Undefined for all other kinds, which the library identifies.
  */
-/** A type and its usual ending. */
+/** A type and its usual extension. */
 type Usual = { readonly mediaType: string; readonly extension: string }
 
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 const JPEG = [0xff, 0xd8, 0xff]
-/** The fourth byte of another format that begins alike. */
+/** The fourth byte of another format that begins in the same way. */
 const JPEG_LS = 0xf7
 
 export const usualKind = (head: Uint8Array): Usual | undefined => {
@@ -34,7 +34,7 @@ const [IDAT, ACTL] = [tag('IDAT'), tag('acTL')]
 /** Length, type and checksum of a chunk. */
 const CHUNK_BYTES = 12
 
-/** Whether the picture begins before anything says that it moves; false too when neither shows. */
+/** Whether the image data begin before any sign of animation; also false when neither shows. */
 const isStill = (view: DataView): boolean => {
   for (let at = 8; at + 8 <= view.byteLength; at += CHUNK_BYTES + view.getUint32(at)) {
     const type = view.getUint32(at + 4)

@@ -1,4 +1,6 @@
-/** Backups in a bucket that speaks the protocol of S3: the ledger is copied to a local disk and sent, the manifest last. */
+/**
+ * Backups in a bucket that speaks S3's protocol: the ledger is copied to a local disk and then sent, the manifest last.
+ */
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BucketSettings, openBucket } from '../assets/bucket.ts'
@@ -41,7 +43,7 @@ export const bucketPlace = (settings: BucketSettings, staging: string): BackupPl
   },
 })
 
-/** One backup in a bucket, under a prefix of its own. */
+/** One backup in a bucket, under its own prefix. */
 export const bucketSource = (settings: BucketSettings): BackupSource => {
   const files = openBucket(settings)
   return {

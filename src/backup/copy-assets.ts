@@ -1,4 +1,4 @@
-/** Stored results, copied from one place of bytes to another and held against what their rows say. */
+/** Copies stored results from one place of bytes to another and checks them against their rows. */
 import type { ByteStore, Pieces } from '../assets/byte-store.ts'
 import type { FiledAsset } from '../store/ledger-file.ts'
 import { isMissing, newSum } from './durable.ts'
@@ -6,10 +6,10 @@ import { isMissing, newSum } from './durable.ts'
 const PIECE_BYTES = 8 * 1024 * 1024
 const SERVED = { mediaType: 'application/octet-stream', disposition: 'attachment' }
 
-/** It is not there, or not what its row says. */
+/** It is missing, or does not match its row. */
 class Unlike extends Error {}
 
-/** The bytes of a name, a part after the other, so that none is ever in memory whole. */
+/** The bytes of a name, part by part, so that a whole one is never in memory. */
 export async function* piecesIn(from: ByteStore, name: string, bytes: number): AsyncGenerator<Uint8Array> {
   for (let first = 0; first < bytes; first += PIECE_BYTES) {
     const piece = await from.part(name, { first, last: Math.min(first + PIECE_BYTES, bytes) - 1 })
@@ -18,7 +18,7 @@ export async function* piecesIn(from: ByteStore, name: string, bytes: number): A
   }
 }
 
-/** The same, and throws at the end where they are not what the row says: so they are never kept. */
+/** The same; throws at the end if they do not match the row, so that wrong bytes are never kept. */
 async function* checked(pieces: Pieces, { bytes, sha256 }: FiledAsset): AsyncGenerator<Uint8Array> {
   const sum = newSum()
   for await (const piece of pieces) {
@@ -31,7 +31,7 @@ async function* checked(pieces: Pieces, { bytes, sha256 }: FiledAsset): AsyncGen
 
 export type Copied = { readonly files: number; readonly bytes: number; readonly gone: number }
 
-/** Copies all of them; `gone` are those that are not there, or not as their rows say. */
+/** Copies all of them; `gone` counts those that are missing or do not match their rows. */
 export const copyAssets = async (
   assets: AsyncIterable<FiledAsset>,
   from: ByteStore,

@@ -1,11 +1,11 @@
-/** Files that are on the disk when a promise resolves, and what they add up to. */
+/** Files that are on the disk when a promise resolves, and their checksums. */
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Pieces } from '../assets/byte-store.ts'
 
 const OWNER_ONLY = 0o600
 
-/** A file's or a folder's content reaches the disk. */
+/** Syncs the content of a file or folder to the disk. */
 export const sync = async (path: string): Promise<void> => {
   const file = await open(path, 'r')
   try {
@@ -15,7 +15,7 @@ export const sync = async (path: string): Promise<void> => {
   }
 }
 
-/** Writes a file anew and syncs it; tells what it adds up to. */
+/** Writes a new file and syncs it; returns its checksum. */
 export const writeSynced = async (path: string, pieces: Pieces): Promise<Sum> => {
   const file = await open(path, 'w', OWNER_ONLY)
   try {
@@ -45,7 +45,7 @@ export const newSum = () => {
   }
 }
 
-/** What a file adds up to. */
+/** The checksum of a file. */
 export const sumOfFile = async (path: string): Promise<Sum> => {
   const sum = newSum()
   for await (const piece of piecesOfFile(path)) sum.add(piece)
@@ -58,6 +58,6 @@ export async function* piecesOfText(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text)
 }
 
-/** Whether a file, or an object of a bucket, is not there. */
+/** Whether the error says that a file, or an object of a bucket, does not exist. */
 export const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'NoSuchKey')

@@ -1,4 +1,4 @@
-/** Backups in a folder: made under a hidden name, synced, and renamed when they are whole. */
+/** Backups in a folder: made under a hidden name, synced, and renamed when complete. */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,11 +9,11 @@ import { LEDGER, MANIFEST } from './manifest.ts'
 import { type BackupPlace, type BackupSource, Busy } from './place.ts'
 
 const OWNER_ONLY = 0o700
-/** Held by who makes a backup, so that it goes with its process. */
+/** A lock held while a backup is made; it goes away with its process. */
 const MARK = '.turnpike-backup'
 const isLeft = (name: string): boolean => name.startsWith('.turnpike-') && name.endsWith('.part')
 
-/** Takes the folder for one who makes a backup, and removes what processes that were killed left of theirs. */
+/** Takes the folder for making a backup, and removes what killed processes left there. */
 export const takeFolder = async (folder: string): Promise<() => void> => {
   await mkdir(folder, { recursive: true, mode: OWNER_ONLY })
   const lock = takeMark(join(folder, MARK))
@@ -23,7 +23,7 @@ export const takeFolder = async (folder: string): Promise<() => void> => {
   return lock.release
 }
 
-/** A folder for a backup while it is made, in one that was taken. */
+/** A folder for a backup in progress, inside a folder that was taken. */
 export const hiddenIn = (folder: string, name: string): string => join(folder, `.${name}.part`)
 
 export const freeIn = async (folder: string): Promise<number> => {
@@ -31,7 +31,7 @@ export const freeIn = async (folder: string): Promise<number> => {
   return bavail * bsize
 }
 
-/** A folder that takes backups; it is made when it is not there. */
+/** A folder that takes backups; it is created if it does not exist. */
 export const folderPlace = (folder: string): BackupPlace => ({
   begin: async (name) => {
     const release = await takeFolder(folder)
@@ -59,14 +59,14 @@ export const folderPlace = (folder: string): BackupPlace => ({
   },
 })
 
-/** The names in the folder and in those below it reach the disk. */
+/** Syncs the names in the folder and below it to the disk. */
 const syncFolders = async (folder: string): Promise<void> => {
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true }))
     if (entry.isDirectory()) await sync(join(entry.parentPath, entry.name))
   await sync(folder)
 }
 
-/** One backup in a folder of its own. */
+/** One backup in its own folder. */
 export const folderSource = (folder: string): BackupSource => ({
   manifest: async () => {
     const path = join(folder, MANIFEST)

@@ -1,4 +1,4 @@
-/** A backup of a ledger of SQLite, with the results beside it, while it is served. */
+/** A backup of a SQLite ledger, with its stored results, while the ledger is being served. */
 import type { ByteStore } from '../assets/byte-store.ts'
 import type { Instant } from '../core/time.ts'
 import {
@@ -14,21 +14,21 @@ import type { Manifest } from './manifest.ts'
 import type { BackupPlace, Writing } from './place.ts'
 
 type BackupParts = {
-  /** The file of the ledger. */
+  /** The ledger's file. */
   readonly ledger: string
-  /** Where the bytes of results lie; where others keep them, what that place is called. */
+  /** Where the bytes of results are stored; if another system keeps them, the name of that place. */
   readonly assets: ByteStore | { readonly elsewhere: string }
   readonly place: BackupPlace
   readonly now: () => Instant
   readonly madeBy: string
-  /** Proves, where the secret of keys is the operator's, which it is. */
+  /** If the operator holds the keys' secret, identifies which secret it is. */
   readonly proof: string | undefined
 }
 
 /** No backup was made, and why. */
 class NotMade extends Error {}
 
-/** Makes a whole backup, or throws and leaves none. Tells what to restore it by. */
+/** Makes a complete backup, or throws and leaves none. Returns what to restore it from. */
 export const makeBackup = async (
   parts: BackupParts,
 ): Promise<{ readonly at: string; readonly manifest: Manifest }> => {

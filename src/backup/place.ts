@@ -1,34 +1,34 @@
-/** Where backups lie: what a folder and a bucket have in common. */
+/** Where backups are kept: what a folder and a bucket have in common. */
 import type { ByteStore, Pieces } from '../assets/byte-store.ts'
 
-/** A backup while it is made: nobody takes it for one before it is finished. */
+/** A backup in progress: nobody mistakes it for a backup before it is finished. */
 export type Writing = {
   /** Where the ledger is copied to, on a local disk. */
   readonly ledger: string
-  /** Bytes that are free there; undefined where that is not told. */
+  /** Free bytes there; undefined if that is unknown. */
   freeBytes(): Promise<number | undefined>
   readonly assets: ByteStore
-  /** The copy of the ledger is as it shall be: it is kept. */
+  /** The copy of the ledger is complete: keeps it. */
   keepLedger(): Promise<void>
-  /** All else is there: the manifest makes it whole. Tells what to restore it by. */
+  /** Everything else is there: the manifest completes the backup. Returns what to restore it from. */
   finish(manifest: string): Promise<string>
-  /** Takes away what is there of it, as far as that goes, and lets others begin. */
+  /** Removes what exists of it, as far as possible, and lets others begin. */
   end(): Promise<void>
 }
 
 /** A place that takes backups. */
 export type BackupPlace = {
-  /** Begins one of that name. Throws while another process makes one here. */
+  /** Begins a backup of that name. Throws while another process makes one here. */
   begin(name: string): Promise<Writing>
 }
 
-/** One backup that was made. */
+/** A backup that was made. */
 export type BackupSource = {
-  /** Undefined where there is none, so that nothing else is a backup either. */
+  /** Undefined if there is none; without a manifest nothing counts as a backup. */
   manifest(): Promise<string | undefined>
   ledger(bytes: number): Pieces
   readonly assets: ByteStore
 }
 
-/** Another process makes a backup in the same place. */
+/** Another process is making a backup in the same place. */
 export class Busy extends Error {}

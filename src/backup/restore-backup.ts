@@ -1,4 +1,7 @@
-/** A backup put where there is nothing: its sums are checked and its books audited before anybody can find it there. */
+/**
+ * Restores a backup where there is nothing: its checksums are verified and its books audited before anybody can find it
+ * there.
+ */
 import { existsSync, statSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -15,9 +18,9 @@ type RestoreParts = {
   readonly source: BackupSource
   /** How the source was named. */
   readonly from: string
-  /** The address of the ledger that is to be. */
+  /** The address of the ledger to be made. */
   readonly url: string
-  /** Where the bytes of results belong; undefined where others keep them. */
+  /** Where the bytes of results belong; undefined if another system keeps them. */
   readonly assets: ByteStore | undefined
   readonly now: () => Instant
 }
@@ -25,14 +28,14 @@ type RestoreParts = {
 export type Restored = {
   readonly manifest: Manifest
   readonly facts: LedgerFacts
-  /** What came of the results beside the ledger, where they are in the backup and belong here. */
+  /** What became of the results beside the ledger, if the backup has them and they belong here. */
   readonly assets: Copied | undefined
 }
 
 /** Nothing was restored, and why. */
 class NotRestored extends Error {}
 
-/** What SQLite and a restore leave beside a ledger. */
+/** Files that SQLite and a restore leave beside a ledger. */
 const LOGS = ['-wal', '-journal', '-shm']
 
 /** Restores all of it, or throws and leaves no ledger there. */
@@ -44,7 +47,7 @@ export const restoreBackup = async (parts: RestoreParts): Promise<Restored> => {
   mustBeEmpty(path)
   const lock = lockForServing(parts.url)
   try {
-    // Somebody may have made one while the lock was waited for.
+    // Somebody may have made one while we waited for the lock.
     mustBeEmpty(path)
     return await restoreInto(path, manifest, parts)
   } finally {
@@ -67,7 +70,7 @@ const manifestOf = async ({ source, from }: RestoreParts): Promise<Manifest> => 
   return manifest
 }
 
-/** A file without a byte is what a start leaves that went no further. */
+/** An empty file is what a start leaves that went no further. */
 const mustBeEmpty = (path: string): void => {
   const there = [path, ...LOGS.map((end) => `${path}${end}`)].find(
     (one) => existsSync(one) && statSync(one).size > 0,

@@ -1,4 +1,4 @@
-/** The gate of admission: whether this process may admit a call now, or let one go on that it has admitted. */
+/** The gate of admission: whether this process may admit a call now, or let an admitted one continue. */
 import { disabledKey, unknownKey } from '../admission/caller.ts'
 import { type Refusal, unavailable } from '../core/refusal.ts'
 import { type Clock, monthOf } from '../core/time.ts'
@@ -9,13 +9,13 @@ import type { RoomAsk } from './lease.ts'
 import type { OperationQueue } from './operation-queue.ts'
 
 /**
- * A bound on memory. It is above what all open calls of a process queue at once; a slow ledger is noticed by the age of
+ * A bound on memory. It is above what all open calls of a process queue at once; we notice a slow ledger by the age of
  * the queue.
  */
 const QUEUE_MAX = 20_000
 const QUEUE_AGE_MAX_MS = 1_000
 const STALE_WAITS = 3
-/** A call that finds our knowledge too old is answered within this time. */
+/** A call that finds our knowledge too old gets its answer within this time. */
 const STALE_WAIT_MS = 1_500
 
 type GateParts = {
@@ -37,18 +37,18 @@ export class AdmissionGate {
     return this.#draining
   }
 
-  /** From now on only calls that were admitted go on. */
+  /** From now on only calls that were already admitted continue. */
   close(): void {
     this.#draining = true
   }
 
-  /** Why no new call is admitted; undefined when one may be. */
+  /** Why no new call is admitted; undefined when calls are admitted. */
   refusesNew(): Refusal | undefined {
     return this.#refuses(false)
   }
 
   /**
-   * The last check before money is held for a call: by what is known now, not by what was known when the call came in.
+   * The last check before money is held for a call: by what is known now, not by what was known when the call arrived.
    */
   stillRefused({ keyId, goesOn }: RoomAsk): Refusal | undefined {
     const { keys, clock } = this.#parts
@@ -60,12 +60,12 @@ export class AdmissionGate {
     )
   }
 
-  /** Knowledge that is merely late is fetched. If the ledger does not answer, the refusal stays. */
+  /** Knowledge that is merely late is fetched. If the ledger does not answer, the call is refused. */
   untilFresh(): Promise<void> {
     return Promise.race([this.#beatUntilFresh(), this.#parts.clock.sleep(STALE_WAIT_MS)])
   }
 
-  /** Shutting down and overload are for new calls; those that were admitted go on. */
+  /** Shutdown and overload only affect new calls; admitted ones continue. */
   #refuses(goesOn: boolean): Refusal | undefined {
     const { clock, heartbeat, queue } = this.#parts
     if (this.#draining && !goesOn) return unavailable('The server is shutting down.')

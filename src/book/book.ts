@@ -1,7 +1,8 @@
 /**
- * The book of one process: keys it knows, money it leased, calls it has open; backed by the store. Here its parts are put
- * together: `callers.ts` knows who calls, `open-holds.ts` holds their money from the `lease-pool.ts`, `writer.ts` makes it
- * durable, `heartbeat.ts` and `news.ts` bring what others changed, `upkeep.ts` and `drain.ts` are its life and its end.
+ * The book of one process: the keys it knows, the money it leased, the calls it has open; backed by the store. This
+ * file puts the parts together. `callers.ts` knows who calls; `open-holds.ts` holds their money, taken from the
+ * `lease-pool.ts`; `writer.ts` makes it durable; `heartbeat.ts` and `news.ts` bring what others changed; `upkeep.ts` is
+ * the process's life and `drain.ts` its end.
  */
 import type { Log } from '../core/log.ts'
 import type { Clock } from '../core/time.ts'
@@ -35,9 +36,9 @@ type GivenParts = {
   readonly random: () => number
   readonly log: Log
   readonly nudge?: Nudge
-  /** Where settlements wait while the ledger is away; for a ledger that is not on this machine. */
+  /** Where settlements wait while the ledger is away; only for a ledger on another machine. */
   readonly outbox?: Outbox | undefined
-  /** The longest a call may run; orphans of a crash are charged and closed after it. */
+  /** The longest time a call may run; after it, orphans of a crash are charged and closed. */
   readonly longestCallMs?: number
   readonly meters?: Pick<Meters, 'committed' | 'commitFailed'> | undefined
 }

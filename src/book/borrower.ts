@@ -1,4 +1,4 @@
-/** What one path has borrowed from the ledger: its lease grows by what calls need, and what is not used goes back. */
+/** What one path has borrowed from the ledger: its lease grows by what calls need, and unused money goes back. */
 import type { Nano } from '../core/money.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Clock } from '../core/time.ts'
@@ -22,17 +22,17 @@ export type BorrowerParts = {
   readonly store: Pick<LedgerStore, 'lend' | 'giveBack'>
   readonly clock: Clock
   readonly instance: InstanceId
-  /** A name that no lease had before. */
+  /** Makes an id that no lease had before. */
   readonly newLeaseId: () => LeaseId
-  /** The last check before money is held: by what is known now, not by what was known when the call came in. */
+  /** The last check before money is held: by what is known now, not by what was known when the call arrived. */
   readonly stillRefused: (ask: RoomAsk) => Refusal | undefined
   readonly draining: () => boolean
 }
 
 export const LEASE_TTL_MS = 10_000
 /**
- * After this many tries, room that was on its way back has arrived. What is still missing was lent in an answer that
- * was lost.
+ * After this many tries, room that was being given back has arrived. Room that is still missing was lent in an answer
+ * that was lost.
  */
 const ASTRAY_TRIES = 5
 
@@ -40,9 +40,9 @@ export class Borrower {
   readonly path: LeasePath
   readonly #parts: BorrowerParts
   #lease: Lease | undefined
-  /** How often a limit changed. What was lent before the last change is not handed out. */
+  /** How often a limit changed. Room lent before the last change is not handed out. */
   #changes = 0
-  /** How often in a row the ledger counted room as ours that this process does not have. */
+  /** How many times in a row the ledger counted room as ours that this process does not have. */
   #astray = 0
 
   constructor(parts: BorrowerParts, path: LeasePath) {
@@ -55,7 +55,7 @@ export class Borrower {
     return this.#lease
   }
 
-  /** Asks for the room of one hold and takes it from the answer, before anyone else can; undefined to ask again. */
+  /** Asks for the room of one hold, and takes it from the answer before anyone else can; undefined to ask again. */
   async borrowFor(ask: RoomAsk): Promise<Lease | Refusal | LoanRefused | undefined> {
     const covered = this.#lease === undefined ? 0n : free(this.#lease)
     const answer = await this.#borrow(ask, ask.amount - covered)
@@ -73,7 +73,7 @@ export class Borrower {
     return lease
   }
 
-  /** Asks for what calls at the present pace will want. No call needs it yet, so it is never refused. */
+  /** Asks for what calls will want at the present pace. No call needs it yet, so it is never refused. */
   async borrowAhead(ask: RoomAsk): Promise<void> {
     await this.#borrow(ask, undefined)
     this.#giveBackLate()
@@ -85,14 +85,15 @@ export class Borrower {
   }
 
   /**
-   * A limit changed, so room may be of the old one: it goes back, and until the next loan every call asks the ledger.
+   * A limit changed, so this room may be under the old one: it goes back, and until the next loan every call asks the
+   * ledger.
    */
   async limitChanged(): Promise<void> {
     this.#changes++
     if (this.#lease !== undefined) await this.#callBack(this.#lease)
   }
 
-  /** A process that drains has no call for what comes late, and others may wait for it. */
+  /** A draining process has no use for a late loan, and others may be waiting for the money. */
   #giveBackLate(): void {
     if (this.#parts.draining()) void this.giveBack()
   }
@@ -123,12 +124,12 @@ export class Borrower {
     const lent = this.#leaseNamed(answer.leaseId)
     applyLoan(lent, answer, askedMs)
     if (changes === this.#changes) return { outcome: 'lent', lease: lent }
-    // A limit was changed while the ledger was asked: this loan may still be under the old limit.
+    // A limit changed while we asked the ledger, so this loan may still be under the old limit.
     await this.#callBack(lent)
     return { outcome: 'outdated' }
   }
 
-  /** Another lease than the one asked for: the old one is over, and its calls end on their own. */
+  /** This is another lease than the one we asked for: the old one is over, and its calls end on their own. */
   #leaseNamed(id: LeaseId): Lease {
     if (this.#lease?.id === id) return this.#lease
     const lease = newLease(id)
@@ -143,7 +144,7 @@ export class Borrower {
 
   async #return(lease: Lease): Promise<void> {
     const back = takeUnused(lease)
-    // An unknown outcome counts as returned. If the room was not returned, closing the lease returns it.
+    // An unknown outcome counts as returned. If the room was not returned, closing the lease will return it.
     if (back > 0n) await this.#parts.store.giveBack(lease.id, back).catch(() => undefined)
   }
 }

@@ -1,4 +1,7 @@
-/** What this process knows of callers, provably fresh: their keys, who made those, the rules of their wallets, their rates. */
+/**
+ * What this process knows of callers, provably fresh: their keys, the keys above those, the rules of their wallets,
+ * their rates.
+ */
 import { disabledKey, unknownKey } from '../admission/caller.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type Clock, monthOf } from '../core/time.ts'
@@ -11,7 +14,7 @@ import type { RulesKnown } from './known-rules.ts'
 import type { Rates } from './rates.ts'
 import { type Touch, unreachable } from './touch.ts'
 
-/** When a call is told why it was fenced, it does not wait a second time for a ledger that is away. */
+/** A call that learns why it was fenced does not wait a second time for a ledger that is away. */
 const REREAD_MS = 250
 
 type CallersParts = {
@@ -58,7 +61,7 @@ export const createCallers = (parts: CallersParts): Callers => {
     },
     takeRate: (keyId, limits, planRpm, tokens) => {
       const taken = rates.take(keyId, limits, planRpm, tokens)
-      // A request that cannot be counted is not admitted: the window would no longer be exact.
+      // A request that cannot be counted is not admitted, because the window would no longer be exact.
       return taken instanceof Promise ? read(taken) : taken
     },
     whyFenced: async (key) => {

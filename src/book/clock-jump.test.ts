@@ -1,4 +1,6 @@
-/** A database clock that jumps ahead: all processes look silent and all leases over, and yet nobody's calls are lost. */
+/**
+ * A database clock that jumps ahead: all processes look silent and all leases look expired, and yet no call is lost.
+ */
 import { expect, test } from 'bun:test'
 import { virtualTime } from '../../test/virtual-time.ts'
 import { silentLog } from '../core/log.ts'

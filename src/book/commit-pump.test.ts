@@ -1,4 +1,6 @@
-/** When the pump sends what waits: it lets others join for some turns of the event loop, and no longer than a batch needs. */
+/**
+ * When the pump sends what waits: it gives others some turns of the event loop to join, but no more than a batch needs.
+ */
 import { expect, test } from 'bun:test'
 import { silentLog } from '../core/log.ts'
 import type { CommitBatch, CommitResult } from '../ledger/types.ts'
@@ -14,7 +16,10 @@ const NO_EFFECT: CommitResult = {
   answeredElsewhere: new Set(),
 }
 
-/** Commits `voids` that are all there when the first turn has ended; tells after how many turns each batch went, and its size. */
+/**
+ * Commits `voids` that are all queued when the first turn ends; returns, for each batch, after how many turns it went
+ * and its size.
+ */
 const sent = async (voids: number) => {
   const queue = new OperationQueue()
   const batches: { turns: number; size: number }[] = []

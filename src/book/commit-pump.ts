@@ -1,8 +1,9 @@
 /**
- * The commit pump: sends what is queued to the ledger, one batch at a time; what arrives meanwhile forms the next. No
- * timer: alone, a call waits for nothing but its own commit; under load the batches grow by themselves.
+ * The commit pump: sends what is queued to the ledger, one batch at a time; what arrives meanwhile forms the next
+ * batch. There is no timer: a single call waits only for its own commit, and under load the batches grow by themselves.
  *
- * A commit whose outcome is unknown is sent again word for word until it is known: repeating it changes nothing.
+ * A commit with an unknown outcome is sent again, word for word, until the outcome is known: repeating it changes
+ * nothing.
  */
 import type { Log } from '../core/log.ts'
 import type { Clock } from '../core/time.ts'
@@ -15,8 +16,8 @@ import type { Outage } from './outage.ts'
 import type { Outbox } from './outbox.ts'
 
 /**
- * Turns of the event loop that a batch waits for more. An idle process takes them in microseconds; a busy one commits
- * half as often as with one turn, and a commit is the dearest step of a call.
+ * How many turns of the event loop a batch waits for more. An idle process takes them in microseconds. A busy one
+ * commits half as often as with one turn, and a commit is the most expensive step of a call.
  */
 const TURNS = 4
 const RESEND_FIRST_MS = 20
@@ -27,7 +28,7 @@ export type PumpParts = {
   readonly clock: Clock
   readonly instance: InstanceId
   readonly log: Log
-  /** Absent where the ledger is on this machine. */
+  /** Absent when the ledger is on this machine. */
   readonly outbox: Outbox | undefined
   readonly queue: OperationQueue
   readonly outage: Outage
@@ -43,7 +44,7 @@ export class CommitPump {
     this.#parts = parts
   }
 
-  /** Whether it is at work. It goes on until the queue is empty. */
+  /** Whether it is running. It runs until the queue is empty. */
   get runs(): boolean {
     return this.#runs
   }
@@ -52,7 +53,7 @@ export class CommitPump {
     if (!this.#runs) void this.#run()
   }
 
-  /** Resolves when nothing is queued or under way. */
+  /** Resolves when nothing is queued or being committed. */
   idle(): Promise<void> {
     return this.#runs ? new Promise((wake) => this.#waitingForIdle.push(wake)) : Promise.resolve()
   }
@@ -61,8 +62,8 @@ export class CommitPump {
     const { clock, outbox, queue } = this.#parts
     this.#runs = true
     while (!queue.isEmpty) {
-      // An embedded engine commits without letting go of the thread: what is ready now must be in the queue before.
-      // With enough for a batch nothing is gained by waiting, and turns are long just when many wait.
+      // An embedded engine commits without releasing the thread, so everything that is ready now must be queued first.
+      // With enough for a batch waiting gains nothing, and turns are long just when many wait.
       for (let turn = 0; turn < TURNS && !queue.hasEnough; turn++) await clock.turn()
       await this.#send(queue.takeBatch(outbox !== undefined))
       queue.setUnderWay([])
@@ -81,9 +82,7 @@ export class CommitPump {
     conclude(this.#parts, operations, result)
   }
 
-  /**
-   * The outcome of a batch, however long it takes to learn it; `refused` when a constraint of the ledger stopped it.
-   */
+  /** The outcome of a batch, however long it takes to learn it; `refused` if a constraint of the ledger stopped it. */
   async #commit(operations: readonly Operation[]): Promise<CommitResult | 'refused'> {
     const { store, clock, instance, log, outage, meters } = this.#parts
     const batch = batchOf(instance, operations)
@@ -117,7 +116,7 @@ export class CommitPump {
     }
   }
 
-  /** A charge that waits behind an intent which was fenced must not be sent: its call may not answer. */
+  /** A charge behind a fenced intent must not be sent: its call may not answer. */
   #withdrawFenced(fenced: readonly Operation[]): void {
     if (fenced.length === 0) return
     const calls = new Set(fenced.map((one) => (one.kind === 'intent' ? one.intent.callId : '')))
@@ -139,7 +138,7 @@ const NO_EFFECT: CommitResult = {
 
 type ConcludeParts = { readonly log: Log; readonly outbox: Outbox | undefined }
 
-/** Tells each operation of a batch how it ended. */
+/** Reports to each operation of a batch how it ended. */
 const conclude = (parts: ConcludeParts, operations: readonly Operation[], result: CommitResult): void => {
   for (const operation of operations)
     switch (operation.kind) {
@@ -166,11 +165,10 @@ const concludeSettle = (
   result: CommitResult,
 ): void => {
   const { callId, charge } = operation.settle
-  // What was kept in the outbox has been answered.
+  // Settlements in the outbox have already been answered.
   const mayAnswer = operation.safe || !result.answeredElsewhere.has(callId)
   const remaining = mayAnswer ? result.settled.get(callId) : undefined
-  // A settlement that was answered and then refused is a bug. It stays in the outbox, so that somebody can look into
-  // it.
+  // A settlement that was answered and then refused is a bug. It stays in the outbox, so that somebody can investigate.
   if (remaining !== undefined || !operation.safe) outbox?.inLedger(callId)
   else log.error('the ledger refused a settlement of the journal', { call: callId, charged: charge })
   operation.safe = true

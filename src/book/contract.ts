@@ -1,4 +1,4 @@
-/** What the book offers to the gateway: who calls, may they, and holds on their money. */
+/** What the book offers the gateway: who calls, whether they may, and holds on their money. */
 import type { Nano } from '../core/money.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Instant } from '../core/time.ts'
@@ -16,27 +16,27 @@ import type { Key, KeyId, WalletId } from '../tenancy/key.ts'
 import type { RateLimits, RateName } from '../tenancy/rates.ts'
 import type { WalletRules } from '../tenancy/wallet-rules.ts'
 
-/** Money held for one open call. Ends exactly once: by `settle` or by `void`. */
+/** Money held for one open call. It ends exactly once, by `settle` or by `void`. */
 export type Hold = {
   readonly callId: CallId
-  /** The present hold; grows by `extend`. */
+  /** The present amount of the hold; `extend` raises it. */
   readonly amount: () => Nano
   /**
-   * Gate 1: resolves true when the intent is durable, so that bytes may flow to the client; false when it was fenced or
-   * the ledger could not be reached in time, so that the call must not answer (it is then already void).
+   * Gate 1. Resolves true when the intent is durable, so that bytes may go to the client. Resolves false when the
+   * intent was fenced or the ledger could not be reached in time: then the call is already void and must not answer.
    */
   readonly opened: Promise<boolean>
   /**
-   * Raises the hold to `to`, durably; false when the money is not there or the key's limits forbid it now. `waits`: a
-   * little, for money that other open calls hold.
+   * Raises the hold to `to`, durably; false when there is not enough money or the key's limits forbid it now. With
+   * `waits` it waits a little for money that other open calls hold.
    */
   extend(to: Nano, spent: Nano, waits: boolean): Promise<boolean>
-  /** Notes what the call would cost if it ended now; written with the next commits, for recovery after a crash. */
+  /** Records what the call would cost if it ended now; written with the next commits, for recovery after a crash. */
   checkpoint(spent: Nano): void
   /**
-   * Gate 2: resolves when the charge is durable, in the ledger or in the local outbox. `cost` above the hold is charged
-   * as the hold; the house pays the rest. Rejects when the call was not open, so that nothing was charged, and when
-   * another attempt of it was charged for another answer.
+   * Gate 2. Resolves when the charge is durable, in the ledger or in the local outbox. If `cost` is above the hold, the
+   * hold is charged and the house pays the rest. Rejects when the call was not open, so that nothing was charged, and
+   * when another attempt of it was charged for another answer.
    */
   settle(
     cost: Nano,
@@ -50,18 +50,19 @@ export type Hold = {
 export type SettledHold = {
   readonly charged: Nano
   /**
-   * The least of all that binds the key after it: the settled balance of the account that paid, with what credit is
-   * left, and every cap, sub-wallet, daily limit and stop-at. Unknown while the ledger cannot be reached.
+   * What the key may still spend after the call: the least of everything that binds it. That is the settled balance of
+   * the paying account (with the credit that is left), and every cap, sub-wallet, daily limit and stop-at. Unknown
+   * while the ledger cannot be reached.
    */
   readonly remaining: Nano | undefined
 }
 
 export type HoldRefused = {
   readonly outcome: 'refused'
-  /** The money is gone; otherwise it is only held, by open calls or for other processes, and may come back. */
+  /** The money is spent. Otherwise it is only held, by open calls or for other processes, and may come back. */
   readonly spent: boolean
   readonly limit: BindingLimit
-  /** Whose cap or stop-at binds; undefined for limits of the wallet or the account. */
+  /** The owner of the cap or stop-at that binds; undefined for limits of the wallet or the account. */
   readonly owner: KeyId | undefined
   readonly required: Nano
   readonly available: Nano
@@ -76,18 +77,18 @@ export type HoldAsk = {
   /** The account that pays, when it is not the key's wallet. */
   readonly payer?: AccountId | undefined
   readonly amount: Nano
-  /** The smallest charge that would still be of use; see LoanRequest. */
+  /** The smallest charge that would still be useful; see LoanRequest. */
   readonly useful: Nano
   /** Whether the call waits a little for money that other open calls hold. */
   readonly waits?: boolean
-  /** Ends that wait: the caller has gone. */
+  /** Ends that wait, because the caller has gone. */
   readonly signal?: AbortSignal
 }
 
-/** Tokens that a call may use: what it reserves, and the least it can do with when the window has not that many left. */
+/** Tokens that a call may use: what it reserves, and the least it can work with if the window has fewer left. */
 export type TokensAsk = { readonly least: number; readonly most: number }
 
-/** Of an admitted request the window that binds most tightly, of a rejected one the window that is used up. */
+/** For an admitted request, the window that binds most tightly; for a rejected one, the window that is used up. */
 export type RateVerdict = {
   readonly admitted: boolean
   readonly rate: RateName
@@ -95,31 +96,37 @@ export type RateVerdict = {
   readonly remaining: number
   /** When the window ends. */
   readonly resetAt: Instant
-  /** Milliseconds from now to that end. */
+  /** Milliseconds until it ends. */
   readonly retryAfterMs: number
-  /** Of a key with tokens per minute, when tokens were asked for. */
+  /** For a key with tokens per minute, if the request asked for tokens. */
   readonly tokens?: {
     readonly limit: number
     readonly remaining: number
     readonly resetAt: Instant
     readonly reserved: number
-    /** Called once, when the call has ended: puts back what it reserved and did not use. */
+    /** Called once, at the end of the call: gives back the tokens that it reserved and did not use. */
     readonly correct: (used: number) => void
   }
 }
 
-/** An answer that is there at once when memory has it. Whoever asks waits only for a promise: a wait for nothing costs too. */
+/**
+ * An answer that is immediate when memory has it. Callers await it only if it is a promise, because awaiting nothing
+ * also costs.
+ */
 export type Soon<T> = T | Promise<T>
 
 /** One process's view of keys and money, backed by the store. */
 export type Book = {
   /** Registers the instance and waits for the first heartbeat. */
   start(): Promise<void>
-  /** The key of that hash if it exists (deleted ones do not), or a refusal (`service_unavailable`) when knowledge is not provably fresh. */
+  /**
+   * The key with that hash if it exists and is not deleted; a refusal (`service_unavailable`) when our knowledge is not
+   * provably fresh.
+   */
   caller(hash: string): Soon<Key | undefined | Refusal>
-  /** Somebody has noted a key under this hash: it is looked for again, also where it was unknown a moment ago. */
+  /** A key was stored under this hash: it is looked up again, even if it was unknown a moment ago. */
   lookAgain(hash: string): void
-  /** Whether a hash for which there is no key is that of a trial which is over. */
+  /** Whether a hash without a key is that of an ended trial. */
   isEndedTrial(hash: string): boolean
   /**
    * Counts one request in each of the key's windows, and reserves its tokens; a Refusal when it cannot be counted.
@@ -131,35 +138,40 @@ export type Book = {
     planRpm: number | undefined,
     tokens?: TokensAsk,
   ): Soon<RateVerdict | Refusal>
-  /** The keys above a key, as fresh as it is; a Refusal when they cannot be read. */
+  /** The keys above a key, as fresh as the key itself; a Refusal when they cannot be read. */
   makersOf(key: Key): Promise<readonly Key[] | Refusal>
-  /** Tells, from then on, each change of a key that this process had read before. */
+  /** From then on, reports each change of a key that this process had already read. */
   onKeyChanged(listener: (key: Key) => void): void
-  /** Holds money, or says what binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
+  /** Holds money, or says which limit binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
   hold(ask: HoldAsk): Soon<Hold | HoldRefused | Refusal>
   /** Why a call was not opened: its key was revoked meanwhile, or the ledger could not be reached. */
   whyFenced(key: Key): Promise<Refusal>
-  /** Changes a key, and those below it that it takes along; resolves when no process can admit a call on the older state. `by` is recorded with it. */
+  /**
+   * Changes a key, and the keys below it that change with it; resolves once no process can admit a call on the old
+   * state. `by` is recorded with it.
+   */
   changeKey(id: KeyId, change: KeyChange, by?: Actor): Promise<Key | undefined>
   deleteKey(id: KeyId, withChildren: boolean, by?: Actor): Promise<boolean>
   /** The rules of a wallet, as provably fresh as its keys; a Refusal when they cannot be read. */
   rules(walletId: WalletId): Soon<WalletRules | Refusal>
-  /** Resolves when no process can admit a call on knowledge older than `at`, a time of the database. */
+  /** Resolves once no process can admit a call on knowledge older than `at`, a time of the database. */
   untilKnown(at: Instant): Promise<void>
-  /** The outcome of work that asks the ledger; rejects with a StoreFault when touch with the ledger is lost before. */
+  /** The outcome of work that asks the ledger; rejects with a StoreFault if touch with the ledger is lost first. */
   whileInTouch<T>(work: Promise<T>): Promise<T>
   /** Open holds, queue length and freshness, for /api/status and overload decisions. */
   health(): BookHealth
   /** What is leased now; it looks at every lease. */
   leased(): LeaseSums
   /**
-   * Takes no new calls, waits for open ones to end, commits what is queued, returns leases and leaves. Resolves within `deadlineMs`,
-   * whatever hangs; calls that are open a little before are ended by `cut`.
+   * Takes no new calls, waits for open ones to end, commits what is queued, returns leases and leaves. Resolves within
+   * `deadlineMs`, whatever hangs; `cut` ends calls that are still open shortly before that.
    */
   drain(deadlineMs: number, cut?: () => void): Promise<void>
 }
 
-/** What a process has leased: how many leases, what of them is not charged, and what of that open calls hold. */
+/**
+ * What a process has leased: how many leases, how much of them is not charged, and how much of that open calls hold.
+ */
 export type LeaseSums = { readonly count: number; readonly room: Nano; readonly held: Nano }
 
 export type BookHealth = {
@@ -168,7 +180,7 @@ export type BookHealth = {
   readonly openCalls: number
   readonly queued: number
   readonly oldestQueuedMs: number
-  /** Since the last heartbeat that the ledger answered. */
+  /** Time since the last heartbeat that the ledger answered. */
   readonly beatAgeMs: number
   /** Processes that share the ledger. */
   readonly instances: number

@@ -1,4 +1,4 @@
-/** The end of a process in order: open calls end, what they queued is committed, leases go back. */
+/** The orderly end of a process: open calls end, what they queued is committed, leases go back. */
 import type { Clock } from '../core/time.ts'
 import type { InstanceId } from '../ledger/types.ts'
 import type { InstanceStore } from '../store/calls/instance-port.ts'
@@ -8,7 +8,7 @@ import type { LeasePool } from './lease-pool.ts'
 import type { OpenHolds } from './open-holds.ts'
 import type { Writer } from './writer.ts'
 
-/** The part of the drain time that is kept for settling calls that were cut, and for leaving the ledger. */
+/** The part of the drain time that is reserved for settling calls that were cut, and for leaving the ledger. */
 const LEAVE_MS = 2_000
 
 type DrainParts = {

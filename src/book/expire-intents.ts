@@ -1,11 +1,14 @@
-/** Waits for a commit that end before it does: a call whose intent has waited too long must not answer, nor one whose charge has. */
+/**
+ * Waits for a commit that end before it does: a call whose intent, or whose charge, has waited too long must not
+ * answer.
+ */
 import type { CallId } from '../ledger/types.ts'
 import type { Operation, OperationQueue, SettleOperation } from './operation-queue.ts'
 
 const INTENT_WAIT_MS = 2_000
 const SETTLE_WAIT_MS = 2_000
 
-/** Gives up on intents that have waited too long; their calls are voided in place of a settlement that was not sent yet. */
+/** Gives up intents that have waited too long; if a settlement was queued and not yet sent, a void takes its place. */
 export const expireIntents = (queue: OperationQueue, nowMs: number): void => {
   const givenUp = new Set<CallId>()
   for (const operation of queue.all())
@@ -26,7 +29,10 @@ const voidInstead = ({ settle, queuedMs, ends }: SettleOperation): Operation => 
   return { kind: 'void', callId: settle.callId, queuedMs, done: (before) => ends.done(undefined, before) }
 }
 
-/** Tells those who have waited too long for a charge that it is in doubt. It stays queued: what was delivered is paid for. */
+/**
+ * Tells calls that have waited too long for a charge that it is in doubt. The charge stays queued: what was delivered
+ * is paid for.
+ */
 export const tellDoubt = (queue: OperationQueue, nowMs: number): void => {
   for (const operation of queue.all())
     if (operation.kind === 'settle' && !operation.safe && operation.queuedMs < nowMs - SETTLE_WAIT_MS)

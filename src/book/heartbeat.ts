@@ -1,6 +1,7 @@
 /**
- * The heartbeat: proves that this process knows every change of a key, and fences it when it cannot prove that any more.
- * A change is acknowledged only when each process has read it, or has been silent for so long that it admits nothing.
+ * The heartbeat: proves that this process knows every change of a key, and fences the process when it can no longer
+ * prove that. A change is acknowledged only when each process has read it, or has been silent for so long that it
+ * admits nothing.
  */
 import type { Log } from '../core/log.ts'
 import type { Clock, Instant } from '../core/time.ts'
@@ -8,20 +9,20 @@ import type { InstanceId } from '../ledger/types.ts'
 import type { Beat, InstanceStore } from '../store/calls/instance-port.ts'
 import { LEASE_TTL_MS } from './borrower.ts'
 
-/** How long knowledge counts as fresh: in every process, and for those who wait until no process can know less. */
+/** How long knowledge counts as fresh, both for each process and for those who wait until no process can know less. */
 const FRESH_MS = 2_000
-/** The margin that is taken off, since clocks run at different rates. */
+/** The margin we subtract, because clocks run at different rates. */
 const FRESH_MARGIN_MS = 200
 const BEAT_MS = 100
 /** If the database clock gains more than this on ours, beyond the time that asking took, somebody has set it. */
 const JUMP_MS = 1_000
 /**
- * After this time all living processes have sent a heartbeat under the new clock, and leases that have ended by it have
+ * After this time all living processes have sent a heartbeat under the new clock. Leases that have ended by it have
  * ended for their owners too.
  */
 const SETTLING_MS = LEASE_TTL_MS + 2_000
 
-/** Tells other processes that there is news; a hint that may be lost. */
+/** Tells other processes that there is news; the hint may get lost. */
 export type Nudge = {
   readonly address: string
   tell(addresses: readonly string[]): void
@@ -29,16 +30,16 @@ export type Nudge = {
 }
 
 export type Heartbeat = {
-  /** Beats until stopped; resolves after the first beat that succeeded. */
+  /** Sends heartbeats until stopped; resolves after the first that succeeded. */
   start(): Promise<void>
-  /** Whether what it knows may be believed now, a monotonic time. */
+  /** Whether this process may trust its knowledge at a given monotonic time. */
   fresh(nowMs?: number): boolean
-  /** Beats at once and resolves when that beat has ended, well or not. */
+  /** Sends a heartbeat at once and resolves when it has ended, successfully or not. */
   beatNow(): Promise<void>
   liveInstances(): number
-  /** Since a beat was sent that was answered. */
+  /** Time since the sending of the last heartbeat that was answered. */
   ageMs(): number
-  /** Whether the database's clock may tell which processes are silent. After it jumped ahead it may not for a while. */
+  /** Whether the database's clock can tell which processes are silent. For a while after it jumped ahead, it cannot. */
   steady(): boolean
   stop(): Promise<void>
 }
@@ -88,7 +89,10 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
       failing = true
     }
   }
-  /** One beat at a time. All who ask while one runs share the next, since only the next one reads what is known now. */
+  /**
+   * One heartbeat at a time. All who ask while one runs share the next, because only the next one reads what is known
+   * now.
+   */
   const beatNow = (): Promise<void> => {
     if (running === undefined) {
       running = beat().finally(() => {

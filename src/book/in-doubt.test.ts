@@ -1,4 +1,6 @@
-/** A ledger that falls silent in the middle of a commit, or of an extension: every call ends in time, and by one of two ends. */
+/**
+ * A ledger that falls silent in the middle of a commit or an extension: every call ends in time, in one of two ways.
+ */
 import { afterEach, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +27,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** One process before a ledger whose commits arrive, or whose answers and requests get lost from some moment on. */
+/** One process with a ledger whose commits succeed, or whose answers or requests get lost from some moment on. */
 const scene = async () => {
   const time = virtualTime(START)
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-in-doubt-'))
@@ -81,7 +83,7 @@ test.each([true, false])(
   'answers that were there before their intents were committed end in time; the ledger heard it: %p',
   async (heard) => {
     const { store, book, ledger, folder, open, charges, pass, now } = await scene()
-    // Its commit is under way while the others come and are answered.
+    // Its commit is in progress while the others arrive and are answered.
     ledger.slowMs = 100
     const first = await open('before')
     const rest = await Promise.all(['a', 'b', 'c'].map((callId) => open(callId)))

@@ -1,4 +1,4 @@
-/** Changes of keys: one is acknowledged when no process can admit a call on the older state. */
+/** Changes of keys: a change is acknowledged once no process can admit a call on the old state. */
 import type { Clock, Instant } from '../core/time.ts'
 import type { KeyStore } from '../store/accounts/tenancy-port.ts'
 import type { InstanceStore } from '../store/calls/instance-port.ts'

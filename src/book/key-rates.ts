@@ -1,4 +1,4 @@
-/** The rates of one key in this process: requests spend from what was taken of the store's windows, or wait for more. */
+/** The rates of one key in this process: requests spend what was taken from the store's windows, or wait for more. */
 import type { Clock } from '../core/time.ts'
 import type { RateStore } from '../store/calls/rate-port.ts'
 import type { KeyId } from '../tenancy/key.ts'
@@ -39,12 +39,12 @@ export class KeyRates {
     this.#parts = parts
   }
 
-  /** Its windows are long over and nobody waits: it is to be dropped. */
+  /** Its windows are long over and nobody waits, so it can be dropped. */
   get forgotten(): boolean {
     return this.#forgotten
   }
 
-  /** Goes by these limits from now on; what was taken under others is returned. */
+  /** Applies these limits from now on; what was taken under others is returned. */
   follow(limits: RateLimits, planRpm: number | undefined): void {
     if (this.#limits === limits && this.#planRpm === planRpm) return
     const before = this.#counters
@@ -93,7 +93,7 @@ export class KeyRates {
     }
   }
 
-  /** Puts back the tokens that a call reserved and did not use, if their window still runs. */
+  /** Gives back the tokens that a call reserved and did not use, if their window still runs. */
   #correct(counter: Counter, reserved: number): (used: number) => void {
     const { startsAt } = counter
     let due = reserved
@@ -109,7 +109,7 @@ export class KeyRates {
   }
 
   async #takeFromStore(asked: TokensAsk): Promise<RateVerdict> {
-    // Each waits for itself, also where several ask for the same.
+    // Each waits on its own, even if several ask for the same.
     const tokens = { ...asked }
     this.#waiting.add(tokens)
     try {
@@ -134,7 +134,7 @@ export class KeyRates {
 
   async #refill(): Promise<void> {
     const { store, clock, liveInstances } = this.#parts
-    // What this process put back is there to be taken again.
+    // What this process gave back can be taken again.
     await this.#returning
     const askedMs = clock.monotonicMs()
     const instances = liveInstances()
@@ -164,13 +164,13 @@ export class KeyRates {
     this.#return(counter, startsAt, free)
   }
 
-  /** What was taken one by one for a request that another window refused is returned at once. */
+  /** Single requests that were taken for a request which another window refused are returned at once. */
   #giveBackSingles(): void {
     if (this.#counters.length === 1 || this.#waiting.size > 0) return
     for (const counter of this.#counters) if (counter.single) this.#giveBack(counter)
   }
 
-  /** Lost on the way, it is merely not used in its window. */
+  /** If the return gets lost, the tokens are merely not used in their window. */
   #return({ rate }: Counter, windowStart: number, count: number): void {
     const returned = this.#parts.store
       .returnRate(this.#keyId, { rate, windowStart, count })
@@ -182,7 +182,9 @@ export class KeyRates {
   }
 }
 
-/** After a change of a limit what was taken under the old one stays with the store's count: less is left, never more. */
+/**
+ * When a limit changes, what was taken under the old one stays in the store's count: there is less left, never more.
+ */
 const countersFor = (
   limits: RateLimits,
   planRpm: number | undefined,
@@ -201,14 +203,14 @@ const needOf = ({ rate }: Counter, waiting: ReadonlySet<TokensAsk>): number => {
   return sum
 }
 
-/** Whether the store must be asked first. For tokens the least is enough once the store has no more. */
+/** Whether the store must be asked first. For tokens the least suffices once the store has no more. */
 const lacks = (counter: Counter, { least, most }: TokensAsk, nowMs: number): boolean => {
   if (counter.rate !== 'tpm') return nowMs >= counter.endsMs || counter.free <= 0
   if (most === 0) return false
   return freeOf(counter, nowMs) < (nowMs < counter.emptyUntilMs ? least : most)
 }
 
-/** Of the windows of requests the one with the fewest left; of equals the longest. */
+/** The window of requests with the fewest left; of equal ones, the longest. */
 const tightest = (counters: readonly Counter[]): Counter => {
   let tight: Counter | undefined
   for (const one of counters)

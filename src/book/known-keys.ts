@@ -1,29 +1,32 @@
 /**
- * Known keys: what this process has read of them. A version never goes backwards, and a key is only believed while a
- * heartbeat proves that no change can have been missed.
+ * Known keys: what this process has read of them. A version never goes backwards, and a key is only trusted while a
+ * heartbeat proves that no change was missed.
  */
 import type { Clock } from '../core/time.ts'
 import type { KeyStore } from '../store/accounts/tenancy-port.ts'
 import { isKnown, type Key, type KeyId } from '../tenancy/key.ts'
 
 export type KnownKeys = {
-  /** The newest known state; undefined when it was never read. */
+  /** The newest known state; undefined if it was never read. */
   get(id: KeyId): Key | undefined
-  /** By the hash of its token: from memory, else from the store. Deleted and unknown keys are undefined, and those of trials that are over. */
+  /**
+   * By the hash of its token: from memory, else from the store. Undefined for deleted and unknown keys, and for keys of
+   * ended trials.
+   */
   find(hash: string): Key | undefined | Promise<Key | undefined>
-  /** Whether the hash belongs to a trial that is over, as far as it was read. */
+  /** Whether the hash belongs to an ended trial, as far as this process has read. */
   isEndedTrial(hash: string): boolean
-  /** Somebody has noted a key under this hash: it is looked for again, also where it was unknown a moment ago. */
+  /** A key was stored under this hash: it is looked up again, even if it was unknown a moment ago. */
   lookAgain(hash: string): void
-  /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
+  /** Takes in a state that was read; a state older than the known one changes nothing. Returns whether it was new. */
   learn(key: Key): boolean
-  /** Tells each newer state of a key that was known before. */
+  /** Reports each newer state of a key that was already known. */
   onChanged(listener: (key: Key) => void): void
   /** Reads the key again from the store. */
   reread(id: KeyId): Promise<Key | undefined>
 }
 
-/** Unknown hashes remembered, so that random keys do not reach the database each time. */
+/** Unknown hashes are remembered, so that random keys do not reach the database each time. */
 const UNKNOWN_MAX = 10_000
 const UNKNOWN_MS = 5_000
 const KNOWN_MAX = 200_000

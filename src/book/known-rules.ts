@@ -1,4 +1,7 @@
-/** Known wallet rules: read once a wallet, then kept current by the heartbeat, which also proves that nothing was missed. */
+/**
+ * Known wallet rules: read once per wallet, then kept current by the heartbeat, which also proves that nothing was
+ * missed.
+ */
 import type { WalletRulesStore } from '../store/accounts/wallet-rules-port.ts'
 import type { WalletId } from '../tenancy/key.ts'
 import type { KnownRules } from '../tenancy/wallet-rules.ts'
@@ -6,7 +9,7 @@ import type { KnownRules } from '../tenancy/wallet-rules.ts'
 export type RulesKnown = {
   /** From memory, else from the store. */
   of(id: WalletId): KnownRules | Promise<KnownRules>
-  /** Takes in a state that was read; an older one than is known changes nothing. Tells whether it was news. */
+  /** Takes in a state that was read; a state older than the known one changes nothing. Returns whether it was new. */
   learn(known: KnownRules): boolean
 }
 

@@ -1,4 +1,4 @@
-/** A loan that comes when its call may not be served any more goes back at once: others wait for it. */
+/** A loan that arrives when its call may no longer be served goes back at once, because others wait for it. */
 import { expect, test } from 'bun:test'
 import { Refusal, refuse } from '../core/refusal.ts'
 import type { Loan } from '../ledger/types.ts'

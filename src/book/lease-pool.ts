@@ -1,6 +1,6 @@
 /**
- * The lease pool: money that this process has leased, one lease for each path that calls take it from. A call for which
- * there is room is never refused: what other leases or open calls have of it is waited for.
+ * The lease pool: money that this process has leased, with one lease for each path that calls take it from. A call that
+ * fits is never refused: it waits for room that other leases or open calls have.
  */
 import { disabledKey, unknownKey, unknownSubWallet } from '../admission/caller.ts'
 import type { Refusal } from '../core/refusal.ts'
@@ -24,7 +24,7 @@ type PoolParts = {
   readonly instance: InstanceId
   readonly random: () => number
   readonly keys: Pick<KnownKeys, 'get' | 'reread'>
-  /** The last check before money is held: by what is known now, not by what was known when the call came in. */
+  /** The last check before money is held: by what is known now, not by what was known when the call arrived. */
   readonly stillRefused: (ask: RoomAsk) => Refusal | undefined
   readonly draining: () => boolean
 }
@@ -57,7 +57,7 @@ export class LeasePool {
     return this.#slotOf(ask).take(ask)
   }
 
-  /** The lease that room of this path is taken from now; undefined where there is none. */
+  /** The lease that room of this path is taken from now; undefined if there is none. */
   leaseOf(path: LeasePath): Lease | undefined {
     return this.#slots.get(nameOf(path))?.borrower.lease
   }
@@ -78,7 +78,7 @@ export class LeasePool {
     this.#waits.holdEnded()
   }
 
-  /** Renews leases that end soon and that open calls hold money of. */
+  /** Renews leases that end soon and whose money open calls hold. */
   async renew(): Promise<void> {
     const { store, clock, instance } = this.#parts
     const nowMs = clock.monotonicMs()
@@ -91,13 +91,13 @@ export class LeasePool {
         if (lease !== undefined) liveOn(lease, lifeMs, nowMs)
       }
     } catch {
-      // The next beat tries again; a lease that ends is replaced by the next one.
+      // The next heartbeat tries again; a lease that ends is replaced by a new one.
     } finally {
       this.#renewing = false
     }
   }
 
-  /** Gives unused room of leases back that the ledger recalls for others. */
+  /** Gives back unused room of leases that the ledger recalls for others. */
   giveBackRecalled(ids: readonly LeaseId[]): void {
     if (ids.length === 0) return
     const recalled = new Set(ids)
@@ -105,13 +105,13 @@ export class LeasePool {
       if (borrower.lease !== undefined && recalled.has(borrower.lease.id)) void borrower.giveBack()
   }
 
-  /** Gives unused room of paths back whose limits changed; resolves when it has reached the ledger. */
+  /** Gives back unused room of paths whose limits changed; resolves when it has reached the ledger. */
   async limitsChanged(concerns: (path: LeasePath) => boolean): Promise<void> {
     const concerned = [...this.#slots.values()].filter(({ borrower }) => concerns(borrower.path))
     await Promise.all(concerned.map(({ borrower }) => borrower.limitChanged()))
   }
 
-  /** Gives room back that no call has asked for lately, and forgets paths without a lease. */
+  /** Gives back room that no call has asked for lately, and forgets paths without a lease. */
   giveBackIdle(): void {
     const before = this.#parts.clock.monotonicMs() - IDLE_MS
     for (const [name, { borrower, isInUse }] of this.#slots) {

@@ -1,6 +1,6 @@
 /**
- * The place of one path's lease in the pool. Calls take room from it in memory; where there is none, one of them asks the
- * ledger and is served from its answer first, and the others wait for that answer in the order they came.
+ * The place of one path's lease in the pool. Calls take room from it in memory. When there is none, one call asks the
+ * ledger and is served first from its answer; the others wait for that answer, in order of arrival.
  */
 import type { Refusal } from '../core/refusal.ts'
 import type { LoanRefused } from '../ledger/types.ts'
@@ -15,22 +15,22 @@ export type LeaseTaken = Lease | Refusal | HoldRefused
 
 export type SlotParts = {
   readonly nowMs: () => number
-  /** The last check before money is held: by what is known now, not by what was known when the call came in. */
+  /** The last check before money is held: by what is known now, not by what was known when the call arrived. */
   readonly stillRefused: (ask: RoomAsk) => Refusal | undefined
-  /** What a refusal of the ledger means for the call. */
+  /** What the ledger's refusal means for the call. */
   readonly refusalOf: (ask: RoomAsk, refused: LoanRefused) => Promise<Refusal | HoldRefused>
   readonly waits: Waits
 }
 
-/** How long a call waits for money to come back, from leases of other processes or from open calls. */
+/** How long a call waits for money to come back from leases of other processes or from open calls. */
 const PATIENCE_MS = 2_000
-/** How many answers may be out of date when they arrive. After that the ledger counts as out of reach. */
+/** How many answers may be out of date on arrival. After that the ledger counts as out of reach. */
 const OUTDATED_TRIES = 20
 
 export class LeaseSlot {
   readonly borrower: Borrower
   readonly #parts: SlotParts
-  /** The question to the ledger that is under way. */
+  /** The request to the ledger that is in progress. */
   #asking: Promise<unknown> | undefined
   /** Calls that ask the ledger, or wait before they ask again. */
   #waiting = 0
@@ -67,7 +67,7 @@ export class LeaseSlot {
     return lease
   }
 
-  /** Asks for more before anyone has to wait; when it fails, the next call asks itself. */
+  /** Asks for more before anyone has to wait; if that fails, the next call asks by itself. */
   #refillAhead(ask: RoomAsk): void {
     this.#asking = this.borrower
       .borrowAhead(ask)
@@ -110,6 +110,6 @@ export class LeaseSlot {
   }
 }
 
-/** Whether the money that other open calls hold would be enough. */
+/** Whether the money that other open calls hold would suffice. */
 const othersHold = ({ outcome, available, held }: LoanRefused, { amount, goesOn = 0n }: RoomAsk): boolean =>
   outcome === 'held' && available + held - goesOn >= amount

@@ -1,6 +1,6 @@
 /**
- * News of limits: what another process, or this one, changed. What a changed limit no longer allows must not be admitted
- * from room leased under the old one, so the paths it concerns give their unused room back.
+ * News of limits: changes by another process or by this one. Room leased under an old limit must not admit what the new
+ * one no longer allows, so the paths concerned give back their unused room.
  */
 import type { SubWalletNews } from '../store/accounts/sub-wallet-port.ts'
 import type { Key } from '../tenancy/key.ts'
@@ -25,7 +25,7 @@ export type Learn = (news: News) => Promise<void>
 export const createNews = ({ keys, rules, leases }: NewsParts): Learn => {
   const subVersions = new Map<string, number>()
 
-  /** Whether it was news; one that is seen for the first time may be. */
+  /** Whether it was new; a key seen for the first time may be. */
   const learnSub = ({ id, version }: SubWalletNews): boolean => {
     if ((subVersions.get(id) ?? 0) >= version) return false
     if (subVersions.size >= SUBS_MAX) subVersions.clear()
@@ -46,7 +46,7 @@ export const createNews = ({ keys, rules, leases }: NewsParts): Learn => {
       const key = keys.get(keyId)
       return (
         changed.keys.has(keyId) ||
-        // The caps of a reseller bind its children's calls too.
+        // The caps of a reseller also bind its children's calls.
         key?.ancestors.some((maker) => changed.keys.has(maker)) === true ||
         changed.wallets.has(key?.walletId ?? '') ||
         changed.subs.has(sub ?? key?.subWallet ?? '')

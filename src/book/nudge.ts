@@ -1,5 +1,5 @@
 /**
- * Nudges between the processes of one machine: a datagram on loopback that says "there is news". A lost one costs only
+ * Nudges between the processes of one machine: a loopback datagram that says "there is news". Losing one only costs
  * time.
  */
 import type { Nudge } from './heartbeat.ts'

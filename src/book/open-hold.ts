@@ -12,7 +12,7 @@ import type { Writer } from './writer.ts'
 export type HoldParts = {
   readonly writer: Writer
   readonly log: Log
-  /** Takes room for this call to hold `to`: on the lease it has, or for all of it on another. */
+  /** Takes room for this call to hold `to`: on its present lease, or all of it on another. */
   readonly more: (hold: OpenHold, to: Nano, waits: boolean) => Promise<Lease | undefined>
   readonly ended: () => void
 }
@@ -33,7 +33,7 @@ export class OpenHold implements Hold, IntentEnds {
   readonly key: Key
   /** The sub-wallet that the call named. */
   readonly sub: string | undefined
-  /** What pays when it is not the key's wallet. */
+  /** The account that pays when it is not the key's wallet. */
   readonly payer: AccountId | undefined
   readonly #parts: HoldParts
   #lease: Lease
@@ -65,7 +65,7 @@ export class OpenHold implements Hold, IntentEnds {
     this.#tell?.(opened)
   }
 
-  /** Most calls never ask: they settle behind their intent. */
+  /** Most calls never ask, because their settlement follows their intent. */
   get opened(): Promise<boolean> {
     if (this.#known !== undefined) return Promise.resolve(this.#known)
     this.#opened ??= new Promise((resolve) => {
@@ -78,13 +78,14 @@ export class OpenHold implements Hold, IntentEnds {
     return this.#amount
   }
 
-  /** The lease its money is taken from; another one after the hold had to move. */
+  /** The lease its money comes from; another one after the hold had to move. */
   get lease(): Lease {
     return this.#lease
   }
 
   extend(to: Nano, spent: Nano, waits: boolean): Promise<boolean> {
-    // One after the other: each takes what it needs beyond the one before, which may wait for the ledger still.
+    // One after the other: each extension takes what it needs beyond the previous one, which may still be waiting for
+    // the ledger.
     const extended = this.#growing.then(() => this.#extend(to, spent, waits))
     this.#growing = extended.catch(nothing)
     return extended
@@ -97,7 +98,7 @@ export class OpenHold implements Hold, IntentEnds {
     if (lease === undefined) return false
     const moves = lease !== this.#lease
     const taken = moves ? to : extra
-    // Only a hold that the ledger knows can move. Sent after the end, the move could only extend a repeat under the
+    // Only a hold that the ledger knows can move. A move sent after the call's end could only extend a repeat under the
     // same id.
     if (this.#over || (moves && !(await this.opened)) || this.#over) {
       endHold(lease, taken, 0n)
@@ -113,7 +114,7 @@ export class OpenHold implements Hold, IntentEnds {
     })
   }
 
-  /** The ledger has the larger hold; a call that was settled meanwhile ends with it. */
+  /** The ledger has the larger hold; if the call was settled meanwhile, the larger hold ends with it. */
   #grow(lease: Lease, to: Nano): void {
     if (lease !== this.#lease) endHold(this.#lease, this.#amount, 0n)
     this.#lease = lease
@@ -163,7 +164,7 @@ export class OpenHold implements Hold, IntentEnds {
     return this.#voided
   }
 
-  /** The ledger knows that the call has ended: the money that is left is free again. */
+  /** The ledger knows that the call has ended, so the remaining money is free again. */
   conclude(charged: Nano): void {
     this.#concluded = true
     endHold(this.#lease, this.#amount, charged)
@@ -176,7 +177,7 @@ export class OpenHold implements Hold, IntentEnds {
   }
 }
 
-/** A settlement under way. */
+/** A settlement in progress. */
 class Settling implements SettleEnds {
   readonly settled = Promise.withResolvers<SettledHold>()
   readonly #hold: OpenHold
@@ -199,7 +200,7 @@ class Settling implements SettleEnds {
     this.settled.reject(chargeInDoubt())
   }
 
-  /** Until the ledger has the charge it counts the call as open, and so the lease does too. */
+  /** Until the ledger has the charge it counts the call as open, so the lease does too. */
   done(remaining: Nano | undefined, chargedBefore: Nano): void {
     this.#hold.conclude(greatest(remaining === undefined ? 0n : this.#charge, chargedBefore))
     if (remaining === undefined) this.settled.reject(notSettled(this.#hold.callId, chargedBefore))

@@ -1,4 +1,6 @@
-/** The open holds of this process: taken from the lease pool, grown on it, counted until the last has ended. */
+/**
+ * The open holds of this process: taken from the lease pool, extended from it, and counted until the last has ended.
+ */
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -13,10 +15,10 @@ import { type HoldParts, OpenHold } from './open-hold.ts'
 import type { Touch } from './touch.ts'
 import type { Writer } from './writer.ts'
 
-/** What comes of asking for a hold. */
+/** The result of asking for a hold. */
 type Held = OpenHold | HoldRefused | Refusal
 
-/** How often a hold that grows follows its path to another lease. */
+/** How often a growing hold follows its path to another lease. */
 const MOVES = 3
 
 type HoldsParts = {
@@ -90,7 +92,7 @@ export class OpenHolds {
     return new OpenHold(this.#ofHolds, { callId, key, sub, payer, lease, amount })
   }
 
-  /** Takes room for a call to hold `to` in all: more of its own lease or, where that is over, all of it on another. */
+  /** Takes room for a call to hold `to` in all: more of its own lease or, if that is over, all of it on another. */
   async #more(hold: OpenHold, to: Nano, waits: boolean): Promise<Lease | undefined> {
     const { heartbeat, gate, leases } = this.#parts
     const path = pathOf(hold.key, hold.sub, hold.payer)

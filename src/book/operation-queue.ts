@@ -1,20 +1,25 @@
-/** What waits for a commit: the operations of calls, those whose commit is under way, and how many go together as what batch. */
+/** What waits for a commit: the queued operations of calls, those being committed, and the choice of the next batch. */
 import type { Nano } from '../core/money.ts'
 import type { CallId, Checkpoint, CommitBatch, InstanceId, Intent, Settle } from '../ledger/types.ts'
 
-/** Who is told how an intent ended. */
+/** Is told how an intent ended. */
 export type IntentEnds = {
-  /** Whether it is durable: false when it was fenced, or not known in time. The first word counts. */
+  /**
+   * Whether the intent is durable: false when it was fenced, or not known to be durable in time. Only the first report
+   * counts.
+   */
   intentEnded(opened: boolean): void
 }
 
-/** Who is told how a settlement ended. */
+/** Is told how a settlement ended. */
 export type SettleEnds = {
-  /** The settlement would survive a crash of this process, so the answer may end; the ledger has it later. */
+  /** The settlement would survive a crash of this process, so the answer may end; the ledger gets it later. */
   kept(): void
-  /** The call's intent was given up and the settlement never sent: the answer must not go out. `done` follows. */
+  /** The call's intent was given up and the settlement never sent, so the answer must not go out. `done` follows. */
   dropped(): void
-  /** The ledger has not answered in time, and there is no outbox: whether it is charged is not known. `done` follows. */
+  /**
+   * The ledger has not answered in time and there is no outbox, so nobody knows whether it is charged. `done` follows.
+   */
   inDoubt(): void
   /**
    * The ledger has answered. Without `remaining` the call was not open: nothing was charged, or another attempt was
@@ -28,7 +33,7 @@ export type SettleOperation = {
   readonly settle: Settle
   readonly queuedMs: number
   readonly ends: SettleEnds
-  /** In the outbox, or concluded: nothing is left to keep. */
+  /** In the outbox, or finished: nothing is left to keep. */
   safe: boolean
 }
 
@@ -53,19 +58,19 @@ export type Operation =
       readonly done: (chargedBefore: Nano) => void
     }
 
-/** So many need not wait for more. */
+/** With this many there is no need to wait for more. */
 const BATCH_ENOUGH = 256
-/** What has come while a slow ledger took the last batch goes together. */
+/** What arrived while a slow ledger took the last batch is sent together, up to this many. */
 const BATCH_MAX = 1_024
 
 /**
- * Which operations go out together, and which wait for the next commit. A commit opens calls before it settles and voids
- * calls, so a call that ends and is opened again (a repeat under the same id) takes two commits; and so does one that is
- * settled twice, by an outbox that was left and by a repeat.
+ * Which operations go out together, and which wait for the next commit. A commit opens calls before it settles and
+ * voids calls. So a call that ends and is opened again (a repeat under the same id) takes two commits, and so does one
+ * that is settled twice, by an abandoned outbox and by a repeat.
  *
- * `apart`: no call is opened and charged in one commit. While nobody knows whether a commit was made, a call whose intent
- * is in doubt is refused, and one whose charge is in doubt is answered from the outbox; with both in doubt it could have
- * neither, and would wait for as long as the ledger is silent.
+ * `apart`: no call is opened and charged in one commit. While nobody knows whether a commit was made, a call with a
+ * doubtful intent is refused, and one with a doubtful charge is answered from the outbox. With both in doubt it could
+ * have neither, and would wait for as long as the ledger is silent.
  */
 const nextBatch = (
   queue: readonly Operation[],
@@ -73,7 +78,7 @@ const nextBatch = (
 ): { readonly now: readonly Operation[]; readonly later: readonly Operation[] } => {
   const opened = new Set<CallId>()
   const ended = new Set<CallId>()
-  /** What belongs to these calls stays in its order. */
+  /** Operations of these calls stay in order. */
   const late = new Set<CallId>()
   const now: Operation[] = []
   const later: Operation[] = []
@@ -145,17 +150,17 @@ export class OperationQueue {
     return this.#waiting.length === 0
   }
 
-  /** Whether nothing is gained by waiting for more. */
+  /** Whether waiting for more gains nothing. */
   get hasEnough(): boolean {
     return this.#waiting.length >= BATCH_ENOUGH
   }
 
-  /** Counts all operations, also those under way. */
+  /** The number of all operations, including those being committed. */
   get length(): number {
     return this.#waiting.length + this.#underWay.length
   }
 
-  /** When the oldest of all came, in monotonic milliseconds; undefined when there is none. */
+  /** When the oldest of all arrived, in monotonic milliseconds; undefined when there is none. */
   get oldestMs(): number | undefined {
     return (this.#underWay[0] ?? this.#waiting[0])?.queuedMs
   }
@@ -164,7 +169,10 @@ export class OperationQueue {
     return [...this.#underWay, ...this.#waiting]
   }
 
-  /** Takes what goes out together; it is under way until `setUnderWay` says otherwise. For `apart` see `nextBatch`. */
+  /**
+   * Takes what goes out together; it counts as being committed until `setUnderWay` says otherwise. For `apart` see
+   * `nextBatch`.
+   */
   takeBatch(apart: boolean): readonly Operation[] {
     const { now, later } = nextBatch(this.#waiting, apart)
     this.#underWay = now
@@ -181,7 +189,7 @@ export class OperationQueue {
     this.#waiting = this.#waiting.map(change)
   }
 
-  /** Takes operations out that must not be sent. */
+  /** Removes operations that must not be sent. */
   withdraw(which: (operation: Operation) => boolean): readonly Operation[] {
     const withdrawn = this.#waiting.filter(which)
     if (withdrawn.length > 0) this.#waiting = this.#waiting.filter((each) => !which(each))

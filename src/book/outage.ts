@@ -1,20 +1,20 @@
 /**
- * Outages of the ledger: settlements of calls that are known to be open go to the outbox while it does not answer, so
- * that answers can end. The commit pump goes on sending them.
+ * Outages of the ledger: while it does not answer, settlements of calls that are known to be open go to the outbox, so
+ * that answers can end. The commit pump keeps sending them.
  */
 import type { Log } from '../core/log.ts'
 import type { Clock } from '../core/time.ts'
 import type { OperationQueue, SettleOperation } from './operation-queue.ts'
 import type { Outbox } from './outbox.ts'
 
-/** A settlement goes to the outbox after a commit has failed, or when it has waited for so long. */
+/** A settlement goes to the outbox after a commit has failed, or when it has waited this long. */
 const SETTLE_WAIT_MS = 1_000
 
 type OutageParts = {
   readonly queue: OperationQueue
   readonly clock: Clock
   readonly log: Log
-  /** Absent where the ledger is on this machine. */
+  /** Absent when the ledger is on this machine. */
   readonly outbox: Outbox | undefined
 }
 
@@ -37,12 +37,12 @@ export class Outage {
     void this.keepDue()
   }
 
-  /** A settlement came while others are under way: during an outage it does not wait for them. */
+  /** A settlement arrived while others are being committed: during an outage it does not wait for them. */
   settlementCame(): void {
     if (this.#ledgerFails) void this.keepDue()
   }
 
-  /** Keeps what is due in the outbox. One append at a time; what becomes due meanwhile goes into the next. */
+  /** Puts due settlements into the outbox. One append at a time; what becomes due meanwhile goes into the next. */
   async keepDue(): Promise<void> {
     const { outbox, log } = this.#parts
     if (outbox === undefined || this.#keeps) return
@@ -54,7 +54,7 @@ export class Outage {
       }
       this.#outboxFails = false
     } catch (error) {
-      // The answers go on waiting for the ledger, as they do without an outbox.
+      // The answers keep waiting for the ledger, as they do without an outbox.
       if (!this.#outboxFails) log.error('the journal cannot be written', { error: String(error) })
       this.#outboxFails = true
     } finally {
@@ -62,7 +62,7 @@ export class Outage {
     }
   }
 
-  /** Settlements that have waited too long, of calls whose intent is not in doubt: those may be answered. */
+  /** Settlements that have waited too long, of calls whose intent is not in doubt: these calls may be answered. */
   #due(): readonly SettleOperation[] {
     const { queue, clock } = this.#parts
     const before = this.#ledgerFails ? Number.POSITIVE_INFINITY : clock.monotonicMs() - SETTLE_WAIT_MS

@@ -1,4 +1,6 @@
-/** The outbox's folder on a real disk. Its files hold what the database holds, so only the owner may read them. */
+/**
+ * The outbox's folder on a real disk. Its files contain what the database contains, so only the owner may read them.
+ */
 import { appendFile, close, fdatasync, fstat, fsync, open } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +17,7 @@ const statOf = promisify(fstat)
 const isGone = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
-/** Opens the folder, and makes it if it is not there. Rejects when it cannot be written. */
+/** Opens the folder, and creates it if it does not exist. Rejects when it cannot be written. */
 export const openOutboxFolder = async (path: string): Promise<OutboxFolder> => {
   await mkdir(path, { recursive: true, mode: 0o700 })
   const at = (name: string): string => join(path, name)
@@ -54,7 +56,7 @@ export const openOutboxFolder = async (path: string): Promise<OutboxFolder> => {
     }
   }
 
-  // Says at the start, and not at the first outage, that the folder cannot be written.
+  // Reports an unwritable folder at the start, rather than at the first outage.
   const probe = `probe.${process.pid}.${Bun.randomUUIDv7()}`
   await (await create(probe)).close()
   await rm(at(probe), { force: true })

@@ -1,11 +1,11 @@
-/** One settlement as a line of the outbox: a checksum and JSON. A line that a crash cut short does not pass. */
+/** One settlement as a line of the outbox: a checksum and JSON. A line that a crash cut short fails the checksum. */
 import type { Settle } from '../ledger/types.ts'
 
 const CHECKSUM_LENGTH = 8
 
 const checksumOf = (text: string): string => Bun.hash.crc32(text).toString(16).padStart(CHECKSUM_LENGTH, '0')
 
-/** JSON has no integers as large as an amount can be: each is an object of this one member. */
+/** JSON has no integers as large as amounts can be, so each is an object with this single member. */
 const AMOUNT = '$amount'
 
 const withAmounts = (_name: string, value: unknown): unknown =>
@@ -15,8 +15,8 @@ const amounts = (_name: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && AMOUNT in value ? BigInt(String(value[AMOUNT])) : value
 
 /**
- * A settlement as the disk has it. Its payer is named `walletId` there, as it was in the first version: an outbox outlives
- * the process that wrote it, and after an upgrade, or a step back, another version reads it.
+ * A settlement as stored on disk. Its payer is called `walletId` there, as in the first version: an outbox outlives the
+ * process that wrote it, and after an upgrade or a rollback another version reads it.
  */
 type Recorded = Omit<Settle, 'payer'> & { readonly walletId: Settle['payer'] }
 
@@ -28,7 +28,7 @@ export const lineOf = ({ payer, ...rest }: Settle): string => {
 
 const settleOf = (line: string): Settle | undefined => {
   const text = line.slice(CHECKSUM_LENGTH + 1)
-  // What passes was written by this program, so its shape is known.
+  // A line that passes was written by this program, so its shape is known.
   if (line.slice(0, CHECKSUM_LENGTH + 1) !== `${checksumOf(text)} `) return undefined
   const { walletId, ...rest }: Recorded = JSON.parse(text, amounts)
   return { ...rest, payer: walletId }
@@ -36,7 +36,7 @@ const settleOf = (line: string): Settle | undefined => {
 
 type RecordsRead = {
   readonly settles: readonly Settle[]
-  /** Lines whose checksum is wrong. Their write never succeeded, so no answer was ended because of them. */
+  /** Lines with a wrong checksum. Their write never succeeded, so no answer ended because of them. */
   readonly torn: number
 }
 

@@ -1,4 +1,4 @@
-/** The outbox on a real disk: what it keeps, what it takes over from others, what a torn write costs. */
+/** The outbox on a real disk: what it keeps, what it takes over from others, and what a torn write costs. */
 import { afterAll, expect, test } from 'bun:test'
 import {
   appendFileSync,
@@ -97,7 +97,7 @@ test('every prefix of a file reads as the records that are whole in it', () => {
   const first = new TextEncoder().encode(lineOf(settle('1'))).length
   for (let length = 0; length <= bytes.length; length++) {
     const { settles, torn } = settlesIn(new TextDecoder().decode(bytes.slice(0, length)))
-    // Without its last byte, the end of the line, a record is whole.
+    // A record that lacks only its final line end is still whole.
     const whole = Number(length >= first - 1) + Number(length >= bytes.length - 1)
     expect([length, settles.map(({ callId }) => callId)]).toEqual([length, ['1', '2'].slice(0, whole)])
     expect(torn).toBe(

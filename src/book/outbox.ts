@@ -1,12 +1,13 @@
 /**
  * The outbox: settlements on the local disk while the ledger cannot be reached, so that an answer may end without it.
- * The writer goes on sending them; an outbox is read only at a start, when it was left by a process that was killed.
- * Bringing one settlement into the ledger twice changes nothing, so no step here needs to know whether one was in vain.
- * For the operator this is the journal: the setting JOURNAL names its folder.
+ * The writer keeps sending them; an outbox is read only at a start, if a killed process left it. Bringing a settlement
+ * into the ledger twice changes nothing, so no step here needs to know whether one was in vain. Operators know it as
+ * the journal: the setting JOURNAL names its folder.
  *
- * Processes may share the folder. Who starts takes over what lies there by renaming it before reading it, and who
- * writes looks after each sync whether the file still has its name: a settlement that came too late to be read by the
- * other is then written again, to a new file. So nobody needs to know which of the others is alive.
+ * Processes may share the folder. A process that starts takes over a file by renaming it before reading it. A process
+ * that writes checks after each sync whether its file still has its name. If not, the other process may have read the
+ * file too early, so the settlement is written again, to a new file. That way nobody needs to know which other
+ * processes are alive.
  */
 import type { Log } from '../core/log.ts'
 import type { CallId, InstanceId, Settle } from '../ledger/types.ts'
@@ -17,34 +18,34 @@ export type OutboxFile = {
   append(text: string): Promise<void>
   /** Resolves when what was appended would survive a crash of the machine. */
   sync(): Promise<void>
-  /** Whether it still has the name it was made under. */
+  /** Whether it still has its original name. */
   isNamed(): Promise<boolean>
   close(): Promise<void>
 }
 
 export type OutboxFolder = {
   names(): Promise<readonly string[]>
-  /** Makes a new file, whose name survives a crash when this resolves. */
+  /** Makes a new file; when this resolves, its name survives a crash. */
   create(name: string): Promise<OutboxFile>
   read(name: string): Promise<string>
-  /** False when there is no such file any more. */
+  /** False when the file no longer exists. */
   rename(from: string, to: string): Promise<boolean>
-  /** A file that is gone already is no error. */
+  /** It is no error if the file is already gone. */
   remove(name: string): Promise<void>
 }
 
 type LeftBehind = {
   readonly settles: readonly Settle[]
-  /** To be called when all of them are in the ledger. */
+  /** Called when all of them are in the ledger. */
   remove(): Promise<void>
 }
 
 export type Outbox = {
   /** Resolves when the settlements would survive a crash here. One call at a time. */
   keep(settles: readonly Settle[]): Promise<void>
-  /** A settlement, kept or not, is in the ledger; the files go when all are. */
+  /** A settlement, in a file or not, is in the ledger; the files are removed once all are. */
   inLedger(callId: CallId): void
-  /** How many are kept and not in the ledger. */
+  /** How many are in files and not in the ledger. */
   waiting(): number
   /** Takes over what processes that ended left behind. */
   left(): Promise<readonly LeftBehind[]>
@@ -52,14 +53,14 @@ export type Outbox = {
 
 type OutboxParts = {
   readonly folder: OutboxFolder
-  /** Names the database, so that no settlement can reach another one's ledger. */
+  /** Names the database, so that no settlement can get into another database's ledger. */
   readonly ledger: string
   readonly instance: InstanceId
   readonly log: Log
 }
 
 export const createOutbox = ({ folder, ledger, instance, log }: OutboxParts): Outbox => {
-  /** Kept and not yet in the ledger. */
+  /** In files and not yet in the ledger. */
   const waiting = new Set<CallId>()
   let mine: string[] = []
   let current: { readonly file: OutboxFile; readonly name: string; holds: boolean } | undefined
@@ -80,7 +81,7 @@ export const createOutbox = ({ folder, ledger, instance, log }: OutboxParts): Ou
       await current.file.append(text)
       await current.file.sync()
       if (await current.file.isNamed()) break
-      // A starting process took the file over and may have read it before this was in it.
+      // A starting process took over the file and may have read it before this was written.
       await letGo()
     }
     current.holds = true

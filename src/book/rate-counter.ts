@@ -5,25 +5,28 @@ export type Counter = {
   readonly rate: RateName
   readonly limit: number
   readonly lengthMs: number
-  /** So few that the store is asked for each one: the count is exact to the last request. */
+  /** The limit is so small that the store is asked for each request: the count is exact to the last one. */
   readonly single: boolean
   startsAt: number
   endsAt: number
-  /** Monotonic end, early by a margin: what was taken must not be spent in the next window. */
+  /** The end in monotonic time, early by a margin: what was taken must not be spent in the next window. */
   endsMs: number
   /** Taken and not spent. */
   free: number
-  /** Taken by all processes, as the store said last. */
+  /** Taken by all processes, as last reported by the store. */
   used: number
-  /** The store had no more left; it is asked again from then on. */
+  /** The store had no more left; it is asked again from this time on. */
   emptyUntilMs: number
 }
 
-/** Up to this pace a minute every request is one take of the store. Above it chunks are taken, and returned when unused. */
+/**
+ * Up to this rate per minute, every request takes one from the store. Above it we take chunks, and return what is
+ * unused.
+ */
 const SINGLE_MAX = 600
 const MINUTE_MS = 60_000
 const CHUNK_SHARE = 8
-/** How soon an empty window is asked again when others may return to it. */
+/** How soon an empty window is asked again, if others may give some back. */
 const REASK_MS = 250
 const REASK_LEAST_MS = 50
 const DRIFT = 0.01
@@ -44,8 +47,8 @@ export const newCounter = (rate: RateName, limit: number): Counter => ({
 export const freeOf = (counter: Counter, nowMs: number): number => (nowMs < counter.endsMs ? counter.free : 0)
 
 /**
- * How much to ask the store for, beyond what is free, when `need` is asked for. A chunk is a share of what a minute may
- * bring: a process that is killed takes no more than that with it, however long the window is.
+ * How much to take from the store, beyond what is free, when `need` is needed. A chunk is a share of what a minute may
+ * bring: a process that is killed loses at most that, however long the window is.
  */
 export const countToTake = (counter: Counter, need: number, instances: number, nowMs: number): number => {
   const left = nowMs < counter.endsMs ? counter.limit - counter.used : counter.limit
@@ -62,7 +65,7 @@ type Got = {
   readonly now: number
 }
 
-/** Enters what the store gave of `asked`; `shared` when other calls or processes may put back what they took. */
+/** Records what the store gave of `asked`; `shared` when other calls or processes may give back what they took. */
 export const enter = (
   counter: Counter,
   got: Got,

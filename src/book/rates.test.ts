@@ -1,4 +1,4 @@
-/** Rates against a store that counts: never above the limit, exact up to it, nothing kept from others for long. */
+/** Rates with a store that counts: never above the limit, exact up to it, and nothing withheld from others for long. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { openStore } from '../store/open-store.ts'
@@ -29,7 +29,10 @@ const newKey = async (): Promise<string> => {
   return id
 }
 
-/** Processes that know nothing yet, and a key that nobody has used. `slow`: what is returned reaches the store after what is asked for next. */
+/**
+ * Processes that know nothing yet, and a key that nobody has used. With `slow`, a return reaches the store after the
+ * next request.
+ */
 const scene = async (instances: number, slow = false) => {
   time = 0
   const never = () => new Promise<void>(() => undefined)
@@ -84,7 +87,7 @@ test('a large limit is taken in chunks, never above it, and chunks that lie unus
     if ((await busy.take(key, { rpm: 1_000 }, undefined)).admitted) admitted++
   expect(admitted).toBeLessThan(1_000)
   expect(admitted).toBeGreaterThan(800)
-  // The first beat sees that the chunk was touched, the second returns it.
+  // The first heartbeat sees that the chunk was used, the second returns it.
   idle.returnIdle()
   idle.returnIdle()
   pass(300)
@@ -100,18 +103,18 @@ test('a token of one minute is not spent in the next', async () => {
   let admitted = 0
   for (let tries = 0; tries < 1_200; tries++)
     if ((await rates[0]!.take(key, { rpm: 1_000 }, undefined)).admitted) admitted++
-  // What the chunk of the first minute had left is gone at its end.
+  // What was left of the first minute's chunk is gone when that minute ends.
   expect(admitted).toBeLessThanOrEqual(1_000)
   pass(60_000)
   expect((await rates[0]!.take(key, { rpm: 1_000 }, undefined)).admitted).toBe(true)
 })
 
-/** What was admitted: when, and how many tokens it reserved and in the end used. */
+/** What was admitted: when, and how many tokens it reserved and finally used. */
 type Admitted = { readonly at: number; tokens: number }
 
 const lengths = { rpm: 60_000, rph: 3_600_000, rpd: 86_400_000, tpm: 60_000 }
 
-/** The most of any window, by the time of the store. */
+/** The largest use of any window, by the store's time. */
 const fullest = (admitted: readonly Admitted[], rate: keyof typeof lengths): number => {
   const windows = new Map<number, number>()
   for (const { at, tokens } of admitted) {
@@ -194,7 +197,7 @@ test('a request that one window refuses counts in none', async () => {
   pass(1_000)
   const next = [await take(0), await take(1), await take(0)]
   expect(next.map(({ admitted }) => admitted)).toEqual([true, true, false])
-  // Of the day four were admitted, whoever was refused between.
+  // Of the day's limit four were admitted, however many were refused in between.
   const [day] = await store.rates.takeRates(key, [{ rate: 'rpd', count: 0, limit: 100 }])
   expect(day?.used).toBe(4)
 })

@@ -1,7 +1,7 @@
 /**
- * Rates of keys, exact over all processes: what a request needs is taken from the store's windows first, and spent from
- * all windows of the key at once or from none. Keys with a large limit take chunks and return what they did not use; a
- * rejected request takes nothing.
+ * Rates of keys, exact over all processes. What a request needs is first taken from the store's windows, and then spent
+ * from all windows of the key at once, or from none. Keys with a large limit take chunks and return what they did not
+ * use; a rejected request takes nothing.
  */
 import type { KeyId } from '../tenancy/key.ts'
 import type { RateLimits } from '../tenancy/rates.ts'
@@ -11,14 +11,14 @@ import { KeyRates, type RatesParts } from './key-rates.ts'
 const NO_TOKENS: TokensAsk = { least: 0, most: 0 }
 
 export type Rates = {
-  /** `planRpm` binds a key without a rate of requests per minute; undefined leaves it without. */
+  /** `planRpm` binds a key without its own requests per minute; with undefined such a key has no such limit. */
   take(
     keyId: KeyId,
     limits: RateLimits,
     planRpm: number | undefined,
     tokens?: TokensAsk,
   ): RateVerdict | Promise<RateVerdict>
-  /** Returns chunks that were not used since the last beat. */
+  /** Returns chunks that were not used since the last heartbeat. */
   returnIdle(): void
 }
 

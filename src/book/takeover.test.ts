@@ -1,4 +1,4 @@
-/** A call that another process takes over under the same id, as a repeat under an Idempotency-Key does. */
+/** A call that another process takes over under the same id, as for a repeat under an Idempotency-Key. */
 import { afterEach, expect, test } from 'bun:test'
 import { detailFor } from '../../test/store/world.ts'
 import { silentLog } from '../core/log.ts'
@@ -22,7 +22,7 @@ afterEach(async () => {
   open = undefined
 })
 
-/** Processes over one store; none beats by itself, so each is silent once time has passed. */
+/** Processes on one store; none sends heartbeats by itself, so each is silent once time has passed. */
 const scene = async (shared: boolean) => {
   let time = 0
   const opened = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })
@@ -67,7 +67,7 @@ const scene = async (shared: boolean) => {
     attempt,
     /** The call has an Idempotency-Key. */
     claim: async () => expect((await begin()).state).toBe('first'),
-    /** What its next repeat is given. */
+    /** What its next repeat gets. */
     kept: async () => {
       const state = await begin()
       return state.state === 'done' ? state.answer.body : state.state
@@ -110,7 +110,7 @@ for (const shared of [true, false]) {
     expect(await repeat.opened).toBe(true)
     repeat.checkpoint(60n)
     await first.void()
-    // The process of the repeat is killed here, with 60 delivered.
+    // The process of the repeat is killed here, after delivering 60.
     wait(60_000)
     for (const _ of [1, 2]) await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
     expect(await charges()).toEqual([['usage', 60n]])

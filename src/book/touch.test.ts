@@ -1,4 +1,4 @@
-/** Waits for a ledger that is silent: they share one heartbeat and one deadline, however many they are. */
+/** Waits for a silent ledger share one heartbeat and one deadline, however many they are. */
 import { expect, test } from 'bun:test'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'

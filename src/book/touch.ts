@@ -1,19 +1,19 @@
-/** Waits for the ledger end when touch with it is lost: one deadline for all of them, that of the heartbeat. */
+/** Ends waits for the ledger when touch with it is lost: one deadline for all of them, that of the heartbeat. */
 import { Refusal, unavailable } from '../core/refusal.ts'
 import { StoreFault } from '../store/faults.ts'
 import type { Store } from '../store/port.ts'
 import type { Book } from './contract.ts'
 
 export type Touch = {
-  /** The outcome of the work, or a refusal when touch is lost before; `late` is then given what comes of it. */
+  /** The outcome of the work, or a refusal if touch is lost first; `late` then gets the work's eventual result. */
   whileInTouch<T>(work: Promise<T>, late?: (outcome: T) => void): Promise<T | Refusal>
-  /** The same for callers that handle faults: rejects with a StoreFault when touch is lost before. */
+  /** The same for callers that handle faults: rejects with a StoreFault if touch is lost first. */
   insist<T>(work: Promise<T>): Promise<T>
   /** Ends the waits if touch is lost; called a few times a second. */
   check(): void
 }
 
-/** The 503 of a ledger that does not answer. */
+/** The 503 for a ledger that does not answer. */
 export const unreachable = (): Refusal => unavailable('The ledger cannot be reached.')
 
 const nothing = (): void => undefined
@@ -48,7 +48,7 @@ export const newTouch = (inTouch: () => boolean): Touch => {
   }
 }
 
-/** The store for code that answers callers: every question to any of its ports ends when touch is lost. */
+/** The store for code that answers callers: every request to any of its ports ends when touch is lost. */
 export const storeInTouch = (store: Store, { whileInTouch }: Pick<Book, 'whileInTouch'>): Store => {
   const partInTouch = <Part extends object>(part: Part): Part =>
     new Proxy(part, {

@@ -1,4 +1,4 @@
-/** One call, two processes that both attempt it: each lease in memory stays within its lease in the ledger. */
+/** One call that two processes attempt: each lease in memory stays within its lease in the ledger. */
 import { expect, test } from 'bun:test'
 import { detailFor } from '../../test/store/world.ts'
 import { silentLog } from '../core/log.ts'
@@ -12,7 +12,9 @@ const START = Date.UTC(2026, 10, 21, 12, 0, 0)
 
 const detail = detailFor('k')
 
-/** The first attempt's lease is reaped while its process cannot reach the ledger; then another process repeats the call. */
+/**
+ * The first attempt's lease is reaped while its process cannot reach the ledger; then another process repeats the call.
+ */
 const scene = async (shared: boolean) => {
   let time = 0
   const opened = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })

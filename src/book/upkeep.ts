@@ -1,7 +1,4 @@
-/**
- * What a process does by itself for as long as it lives: waits are ended in time, and what dead processes left is
- * settled.
- */
+/** What a process does by itself while it lives: it ends waits in time, and settles what dead processes left. */
 import type { Log } from '../core/log.ts'
 import type { Clock } from '../core/time.ts'
 import type { LedgerStore } from '../store/ledger/ledger-port.ts'
@@ -30,13 +27,13 @@ type UpkeepParts = {
   readonly writer: Writer
 }
 
-/** Charges and closes calls of processes that died, until this one drains. */
+/** Charges and closes calls of processes that died, until this process drains. */
 export const reapForEver = async (parts: UpkeepParts): Promise<void> => {
   const { store, clock, random, log, gate, heartbeat } = parts
   while (!gate.draining) {
     await clock.sleep(REAP_MS * (1 + random()))
     if (gate.draining) return
-    // Read right before, so that the clock can hardly jump unseen in between.
+    // Read immediately before, so that the clock can hardly jump unnoticed in between.
     await heartbeat.beatNow()
     if (!heartbeat.steady()) continue
     const reaped = await store.ledger
@@ -56,7 +53,7 @@ export const expireForEver = async ({ clock, gate, holds, touch, writer }: Upkee
   }
 }
 
-/** Brings into the ledger what processes that were killed had to leave in their outboxes. */
+/** Brings into the ledger what killed processes left in their outboxes. */
 export const settleLeft = async (outbox: Outbox | undefined, writer: Writer): Promise<void> => {
   for (const { settles, remove } of (await outbox?.left()) ?? []) {
     const charged = await Promise.all(settles.map((settle) => writer.resettle(settle)))

@@ -1,4 +1,4 @@
-/** Waits for money to come back: from leases of other processes, or from open calls of this one and of others. */
+/** Waits for money to come back: from leases of other processes, or from open calls of any process. */
 import type { Clock } from '../core/time.ts'
 
 /** How long a waiting call waits before it asks the ledger again. It is random, so that not all ask at once. */

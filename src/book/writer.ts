@@ -1,5 +1,5 @@
 /**
- * The writer: group commit. Calls queue what must become durable and are told when it is; `commit-pump.ts` sends it,
+ * The writer: group commit. Calls queue what must become durable and learn when it is. `commit-pump.ts` sends it;
  * `outage.ts` keeps settlements on the local disk while the ledger is away.
  */
 import type { Nano } from '../core/money.ts'
@@ -19,7 +19,7 @@ export class Writer {
   readonly #clock: Clock
   readonly #queue: OperationQueue
   readonly #outage: Outage
-  /** Whether those who wait for a charge are told in time that it is in doubt: where no outbox can take it. */
+  /** Whether calls that wait for a charge are told in time that it is in doubt, which is so if there is no outbox. */
   readonly #tellsDoubt: () => boolean
   readonly #pump: CommitPump
 
@@ -31,7 +31,7 @@ export class Writer {
     this.#pump = new CommitPump({ ...parts, outage: this.#outage })
   }
 
-  /** A call whose intent was fenced, or is not known in time, must not answer and is to be voided. */
+  /** A call whose intent was fenced, or did not become durable in time, must not answer and is to be voided. */
   intent(intent: Intent, ends: IntentEnds): void {
     this.#add({ kind: 'intent', intent, queuedMs: this.#clock.monotonicMs(), ends })
   }
@@ -44,7 +44,7 @@ export class Writer {
     this.#add({ kind: 'settle', settle, queuedMs: this.#clock.monotonicMs(), ends, safe: false })
   }
 
-  /** Settles what an earlier process left in its outbox; resolves whether the ledger has it now. */
+  /** Settles what an earlier process left in its outbox; resolves with whether the ledger has it now. */
   resettle(settle: Settle): Promise<boolean> {
     return new Promise((resolve) => {
       const done = (remaining: Nano | undefined) => resolve(remaining !== undefined)
@@ -58,8 +58,8 @@ export class Writer {
   }
 
   /**
-   * Gives up on intents that have waited too long, and keeps settlements that have, or tells that they are in doubt; called
-   * a few times a second.
+   * Gives up intents that have waited too long. Settlements that have are put into the outbox or reported as in doubt.
+   * Called a few times a second.
    */
   expire(): void {
     const nowMs = this.#clock.monotonicMs()
@@ -68,7 +68,7 @@ export class Writer {
     void this.#outage.keepDue()
   }
 
-  /** Operations that are queued or under way. */
+  /** Operations that are queued or being committed. */
   queued(): number {
     return this.#queue.length
   }
@@ -79,7 +79,7 @@ export class Writer {
     return oldestMs === undefined ? 0 : this.#clock.monotonicMs() - oldestMs
   }
 
-  /** Resolves when nothing is queued or under way. */
+  /** Resolves when nothing is queued or being committed. */
   idle(): Promise<void> {
     return this.#pump.idle()
   }

@@ -1,4 +1,4 @@
-/** `turnpike models add`: a model that no price table has yet, with the operator's price, written into turnpike.yaml. */
+/** `turnpike models add`: writes a model that no price table has yet, with the operator's price, into turnpike.yaml. */
 import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
@@ -30,7 +30,7 @@ type AddOptions = {
   readonly json?: boolean
 }
 
-/** Asks one question; undefined where no terminal can answer it. */
+/** Asks one question; undefined if there is no terminal to answer it. */
 export type AskUser = ((question: string) => Promise<string>) | undefined
 
 export const addModelCommand = (models: Command): void => {
@@ -73,7 +73,7 @@ export const addModelCommand = (models: Command): void => {
 
 type Adding = { readonly id: string; readonly options: AddOptions; readonly ask: AskUser }
 
-/** Writes the model into the file and says its price. Throws Failed or BadSetting, and then writes nothing. */
+/** Writes the model into the file and reports its price. If it throws Failed or BadSetting, it has written nothing. */
 export const addModel = async (environment: Environment, { id, options, ask }: Adding): Promise<void> => {
   const [vendor = '', ...rest] = id.split('/')
   const name = rest.join('/')
@@ -103,7 +103,7 @@ const whyNotSold = ({ off }: Config, vendor: string): string => {
     : `It is not sold yet: its vendor is off until ${variable} is set.`
 }
 
-/** The members of the file, from the options; missing ones are asked for. */
+/** The members for the file, from the options; missing ones are asked for. */
 const membersOf = async (id: string, options: AddOptions, ask: AskUser): Promise<Record<string, unknown>> => {
   const chat = options.kind !== 'embeddings'
   const needed = async (flag: string, question: string, given: string | undefined): Promise<string> => {
@@ -164,7 +164,7 @@ const withModel = (
   return document.toString(styleOf(text))
 }
 
-/** The style in which the file is written, so that what is there keeps its form. */
+/** The file's present style, so that its form is kept. */
 const styleOf = (text: string) => ({
   lineWidth: 0,
   indent: /^( {2,8})\S/m.exec(text)?.[1]?.length ?? 2,
@@ -172,7 +172,7 @@ const styleOf = (text: string) => ({
   flowCollectionPadding: /[[{] \S/.test(text),
 })
 
-/** Replaces the file in one step, so that a start in between reads the old one or the new one. */
+/** Replaces the file in one step, so that a start in between reads either the old or the new one. */
 const replaceFile = (path: string, text: string): void => {
   const target = existsSync(path) ? realpathSync(path) : path
   const mode = existsSync(target) ? statSync(target).mode & 0o777 : 0o600

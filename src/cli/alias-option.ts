@@ -7,7 +7,10 @@ import type { Config } from './config.ts'
 import { openCatalogue } from './open-catalogue.ts'
 import { Failed } from './run-command.ts'
 
-/** All aliases that the options give, null for `none`; nothing where no option was given. Their models must be in the catalogue. */
+/**
+ * All aliases that the options give, null for `none`; undefined if the option was not given. Their models must be in
+ * the catalogue.
+ */
 export const aliasesOf = async (
   config: Config,
   texts: readonly string[] | undefined,
@@ -28,5 +31,5 @@ const pairOf = (text: string): [string, string] => {
   return [text.slice(0, at), text.slice(at + 1)]
 }
 
-/** Collects an option that may be given several times. */
+/** Collects an option that may be repeated. */
 export const alsoOf = (text: string, before: readonly string[] = []): readonly string[] => [...before, text]

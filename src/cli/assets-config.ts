@@ -1,4 +1,4 @@
-/** From settings to the place of assets: which store of bytes, how long, how many. */
+/** From settings to the storage of assets: which store of bytes, how long, how many. */
 import { randomBytes } from 'node:crypto'
 import { type AssetSettings, type Assets, openAssets } from '../assets/assets.ts'
 import { type BucketSettings, openBucket } from '../assets/bucket.ts'
@@ -15,14 +15,14 @@ import { bucketNamed } from './bucket-name.ts'
 
 export type AssetsConfig = AssetSettings & {
   readonly place: { readonly folder: string } | BucketSettings
-  /** What addresses begin with; undefined for the address that the server listens on. */
+  /** The beginning of addresses; undefined for the address that the server listens on. */
   readonly origin: string | undefined
 }
 
 type Values = ValuesOf<typeof assetSettings>
 
 const FREE_BYTES_MIN = 1_000_000_000
-/** A file of its own costs more than all else of a call with a small result. */
+/** For small results: a file of its own would cost more than everything else about the call. */
 const SMALL = { bytes: 32 * 1024, allBytes: 1024 ** 3 }
 const ID_BYTES = 16
 
@@ -57,7 +57,7 @@ type Parts = {
   readonly port: () => number
 }
 
-/** Opens nothing yet: a folder is made and a bucket asked when the first result comes. */
+/** Opens nothing yet: the first result creates the folder or contacts the bucket. */
 export const assetsFor = ({ place, origin, ...settings }: AssetsConfig, parts: Parts): Assets =>
   openAssets({
     ...parts,

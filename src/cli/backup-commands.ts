@@ -1,4 +1,4 @@
-/** `turnpike backup` and `turnpike restore`: the ledger kept elsewhere, and put back where there is none. */
+/** `turnpike backup` and `turnpike restore`: a copy of the ledger elsewhere, and the ledger from such a copy. */
 import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -37,7 +37,7 @@ export const restoreCommand = (program: Command): void => {
     .action(restore)
 }
 
-/** What disks say that take no more: full, or above somebody's limit. */
+/** What a disk reports when it takes no more: it is full, or over a quota. */
 const FULL = /^(SQLITE_(FULL|IOERR)|ENOSPC|EFBIG|EDQUOT)/
 
 const reasonOf = (error: unknown): string => {
@@ -47,7 +47,7 @@ const reasonOf = (error: unknown): string => {
     : messageOf(error)
 }
 
-/** Where a name leads: a bucket with the credentials of the settings, or a folder. */
+/** Where a name leads: a bucket with the settings' credentials, or a folder. */
 const bucketOf = (place: string, { backup: { keyId, secret, endpoint, region } }: Config) => {
   const named = bucketNamed(place)
   if (named === undefined) return undefined
@@ -56,12 +56,12 @@ const bucketOf = (place: string, { backup: { keyId, secret, endpoint, region } }
   return { ...named, keyId, secret, endpoint, region }
 }
 
-/** The copy and its audit keep a processor busy for as long as they take: calls come first. */
+/** The copy and its audit keep a processor busy while they run, so calls get priority. */
 const giveWay = (): void => {
   try {
     setPriority(constants.priority.PRIORITY_LOW)
   } catch {
-    // Some containers let nobody change it.
+    // Some containers do not let a process change its priority.
   }
 }
 

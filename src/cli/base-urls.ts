@@ -1,9 +1,9 @@
-/** Addresses of vendors from the environment, under the names that people already use for them. */
+/** Addresses of vendors from the environment, under the names that people already use. */
 import { bad, type Environment } from '../settings/bad-setting.ts'
 import { vendors } from '../vendors/index.ts'
 import type { Vendor } from '../vendors/vendor.ts'
 
-/** What clients and other gateways call it, beside the vendor's id and the name of its key. */
+/** What clients and other gateways call the vendor, beside its id and the name of its key. */
 const usual: Readonly<Record<string, readonly string[]>> = {
   google: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_GENAI_BASE_URL'],
   vertex: ['GOOGLE_VERTEX_BASE_URL'],
@@ -13,14 +13,14 @@ const usual: Readonly<Record<string, readonly string[]>> = {
 
 const asVariable = (id: string): string => id.toUpperCase().replace(/[^A-Z0-9]/g, '_')
 
-/** All variables that may hold a vendor's address; the first is its own. */
+/** All variables that may hold a vendor's address; the first is Turnpike's own. */
 const variablesOf = ({ id, keyVariable }: Pick<Vendor, 'id' | 'keyVariable'>): readonly string[] => {
   const prefix = keyVariable.replace(/_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|KEY)$/, '')
   const own = [asVariable(id), ...(prefix === keyVariable ? [] : [prefix])]
   return [...new Set([...own.map((name) => `${name}_BASE_URL`), ...(usual[id] ?? [])])]
 }
 
-/** Anthropic's and Google's own clients are told an address without the version of the API, and add it. */
+/** Anthropic's and Google's own clients take an address without the API's version and add it. */
 const withVersion = (vendor: Vendor, address: string): string =>
   (vendor.speaks === 'messages' || vendor.speaks === 'gemini') &&
   vendor.baseUrl !== '' &&
@@ -28,7 +28,7 @@ const withVersion = (vendor: Vendor, address: string): string =>
     ? `${address}${new URL(vendor.baseUrl).pathname}`
     : address
 
-/** Where a vendor is reached: as the environment says, else the file, else its own address. Throws BadSetting. */
+/** Where to reach a vendor: as the environment says, else the file, else its own address. Throws BadSetting. */
 export const addressOf = (vendor: Vendor, listed: string | undefined, environment: Environment): string => {
   const [first, ...others] = variablesOf(vendor).flatMap((name) => {
     const text = environment[name]
@@ -41,7 +41,7 @@ export const addressOf = (vendor: Vendor, listed: string | undefined, environmen
   return withVersion(vendor, first.address)
 }
 
-/** An address as it may stand in the settings, without slashes at its end. Throws BadSetting. */
+/** Reads an address in the settings, and removes slashes at its end. Throws BadSetting. */
 export const checkedUrl = (name: string, text: string): string => {
   if (!URL.canParse(text)) return bad(`${name} must be an address such as https://host/v1, not '${text}'`)
   const url = new URL(text)
@@ -52,7 +52,7 @@ export const checkedUrl = (name: string, text: string): string => {
   return text.replace(/\/+$/, '')
 }
 
-/** Variables that look like a vendor's address and are of none: misspelt, or of a vendor that nobody knows. */
+/** Variables that look like a vendor's address but belong to none: misspelt, or of an unknown vendor. */
 export const strayAddresses = (own: readonly string[], environment: Environment): readonly string[] => {
   const known = new Set([
     ...vendors.flatMap(variablesOf),

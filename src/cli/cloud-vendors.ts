@@ -1,4 +1,7 @@
-/** Vendors whose credential is more than a key: Amazon Bedrock with an access key, Google Vertex AI with a service account, Kling with two keys. */
+/**
+ * Vendors whose credential is more than one key: Amazon Bedrock with an access key, Google Vertex AI with a service
+ * account, Kling with two keys.
+ */
 import { readFileSync } from 'node:fs'
 import { isObject, parseJson } from '../core/json-body.ts'
 import { Secret } from '../core/secret.ts'
@@ -22,7 +25,7 @@ export const cloudVendors = (environment: Environment, addressOf: AddressOf): re
   ...klingFrom(environment, addressOf(kling)),
 ]
 
-/** The vendors that are set up here and nowhere else. */
+/** The vendors that are set up only here. */
 export const isCloudVendor = (id: string): boolean => [bedrock.id, vertex.id, kling.id].includes(id)
 
 const given = (environment: Environment, name: string): string | undefined => environment[name] || undefined

@@ -1,8 +1,10 @@
-/** Memory stays flat after a burst: on a machine with much memory the runtime sees no need to collect what a burst left. */
+/**
+ * Keeps memory flat after a burst: on a machine with much memory the runtime sees no need to free what a burst left.
+ */
 import type { Meters } from '../metrics/meters.ts'
 
 const EVERY_MS = 10_000
-/** The memory that a busy process needs anyway. */
+/** The memory that a busy process needs in any case. */
 const USUAL_BYTES = 200_000_000
 
 /** Collects garbage now and then while the process is larger than usual, until the returned function is called. */

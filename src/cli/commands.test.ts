@@ -1,4 +1,4 @@
-/** Each command is found by its word, and a word loads its own command alone. */
+/** Each command is found by its first word, and that word loads only its own command. */
 import { expect, test } from 'bun:test'
 import { Command } from 'commander'
 import { commands, commandsFor } from './commands.ts'

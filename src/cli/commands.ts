@@ -3,7 +3,9 @@ import type { Command } from 'commander'
 
 type LoadCommand = () => Promise<(program: Command) => void>
 
-/** Each first word and what adds its commands, in the order of the help. A command waits for no other's code to load. */
+/**
+ * Each first word and what adds its commands, in the order of the help. No command waits for another's code to load.
+ */
 export const commands: Readonly<Record<string, LoadCommand>> = {
   serve: async () => (await import('./serve-command.ts')).serveCommand,
   config: async () => (await import('./config-commands.ts')).configCommands,
@@ -29,7 +31,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   completion: async () => (await import('./completion-command.ts')).completionCommand,
 }
 
-/** What the words need: the code of the command they name, or of all, for the help and the completion. */
+/** The code that the words need: of the command they name or, for the help and the completion, of all. */
 export const commandsFor = ([word = '']: readonly string[]): readonly LoadCommand[] => {
   const own = word !== 'completion' && Object.hasOwn(commands, word) ? commands[word] : undefined
   return own === undefined ? Object.values(commands) : [own]

@@ -1,8 +1,11 @@
-/** `turnpike completion <shell>`: what a shell needs to complete commands and options, made from the commands themselves. */
+/**
+ * `turnpike completion <shell>`: what a shell needs to complete commands and options, derived from the commands
+ * themselves.
+ */
 import { Argument, type Command } from 'commander'
 
 type Word = { readonly word: string; readonly meaning: string }
-/** What may follow the words of a command, by those words. */
+/** What may follow a command's words. */
 type Words = ReadonlyMap<string, readonly Word[]>
 
 const shells = ['bash', 'zsh', 'fish'] as const
@@ -35,11 +38,11 @@ const wordsOf = (program: Command): Words => {
 
 const listOf = (words: readonly Word[]): string => words.map(({ word }) => word).join(' ')
 
-/** Branches of a `case` over where the words lead to. */
+/** Branches of a `case` over the words' possible states. */
 const branches = (words: Words, line: (listed: readonly Word[]) => string): string =>
   [...words].map(([at, listed]) => `    "${at}") ${line(listed)} ;;`).join('\n')
 
-/** The step that follows the words typed so far, as far as they are commands. */
+/** The state after the words typed so far, as far as they are commands. */
 const step = (words: Words): string => {
   const known = [...words.keys()].filter((at) => at !== '').map((at) => `"${at}"`)
   return `case "\${at:+$at }$word" in ${known.join(' | ')}) at="\${at:+$at }$word" ;; esac`

@@ -1,4 +1,4 @@
-/** `turnpike config`: whether the settings are good, how those of the running server stand, and selling what was changed. */
+/** `turnpike config`: checks the settings, shows those of the running server, and applies changes. */
 import type { Command } from 'commander'
 import { messageOf } from '../core/message-of.ts'
 import { configToken } from '../http/config.ts'
@@ -13,7 +13,7 @@ import { type Database, Failed, say, tableOf, withDatabase } from './run-command
 
 type Options = { readonly address?: string; readonly dryRun?: boolean; readonly json?: boolean }
 
-/** Reading asks servers on this machine what they offer, in each process. */
+/** Reading asks servers on this machine for their models, in each process. */
 const ANSWER_MS = 45_000
 
 export const configCommands = (program: Command): void => {
@@ -39,11 +39,14 @@ export const configCommands = (program: Command): void => {
     .action((options: Options) => withServer((database) => status(database, options)))
 }
 
-/** What is needed to reach the server stands in the environment: turnpike.yaml is read there, and may be what is wrong. */
+/**
+ * The environment has what is needed to reach the server. turnpike.yaml is read by the server, and may be the thing
+ * that is wrong.
+ */
 const withServer = (work: (database: Database) => Promise<void>): Promise<void> =>
   withDatabase(work, readConfig(process.env, {}))
 
-/** All that a start makes of the settings before it needs a database or a port. */
+/** Everything that a start derives from the settings before it needs a database or a port. */
 const check = async (): Promise<void> => {
   const config = readConfig(process.env)
   const { vendors, catalogue, unpriced } = await openCatalogue(config)
@@ -97,7 +100,7 @@ const status = async (database: Database, options: Options): Promise<void> => {
   if (refused.length > 0) process.exitCode = 1
 }
 
-/** Settings that this command's environment has, of which the server has another value. */
+/** Settings in this command's environment that differ from the server's. */
 const setHere = ({ config, hash }: Database, settings: ConfigShown['settings']): readonly string[] =>
   Object.entries(config.fixed).flatMap(([name, value]) => {
     const set = (process.env[name] ?? process.env[`${name}_FILE`] ?? '') !== ''
@@ -105,7 +108,7 @@ const setHere = ({ config, hash }: Database, settings: ConfigShown['settings']):
     return set && there !== undefined && there !== fingerprintOf(hash, value.reveal()) ? [name] : []
   })
 
-/** Throws Failed where no server answers, or not to this ledger's command. */
+/** Throws Failed if no server answers, or it does not accept the command of this ledger. */
 const askServer = async <Answer>(
   { hash }: Database,
   { address = ownAddress() }: Options,

@@ -1,4 +1,7 @@
-/** turnpike.yaml: vendors with keys and addresses of their own, further models, prices, markup. Strict: what is unknown is an error. */
+/**
+ * turnpike.yaml: vendors with their own keys and addresses, further models, prices, markup. Strict: anything unknown is
+ * an error.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -37,7 +40,7 @@ const prices = {
 }
 const dated = {
   ...prices,
-  /** Prices that replace these at a time. */
+  /** Prices that replace these at a given time. */
   later: z
     .array(
       z.strictObject({
@@ -100,7 +103,7 @@ const vendor = z.strictObject({
   speaks: z.enum(['chat', 'responses', 'messages', 'gemini']).optional(),
   models: z.record(z.string().min(1), model).optional(),
 })
-/** An equal of a model; one that costs more is used only where the file says that it may. */
+/** An equal of a model; one that costs more is only used if the file says that it may be. */
 const equal = z.union([
   z
     .string()
@@ -130,7 +133,7 @@ export type FileModel = z.infer<typeof model>
 export type FilePrices = z.infer<z.ZodObject<typeof dated>>
 export type FileEqual = z.infer<typeof equal>
 
-/** Reads the file named by TURNPIKE_CONFIG, or the default one if it is there. Throws BadSetting. */
+/** Reads the file named by TURNPIKE_CONFIG, or the default file if it exists. Throws BadSetting. */
 export const readConfigFile = (environment: Environment): ConfigFile => {
   const path = readSettings(serverSettings.configFile, environment)
   if (!existsSync(path)) {
@@ -155,7 +158,7 @@ export const parseConfigFile = (text: string, path: string, environment: Environ
   if (read.success) return read.data
   const [issue] = read.error.issues
   const where = issue === undefined || issue.path.length === 0 ? 'the file' : issue.path.join('.')
-  // The issue of a record holds inside it what a name must be.
+  // The issue of a record contains what its names must look like.
   const reason = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message
   throw new BadSetting(`${path}: ${where}: ${reason ?? 'invalid'}${hint(issue)}`)
 }

@@ -1,4 +1,4 @@
-/** What turnpike.yaml says of products that are not chat: prices of those that wait, other prices, and whole records. */
+/** What turnpike.yaml says about products that are not chat: missing prices, other prices, and whole records. */
 import { expect, test } from 'bun:test'
 import { Refusal } from '../core/refusal.ts'
 import { chargeFor } from '../pricing/charge.ts'
@@ -15,7 +15,7 @@ const mostOf = async (text: string, id: string, inputs: object) => {
   const priced = catalogue.find(id)?.product?.price(inputs as never)
   if (priced === undefined || priced instanceof Refusal) throw new Error(`${id}: ${priced?.message}`)
   const [vendor = '', name = ''] = [id.slice(0, id.indexOf('/')), id.slice(id.indexOf('/') + 1)]
-  // What is sold is also asked.
+  // Everything that is sold can also be called.
   expect(vendors.get(vendor)?.vendor.media?.models.some((one) => one.name === name)).toBe(true)
   return chargeFor(priced.price, priced.most)
 }

@@ -1,6 +1,6 @@
 /**
- * What turnpike.yaml says of products that are not chat: prices of those that wait for one or whose price is another for
- * this operator, and whole records of products that a vendor sells in the way of a known one.
+ * What turnpike.yaml says about products that are not chat: prices for those that lack one or cost this operator
+ * something else, and whole records of products that a vendor sells in the form of a known one.
  */
 import { z } from 'zod'
 import type { Json, JsonObject } from '../core/json-body.ts'
@@ -9,7 +9,7 @@ import { type MediaModel, type UnpricedModel, unpricedOf, type VendorMedia } fro
 import { type RateCard, usd } from '../media/rate-card.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 
-/** `0.002`, or `0.27 / 3600000` for so many units. */
+/** `0.002`, or `0.27 / 3600000` for that many units. */
 const PRICE = /^(\d{1,9}(?:\.\d{1,12})?)(?:\s*\/\s*([1-9]\d{0,11}))?$/
 
 const units = z.partialRecord(
@@ -32,10 +32,10 @@ const row = z.strictObject({
 /** One product, by its id. */
 export const mediaShape = z
   .strictObject({
-    /** One price for each unit; or several, of which the first that fits the inputs holds. */
+    /** One price for each unit, or several of which the first that matches the inputs applies. */
     units: units.optional(),
     rows: z.array(row).min(1).optional(),
-    /** Of a new product: the known one that it is asked and read like. */
+    /** For a new product: the known one whose requests and answers have the same form. */
     like: z.string().optional(),
     upstream_name: z.string().min(1).optional(),
     title: z.string().min(1).optional(),
@@ -43,7 +43,7 @@ export const mediaShape = z
     /** JSON Schema of its inputs, an object. */
     inputs: z.record(z.string(), z.json()).optional(),
     example: z.record(z.string(), z.json()).optional(),
-    /** The most units of a call: a number, or the name of an input that holds it. */
+    /** The most units of a call: a number, or the name of an input that contains it. */
     most: z.partialRecord(z.enum(usageClasses), z.union([z.number().positive(), z.string()])).optional(),
   })
   .refine(({ units, rows }) => (units === undefined) !== (rows === undefined), {
@@ -52,7 +52,7 @@ export const mediaShape = z
 
 type FileMedia = z.infer<typeof mediaShape>
 
-/** The vendors with what the file says of their products. Throws an Error that names what is wrong. */
+/** The vendors, with what the file says about their products. Throws an Error that names what is wrong. */
 export const withFileMedia = (
   setups: readonly VendorSetup[],
   file: Readonly<Record<string, FileMedia>>,
@@ -104,7 +104,7 @@ const withProduct = (media: VendorMedia, { id, name, vendor, entry }: Named): Ve
 const recordOf = (media: VendorMedia, name: string): MediaModel | UnpricedModel | undefined =>
   media.models.find((one) => one.name === name) ?? unpricedOf(media).find((one) => one.name === name)
 
-/** Every unit that a call may cost must have a price in each row, and the last row must fit all calls. */
+/** Each row must price every unit that a call may cost, and the last row must match all calls. */
 const rowsOf = (id: string, { units, rows = [] }: FileMedia, most: RateCard['most']): RateCard['rows'] => {
   const given = units === undefined ? rows : [{ units }]
   const counted = Object.keys(most)
@@ -156,7 +156,7 @@ const newRecord = (media: VendorMedia, { id, name, entry }: Named): UnpricedMode
   }
 }
 
-/** Strict, whatever the schema says: what it does not name would reach the vendor unpriced. */
+/** Strict, whatever the schema says: an input that it does not name would reach the vendor unpriced. */
 const schemaOf = (id: string, inputs: Readonly<Record<string, unknown>>): z.ZodObject => {
   const read = z.fromJSONSchema({ ...inputs, type: 'object', additionalProperties: false })
   if (!(read instanceof z.ZodObject))
@@ -164,7 +164,7 @@ const schemaOf = (id: string, inputs: Readonly<Record<string, unknown>>): z.ZodO
   return read.strict()
 }
 
-/** A number of the inputs that is there in every call: required, or with a default. */
+/** A numeric input that every call has: it is required, or has a default. */
 const countOf = (id: string, schema: z.ZodObject, count: number | string) => {
   if (typeof count === 'number') return () => count
   const input = schema.shape[count]

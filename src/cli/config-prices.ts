@@ -1,4 +1,4 @@
-/** What turnpike.yaml says of prices: factors, further models, and prices that replace those of the table. */
+/** What turnpike.yaml says about prices: factors, further models, and prices that replace those of the table. */
 import type { Capability, Tier, UnitPrices } from '../core/model.ts'
 import { NANO_PER_USD, nanoFromDecimal, picoFromPerMillion } from '../core/money.ts'
 import type { Override, TableModel } from '../pricing/catalogue.ts'
@@ -10,7 +10,7 @@ const bad = (message: string): never => {
   throw new BadSetting(message)
 }
 
-/** From here on a plain number is more likely a percentage than a factor. */
+/** From this value on a plain number is more likely meant as a percentage than as a factor. */
 const PLAIN_MAX = 3n * NANO_PER_USD
 
 /** The markup `1.15`, `15x` or `15%` as a decimal factor. Throws BadSetting. */
@@ -31,7 +31,7 @@ export const markupOf = (text: string): string => {
   return times ?? text
 }
 
-/** What discounted models cost of the full price. Throws BadSetting. */
+/** What discounted models cost, as a share of the full price. Throws BadSetting. */
 export const discountOf = (text: string): string => {
   const factor = nanoFromDecimal(text)
   return factor !== undefined && factor > 0n && factor <= NANO_PER_USD
@@ -39,7 +39,7 @@ export const discountOf = (text: string): string => {
     : bad(`discount must be a factor above 0 and up to 1, such as 0.5 for half the price, not '${text}'`)
 }
 
-/** A model of the operator's. Throws BadSetting that names what is missing. */
+/** A model of the operator's. Throws a BadSetting that names what is missing. */
 export const modelOf = (vendor: string, name: string, model: FileModel): TableModel => {
   const where = `vendors.${vendor}.models.${name}`
   const kind = model.kind ?? 'chat'
@@ -73,7 +73,7 @@ const dayOf = (date: string, where: string): number => {
   return Number.isNaN(day) ? bad(`${where}.ends must be a date such as "2027-01-31", not '${date}'`) : day
 }
 
-/** The rates and tiers that are given, and those of later. Throws BadSetting. */
+/** The present rates and tiers, and later ones. Throws BadSetting. */
 export const overrideOf = ({ later, ...prices }: FilePrices, where: string): Override => ({
   ...givenOf(prices, where),
   ...(later === undefined
@@ -86,7 +86,7 @@ const laterOf = ({ from, ...prices }: NonNullable<FilePrices['later']>[number], 
   if (Object.keys(given.rates).length === 0 && given.tiers === undefined)
     bad(`${where} has no price, so it would change nothing`)
   const at = Date.parse(from)
-  // A day that is not there, such as the 31st of June, is another one to some readers.
+  // A day that does not exist, such as the 31st of June, is another day to some parsers.
   if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(from.slice(0, 10)))
     bad(`${where}.from must be a day or a time in UTC that there is, not '${from}'`)
   return { ...given, from: at }

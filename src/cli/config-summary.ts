@@ -1,4 +1,4 @@
-/** What a configuration sells, as names and values that can be compared, counted and shown; no secret is in it. */
+/** What a configuration sells, as names and values that can be compared, counted and shown; it contains no secret. */
 import { isObject } from '../core/json-body.ts'
 import { modelListing } from '../products/model-listing.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
@@ -6,12 +6,12 @@ import type { Config } from './config.ts'
 import type { OpenCatalogue } from './open-catalogue.ts'
 import type { KeyHash } from './parts.ts'
 
-/** Things that are sold by their names, each with its members. */
+/** Things that are sold, by name, each with its members. */
 export type Summary = ReadonlyMap<string, Readonly<Record<string, string>>>
 
 const FINGERPRINT = 8
 
-/** The same for the same secret, and nothing that leads back to it. */
+/** Equal for equal secrets, and reveals nothing about them. */
 export const fingerprintOf = (hash: KeyHash, secret: string): string =>
   hash(`fingerprint ${secret}`).slice(0, FINGERPRINT)
 
@@ -68,7 +68,7 @@ const vendorMembers = (
     .join(', '),
 })
 
-/** The members of a value by their paths, as texts. */
+/** The members of a value, by their paths, as texts. */
 const flat = (value: Readonly<Record<string, unknown>>, above = ''): Record<string, string> =>
   Object.fromEntries(
     Object.entries(value).flatMap(([name, member]): [string, string][] =>
@@ -78,7 +78,7 @@ const flat = (value: Readonly<Record<string, unknown>>, above = ''): Record<stri
     ),
   )
 
-/** What is sold otherwise in the second one, a line for each: what came (`+`), what went (`-`), what is different (`~`). */
+/** What the second one sells differently, one line each: added (`+`), removed (`-`), changed (`~`). */
 export const changesBetween = (before: Summary, after: Summary): readonly string[] => {
   const gone = [...before.keys()].filter((name) => !after.has(name)).map((name) => `- ${name}`)
   const others = [...after].flatMap(([name, members]) => {

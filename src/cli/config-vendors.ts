@@ -46,7 +46,7 @@ export const vendorSetups = (file: ConfigFile, environment: Environment): readon
 
 type Keys = Pick<VendorSetup, 'secrets' | 'weights' | 'priorities'>
 
-/** The keys of a vendor, listed in the file and in the variable, each once. */
+/** The keys of a vendor from the file and the variable, each once. */
 const keysOf = (
   listed: NonNullable<ConfigFile['vendors']>[string]['keys'],
   variable: string | undefined,

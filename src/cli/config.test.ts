@@ -1,4 +1,4 @@
-/** Every bad setting is one line that names it; good ones are read exactly. */
+/** Every bad setting gives one line that names it; good ones are read exactly. */
 
 import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -109,7 +109,7 @@ test('secrets come from files, without the end of their line; what is wrong with
         DATABASE_URL_FILE: file('database', 'postgres://user:password@host/ledger\r\n'),
         TURNPIKE_SECRET_FILE: file('secret', ' a secret with blanks at its ends '),
         OWN_API_KEY_FILE: file('own', 'own-key'),
-        // No secret of ours.
+        // None of our secrets.
         SSL_CERT_FILE: '/nowhere',
       },
       parseConfigFile('vendors: { own: { base_url: "http://127.0.0.1:9/v1" } }', 'f', {}),
@@ -179,7 +179,7 @@ test('cloud vendors are on when all they need is set', () => {
     readConfig(environment).vendors.map(({ vendor }) => vendor.id)
   expect(ids(cloud)).toEqual(['bedrock'])
   expect(ids({ AWS_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: 'token' })).toEqual(['bedrock'])
-  // Access keys and service accounts alone may be there for other purposes.
+  // Access keys and service accounts alone may have other purposes.
   expect(ids({ ...cloud, AWS_REGION: '' })).toEqual([])
   expect(ids({ GOOGLE_APPLICATION_CREDENTIALS: '/nowhere' })).toEqual([])
   expect(ids({ KLING_ACCESS_KEY: 'a', KLING_SECRET_KEY: 's' })).toEqual(['kling'])
@@ -218,7 +218,7 @@ test.each([
 })
 
 test.each([
-  // Fifteen times the price, or fifteen per cent on top: the writer may have meant either.
+  // Fifteen times the price, or fifteen per cent on top: the author may have meant either.
   [
     'markup: 15',
     "markup: 15 is ambiguous: write '15x' for 15 times the vendor's price, '15%' for 15 % on top",
@@ -226,7 +226,7 @@ test.each([
   ['markup: 3', "markup: 3 is ambiguous: write '3x' for 3 times the vendor's price, '3%' for 3 % on top"],
   ['markup: 0', "markup must be a factor such as 1.15 or 15x, or a percentage such as 15%, not '0'"],
   ['markup: xx', "markup must be a factor such as 1.15 or 15x, or a percentage such as 15%, not 'xx'"],
-  // It would have made discounted models dearer.
+  // This would have made discounted models dearer.
   [
     'discount: 50%',
     "discount must be a factor above 0 and up to 1, such as 0.5 for half the price, not '50%'",

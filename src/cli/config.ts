@@ -1,4 +1,4 @@
-/** Environment and turnpike.yaml → one checked configuration. All that is wrong is told at once, a line for each. */
+/** Environment and turnpike.yaml → one checked configuration. All errors are reported at once, one line each. */
 import { Secret } from '../core/secret.ts'
 import type { ConsoleSettings, GatewayOptions } from '../gateway/gateway.ts'
 import type { StripeSettings } from '../payment/stripe-parts.ts'
@@ -21,7 +21,7 @@ import { type ExportConfig, exportConfigOf } from './export-config.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { x402OptionsOf } from './x402-config.ts'
 
-/** What the file says, with the keys and addresses that the environment adds. */
+/** The file's content, with the keys and addresses that the environment adds. */
 type FromFile = {
   readonly vendors: readonly VendorSetup[]
   readonly models: readonly TableModel[]
@@ -30,11 +30,11 @@ type FromFile = {
   readonly discount: string
   /** Payments call by call, if they are set up. */
   readonly x402: X402Options | undefined
-  /** Where calls are told of, if they are. */
+  /** Where calls are exported to, if anywhere. */
   readonly exporting: ExportConfig | undefined
 }
 
-/** The settings of the process under their own names; what several of them decide together stands below. */
+/** The settings of the process under their own names; values that several settings decide together are below. */
 export type Config = Omit<ValuesOf<typeof serverSettings>, 'journal'> &
   FromFile & {
     /** The journal's folder; undefined when it is off or the ledger is local. */
@@ -47,21 +47,24 @@ export type Config = Omit<ValuesOf<typeof serverSettings>, 'journal'> &
     /** The address that callers know the server by. */
     readonly publicUrl: string | undefined
     readonly stripe: StripeSettings | undefined
-    /** Vendors that are off, with the variable that turns each on. */
+    /** Vendors that are off, each with the variable that turns it on. */
     readonly off: readonly { readonly id: string; readonly variable: string }[]
-    /** Variables that look like a vendor's address and are of none. */
+    /** Variables that look like a vendor's address but belong to none. */
     readonly strayAddresses: readonly string[]
     /** The operator's own names for models. */
     readonly aliases: Readonly<Record<string, string>>
     /** Equals of a model at other vendors, by its id, in order. */
     readonly failover: NonNullable<ConfigFile['failover']>
-    /** What is only read at a start, by its name: of a server that runs these stay what they are. For comparing; they hold secrets. */
+    /**
+     * Settings that are only read at a start, by name; a running server keeps them. For comparison only: they contain
+     * secrets.
+     */
     readonly fixed: Readonly<Record<string, Secret>>
     /** Prices and records of products that are not chat. */
     readonly media: NonNullable<ConfigFile['media']>
   }
 
-/** Reads and checks everything; `file` stands for the one that TURNPIKE_CONFIG names. Throws BadSetting. */
+/** Reads and checks everything; `file` replaces the one that TURNPIKE_CONFIG names. Throws BadSetting. */
 export const readConfig = (given: Environment, file?: ConfigFile): Config => {
   const { environment, check } = withSecretFiles(given)
   const { set, read } = together({
@@ -105,7 +108,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
   }
 }
 
-/** What the file says, with the keys and addresses that the environment adds. */
+/** The file's content, with the keys and addresses that the environment adds. */
 const readFile = (file: ConfigFile, environment: Environment) => ({
   ...together({
     vendors: () => vendorSetups(file, environment),
@@ -127,7 +130,7 @@ const readFile = (file: ConfigFile, environment: Environment) => ({
   media: file.media ?? {},
 })
 
-/** The settings, and the parts of the file that are set up once. */
+/** The settings, and the parts of the file that are only set up once. */
 const fixedOf = (file: ConfigFile, environment: Environment): Config['fixed'] => {
   const rows = rowsOf(settings).map(({ name, fallback = '' }): [string, string] => [
     name,
@@ -150,7 +153,7 @@ const offOf = (setups: readonly VendorSetup[]): Config['off'] => {
     }))
 }
 
-/** Off without the secret of the webhook: no payment could be heard of. */
+/** Off without the webhook's secret, because we could not learn of any payment. */
 const stripeOf = ({
   key,
   webhookSecrets,
@@ -162,7 +165,7 @@ const stripeOf = ({
     : { key, webhookSecrets, ...others }
 }
 
-/** What is left of a trial goes back to the house when it ends, so the next one cannot begin before. */
+/** What is left of a trial returns to the house when the trial ends, so the next one cannot begin before that. */
 const trialOf = (trial: GatewayOptions['trial']): GatewayOptions['trial'] => ({
   ...trial,
   againMs: Math.max(trial.lifeMs, trial.againMs),

@@ -1,4 +1,4 @@
-/** `turnpike connect <client>`: how a client is pointed at this server, with its address and a key filled in. */
+/** `turnpike connect <client>`: how to point a client at this server, with its address and a key filled in. */
 import type { Command } from 'commander'
 import { recipes } from '../products/recipes/index.ts'
 import { pageOf } from '../products/recipes/recipe.ts'

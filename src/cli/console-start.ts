@@ -1,4 +1,4 @@
-/** The console at a start: its operator on the first one, with a one-time link, and the bundle of its pages. */
+/** The console at a start: on the first one its operator, with a one-time link, and the bundle of its pages. */
 import { prepareBundle } from '../console/bundle.ts'
 import { addressOfLink, LINK_MS, mintLink } from '../console/links.ts'
 import { createPerson } from '../console/new-person.ts'
@@ -8,11 +8,11 @@ import { systemClock } from '../core/time.ts'
 import type { Store } from '../store/port.ts'
 import type { Config } from './config.ts'
 
-/** Nobody's mailbox: the first operator has no address yet. */
+/** Not a mailbox: the first operator has no address yet. */
 const OPERATOR_EMAIL = 'operator@turnpike.local'
 const command = { kind: 'command', id: 'serve', name: 'turnpike serve' } as const
 
-/** Makes the operator where there is nobody yet; the address of a link that signs them in, or undefined. */
+/** Creates the operator if there is nobody yet; returns the address of a link that signs them in, or undefined. */
 export const firstLink = async (
   store: Pick<Store, 'people' | 'members'>,
   config: Config,
@@ -21,7 +21,7 @@ export const firstLink = async (
   if (!config.console.on || (await store.people.count('person', [])) > 0) return undefined
   const now = systemClock.now()
   const person = await createPerson(store.people, { email: OPERATOR_EMAIL, name: 'Operator', now })
-  // Another process was faster at the same moment, and shows the link.
+  // Another process did it first at the same moment, and shows the link.
   if (person === undefined) return undefined
   await store.members.setOperator(person.id, true, command)
   await store.members.put({ orgId: 'operator', personId: person.id, role: 'owner' }, command)
@@ -29,7 +29,7 @@ export const firstLink = async (
   return addressOfLink(config.console.origin ?? address, secret)
 }
 
-/** Bundles the pages beside the start, which does not wait for it. */
+/** Bundles the pages during the start, which does not wait for it. */
 export const preparePages = (config: Config, log: Log): void => {
   if (!config.console.on) return
   prepareBundle().catch((error: unknown) =>

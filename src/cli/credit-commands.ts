@@ -1,4 +1,4 @@
-/** `turnpike credit …`: post-paid billing (mpp) granted, shown, stated and paid. */
+/** `turnpike credit …`: grants, shows, states and settles post-paid billing (mpp). */
 import type { Command } from 'commander'
 import { silentLog } from '../core/log.ts'
 import { nanoFromDecimal, usdNumber } from '../core/money.ts'
@@ -106,7 +106,7 @@ const textOf = (statement: CreditStatement): string => {
   return `${tableOf(shownLines(statement))}\n${tableOf([sums])}`
 }
 
-/** A link for the customer, who pays by Stripe; the payment itself comes in by the webhook. */
+/** A link with which the customer pays by Stripe; the payment itself arrives by the webhook. */
 const link = async ({ store, config }: Database, id: string, json: boolean | undefined): Promise<void> => {
   const stripe = await stripeFor(config, store, silentLog)
   if (stripe === undefined) throw new Failed('Stripe is off: set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET')

@@ -1,9 +1,9 @@
-/** What is said when the database cannot be opened: where it is, never its password, and what it answered. */
+/** The message when the database cannot be opened: where it is (never its password), and what it answered. */
 import { messageOf } from '../core/message-of.ts'
 
 const FRESH_PORT = '5432'
 
-/** Where the ledger is, as far as it may be shown. */
+/** Where the ledger is, as far as that may be shown. */
 const placeOf = (url: string): string => {
   if (url.startsWith('sqlite:')) return url
   if (!URL.canParse(url)) return 'the PostgreSQL of DATABASE_URL'
@@ -19,7 +19,7 @@ const placeOf = (url: string): string => {
 const stateOf = (error: unknown): string =>
   error instanceof Error && 'errno' in error && typeof error.errno === 'string' ? error.errno : ''
 
-/** Whether the server was reached and says no: a wrong password, user or database does not become right by waiting. */
+/** Whether the server was reached and refused: a wrong password, user or database does not become right by waiting. */
 export const isRefusal = (error: unknown): boolean => /^(28|3D|42501)/.test(stateOf(error))
 
 /** Why it cannot be opened, in one line. */

@@ -1,4 +1,4 @@
-/** `export:` of turnpike.yaml: where calls are told of, for those who keep them elsewhere. */
+/** `export:` of turnpike.yaml: where calls are exported to, for systems that store calls elsewhere. */
 import { z } from 'zod'
 import { Secret } from '../core/secret.ts'
 import type { SinkSettings } from '../export/sinks.ts'

@@ -1,9 +1,9 @@
-/** Keys by what people type: an id, a token, or the beginning of one. */
+/** Finds keys by what people type: an id, a token, or the beginning of one. */
 import { keyByToken } from '../gateway/key-by-token.ts'
 import type { Key } from '../tenancy/key.ts'
 import { type Database, Failed } from './run-command.ts'
 
-/** By id, by token, or by a beginning that fits just one; `deleted` finds also those that were deleted. */
+/** By id, by token, or by a beginning that only one key has; with `deleted` also among deleted keys. */
 export const findKey = async ({ store, hash }: Database, name: string, deleted = false): Promise<Key> => {
   const exact = name.startsWith('sk-') ? await keyByToken({ store, hash }, name) : await store.keys.key(name)
   if (exact !== undefined && (deleted || !exact.deleted)) return exact

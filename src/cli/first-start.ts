@@ -10,7 +10,7 @@ const OPERATOR_ORG = 'operator'
 export const OPERATOR_WALLET = 'wal_operator'
 const FIRST_KEY = 'key_first'
 
-/** Makes the operator's account unless it is there. Several processes may do so at once. */
+/** Creates the operator's account if it does not exist. Several processes may do so at once. */
 export const openAccount = async (
   store: Pick<Store, 'keys' | 'ledger' | 'wallets'>,
   config: Config,
@@ -28,14 +28,14 @@ export const openAccount = async (
       note: 'test credit of the first start',
     })
   } catch (error) {
-    // An earlier start had other settings: its credit stays.
+    // An earlier start had other settings, whose credit stays.
     if (!(error instanceof ReplayConflict)) throw error
   }
 }
 
 /**
- * Makes the first key of an account that has none, for a server that listens and can show it. The token, or undefined when
- * the key that is stored is another's: only what is stored may be shown.
+ * Makes the first key of an account that has none, for a server that listens and can show it. Returns the token, or
+ * undefined when another process stored its key first: only the stored key may be shown.
  */
 export const firstKey = async (store: Pick<Store, 'keys'>, hash: KeyHash): Promise<string | undefined> => {
   if ((await store.keys.key(FIRST_KEY)) !== undefined) return undefined

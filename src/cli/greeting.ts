@@ -7,9 +7,9 @@ import type { OpenCatalogue } from './open-catalogue.ts'
 
 type Greeted = {
   readonly address: string
-  /** The first key, where this start makes it. */
+  /** The first key, if this start made it. */
   readonly token: string | undefined
-  /** The link that signs the operator in, where there is nobody yet. */
+  /** The link that signs the operator in, if there is nobody yet. */
   readonly link: string | undefined
 }
 
@@ -53,7 +53,7 @@ const consoleLines = (origin: string, link: string | undefined): readonly string
     ? [`Console: ${origin}/console`, '']
     : ['Open the console; this link signs you in, once, within a quarter of an hour:', `  ${link}`, '']
 
-/** Said at every start, since trials spend the operator's money. */
+/** Shown at every start, because trials spend the operator's money. */
 const trials = ({ trial: { amount, dailyAmount } }: GatewayOptions): string =>
   amount === 0n
     ? 'Anonymous trials: off (TRIAL_USD)'

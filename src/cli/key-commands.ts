@@ -1,4 +1,4 @@
-/** `turnpike key …`: keys made, listed, limited, switched off and on, deleted. */
+/** `turnpike key …`: makes, lists, limits, disables, enables and deletes keys. */
 import type { Command } from 'commander'
 import { untilKnown } from '../book/heartbeat.ts'
 import { openNudge } from '../book/nudge.ts'
@@ -112,7 +112,7 @@ const limitOptions = (command: Command): Command =>
     )
     .option('--json', 'for programs')
 
-/** Who does it, for the record. */
+/** The person who does it, for the record. */
 const command = (name: string): Actor => ({ kind: 'command', id: name, name: `turnpike ${name}` })
 
 type NewKeyOptions = LimitOptions & { label: string; wallet: string; parentId?: string; subWallet?: string }
@@ -151,7 +151,7 @@ const create = async (database: Database, options: NewKeyOptions): Promise<void>
   )
 }
 
-/** Lists what a key without a maker would see: all keys of the wallet. */
+/** Lists what the operator's own key would see: all keys of the wallet. */
 const hasSub = async (store: Database['store'], walletId: string, id: string): Promise<boolean> =>
   (await store.subWallets.subWallet({ id: '', walletId, ancestors: [] }, id)) !== undefined
 
@@ -191,7 +191,10 @@ const remove = async (
   )
 }
 
-/** Returns when no serving process can admit a call on the older state; at the latest when silent processes have fenced themselves. */
+/**
+ * Returns once no serving process can admit a call on the old state; at the latest when silent processes have fenced
+ * themselves.
+ */
 const holdsEverywhere = async ({ store }: Database, at: Instant): Promise<void> => {
   const nudge = await openNudge()
   // This process admits no calls, so it has nothing of its own to refresh.

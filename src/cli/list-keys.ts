@@ -1,4 +1,4 @@
-/** Keys as the commands show them: one for programs, and the list with what each has spent. */
+/** Keys as the commands show them: one key for programs, and the list with what each has spent. */
 import { type Nano, usdNumber } from '../core/money.ts'
 import type { KeyLine } from '../store/reports/report-port.ts'
 import type { Key } from '../tenancy/key.ts'

@@ -1,4 +1,4 @@
-/** `turnpike migrate`: what a start would do to the schema of the ledger, or doing it before. */
+/** `turnpike migrate`: shows what a start would do to the ledger's schema, or does it in advance. */
 import type { Command } from 'commander'
 import { planOf } from '../store/open-store.ts'
 import { readConfig } from './config.ts'

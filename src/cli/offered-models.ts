@@ -1,4 +1,4 @@
-/** What vendors at addresses of the operator's own offer, where turnpike.yaml names no model of theirs. */
+/** What vendors at the operator's own addresses offer, if turnpike.yaml names none of their models. */
 import type { Model } from '../core/model.ts'
 import { authorized } from '../gateway/authorize.ts'
 import { freeModel, offeredAt } from '../transport/discover.ts'
@@ -6,16 +6,16 @@ import { vendors } from '../vendors/index.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 import type { Config } from './config.ts'
 
-/** The start does not wait longer for somebody else's list. */
+/** The start waits no longer for another server's list. */
 const LOOK_MS = 2_000
 
-/** Models that are sold, as their server bills nobody, and names of those that need a price first. */
+/** Models that are sold because their server bills nobody, and names of models that need a price first. */
 export type Offered = {
   readonly models: readonly Model[]
   readonly unpriced: ReadonlyMap<string, readonly string[]>
 }
 
-/** Asks all of them at once. What runs on this machine is free, as what is found on its usual ports. */
+/** Asks all of them at once. What runs on this machine is free, like the models found on its usual ports. */
 export const offeredModels = async (config: Config): Promise<Offered> => {
   const builtIn = new Set(vendors.map(({ id }) => id))
   const named = new Set([
@@ -41,7 +41,7 @@ const namesOf = async (setup: VendorSetup): Promise<readonly string[]> => {
   return offeredAt(setup.baseUrl, await authorized(setup, setup.secrets[0], request), LOOK_MS)
 }
 
-/** A line for each vendor that sells nothing yet: what it offers, and how that is sold. */
+/** A line for each vendor that sells nothing yet: what it offers, and how to sell that. */
 export const unpricedLines = (unpriced: Offered['unpriced']): readonly string[] =>
   [...unpriced].map(([vendor, names]) =>
     names.length === 0

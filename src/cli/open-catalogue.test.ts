@@ -1,4 +1,4 @@
-/** The open catalogue, beyond the catalogue's own tests: equals that cost the operator more than they bring. */
+/** Opening the catalogue, beyond the catalogue's own tests: equals that cost the operator more than they earn. */
 import { expect, test } from 'bun:test'
 import type { Model, Price } from '../core/model.ts'
 import { unpricedOf } from '../media/product.ts'

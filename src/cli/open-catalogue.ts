@@ -1,4 +1,7 @@
-/** The open catalogue: the vendors that are on, with the built-in one and those found on localhost, and their models with prices. */
+/**
+ * Opens the catalogue: the vendors that are on, with the built-in one and those found on localhost, and their models
+ * with prices.
+ */
 import { messageOf } from '../core/message-of.ts'
 import { DAY_MS, systemClock } from '../core/time.ts'
 import { modelOf as mediaModelOf } from '../media/models.ts'
@@ -20,9 +23,9 @@ export type OpenCatalogue = {
   readonly vendors: ReadonlyMap<string, VendorSetup>
   readonly catalogue: Catalogue
   readonly failover: ReadonlyMap<string, readonly string[]>
-  /** Equals that cost more and that the file does not allow all the same, as `model → equal`. */
+  /** Equals that cost more and that the file does not allow, as `model → equal`. */
   readonly unusedEquals: readonly string[]
-  /** What vendors at the operator's addresses offer that has no price yet. */
+  /** Models offered at the operator's addresses that have no price yet. */
   readonly unpriced: Offered['unpriced']
 }
 
@@ -75,7 +78,10 @@ export const openCatalogue = async (config: Config): Promise<OpenCatalogue> => {
   }
 }
 
-/** Equals that cost more than the model whose calls they take over, as `model → equal`: the operator bears the difference. */
+/**
+ * Equals that cost more than the model whose calls they take over, as `model → equal`: the operator pays the
+ * difference.
+ */
 export const dearerEquals = ({
   failover,
   catalogue,
@@ -89,10 +95,10 @@ const isDearer = (catalogue: Pick<Catalogue, 'find'>, id: string, equal: string)
   return asked !== undefined && found !== undefined && dearerThan(found.price, priceOf(asked))
 }
 
-/** How long before its end a model is warned of. */
+/** How long before its end we warn of a model. */
 const WARNED_MS = 30 * DAY_MS
 
-/** Models that turnpike.yaml counts on and that have ended or soon will, with the day. */
+/** Models that turnpike.yaml relies on and that have ended or soon will, each with the day. */
 export const endingModels = (
   { failover, aliases }: Pick<Config, 'failover' | 'aliases'>,
   catalogue: Catalogue,
@@ -109,8 +115,8 @@ export const endingModels = (
 }
 
 /**
- * The operator's lists of equals. Throws an Error that names the setting when one is no model of the same kind. Those that
- * have ended are left out: a start must not fail because a day has come.
+ * The operator's lists of equals. Throws an Error that names the setting if one is not a model of the same kind. Models
+ * that have ended are left out, because a start must not fail just because a day has come.
  */
 const failoverOf = (
   config: Config,

@@ -1,4 +1,4 @@
-/** Where a server with the present settings is reached from this machine. */
+/** Where this machine reaches a server with the present settings. */
 import { serverSettings } from '../settings/server.ts'
 import { readSettings } from '../settings/setting.ts'
 

@@ -1,4 +1,4 @@
-/** From a configuration to parts of a server: the store, the hash under which keys are looked up, the journal, Stripe, x402. */
+/** From a configuration to the parts of a server: the store, the hash that finds keys, the journal, Stripe, x402. */
 import { randomBytes } from 'node:crypto'
 import { createOutbox, type Outbox } from '../book/outbox.ts'
 import { openOutboxFolder } from '../book/outbox-folder.ts'
@@ -23,11 +23,14 @@ const hashUnder = (secret: string, before?: KeyHash): KeyHash => {
   return Object.assign(hash, before === undefined ? { id } : { id, before })
 }
 
-/** Proves which secret the operator has set, without telling it; undefined where none is set. */
+/** Identifies the operator's secret without revealing it; undefined if none is set. */
 export const secretProof = ({ secret }: Config): string | undefined =>
   secret && hashUnder(secret.reveal())('turnpike backup')
 
-/** The hash for keys: under TURNPIKE_SECRET, else under a secret made once per database; and under TURNPIKE_SECRET_OLD, while there is one. */
+/**
+ * The hash for keys: under TURNPIKE_SECRET, else under a secret that each database gets once; and under
+ * TURNPIKE_SECRET_OLD while that is set.
+ */
 export const openHash = async (store: Store, { secret, secretOld }: Config): Promise<KeyHash> => {
   const ofDatabase = () => store.setting('key_secret', () => randomBytes(32).toString('hex'))
   const other = secretOld?.reveal()
@@ -37,7 +40,7 @@ export const openHash = async (store: Store, { secret, secretOld }: Config): Pro
   )
 }
 
-/** As TURNPIKE_SECRET_OLD: the secret that the database made, where none was set before. */
+/** In place of TURNPIKE_SECRET_OLD: the database's own secret, if no other was set before. */
 const OF_DATABASE = 'database'
 
 export const openStoreOf = (config: Config): Promise<Store> => openStore({ url: config.databaseUrl })
@@ -45,8 +48,8 @@ export const openStoreOf = (config: Config): Promise<Store> => openStore({ url: 
 const START_WAIT_MS = 30_000
 
 /**
- * The same, for a server that may start before its database does: a PostgreSQL that is not there yet is waited for, one that
- * says no is not. Each reason is told once.
+ * The same, for a server that may start before its database. It waits for a PostgreSQL that is not there yet, but not
+ * for one that refuses. Each reason is logged once.
  */
 export const awaitStore = async (config: Config, onWait: (error: string) => void): Promise<Store> => {
   let told = ''
@@ -63,7 +66,10 @@ export const awaitStore = async (config: Config, onWait: (error: string) => void
   }
 }
 
-/** The journal of the settings. Without a folder that can be written calls wait in an outage, but no money is lost, so the server starts all the same. */
+/**
+ * The journal of the settings. If its folder cannot be written, calls wait during an outage but no money is lost, so
+ * the server starts all the same.
+ */
 export const openOutbox = async (
   store: Store,
   config: Config,
@@ -82,7 +88,7 @@ export const openOutbox = async (
   }
 }
 
-/** Payments by Stripe, where the settings have it. */
+/** Payments by Stripe, if the settings have them. */
 export const stripeFor = async (
   { stripe: settings }: Config,
   store: Pick<Store, 'funding'>,

@@ -1,4 +1,7 @@
-/** `turnpike person …`, `turnpike events` and `turnpike roll-up`: the people of the console, what they did, its sums. */
+/**
+ * `turnpike person …`, `turnpike events` and `turnpike roll-up`: the people of the console, what they did, and the
+ * console's sums.
+ */
 import type { Command } from 'commander'
 import { addressOfLink, INVITATION_MS, LINK_MS, mintLink } from '../console/links.ts'
 import { ensurePerson, normalEmail, type Person, personBy } from '../console/new-person.ts'

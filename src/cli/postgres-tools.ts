@@ -1,4 +1,4 @@
-/** PostgreSQL is backed up by its own tools; these are the commands, for the database of the settings. */
+/** PostgreSQL is backed up with its own tools; this prints the commands for the configured database. */
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
@@ -29,7 +29,7 @@ const restoring = (url: string, dump: string): string => `
 
 const PASSWORD = 'The password is read from PGPASSWORD or ~/.pgpass, and is not shown here.\n'
 
-/** How to take a backup into that place, and how to prove it good. */
+/** How to make a backup in that place, and how to verify it. */
 export const dumpCommands = (url: string, place: string): string => {
   const folder = /^[a-z0-9]+:\/\//i.test(place) ? '.' : place.replace(/\/+$/, '')
   const dump = `${folder === '' ? '' : folder}/turnpike.dump`

@@ -1,10 +1,13 @@
-/** Products whose price nobody could verify, sold once turnpike.yaml gives them one: for each unit that a call is billed by. */
+/**
+ * Products whose price nobody could verify: they are sold once turnpike.yaml prices each unit that their calls are
+ * billed by.
+ */
 import { type MediaModel, type UnpricedModel, unpricedOf } from '../media/product.ts'
 import type { Override } from '../pricing/catalogue.ts'
 import { BadSetting } from '../settings/bad-setting.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 
-/** The vendor with those of its products that the operator prices. Throws BadSetting where a unit's price is missing. */
+/** The vendor with those of its products that the operator prices. Throws BadSetting if a unit's price is missing. */
 export const withOwnPrices = (
   setup: VendorSetup,
   overrides: Readonly<Record<string, Override>>,
@@ -21,7 +24,7 @@ export const withOwnPrices = (
     : { ...setup, vendor: { ...vendor, media: { ...media, models: [...media.models, ...priced] } } }
 }
 
-/** The catalogue puts the operator's prices into the card, which has none of its own. */
+/** The card has no prices of its own; the catalogue fills in the operator's. */
 const pricedBy = ({ most, ...record }: UnpricedModel, { rates }: Override, id: string): MediaModel => {
   const missing = Object.keys(most).find((unit) => !(unit in rates))
   if (missing !== undefined)

@@ -1,4 +1,4 @@
-/** `turnpike prune`: deletes what is old beside the postings now, as a server does by itself every hour. */
+/** `turnpike prune`: deletes old rows other than postings now, as a server does by itself every hour. */
 import type { Command } from 'commander'
 import { pruneAll } from '../gateway/keep-pruning.ts'
 import { Failed, say, withDatabase } from './run-command.ts'

@@ -1,4 +1,4 @@
-/** `turnpike ready`: whether the server takes calls, for health checks where no other program is. */
+/** `turnpike ready`: whether the server takes calls, for health checks in places without any other program. */
 import type { Command } from 'commander'
 import { messageOf } from '../core/message-of.ts'
 import { ownAddress } from './own-address.ts'

@@ -1,4 +1,6 @@
-/** `turnpike receipt …`: the keys that sign receipts, and the check of one that needs no server and no database. */
+/**
+ * `turnpike receipt …`: the keys that sign receipts, and the check of a receipt, which needs no server and no database.
+ */
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { type JsonObject, parseJson } from '../core/json-body.ts'
@@ -46,7 +48,7 @@ export const receiptCommands = (program: Command): void => {
   receipt
     .command('revoke <kid>')
     .description('remove a key that may have leaked; what it signed is no longer valid')
-    // One name in 64 begins with a dash, and is not an option.
+    // One name in 64 begins with a dash without being an option.
     .allowUnknownOption()
     .action((kid: string) =>
       withDatabase(async ({ store }) => {

@@ -1,6 +1,6 @@
 /**
- * Reading the configuration again while the server runs: turnpike.yaml and the files of secrets are read and checked whole,
- * and what they say is sold from then on. What cannot be used changes nothing, and is told in log, status and answer.
+ * Reads the configuration again while the server runs. turnpike.yaml and the files of secrets are read and checked as a
+ * whole, and then take effect. An invalid configuration changes nothing; log, status and answer report it.
  */
 import { existsSync } from 'node:fs'
 import type { Log } from '../core/log.ts'
@@ -34,18 +34,18 @@ type Start = {
   readonly log: Log
   /** Whether others listen on the same port. */
   readonly shared: boolean
-  /** Says what an operator should know of what is sold. */
+  /** Logs what an operator should know about what is sold. */
   readonly warn: (config: Config, opened: OpenCatalogue) => void
   readonly setupOf: (config: Config) => Setup
 }
 
 type Reloading = {
   readonly door: ConfigDoor
-  /** From now on what is read is sold by `sell`; gives how to stop watching the files. */
+  /** From now on a reload takes effect through `sell`; returns how to stop watching the files. */
   readonly begin: (sell: (sold: Sold) => void) => () => void
 }
 
-/** A line of log names so many changes. */
+/** A log line names at most this many changes. */
 const TOLD_MAX = 20
 
 export const newReloading = (start: Start): Reloading => {
@@ -101,7 +101,7 @@ export const newReloading = (start: Start): Reloading => {
   }
 
   let last: Promise<unknown> = Promise.resolve()
-  /** One at a time, each with what is there when its turn comes. */
+  /** One reload at a time, each with the files as they are when its turn comes. */
   const inTurn = (why: Why, dryRun: boolean): Promise<Reloaded> => {
     const turn = last.then(() => read(why, dryRun))
     last = turn.catch(() => undefined)
@@ -151,6 +151,6 @@ const statusOf = (
   needsRestart: it.needsRestart,
 })
 
-/** The names of what is not the same in both. */
+/** The names whose values differ. */
 const otherwise = (before: Config['fixed'], after: Config['fixed']): readonly string[] =>
   Object.keys(before).filter((name) => before[name]?.reveal() !== after[name]?.reveal())

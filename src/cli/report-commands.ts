@@ -1,4 +1,7 @@
-/** `turnpike usage`, `audit`, `models` and `charge`: what was used, whether the books hold, what is sold, what a call cost. */
+/**
+ * `turnpike usage`, `audit`, `models` and `charge`: what was used, whether the books balance, what is sold, and what a
+ * call cost.
+ */
 import type { Command } from 'commander'
 import { usdNumber } from '../core/money.ts'
 import { DAY_MS } from '../core/time.ts'
@@ -126,7 +129,7 @@ export const modelsCommand = (program: Command): void => {
     })
 }
 
-/** The price of a million tokens of one side; null where the model bills something else. */
+/** The price of a million tokens on one side; null if the model bills something else. */
 const perMillion = (
   pricing: ReturnType<typeof modelListing>['pricing'],
   side: 'input' | 'output',

@@ -1,4 +1,4 @@
-/** What the commands share: a database for as long as one runs, and answers for people or, with --json, for programs. */
+/** What the commands share: a database while one runs, and output for people or, with --json, for programs. */
 import { styleText } from 'node:util'
 import { ledgerExists } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
@@ -11,7 +11,7 @@ export class Failed extends Error {}
 
 export type Database = { readonly store: Store; readonly hash: KeyHash; readonly config: Config }
 
-/** Opens the ledger of the settings, runs the work and closes it, whatever happens. Only a server makes a ledger. */
+/** Opens the ledger of the settings, runs the work and closes it in any case. Only a server creates a ledger. */
 export const withDatabase = async <T>(
   work: (database: Database) => Promise<T>,
   config = readConfig(process.env),
@@ -28,7 +28,7 @@ export const withDatabase = async <T>(
   }
 }
 
-/** What is said where no server has made a ledger yet. */
+/** The message when no server has created a ledger yet. */
 export const noLedger = (url: string): Failed => {
   const where = url.startsWith('sqlite:')
     ? `at ${url} (in ${process.cwd()})`
@@ -43,15 +43,15 @@ export const say = (json: boolean | undefined, value: unknown, text: string): vo
   process.stdout.write(json === true ? `${JSON.stringify(value)}\n` : text)
 }
 
-/** A cell: small amounts as people write them, never as 1.2e-7. */
+/** A table cell: small amounts in the usual form, never as 1.2e-7. */
 const written = (cell: string | number | boolean): string =>
   typeof cell === 'number' && String(cell).includes('e-') ? cell.toFixed(9).replace(/0+$/, '') : String(cell)
 
-/** Bold on a terminal; plain in a file or a pipe, and where NO_COLOR is set. */
+/** Bold on a terminal; plain in a file or a pipe, and if NO_COLOR is set. */
 export const bold = (text: string): string =>
   process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '' ? styleText('bold', text) : text
 
-/** Rows as aligned columns under their names, which are bold on a terminal. */
+/** Rows as aligned columns below their headings, which are bold on a terminal. */
 export const tableOf = (
   rows: readonly Readonly<Record<string, string | number | boolean | null>>[],
 ): string => {

@@ -1,4 +1,4 @@
-/** `turnpike secret status`: what still hangs on the secret of before, while TURNPIKE_SECRET changes. */
+/** `turnpike secret status`: what still depends on the previous secret while TURNPIKE_SECRET changes. */
 import type { Command } from 'commander'
 import { encryptAnew } from '../console/old-secret.ts'
 import type { Log } from '../core/log.ts'
@@ -12,7 +12,7 @@ const MOST_SHOWN = 20
 const REPEAT_MS = DAY_MS
 const SESSION_MS = 7 * DAY_MS
 
-/** What can go over to the present secret at once does: at each start while there is one of before. */
+/** What can move to the present secret at once does so at each start that has a previous one. */
 export const moveSecrets = async ({ store, hash }: Omit<Database, 'config'>, log: Log): Promise<void> => {
   if (hash.before === undefined) return
   try {
@@ -30,7 +30,7 @@ export const moveSecrets = async ({ store, hash }: Omit<Database, 'config'>, log
   }
 }
 
-/** When a server first had the present secret beside the one of before. */
+/** When a server first had the present secret beside the previous one. */
 const since = async ({ store, hash }: Pick<Database, 'store' | 'hash'>): Promise<number> =>
   Number(await store.setting(`secret ${hash.id} since`, () => String(Date.now())))
 

@@ -1,4 +1,7 @@
-/** Secrets from files, as containers mount them: `OPENAI_API_KEY_FILE` names a file with the value of `OPENAI_API_KEY`. */
+/**
+ * Secrets from files, as containers mount them: `OPENAI_API_KEY_FILE` names a file that contains the value of
+ * `OPENAI_API_KEY`.
+ */
 import { readFileSync } from 'node:fs'
 import { messageOf } from '../core/message-of.ts'
 import { BadSetting, bad, type Environment, together } from '../settings/bad-setting.ts'
@@ -6,7 +9,7 @@ import { settings } from '../settings/index.ts'
 import { rowsOf } from '../settings/setting.ts'
 import { vendors } from '../vendors/index.ts'
 
-/** Secrets that stand in no table: those of clouds, and of vendors at the operator's own addresses. */
+/** Secrets that are in no table: those of clouds, and of vendors at the operator's own addresses. */
 const others = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
 
 const isSecret = (name: string): boolean =>
@@ -18,13 +21,13 @@ const isSecret = (name: string): boolean =>
   )
 
 type Filled = {
-  /** What was set, and what the files hold, without the line's end that editors leave. */
+  /** The variables as set, plus the contents of the files, without the final line break that editors add. */
   readonly environment: Environment
-  /** Throws BadSetting for the files that cannot be used, so that they are told with all else that is wrong. */
+  /** Throws BadSetting for unusable files, so that they are reported together with everything else. */
   readonly check: () => void
 }
 
-/** The files that the environment names, each with the variable that it stands for. */
+/** The files that the environment names, each with the variable that it replaces. */
 export const secretFiles = (environment: Environment) =>
   Object.entries(environment).flatMap(([variable, path]) => {
     const name = variable.replace(/_FILE$/, '')

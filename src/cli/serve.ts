@@ -1,4 +1,4 @@
-/** `turnpike serve`: makes the parts, listens, and drains on SIGTERM. */
+/** `turnpike serve`: builds the parts, listens, and drains on SIGTERM. */
 import { openNudge } from '../book/nudge.ts'
 import { createLog, type Log } from '../core/log.ts'
 import { systemClock } from '../core/time.ts'
@@ -22,15 +22,17 @@ import { newReloading } from './reload.ts'
 import { moveSecrets } from './secret-commands.ts'
 import { startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
 
-/** A second signal ends the process after this long, whatever is open. */
+/** A second signal ends the process after this time, whatever is open. */
 const SECOND_SIGNAL_MS = 5_000
-/** After this long a database that does not answer is left without closing the connection. */
+/** After this time we give up on a database that does not answer, without closing the connection. */
 const CLOSE_MS = 500
 
-/** One of several processes on a port, of which one writes the greeting for all. */
+/** One of several processes on a port, one of which prints the greeting for all. */
 type ProcessRole = { readonly shared: boolean; readonly greets: boolean }
 
-/** Serves until a signal. `shared` lets several processes listen on one port; the one that greets shows the first key. */
+/**
+ * Serves until a signal. `shared` lets several processes listen on one port; the one that greets shows the first key.
+ */
 export const serve = async (
   environment: Environment,
   config: Config,
@@ -95,7 +97,7 @@ export const serve = async (
     exporting?.stop()
     stopCollecting()
     server.goAway()
-    // New calls are refused from here on; those that run end well, and their leases go back.
+    // From here on new calls are refused; running ones end normally, and their leases are given back.
     await book.drain(config.drainMs, server.stop)
     server.stop()
     stopWatch()
@@ -103,7 +105,7 @@ export const serve = async (
     await Promise.race([store.close(), systemClock.sleep(CLOSE_MS)])
     lock.release()
   })
-  // The greeting comes last: whoever reads it may send a signal at once.
+  // The greeting comes last, because whoever reads it may send a signal at once.
   if (greets) {
     preparePages(config, log)
     await greet(config, opened, { store, hash, port: server.port })
@@ -121,7 +123,7 @@ const setupOf = ({ markup, discount, overrides, off, journal }: Config): Setup =
   journal,
 })
 
-/** Shows the operator what is on, with the first key where this start makes it. */
+/** Shows the operator what is on, with the first key if this start made it. */
 const greet = async (
   config: Config,
   opened: OpenCatalogue,
@@ -132,7 +134,7 @@ const greet = async (
   process.stdout.write(greeting(config, opened, { address, token, link }))
 }
 
-/** Warns of equals that cost more than their calls bring, of models that end, and of what is not sold. */
+/** Warns of equals that cost more than their calls earn, of models that end, and of what is not sold. */
 const warnOf = (config: Config, opened: OpenCatalogue, log: Log): void => {
   const dearer = dearerEquals(opened)
   if (dearer.length > 0)
@@ -158,7 +160,7 @@ const receiptsOf = ({ receipts: { mode, issuers } }: Config) =>
 
 /**
  * The first signal drains and ends the process; a second one shortens the wait. A worker also ends when its parent has,
- * however that died. A terminal that is closed ends nothing.
+ * however the parent died. Closing the terminal ends nothing.
  */
 const onEnd = (worker: boolean, log: Log, drain: () => Promise<unknown>): void => {
   let signals = 0

@@ -1,4 +1,4 @@
-/** `turnpike top`: what one sees of a server on a terminal, by its metrics. */
+/** `turnpike top`: a live view of a server on a terminal, from its metrics. */
 import type { Command } from 'commander'
 import { messageOf } from '../core/message-of.ts'
 import { overviewOf, type Samples, samplesIn, vendorRowsOf } from '../metrics/top.ts'
@@ -57,7 +57,7 @@ const textOf = (it: ReturnType<typeof overviewOf>): string => {
   ].join('\n')}\n`
 }
 
-/** Reads the metrics once. Throws Failed where there are none to be had. */
+/** Reads the metrics once. Throws Failed if they cannot be read. */
 const readerOf = async (options: TopOptions): Promise<() => Promise<Samples>> => {
   const { metrics } = readConfig(process.env).watch
   if (metrics === 'off' && options.address === undefined)

@@ -1,4 +1,4 @@
-/** `turnpike wallet …`: wallets made, funded and shown. */
+/** `turnpike wallet …`: creates, funds and shows wallets. */
 import type { Command } from 'commander'
 import { decimalFromNano, type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
 import { systemClock } from '../core/time.ts'
@@ -128,7 +128,7 @@ const fund = async (database: Database, options: FundOptions): Promise<void> => 
   )
 }
 
-/** The wallet by its id, or by its name where only one has it; else the reason that there is none. */
+/** The wallet by its id, or by its name if only one has that; else the reason why none was found. */
 export const walletOf = async ({ store }: Database, name: string): Promise<Wallet> => {
   const found = await store.wallets.wallet(name)
   if (found !== undefined) return found

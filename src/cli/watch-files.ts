@@ -1,6 +1,6 @@
 /**
- * Watching files by looking at them: what notices of the system's own miss is noticed all the same, such as the links that
- * Kubernetes turns to another folder, files that are mounted one by one, and network disks.
+ * Watches files by looking at them regularly. This also notices what the system's own notices miss: the links that
+ * Kubernetes redirects to another folder, files that are mounted one by one, and network disks.
  */
 import { stat } from 'node:fs/promises'
 import type { Clock } from '../core/time.ts'
@@ -8,8 +8,8 @@ import type { Clock } from '../core/time.ts'
 const LOOK_MS = 1_000
 
 /**
- * Calls `changed` when one of the files is another than before and has been so for two looks, so that none is read while it
- * is being written. Gives how to stop it.
+ * Calls `changed` when a file differs from before and has stayed the same for two looks, so that no file is read while
+ * it is being written. Returns how to stop it.
  */
 export const watchFiles = (
   files: readonly string[],

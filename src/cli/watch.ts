@@ -1,4 +1,7 @@
-/** How a server is watched: what it counts, at which address that is told, and what only the process knows of itself. */
+/**
+ * How a server is monitored: what it counts, at which address it reports that, and figures that only the process itself
+ * knows.
+ */
 import { version } from '../../package.json'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
@@ -18,11 +21,13 @@ import { askParent } from './worker-metrics.ts'
 
 type Watched = { readonly meters?: Meters; readonly metrics?: MetricsDoor }
 
-/** The token of `GET /metrics`: that of the settings, else one that who has the ledger can make again. */
+/** The token of `GET /metrics`: the one in the settings, else one that anybody with the ledger can derive. */
 export const metricsToken = ({ watch }: Config, hash: KeyHash): string =>
   watch.metricsToken?.reveal() ?? hash('turnpike metrics')
 
-/** The parts of a gateway that count and tell; none where METRICS is off. `shared`: one of several processes on a port. */
+/**
+ * The parts of a gateway that count and report; none if METRICS is off. `shared`: one of several processes on a port.
+ */
 export const watchedBy = (config: Config, hash: KeyHash, shared: boolean): Watched => {
   const { metrics } = config.watch
   if (metrics === 'off') return {}
@@ -36,7 +41,7 @@ export const watchedBy = (config: Config, hash: KeyHash, shared: boolean): Watch
   }
 }
 
-/** Begins to export calls, if the settings say so; else charges note none for it any more. */
+/** Begins to export calls, if the settings say so; else charges stop recording calls for it. */
 export const startExport = async ({ exporting }: Config, { exports: store }: Store, log: Log) => {
   await store.noteExports(exporting !== undefined)
   return exporting === undefined
@@ -52,7 +57,7 @@ export const startExport = async ({ exporting }: Config, { exports: store }: Sto
 
 type OpenTraces = Awaited<ReturnType<typeof openTraces>>
 
-/** Where traces go, if the settings say so. Without the packages a server starts all the same, and says what is missing. */
+/** Where traces go, if anywhere. Without the packages a server still starts, and says what is missing. */
 export const tracesOf = async ({ watch: { traces } }: Config, log: Log): Promise<OpenTraces | undefined> => {
   const { endpoint, ...options } = traces
   if (endpoint === undefined) return undefined
@@ -67,7 +72,7 @@ export const tracesOf = async ({ watch: { traces } }: Config, log: Log): Promise
   }
 }
 
-/** Opens the port of the metrics where they have one, and measures the event loop; gives how to end both. */
+/** Opens the port of the metrics if they have one, and measures the event loop; returns how to end both. */
 export const startWatch = (present: Present, { watch }: Config, shared: boolean): (() => void) => {
   const { meters, metrics: door } = present.gateway
   if (meters === undefined) return () => undefined

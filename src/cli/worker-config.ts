@@ -1,7 +1,9 @@
-/** The configuration of several processes on one port: whoever is asked asks the parent, which asks all of its workers. */
+/**
+ * The configuration of several processes on one port: the worker that is asked asks the parent, which asks all workers.
+ */
 import type { ConfigAsk, ConfigTold } from '../gateway/gateway.ts'
 
-/** What a worker says: that somebody asks it, or what it was asked. */
+/** A worker's message: somebody asked it, or the answer to what it was asked. */
 export type ConfigWord =
   | { readonly type: 'config'; readonly id: number; readonly ask: ConfigAsk }
   | { readonly type: 'configured'; readonly id: number; readonly told: ConfigTold }
@@ -10,11 +12,11 @@ type FromParent =
   | { readonly type: 'config-tell'; readonly id: number; readonly ask: ConfigAsk }
   | { readonly type: 'config-all'; readonly id: number; readonly told: readonly ConfigTold[] }
 
-/** Reading asks servers on this machine and at own addresses what they offer, which takes seconds. */
+/** Reading asks servers on this machine and at own addresses for their models, which takes seconds. */
 const TELL_MS = 30_000
 const ANSWER_MS = 40_000
 
-/** In a worker: answers the parent by `own`, and asks it for all. */
+/** In a worker: answers the parent with `own`, and asks it for all. */
 export const askAllConfigs = (own: (ask: ConfigAsk) => Promise<ConfigTold>) => {
   let last = 0
   const waiting = new Map<number, (told: readonly ConfigTold[]) => void>()
@@ -42,7 +44,7 @@ export const askAllConfigs = (own: (ask: ConfigAsk) => Promise<ConfigTold>) => {
 type Worker = { send(message: FromParent): void }
 type Round = { readonly missing: Set<Worker>; readonly told: ConfigTold[]; readonly done: () => void }
 
-/** In the parent: to be told of each worker's start, words and end. */
+/** In the parent: call it on each worker's start, message and end. */
 export const gatherConfig = () => {
   const workers = new Set<Worker>()
   const rounds = new Map<number, Round>()
@@ -53,7 +55,7 @@ export const gatherConfig = () => {
     if (round.missing.size === 0) round.done()
   }
 
-  /** Asks all that live now. One that ends meanwhile, or says nothing, is not in the answer. */
+  /** Asks all living workers. One that ends meanwhile, or says nothing, is missing from the answer. */
   const ask = async (what: ConfigAsk): Promise<readonly ConfigTold[]> => {
     if (workers.size === 0) return []
     const id = ++last

@@ -1,11 +1,11 @@
 /**
- * Metrics of several processes on one port. Whoever is asked asks the parent, which asks all of its workers and gives one
- * answer: what they counted together, with that of workers that have ended, since sums only grow.
+ * Metrics of several processes on one port. The worker that is asked asks the parent, which asks all workers and merges
+ * their answers. Workers that have ended are included, because sums only grow.
  */
 import type { MetricsTogether } from '../gateway/gateway.ts'
 import { countersOf, merged, type Snapshot } from '../metrics/snapshot.ts'
 
-/** What a worker says of its metrics. */
+/** A worker's message about its metrics. */
 export type MetricsWord =
   | { readonly type: 'ask'; readonly id: number }
   | { readonly type: 'told'; readonly id: number; readonly snapshot: Snapshot }
@@ -14,7 +14,7 @@ type FromParent =
   | { readonly type: 'tell'; readonly id: number }
   | { readonly type: 'answer'; readonly id: number; readonly snapshot: Snapshot }
 
-/** A worker that is busy for longer is told as it was the last time. */
+/** If a worker is busy for longer, its last report is used. */
 const TELL_MS = 1_000
 const ANSWER_MS = 3_000
 
@@ -56,16 +56,16 @@ const send = (message: MetricsWord): void => {
 
 type Worker = { send(message: FromParent): void }
 
-/** In the parent: to be told of each worker's start, words and end. */
+/** In the parent: call it on each worker's start, message and end. */
 export const gatherMetrics = () => {
-  /** What each living worker told last. */
+  /** The last report of each living worker. */
   const known = new Map<Worker, Snapshot>()
   let ended: Snapshot = {}
   let round = 0
   let gathering: { readonly id: number; readonly missing: Set<Worker>; readonly done: () => void } | undefined
   let running: Promise<void> | undefined
 
-  /** Asks all; who asks meanwhile shares the answer. */
+  /** Asks all workers; requests that come meanwhile share the answer. */
   const gather = async (): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>()
     gathering = { id: ++round, missing: new Set(known.keys()), done: resolve }

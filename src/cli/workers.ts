@@ -1,4 +1,7 @@
-/** Several processes on one port: the parent starts them, restarts one that dies, passes signals on, and waits. They end when it does. */
+/**
+ * Several processes on one port: the parent starts them, restarts one that dies, passes on signals, and waits. They end
+ * when it does.
+ */
 import type { Subprocess } from 'bun'
 import { programWith } from '../transport/own-program.ts'
 import { type ConfigWord, gatherConfig } from './worker-config.ts'
@@ -19,7 +22,7 @@ export const runWorkers = async (count: number): Promise<void> => {
     stopping = true
     for (const worker of running) worker.kill(signal)
   }
-  /** A cause that ends the first start, such as a port that is taken, would end every other start too. */
+  /** If the first start fails, for example because the port is taken, every other start would fail too. */
   const giveUp = (code: number) => {
     process.exitCode = code
     pass('SIGTERM')
@@ -30,11 +33,11 @@ export const runWorkers = async (count: number): Promise<void> => {
   const keepAlive = async (index: number): Promise<void> => {
     for (let pauseMs = RESTART_FIRST_MS; !stopping; ) {
       const startedMs = performance.now()
-      // The first worker greets for all.
+      // The first worker prints the greeting for all.
       const role = index === 0 ? 'greeter' : 'silent'
       const worker = Bun.spawn(programWith('serve', '--worker', role), {
         env: { ...process.env, WORKERS: String(count) },
-        // Nothing is ever written to a worker's input: it ends when this process has.
+        // Nothing is ever written to a worker's input: it closes when this process has ended, and so the worker ends.
         stdio: ['pipe', index === 0 ? 'inherit' : 'ignore', 'inherit'],
         ipc: (message: MetricsWord | ConfigWord, from) =>
           void (message.type === 'config' || message.type === 'configured'

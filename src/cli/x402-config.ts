@@ -1,4 +1,4 @@
-/** The `x402` section of turnpike.yaml → what this server takes by x402. */
+/** Reads the `x402` section of turnpike.yaml into what this server takes by x402. */
 import { z } from 'zod'
 import { nanoFromDecimal } from '../core/money.ts'
 import { knownTokens, type Offer, type X402Options } from '../payment/x402/offer.ts'
@@ -52,7 +52,7 @@ export const x402OptionsOf = (section: Section): X402Options => ({
   ...(section.public_url === undefined ? {} : { publicUrl: section.public_url }),
 })
 
-/** `exact` is always taken: it is what every payer can do. */
+/** `exact` is always taken, because every payer can do it. */
 const uptoOf = ({ schemes = ['exact'], upto_max_usd = '1' }: Section): Pick<X402Options, 'upto'> => {
   const most = nanoFromDecimal(upto_max_usd)
   if (most === undefined || most === 0n)

@@ -1,4 +1,4 @@
-/** Attempts to sign in, counted by address and by account on all processes together. */
+/** Counts attempts to sign in, by address and by account, over all processes together. */
 import { refuse } from '../core/refusal.ts'
 import type { Here } from './here.ts'
 import { normalEmail } from './new-person.ts'
@@ -8,8 +8,8 @@ const BY_ADDRESS = 100
 const BY_ACCOUNT = 10
 
 /**
- * Counts an attempt by address and, where it is of one, by account, on all processes; a right password does not help above
- * the limit.
+ * Counts an attempt by address and, if it names one, by account, over all processes; above the limit even a right
+ * password does not help.
  */
 export const takeAttempt = async (
   { gateway, asked }: Pick<Here, 'gateway' | 'asked'>,
@@ -32,17 +32,17 @@ export const takeAttempt = async (
 export const forgetAttempts = ({ gateway }: Here, email: string): Promise<void> =>
   gateway.store.members.forgetAttempts(`account ${gateway.hash(normalEmail(email))}`)
 
-/** Longer than a code is good for, its neighbours' periods included. */
+/** Longer than a code is valid, including the periods before and after it. */
 const CODE_SLOT_MS = 5 * 60_000
 
-/** False for a code that this person has brought before: it may have been seen by somebody else. On all processes. */
+/** False for a code that this person has used before, on any process: somebody else may have seen it. */
 export const takeCode = async (
   { gateway }: Pick<Here, 'gateway'>,
   personId: string,
   code: string,
 ): Promise<boolean> => {
   const slot = Math.trunc(gateway.clock.now() / CODE_SLOT_MS)
-  // Each use counts in its slot and the one before, so that one of the last slot is met too.
+  // Each use counts in its slot and the previous one, so that a use in the last slot is found too.
   const counts = await Promise.all(
     [slot, slot - 1].map((one) =>
       gateway.store.members.brought(`code ${gateway.hash(`${personId} ${code} ${one}`)}`),

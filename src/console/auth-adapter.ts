@@ -1,4 +1,4 @@
-/** The sign-in library's rows on our store: its tables and columns under our names, its operators as ours. */
+/** Maps the sign-in library's rows to our store: its tables and columns to our names, its operators to ours. */
 import { type CleanedWhere, createAdapterFactory } from 'better-auth/adapters'
 import type {
   PeopleRow,
@@ -37,7 +37,7 @@ const storedValue = (value: unknown): PeopleValue => {
 const rowOf = (data: object): PeopleRow =>
   Object.fromEntries(Object.entries(data).map(([field, value]) => [columnOf(field), storedValue(value)]))
 
-/** What comes back has the fields of the row; the library turns texts into dates and numbers into truths. */
+/** The result has the fields of the row; the library converts texts to dates and numbers to booleans. */
 const dataOf = (row: PeopleRow): Record<string, unknown> =>
   Object.fromEntries(Object.entries(row).map(([column, value]) => [fieldOf(column), value]))
 
@@ -73,7 +73,7 @@ export const peopleAdapter = (people: PeopleRows) =>
       supportsNumericIds: false,
       transaction: false,
     },
-    // The library names the type of each answer; nothing could check it here.
+    // The library names the type of each answer; nothing here could check it.
     adapter: () => ({
       create: async ({ model, data }) => dataOf(await people.create(tableOf(model), rowOf(data))) as never,
       findOne: async ({ model, where }) => {

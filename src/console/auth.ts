@@ -1,4 +1,7 @@
-/** The sign-in library, set up: passwords, sessions, links, TOTP, passkeys, a company's OIDC. Loaded when the console is first used. */
+/**
+ * The sign-in library, configured: passwords, sessions, links, TOTP, passkeys, a company's OIDC. Loaded when the
+ * console is first used.
+ */
 import { passkey } from '@better-auth/passkey'
 import { APIError, betterAuth } from 'better-auth'
 import { genericOAuth, magicLink, twoFactor } from 'better-auth/plugins'
@@ -12,9 +15,9 @@ type AuthParts = {
   readonly people: PeopleRows
   /** Signs cookies and encrypts TOTP secrets. */
   readonly secret: string
-  /** Where the console is; its scheme decides about the cookie. */
+  /** The console's address; its scheme decides about the cookie. */
   readonly origin: string
-  /** Set for signing in by the company's provider, which is asked for its addresses at once. */
+  /** Set for signing in by the company's provider, whose addresses are fetched at once. */
   readonly company?: ConsoleSettings
 }
 
@@ -22,7 +25,7 @@ const SESSION_SECONDS = 7 * 86_400
 const REFRESH_SECONDS = 86_400
 const PASSWORD_LEAST = 12
 
-/** The finger, face or PIN of the person makes a passkey two factors; without it a found device would be enough. */
+/** The person's finger, face or PIN makes a passkey two factors; without it, a found device would be enough. */
 const passkeys = (origin: string) =>
   passkey({
     rpName: 'Turnpike',
@@ -37,7 +40,9 @@ const passkeys = (origin: string) =>
     schema: { passkey: { fields: { credentialID: 'credentialId' } } },
   })
 
-/** A company's identity provider. It is found by discovery; its tokens are checked against its keys, and none is kept. */
+/**
+ * A company's identity provider. It is found by discovery; its tokens are checked against its keys, and none is stored.
+ */
 const companyOf = ({ oidcIssuer = '', oidcClientId = '', oidcClientSecret, oidcOrg }: ConsoleSettings) =>
   genericOAuth({
     config: [
@@ -49,7 +54,7 @@ const companyOf = ({ oidcIssuer = '', oidcClientId = '', oidcClientSecret, oidcO
         scopes: ['openid', 'email', 'profile'],
         pkce: true,
         requireIdTokenVerification: true,
-        // Without an organisation for them, only people whom somebody added come in.
+        // Without an organisation for newcomers, only people whom somebody added can sign in.
         disableSignUp: oidcOrg === undefined,
       },
     ],
@@ -62,7 +67,7 @@ const keepNoTokens = {
   account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
 }
 
-/** Opens the library. It never sees a request of its own: each of its functions is called by a route of ours. */
+/** Opens the library. It never sees a request directly: routes of ours call each of its functions. */
 export const openAuth = (parts: AuthParts) => {
   const { origin, company } = parts
   const secure = origin.startsWith('https://')
@@ -94,11 +99,11 @@ export const openAuth = (parts: AuthParts) => {
       additionalFields: { orgId: { type: 'string', input: false, required: false } },
     },
     databaseHooks: keepNoTokens,
-    // The provider says who it is about; that it proved the address is not asked of a company's own.
+    // The provider names the person; we do not ask a company's own provider to prove the address.
     account: {
       accountLinking: { enabled: true, trustedProviders: ['company'], requireLocalEmailVerified: false },
     },
-    // Counted by us, by address and by account, on all processes together.
+    // We count attempts ourselves, by address and by account, over all processes together.
     rateLimit: { enabled: false },
     advanced: {
       useSecureCookies: false,
@@ -114,7 +119,7 @@ export const openAuth = (parts: AuthParts) => {
         disableSignUp: true,
         expiresIn: LINK_MS / 1_000,
         storeToken: { type: 'custom-hasher', hash: async (token) => hashOfLink(token) },
-        // Links are minted and sent by us.
+        // We make and send the links.
         sendMagicLink: async () => undefined,
       }),
       twoFactor({ issuer: 'Turnpike' }),

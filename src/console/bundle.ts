@@ -1,6 +1,6 @@
 /**
- * The bundle of the pages: made by the runtime's own bundler in a process of its own when it is missing or older than its
- * sources, and read into memory when a page is first asked for.
+ * The bundle of the pages. The runtime's own bundler makes it in a separate process if it is missing or older than its
+ * sources; it is read into memory when a page is first requested.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -35,7 +35,7 @@ const sourcesBelow = (folder: string): readonly string[] =>
     )
     .sort()
 
-/** Names the state of the sources: by their names, sizes and times, and the versions of what they use. */
+/** A name for the state of the sources: from their names, sizes and times, and the versions of what they use. */
 const stampOf = (): string => {
   const hasher = new Bun.CryptoHasher('sha256')
   for (const path of [
@@ -51,7 +51,7 @@ const stampOf = (): string => {
 
 const folderOf = (stamp: string): string => join(root, 'dist', `console-${stamp}`)
 
-/** Bundles in another process, so that the server keeps neither the bundler's memory nor its pauses. */
+/** Bundles in another process, so that the server is spared the bundler's memory and pauses. */
 const make = async (folder: string): Promise<void> => {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, 'web/build.ts'), folder], {
     cwd: root,
@@ -67,7 +67,9 @@ const make = async (folder: string): Promise<void> => {
 const typeOf = (name: string): string =>
   name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8'
 
-/** Where the pages are: as they came with a release, else made from the sources when they are missing or older than those. */
+/**
+ * Where the pages are: as they came with a release, or built from the sources if they are missing or older than those.
+ */
 const folderNow = async (): Promise<string> => {
   const released = releasedFolder('console-pages')
   if (existsSync(join(released, MANIFEST))) return released
@@ -93,7 +95,7 @@ const load = async (): Promise<Bundle> => {
 
 let loaded: Promise<Bundle> | undefined
 
-/** The bundle, made if need be. A failure is not kept: the next one who asks tries again. */
+/** The bundle, built if necessary. A failure is not cached: the next request tries again. */
 export const bundleOf = (): Promise<Bundle> => {
   loaded ??= load().catch((error: unknown) => {
     loaded = undefined
@@ -102,7 +104,7 @@ export const bundleOf = (): Promise<Bundle> => {
   return loaded
 }
 
-/** Makes the bundle if it is missing, and keeps nothing of it. */
+/** Builds the bundle if it is missing, without keeping it in memory. */
 export const prepareBundle = async (): Promise<void> => {
   await folderNow()
 }

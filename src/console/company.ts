@@ -1,4 +1,4 @@
-/** Signing in by the company's own identity provider (OpenID Connect): there and back again. */
+/** Signing in by the company's own identity provider (OpenID Connect): the way there and the way back. */
 import { refuse } from '../core/refusal.ts'
 import { takeAttempt } from './attempts.ts'
 import { wrongSignIn } from './credentials.ts'
@@ -28,7 +28,7 @@ const begin = async (here: Here): Promise<Reply> => {
   return { value: { url: response.url ?? '' }, cookies: cookiesOf(headers) }
 }
 
-/** Somebody whom the provider knows and nobody here has added belongs to the company's organisation, if there is one. */
+/** A person whom the provider knows and nobody here has added joins the company's organisation, if there is one. */
 const join = async ({ gateway, settings, asked }: Here, person: { id: string; email: string }) => {
   const { members } = gateway.store
   const orgId = settings.oidcOrg
@@ -63,7 +63,7 @@ export const companyRoutes: readonly ConsoleRoute[] = [
   {
     method: 'POST',
     path: '/session/company',
-    summary: 'Begins to sign in by the company’s identity provider: the address to go to.',
+    summary: 'Begins a sign-in by the company’s identity provider; returns the address to go to.',
     whom: 'anybody',
     answer: companyBegun,
     handler: begin,
@@ -71,7 +71,7 @@ export const companyRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/session/callback/company',
-    summary: 'Where the identity provider sends people back to; goes on to the console.',
+    summary: 'Where the identity provider sends people back to; redirects to the console.',
     whom: 'anybody',
     fromElsewhere: true,
     query: ['code', 'state', 'error', 'error_description', 'iss', 'session_state', 'scope'],

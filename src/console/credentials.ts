@@ -1,4 +1,4 @@
-/** Passwords, and what is answered to a wrong one: the same for everybody. */
+/** Passwords, and the one answer to anything that is wrong with a sign-in. */
 import { messageOf } from '../core/message-of.ts'
 import { refuse } from '../core/refusal.ts'
 import { StoreFault } from '../store/faults.ts'
@@ -10,28 +10,28 @@ const statusOf = (error: unknown): number | undefined =>
     ? error.statusCode
     : undefined
 
-/** The sign-in library makes an error of its own of a store that fails: it is told as what it is. */
+/** The sign-in library turns a failing store into an error of its own; this gives the original fault back. */
 export const libraryFault = (error: unknown): never => {
   const status = statusOf(error)
   if (status === undefined || status < 500) throw error
   throw new StoreFault(`the sign-in library could not ask the store: ${messageOf(error)}`, { cause: error })
 }
 
-/** The same for everything that may be wrong. */
+/** The same answer whatever is wrong. */
 export const signInFailed = () =>
   refuse(
     'sign_in_failed',
     'That did not work: the e-mail address, password, code or link is wrong, or was used before.',
   )
 
-/** The refusal of a sign-in, whatever was wrong; faults of ours go on. */
+/** The refusal of a sign-in, whatever was wrong; faults of ours pass through. */
 export const wrongSignIn = (error: unknown): never => {
   const status = statusOf(error)
   if (status !== undefined && status < 500) throw signInFailed()
   return libraryFault(error)
 }
 
-/** Sets the password of a person and ends all their sessions but one. */
+/** Sets a person's password and ends all their other sessions. */
 export const setPassword = async (
   here: Here,
   personId: string,

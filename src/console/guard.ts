@@ -1,4 +1,4 @@
-/** Before each request of the console: its origin, its session, and what the person may do. */
+/** Checks each request of the console first: its origin, its session, and what the person may do. */
 import { refuse } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Member } from '../store/people/people-port.ts'
@@ -13,7 +13,7 @@ import { actsOf } from './rights.ts'
 
 const FRESH_MS = 60 * 60_000
 
-/** A page of another site can send requests with our cookie; browsers say which page it was. */
+/** A page of another site can send requests with our cookie; browsers say which page did. */
 const checkOrigin = ({ method, fromElsewhere }: ConsoleRoute, { headers, origin }: Asked): void => {
   if (fromElsewhere === true) return
   const [from, site] = [headers.get('origin'), headers.get('sec-fetch-site')]
@@ -29,7 +29,7 @@ type Found = NonNullable<
   >
 >
 
-/** The membership the session looks at: the chosen one, else the first. */
+/** The membership that the session looks at: the chosen one, else the first. */
 const chosen = (members: readonly Member[], orgId: unknown): Member | undefined =>
   members.find((member) => member.orgId === orgId) ?? members[0]
 
@@ -68,7 +68,7 @@ const checkWhom = ({ whom, fresh }: ConsoleRoute, session: Session | undefined, 
     })
 }
 
-/** The link of a tenant: it opens that tenant's own use, whoever has it. Wrong ones are counted by address. */
+/** A tenant's link: it shows that tenant's own use to whoever has it. Wrong links are counted by address. */
 const tenantLink = async (gateway: Gateway, asked: Asked): Promise<TenantLink> => {
   const secret = /^Bearer (tl-[\w-]{43})$/.exec(asked.headers.get('authorization') ?? '')?.[1]
   const link = secret === undefined ? undefined : await gateway.store.tenants.linkByHash(hashOfLink(secret))
@@ -77,7 +77,7 @@ const tenantLink = async (gateway: Gateway, asked: Asked): Promise<TenantLink> =
   throw refuse('sign_in_required', 'This link is not valid any more; ask for a new one.')
 }
 
-/** Lets a request in, with what is known of who asks; throws the refusal of what is wrong. */
+/** Admits a request and says who asks; throws the refusal of what is wrong. */
 export const letIn = async (gateway: Gateway, route: ConsoleRoute, from: Asked): Promise<Here> => {
   const asked = { ...from, headers: withPresentCookie(from.headers, gateway.hash) }
   const { console: opened, settings } = consoleOf(gateway)

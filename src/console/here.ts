@@ -1,4 +1,4 @@
-/** One request of the console on its way: who asks, for which organisation, with which rights. */
+/** One request of the console: who asks, for which organisation, with which rights. */
 import type { z } from 'zod'
 import type { JsonObject } from '../core/json-body.ts'
 import { refuse } from '../core/refusal.ts'
@@ -14,26 +14,26 @@ export type Session = {
   readonly personId: string
   readonly email: string
   readonly name: string
-  /** Runs the server. */
+  /** The person operates the server. */
   readonly operator: boolean
   readonly totp: boolean
   readonly createdAt: number
   /** The organisation that the session looks at; undefined for somebody who belongs to none. */
   readonly orgId: string | undefined
   readonly role: Role | undefined
-  /** An operator looks at an organisation that is not theirs. */
+  /** An operator is looking at an organisation that is not theirs. */
   readonly actsFor: boolean
   readonly acts: readonly Act[]
 }
 
-/** What a request brings. */
+/** The content of a request. */
 export type Asked = {
   readonly headers: Headers
   readonly params: Readonly<Record<string, string>>
   readonly query: ReadonlyMap<string, string>
-  /** The network address, as far as it can be known. */
+  /** The network address, as far as it is known. */
   readonly address: string
-  /** The address of the console as the browser wrote it. */
+  /** The console's address as the browser wrote it. */
   readonly origin: string
 }
 
@@ -42,9 +42,9 @@ export type Here = {
   readonly console: OpenConsole
   readonly settings: ConsoleSettings
   readonly asked: Asked
-  /** Undefined for who is not signed in. */
+  /** Undefined for somebody who is not signed in. */
   readonly session: Session | undefined
-  /** The link of a tenant that asks by one. */
+  /** The tenant's link, if the request came with one. */
   readonly tenant?: TenantLink
 }
 
@@ -54,7 +54,7 @@ export type Within = Here & { readonly session: Session & { readonly orgId: stri
 export type Reply = {
   readonly value?: unknown
   readonly status?: 200 | 201
-  /** Where the browser goes on, at this origin. */
+  /** Where the browser continues, at this origin. */
   readonly redirect?: string
   readonly cookies?: readonly string[]
   /** A file instead of JSON. */
@@ -62,20 +62,20 @@ export type Reply = {
 }
 
 /**
- * Who may ask: anybody, who is signed in, an operator, who has a tenant's link, or who may do at least one of these acts in
- * the organisation.
+ * Who may ask: anybody, anybody who is signed in, an operator, the holder of a tenant's link, or somebody who may do at
+ * least one of these acts in the organisation.
  */
 type Whom = 'anybody' | 'person' | 'operator' | 'tenant' | readonly Act[]
 
 export type ConsoleRoute = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Behind /console/api. */
+  /** After /console/api. */
   readonly path: string
   readonly summary: string
   readonly whom: Whom
-  /** It needs a sign-in of the last hour. */
+  /** It needs a sign-in within the last hour. */
   readonly fresh?: true
-  /** People are sent to it by another site. */
+  /** Another site sends people here. */
   readonly fromElsewhere?: true
   readonly body?: z.ZodType
   readonly answer: z.ZodType
@@ -85,13 +85,13 @@ export type ConsoleRoute = {
   readonly handler: (here: Here, body: () => Promise<JsonObject>) => Promise<Reply>
 }
 
-/** A row with its body: the handler gets it as the schema reads it. */
+/** A row with a body, which the handler gets as the schema reads it. */
 type BodyRow<Body> = Omit<ConsoleRoute, 'body' | 'handler'> & {
   readonly body: z.ZodType<Body>
   readonly handler: (here: Here, body: Body) => Promise<Reply>
 }
 
-/** Gives the row the reader of its body; `read` throws the refusal of what is wrong. */
+/** Gives the row a reader of its body; `read` throws the refusal of what is wrong. */
 export const withBody = <Body>(
   row: BodyRow<Body>,
   read: (schema: z.ZodType<Body>, body: JsonObject) => Body,
@@ -100,7 +100,7 @@ export const withBody = <Body>(
   handler: async (here, body) => row.handler(here, read(row.body, await body())),
 })
 
-/** Who is signed in. */
+/** The person who is signed in. */
 export const personOf = ({ session }: Here): Session => {
   if (session === undefined) throw refuse('sign_in_required', 'Sign in first.')
   return session
@@ -115,7 +115,7 @@ export const within = (here: Here): Within => {
   return { ...here, session: { ...session, orgId, role } }
 }
 
-/** Who does it, for the record. */
+/** The person who does it, for the record. */
 export const actorOf = (here: Here): Actor => {
   const { personId, email, actsFor } = personOf(here)
   return { kind: 'person', id: personId, name: email, address: here.asked.address, operator: actsFor }

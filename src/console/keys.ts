@@ -1,4 +1,7 @@
-/** Keys in the console: listed, made, changed, rotated, deleted. Who may govern own keys only sees and changes just those. */
+/**
+ * Keys in the console: listed, made, changed, rotated, deleted. A person limited to their own keys sees and changes
+ * only those.
+ */
 
 import { invalid } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
@@ -40,7 +43,7 @@ const listKeys = async (asked: Here): Promise<Reply> => {
   }
 }
 
-/** The key of the address, if the person may see it (`read`) or change it (`keys`). */
+/** The key in the address, if the person may see it (`read`) or change it (`keys`). */
 const target = async (here: Within, act: 'read' | 'keys'): Promise<KeyLine> => {
   const [line] = await here.gateway.store.reports.keys({
     orgId: here.session.orgId,
@@ -73,12 +76,12 @@ const createKey = async (
   { label, limits, sub }: { label: string; limits: LimitsBody; sub: string | undefined },
 ): Promise<Reply> => {
   const here = within(asked)
-  // Who governs own keys only cannot make one that governs the wallet.
+  // A person limited to their own keys cannot make one that manages the wallet.
   const given = may(here, 'keys') ? limits : { ...limits, canManage: false }
   return { value: await makeKey(here, await walletOf(here), { label, limits: given, sub }), status: 201 }
 }
 
-/** Resolves when no process can admit a call on the older limits any more. */
+/** Resolves once no process admits a call on the old limits. */
 const changeKey = async (
   asked: Here,
   { label, limits = {} }: { label?: string | undefined; limits?: LimitsBody | undefined },
@@ -105,7 +108,7 @@ const changeKey = async (
   return { value: shownKey(gateway, { ...(await target(here, 'keys')), key: changed }) }
 }
 
-/** Resolves when no process can admit a call of the key any more. */
+/** Resolves once no process admits a call of the key. */
 const deleteKey = async (asked: Here): Promise<Reply> => {
   const here = within(asked)
   const { key } = await target(here, 'keys')
@@ -113,7 +116,7 @@ const deleteKey = async (asked: Here): Promise<Reply> => {
   return { value: { done: true } }
 }
 
-/** A new key with the limits of the old one, which goes on until it is deleted. */
+/** A new key with the limits of the old one, which stays valid until it is deleted. */
 const rotateKey = async (asked: Here): Promise<Reply> => {
   const here = within(asked)
   const { key, reference, tenantId } = await target(here, 'keys')
@@ -160,7 +163,7 @@ export const keyRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: id,
-    summary: 'One key, with those before and after it by rotation; also one that was deleted.',
+    summary: 'One key, with those before and after it by rotation; deleted keys too.',
     whom: ['read', 'read_own'],
     answer: keyPage,
     handler: getKey,
@@ -168,7 +171,7 @@ export const keyRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'PUT',
     path: id,
-    summary: 'Changes label and limits; answers when they hold on every process.',
+    summary: 'Changes label and limits; answers once they apply on every process.',
     whom: ['keys', 'keys_own'],
     body: keyChangeBody,
     answer: keyShown,
@@ -177,7 +180,7 @@ export const keyRoutes: readonly ConsoleRoute[] = [
   {
     method: 'DELETE',
     path: id,
-    summary: 'Deletes a key and those below it; answers when no process can admit a call of them.',
+    summary: 'Deletes a key and those below it; answers once no process admits a call of theirs.',
     whom: ['keys', 'keys_own'],
     answer: done,
     handler: deleteKey,
@@ -185,7 +188,7 @@ export const keyRoutes: readonly ConsoleRoute[] = [
   {
     method: 'POST',
     path: `${id}/rotate`,
-    summary: 'Makes a new key with the same limits; the old one goes on until it is deleted.',
+    summary: 'Makes a new key with the same limits; the old one stays valid until it is deleted.',
     whom: ['keys', 'keys_own'],
     answer: keyMade,
     statuses: [201],

@@ -1,4 +1,4 @@
-/** What the owner of a wallet sets for all its keys: the rules of its calls, and sub-wallets. */
+/** Limits that a wallet's owner sets for all its keys: the rules of its calls, and sub-wallets. */
 import type { Nano } from '../core/money.ts'
 import { greatest } from '../core/money.ts'
 import { refuse } from '../core/refusal.ts'
@@ -23,7 +23,7 @@ const getRules = async (asked: Here): Promise<Reply> => {
   return { value: shown(known.rules) }
 }
 
-/** Answers when no process admits a call on the older rules any more. */
+/** Answers once no process admits a call on the old rules. */
 const putRules = async (asked: Here, change: RulesChange): Promise<Reply> => {
   const here = within(asked)
   const now = await changeRules(here.gateway, { walletId: await walletOf(here), change, by: actorOf(here) })
@@ -40,7 +40,7 @@ const shownSub = ({ id, label, budget, spent, held, createdAt }: SubWallet) => (
   created_at: isoOf(createdAt),
 })
 
-/** The organisation sees all sub-wallets of its wallet, as a key without a maker does. */
+/** The organisation sees all sub-wallets of its wallet, as the operator's own key does. */
 const viewerOf = async (here: Within) => ({ id: '', walletId: await walletOf(here), ancestors: [] })
 
 const noSuchSub = () => refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
@@ -76,7 +76,7 @@ const createSub = async (
 
 type SubChange = { readonly label?: string | undefined; readonly budget_usd?: Nano | undefined }
 
-/** Answers when no process admits a call on the older ceiling any more. */
+/** Answers once no process admits a call on the old ceiling. */
 const changeSub = async (asked: Here, { label, budget_usd: budget }: SubChange): Promise<Reply> => {
   const here = within(asked)
   const { gateway } = here
@@ -116,7 +116,7 @@ export const limitRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'PUT',
     path: '/rules',
-    summary: 'Changes the rules; null removes one. Answers when they hold on every process.',
+    summary: 'Changes the rules; null removes one. Answers once they apply on every process.',
     whom: ['rules'],
     body: ownRulesBody,
     answer: rules,
@@ -143,7 +143,7 @@ export const limitRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'PUT',
     path: '/sub-wallets/:id',
-    summary: 'Changes the name or the ceiling of a sub-wallet; answers when it holds on every process.',
+    summary: 'Changes the name or the ceiling of a sub-wallet; answers once it applies on every process.',
     whom: ['rules'],
     body: subWalletChangeBody,
     answer: subWallet,

@@ -1,21 +1,22 @@
 /**
- * One-time links: a secret that signs one person in, once. Written in the form in which the sign-in library looks for them,
- * without loading it, so that a start and a command can make one. Only the hash of the secret is kept.
+ * One-time links: each contains a secret that signs one person in, once. They are stored in the form that the sign-in
+ * library expects, but without loading it, so that a start and a command can make one. Only the secret's hash is
+ * stored.
  */
 import { randomBytes } from 'node:crypto'
 import type { Instant } from '../core/time.ts'
 import type { PeopleRows } from '../store/people/people-port.ts'
 
-/** Signs in who asks for it now. */
+/** Signs in the person who is asking for it now. */
 export const LINK_MS = 15 * 60_000
-/** Reaches somebody who did not ask for it. */
+/** Goes to somebody who did not ask for it. */
 export const INVITATION_MS = 7 * 86_400_000
 
-/** The form in which a link's secret is kept. */
+/** The form in which a link's secret is stored. */
 export const hashOfLink = (secret: string): string =>
   new Bun.CryptoHasher('sha256').update(secret).digest('hex')
 
-/** Makes the secret of a link for whoever has the e-mail address; the caller has made sure that there is such a person. */
+/** Makes the secret of a link for the owner of the e-mail address; the caller has made sure that this person exists. */
 export const mintLink = async (
   people: PeopleRows,
   { email, now, lifeMs }: { readonly email: string; readonly now: Instant; readonly lifeMs: number },
@@ -33,5 +34,5 @@ export const mintLink = async (
   return secret
 }
 
-/** The page of a link. The secret is behind a #, so that no log of a server or proxy has it. */
+/** The address of a link's page. The secret is after the #, so that no server's or proxy's log contains it. */
 export const addressOfLink = (origin: string, secret: string): string => `${origin}/console/link#${secret}`

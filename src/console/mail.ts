@@ -1,4 +1,7 @@
-/** One-time links on their way to people: by mail where it is set up, else shown to who asked, if they may see it. */
+/**
+ * Sends one-time links to people: by mail if it is set up, else by showing them to the person who asked, if they may
+ * see them.
+ */
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Here } from './here.ts'
 import { addressOfLink, mintLink } from './links.ts'
@@ -20,7 +23,7 @@ const send = async ({ console: settings, log }: Gateway, letter: Letter): Promis
   }
 }
 
-/** Makes a link and mails it; where no mail went out, gives the link. */
+/** Makes a link and mails it; returns the link if no mail was sent. */
 export const sendLink = async (
   { gateway, asked, settings }: Here,
   { email, lifeMs, subject }: { readonly email: string; readonly lifeMs: number; readonly subject: string },

@@ -11,14 +11,14 @@ import { storable } from './read.ts'
 import type { KeyMadeShown } from './schema/keys.ts'
 import { shownKey } from './shown-key.ts'
 
-/** The wallet that pays for the organisation's keys: its first. */
+/** The wallet that pays for the organisation's keys: its first one. */
 export const walletOf = async ({ gateway, session }: Within): Promise<string> => {
   const [wallet] = await gateway.store.reports.walletsOf(session.orgId)
   if (wallet === undefined) throw refuse('not_found', 'The organisation has no wallet.')
   return wallet
 }
 
-/** What people see instead of what is not theirs: the same as for what does not exist. */
+/** What people see in place of what is not theirs: the same as for what does not exist. */
 export const noSuchKey = () => refuse('not_found', 'There is no such key, or it is not yours.')
 
 type Wanted = {
@@ -27,7 +27,7 @@ type Wanted = {
   readonly sub?: string | undefined
   readonly reference?: string | undefined
   readonly parent?: Key
-  /** The tenant, of a key that takes the place of an older one. */
+  /** The tenant, for a key that replaces an older one. */
   readonly tenantId?: string
 }
 
@@ -36,7 +36,7 @@ const limitsOf = (body: LimitsBody): NewKey['limits'] => {
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null))
 }
 
-/** Why the limits may not be given. */
+/** Why these limits may not be given. */
 const checkWanted = async (
   here: Within,
   walletId: string,
@@ -54,7 +54,7 @@ const checkWanted = async (
     throw refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
 }
 
-/** Makes a key, with its event in the same transaction. */
+/** Makes a key, and records that in the same transaction. */
 export const makeKey = async (here: Within, walletId: string, wanted: Wanted): Promise<KeyMadeShown> => {
   const { gateway, session } = here
   const { label, limits, sub, reference, parent, tenantId } = wanted
@@ -95,7 +95,10 @@ export const makeKey = async (here: Within, walletId: string, wanted: Wanted): P
   return { ...shownKey(gateway, line), key: token }
 }
 
-/** The key that the organisation's tenants are below: the oldest that manages; made when there is none, and then nobody has its value. */
+/**
+ * The key above the organisation's tenants: the oldest that manages others. If there is none it is made, and nobody
+ * gets its value.
+ */
 export const resellerKey = async (here: Within, walletId: string): Promise<Key> => {
   const { store, clock } = here.gateway
   const lines = await store.reports.keys({ orgId: here.session.orgId, which: 'own', most: 1_000 })

@@ -1,4 +1,4 @@
-/** The models that are sold, and the key of the playground. */
+/** The models on sale, and the key of the playground. */
 import { refuse } from '../core/refusal.ts'
 import { modelListing } from '../products/model-listing.ts'
 import { inputSchemaOf } from '../products/schema.ts'
@@ -36,7 +36,7 @@ const listModels = async ({ gateway }: Here): Promise<Reply> => ({
   },
 })
 
-/** What a run of the model takes: the description by which its calls are checked. */
+/** What a run of the model takes: the same description that checks its calls. */
 const getInputs = async ({ gateway, asked }: Here): Promise<Reply> => {
   const model = gateway.catalogue.find(asked.query.get('model') ?? '')
   if (model === undefined) throw refuse('not_found', 'There is no such model.')
@@ -48,7 +48,7 @@ const PLAY_MS = 60 * 60_000
 
 const labelOf = ({ session }: Within): string => `Playground of ${session.email}`
 
-/** The playground's keys of this person that are there. */
+/** This person's existing keys of the playground. */
 const playKeys = async (here: Within) =>
   (
     await here.gateway.store.reports.keys({
@@ -60,7 +60,7 @@ const playKeys = async (here: Within) =>
     })
   ).filter(({ key }) => key.label === labelOf(here))
 
-/** A key of its own for the page: capped, and deleted after an hour or when the next one is made. */
+/** A key for the page alone: capped, and deleted after an hour or when the next one is made. */
 const makePlayKey = async (asked: Here): Promise<Reply> => {
   const here = within(asked)
   const { book, clock, log } = here.gateway

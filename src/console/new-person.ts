@@ -1,4 +1,4 @@
-/** People as rows, made without the sign-in library: by the first start, by commands, by invitations. */
+/** Makes people as rows, without the sign-in library: for the first start, for commands and for invitations. */
 import type { Instant } from '../core/time.ts'
 import type { PeopleRow, PeopleRows } from '../store/people/people-port.ts'
 
@@ -9,7 +9,7 @@ export type Person = {
   readonly operator: boolean
 }
 
-/** An address as it is kept and compared. */
+/** An e-mail address as it is stored and compared. */
 export const normalEmail = (email: string): string => email.trim().toLowerCase()
 
 const personOf = (row: PeopleRow): Person => ({
@@ -29,7 +29,7 @@ export const personBy = async (people: PeopleRows, email: string): Promise<Perso
 
 type NewPerson = { readonly email: string; readonly name: string; readonly now: Instant }
 
-/** Makes a person; undefined when there is one with that address, also where another process was faster. */
+/** Makes a person; undefined if somebody has that address, or another process was faster. */
 export const createPerson = async (
   people: PeopleRows,
   { email, name, now }: NewPerson,

@@ -1,17 +1,17 @@
 /**
- * The console while the server's secret changes: second factors go over to the present secret at a start, and sessions that
- * began under the one of before go on. The sign-in library itself knows one secret.
+ * The console while the server's secret changes: at a start, second factors move to the present secret, and sessions
+ * that began under the previous one continue. The sign-in library itself only knows one secret.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { KeyedHash } from '../core/keyed-hash.ts'
 import type { PeopleRows } from '../store/people/people-port.ts'
 
-/** What the library signs cookies and encrypts second factors with. */
+/** The key with which the library signs cookies and encrypts second factors. */
 export const sessionSecret = (hash: KeyedHash): string => hash('sessions of the console')
 
 const COOKIE = /((?:__Host-)?turnpike_session)=([^;\s]+)/
 
-/** The cookie as the library would have signed it under the present secret, where it was signed under that of before. */
+/** The cookie as the library would have signed it under the present secret, if it was signed under the previous one. */
 export const withPresentCookie = (headers: Headers, hash: KeyedHash): Headers => {
   const { before } = hash
   if (before === undefined) return headers
@@ -43,7 +43,10 @@ const decoded = (text: string): string => {
   }
 }
 
-/** Encrypts second factors under the present secret that only that of before opens. Returns how many neither does. */
+/**
+ * Encrypts under the present secret those second factors that only the previous one opens. Returns how many neither
+ * opens.
+ */
 export const encryptAnew = async (people: PeopleRows, hash: KeyedHash): Promise<number> => {
   const rows = await people.find('person_totp', { where: [] })
   if (rows.length === 0) return 0

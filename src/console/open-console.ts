@@ -1,24 +1,27 @@
-/** The console of a gateway, opened when somebody first uses it: until then nothing of it is in memory. */
+/** The console of a gateway, opened on first use: until then none of it is in memory. */
 import { refuse } from '../core/refusal.ts'
 import type { ConsoleSettings, Gateway } from '../gateway/gateway.ts'
 import type { Auth } from './auth.ts'
 import { sessionSecret } from './old-secret.ts'
 
 export type OpenConsole = {
-  /** The sign-in library for an origin: its cookie and passkeys depend on that. */
+  /** The sign-in library for an origin, because its cookie and passkeys depend on that. */
   auth(origin: string): Promise<Auth>
-  /** The same with the company's identity provider, by itself: whoever signs in otherwise does not wait for that. */
+  /**
+   * The same with the company's identity provider. It is separate, so that other ways to sign in do not wait for the
+   * provider.
+   */
   company(origin: string): Promise<Auth>
-  /** Sums what is over into the roll-ups, at most once in a while; nobody waits for it. */
+  /** Brings the roll-ups up to date, at most once in a while; nobody waits for it. */
   keepRolledUp(): void
 }
 
 const ROLL_UP_EVERY_MS = 5 * 60_000
 
-/** Hosts differ only where no origin is set; then a request may name any. */
+/** Hosts differ only if no origin is set; then a request may name any host. */
 const ORIGINS_KEPT = 8
 
-/** One of a kind for each origin, the oldest forgotten. */
+/** One for each origin; the oldest is forgotten. */
 const keptByOrigin = (open: (origin: string) => Promise<Auth>) => {
   const kept = new Map<string, Promise<Auth>>()
   return (origin: string): Promise<Auth> => {
@@ -37,7 +40,7 @@ const open = (gateway: Gateway, settings: ConsoleSettings): OpenConsole => {
   let rolledAt = Number.NEGATIVE_INFINITY
   const opening = (more: { readonly company?: ConsoleSettings }) =>
     keptByOrigin(async (origin) => {
-      // Passkeys need it first; bundled into one file it would come behind them.
+      // Passkeys need it first; bundled into one file it would come after them.
       await import('reflect-metadata')
       const { openAuth } = await import('./auth.ts')
       const secret = sessionSecret(gateway.hash)
@@ -57,10 +60,10 @@ const open = (gateway: Gateway, settings: ConsoleSettings): OpenConsole => {
   }
 }
 
-/** By the store: gateways that follow each other have one console. */
+/** By store: successive gateways share one console. */
 const opened = new WeakMap<Gateway['store'], OpenConsole>()
 
-/** The console of the gateway. Throws a 404 where the operator has turned it off. */
+/** The console of the gateway. Throws a 404 if the operator has turned it off. */
 export const consoleOf = (gateway: Gateway) => {
   const settings = gateway.console
   if (settings?.on !== true) throw refuse('not_found', 'This server has no console (CONSOLE=off).')

@@ -1,4 +1,7 @@
-/** The system, for operators: processes and what is lent to them, vendors' health, the audit, the setup. Nothing is changed. */
+/**
+ * The system, for operators: processes and what they have borrowed, vendors' health, the audit, the setup. Nothing can
+ * be changed here.
+ */
 import type { Gateway } from '../gateway/gateway.ts'
 import type { CallLine } from '../store/reports/report-port.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
@@ -50,7 +53,7 @@ const configOf = ({ config }: Gateway) => {
   }
 }
 
-/** The calls that vendors are judged by. */
+/** How many calls a vendor is judged by. */
 const NEWEST = 500
 
 const median = (values: readonly number[]): number | null => {
@@ -59,8 +62,8 @@ const median = (values: readonly number[]): number | null => {
 }
 
 /**
- * What fails of a vendor in this process, until its next success: a key with all its models, or one model at a key. It is
- * told also when its rest is over, which is soon: who looks at night must see it.
+ * What is failing at a vendor in this process, until its next success: a key with all its models, or one model at a
+ * key. It is also shown after its rest is over, which is soon, because somebody who looks at night must see it.
  */
 const failingOf = ({ traffic, clock }: Gateway, { vendor, secrets }: VendorSetup) => {
   const now = clock.monotonicMs()
@@ -145,7 +148,7 @@ export const systemRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/operator/system',
-    summary: 'The processes, what is lent to them, and the books.',
+    summary: 'The processes, what they have borrowed, and the books.',
     whom: 'operator',
     answer: system,
     handler: getSystem,
@@ -153,7 +156,8 @@ export const systemRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/operator/vendors',
-    summary: 'The vendors that are on: their keys, what rests after failures, and how the newest calls went.',
+    summary:
+      'The vendors that are on: their keys, what rests after failures, and the outcome of the newest calls.',
     whom: 'operator',
     answer: vendorList,
     handler: getVendors,
@@ -161,7 +165,7 @@ export const systemRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/operator/setup',
-    summary: 'The settings with where each came from, factors of prices, trials and referrals; read-only.',
+    summary: 'The settings with the source of each, price factors, trials and referrals; read-only.',
     whom: 'operator',
     answer: setup,
     handler: getSetup,

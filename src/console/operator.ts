@@ -1,4 +1,4 @@
-/** Accounts, for operators: found, made, credited, suspended. */
+/** Accounts, for operators: found, created, credited, suspended. */
 
 import type { Nano } from '../core/money.ts'
 import { refuse } from '../core/refusal.ts'
@@ -55,14 +55,14 @@ const listAccounts = async ({ gateway, asked, console: opened }: Here): Promise<
   }
 }
 
-/** The wallet of the address; its organisation is what is acted on. */
+/** The wallet in the address; the act concerns its organisation. */
 const walletHere = async ({ gateway, asked }: Here): Promise<Wallet> => {
   const found = await gateway.store.wallets.wallet(asked.params.id ?? '')
   if (found === undefined) throw refuse('not_found', 'There is no such wallet.')
   return found
 }
 
-/** Suspends the organisation, or with null lets it go on; answers when that holds on every process. */
+/** Suspends the organisation, or lifts that with null; answers once every process knows. */
 const suspendAccount = async (here: Here, { reason }: { reason: string | null }): Promise<Reply> => {
   const { store } = here.gateway
   const { orgId } = await walletHere(here)
@@ -166,7 +166,7 @@ export const operatorRoutes: readonly ConsoleRoute[] = [
     method: 'PUT',
     path: '/operator/accounts/:id/suspended',
     summary:
-      'Suspends the organisation of a wallet, or with null ends that; answers when it holds on every process.',
+      'Suspends the organisation of a wallet, or lifts that with null; answers once every process knows.',
     whom: 'operator',
     fresh: true,
     body: suspendBody,

@@ -6,7 +6,7 @@ import type { MovementPlace } from '../store/reports/report-port.ts'
 export const markOf = ({ place, kind, ref, balance }: MovementPlace): string =>
   Buffer.from(JSON.stringify([place, kind, ref, String(balance)])).toString('base64url')
 
-/** Reads one that `markOf` wrote; anything else is refused. */
+/** Reads a text that `markOf` wrote; anything else is refused. */
 export const placeOf = (mark: string | undefined): MovementPlace | undefined => {
   if (mark === undefined) return undefined
   const read = parseJson(Buffer.from(mark, 'base64url').toString())

@@ -1,4 +1,7 @@
-/** Passkeys: made, listed, removed, and signing in by one. They ask for the person's finger, face or PIN, so no code is asked for. */
+/**
+ * Passkeys: made, listed, removed, and used to sign in. They require the person's finger, face or PIN, so no code is
+ * asked for.
+ */
 import { refuse } from '../core/refusal.ts'
 import { takeAttempt } from './attempts.ts'
 import { wrongSignIn } from './credentials.ts'
@@ -89,7 +92,7 @@ const signIn = async (here: Here, { response }: { response: Record<string, unkno
   const api = await apiOf(here)
   const signed = await api
     .verifyPasskeyAuthentication({
-      // The library reads the device's answer itself, and refuses what is none.
+      // The library reads the device's answer itself, and refuses anything else.
       body: { response: response as never },
       headers: headersOf(here.asked),
       returnHeaders: true,
@@ -120,7 +123,7 @@ export const passkeyRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'POST',
     path: '/session/passkeys',
-    summary: 'Keeps the public key of a new passkey.',
+    summary: 'Stores the public key of a new passkey.',
     whom: 'person',
     fresh: true,
     body: passkeyBody,

@@ -1,4 +1,4 @@
-/** How passwords are kept: Argon2id with the least cost that OWASP recommends, 19 MiB and two passes. */
+/** How passwords are stored: Argon2id with the lowest cost that OWASP recommends, 19 MiB and two passes. */
 
 export const hashOfPassword = (password: string): Promise<string> =>
   Bun.password.hash(password, { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 })

@@ -1,4 +1,7 @@
-/** Paying in the console: checkouts of Stripe, the saved card and its rule, invoices. Each is recorded with its change. */
+/**
+ * Paying in the console: Stripe checkouts, the saved card and its rule, invoices. Each change is recorded together with
+ * its event.
+ */
 import type { Nano } from '../core/money.ts'
 import { refuse } from '../core/refusal.ts'
 import { changeRules } from '../gateway/change-rules.ts'
@@ -13,7 +16,7 @@ import { bodied, usdOf } from './read.ts'
 import { done } from './schema/shared.ts'
 import { checkoutState, invoicePaid, payBody, topUp, topUpBody } from './schema/wallet.ts'
 
-/** Payers come back to the page that they left. */
+/** Payers return to the page that they left. */
 const payerOf = (here: Within) => {
   const origin = here.settings.origin ?? here.asked.origin
   return { origin, back: `${origin}/console/wallet`, by: actorOf(here) }
@@ -21,7 +24,7 @@ const payerOf = (here: Within) => {
 
 type TopUp = { readonly amount_usd: Nano; readonly save_card?: boolean | undefined }
 
-/** Opens a checkout of Stripe, as POST /api/wallet/checkout does for a key. */
+/** Opens a Stripe checkout, as POST /api/wallet/checkout does for a key. */
 const postTopUp = async (
   asked: Here,
   { amount_usd: amount, save_card: save = false }: TopUp,
@@ -107,7 +110,7 @@ export const paymentRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'PUT',
     path: '/wallet/auto-top-up',
-    summary: 'Sets or, with null, removes the rule by which the saved card is charged.',
+    summary: 'Sets the rule that charges the saved card, or removes it with null.',
     whom: ['wallet'],
     fresh: true,
     body: autoTopUpBody,
@@ -117,7 +120,7 @@ export const paymentRoutes: readonly ConsoleRoute[] = [
   {
     method: 'DELETE',
     path: '/wallet/card',
-    summary: 'Forgets the saved card; nothing is charged to it any more.',
+    summary: 'Forgets the saved card; it is not charged any more.',
     whom: ['wallet'],
     fresh: true,
     answer: done,

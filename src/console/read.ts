@@ -20,7 +20,7 @@ export const maybeUsd = (amount: Nano | undefined): string | null =>
   amount === undefined ? null : decimalFromNano(amount)
 export const isoOf = (at: number): string => new Date(at).toISOString()
 
-/** An instant of a query: ISO 8601, or a day. */
+/** An instant in a query: ISO 8601, or a day. */
 export const instantOf = (name: string, text: string | undefined, otherwise: number): number => {
   if (text === undefined) return otherwise
   const at = /^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(text) ? Date.parse(text) : Number.NaN
@@ -28,10 +28,10 @@ export const instantOf = (name: string, text: string | undefined, otherwise: num
   return at
 }
 
-/** PostgreSQL can keep neither U+0000 nor half a surrogate pair. */
+/** PostgreSQL can store neither U+0000 nor half a surrogate pair. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
 
-/** A cell of a CSV. What a spreadsheet would run as a formula is told to be text. */
+/** A cell of a CSV. What a spreadsheet would run as a formula is marked as text. */
 const cellOf = (value: string | number): string => {
   const text = String(value)
   const safe =

@@ -1,4 +1,4 @@
-/** Receipts in the console: that of a call again, and whether one that somebody brings is good. */
+/** Receipts in the console: a call's receipt again, and the check of a receipt that somebody brings. */
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
 import { refuse } from '../core/refusal.ts'
 import { judgeReceipt, receiptOf } from '../gateway/check-receipt.ts'
@@ -40,7 +40,7 @@ export const receiptRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'POST',
     path: '/receipts/check',
-    summary: 'Whether a receipt was signed by this server and still counts.',
+    summary: 'Whether this server signed a receipt and it is still valid.',
     whom: 'person',
     body: receiptBody,
     answer: receiptVerdict,

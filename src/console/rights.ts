@@ -1,7 +1,7 @@
 /** Who may do what in the console: one table, of roles and acts. Operators act for an organisation as its owner. */
 import type { Role } from '../store/people/people-port.ts'
 
-/** `own` stands for a person's own keys and what those used. */
+/** `own` means a person's own keys and what those used. */
 export type Act =
   | 'read'
   | 'read_own'
@@ -44,6 +44,6 @@ const rights: Readonly<Record<Role, readonly Act[]>> = {
 /** What a role may do. */
 export const actsOf = (role: Role): readonly Act[] => rights[role]
 
-/** Whether a person of the first role may give or take the second: nobody makes somebody more than they are. */
+/** Whether a person with the first role may give or take the second: nobody can make somebody more than they are. */
 export const mayGive = (giver: Role, role: Role): boolean =>
   giver === 'owner' || (giver === 'admin' && role !== 'owner')

@@ -1,4 +1,4 @@
-/** Every address of the console's API, behind /console/api, with who may ask for it. */
+/** Every address of the console's API, below /console/api, with who may call it. */
 import { companyRoutes } from './company.ts'
 import type { ConsoleRoute } from './here.ts'
 import { keyRoutes } from './keys.ts'

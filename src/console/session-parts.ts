@@ -1,4 +1,6 @@
-/** What every way of signing in shares: the headers that go on to the library, its cookies, and the record of it. */
+/**
+ * What all ways of signing in share: the headers passed on to the library, its cookies, and the record of the sign-in.
+ */
 import type { Asked, Here } from './here.ts'
 
 export const cookiesOf = (headers: Headers): readonly string[] => headers.getSetCookie()
@@ -9,7 +11,7 @@ export const sentBack = (headers: Headers): string =>
     .map((one) => one.split(';')[0])
     .join('; ')
 
-/** The headers that go on to the library: the cookie, and what a session remembers of where it began. */
+/** The headers passed on to the library: the cookie, and what a session remembers of its origin. */
 export const headersOf = (
   { headers, address, origin }: Asked,
   cookie = headers.get('cookie') ?? '',

@@ -1,4 +1,4 @@
-/** The sessions of a person: shown, ended, and which organisation they look at. */
+/** A person's sessions: listed, ended, and pointed at an organisation. */
 import { refuse } from '../core/refusal.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from './here.ts'
 import { bodied, isoOf } from './read.ts'

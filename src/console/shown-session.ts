@@ -1,7 +1,7 @@
-/** The session as the page reads it first: who, where, which rights; also for who is not signed in. */
+/** The session as the page first reads it: who, where, with which rights; also for somebody who is not signed in. */
 import type { Here, Reply } from './here.ts'
 
-/** The organisations' names are those of their first wallets. */
+/** An organisation has the name of its first wallet. */
 export const nameOfOrganisation = async (
   { gateway }: Pick<Here, 'gateway'>,
   orgId: string,

@@ -1,4 +1,4 @@
-/** Signing in: by password (and a code), by a one-time link; signing out; passwords, TOTP and sessions of a person. */
+/** Signing in by password (and a code) or by a one-time link; signing out; a person's passwords, TOTP and sessions. */
 import { refuse } from '../core/refusal.ts'
 import { newId } from '../gateway/new-token.ts'
 import { forgetAttempts, takeAttempt, takeCode } from './attempts.ts'
@@ -54,7 +54,7 @@ const byLink = async (
     .magicLinkVerify({ query: { token }, headers: headersOf(here.asked), returnHeaders: true })
     .catch(wrongSignIn)
   const person = await personBy(here.gateway.store.people, response.user.email)
-  if (person === undefined) throw refuse('sign_in_failed', 'The link is of nobody.')
+  if (person === undefined) throw refuse('sign_in_failed', 'The link belongs to nobody.')
   if (name !== undefined)
     await here.gateway.store.people.update('person', [{ column: 'id', is: '=', value: person.id }], {
       name: storable(name),
@@ -64,7 +64,7 @@ const byLink = async (
   return { value: { done: true }, cookies: cookiesOf(headers) }
 }
 
-/** Sends a link by mail. The answer is the same whether there is such a person or not. */
+/** Sends a link by mail. The answer is the same whether or not such a person exists. */
 const askLink = async (here: Here, { email }: { email: string }): Promise<Reply> => {
   await takeAttempt(here, `ask ${email}`)
   if (here.settings.smtp === undefined)
@@ -73,7 +73,7 @@ const askLink = async (here: Here, { email }: { email: string }): Promise<Reply>
       'This server sends no mail; ask its operator for a link: turnpike person reset-link.',
     )
   const person = await personBy(here.gateway.store.people, email)
-  // Not awaited: the time of the answer must not tell whether there is such a person.
+  // Not awaited, because the time of the answer must not reveal whether such a person exists.
   if (person !== undefined)
     sendLink(here, { email: person.email, lifeMs: LINK_MS, subject: 'Sign in to Turnpike' }).catch(
       () => undefined,
@@ -81,14 +81,16 @@ const askLink = async (here: Here, { email }: { email: string }): Promise<Reply>
   return { value: { done: true } }
 }
 
-/** A new organisation with its first owner, where the operator lets anybody in. The link proves the address. */
+/**
+ * A new organisation with its first owner, if the operator lets anybody sign up. The link proves the e-mail address.
+ */
 const signUp = async (
   here: Here,
   asked: { email: string; name: string; organisation: string },
 ): Promise<Reply> => {
   const { settings, gateway } = here
   if (settings.signUp !== 'open' || settings.smtp === undefined)
-    throw refuse('not_found', 'Nobody can sign up here by themselves; ask for an invitation.')
+    throw refuse('not_found', 'This server has no open sign-up; ask for an invitation.')
   await takeAttempt(here, `sign up ${asked.email}`)
   const { store } = gateway
   if ((await personBy(store.people, asked.email)) === undefined) {

@@ -1,4 +1,4 @@
-/** What tenants used in a month and are billed for it, by their reseller's prices. */
+/** What tenants used in a month, and what they are billed for it at their reseller's prices. */
 import type { Nano } from '../core/money.ts'
 import { invalid } from '../core/refusal.ts'
 import { type Instant, type Month, monthOf, nextMonthStart } from '../core/time.ts'
@@ -25,7 +25,7 @@ export const spanOf = (month: Month): Pick<ReportQuery, 'from' | 'to' | 'only' |
   most: 1_000_000,
 })
 
-/** One sum that is added to in place: tenants have tens of thousands of lines. */
+/** One sum that is added to in place, because tenants have tens of thousands of lines. */
 const sumOf = (lines: readonly Counted[]) => {
   const sum = { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n }
   for (const { requests, inputTokens, outputTokens, amount } of lines) {
@@ -42,7 +42,7 @@ export const added = (lines: readonly Billed[]): Billed => ({
   billed: lines.reduce((sum, { billed }) => sum + billed, 0n),
 })
 
-/** Lines by model, each billed by itself: what is shown adds up. */
+/** Lines by model, each billed and rounded by itself, so that the lines add up. */
 export const byModel = (lines: readonly ReportLine[], basisPoints: number) => {
   const models = Map.groupBy(lines, ({ groups }) => groups.model ?? '')
   return [...models]
@@ -62,11 +62,11 @@ export type OfTenant = {
 type StatementOf = {
   readonly month: Month
   readonly tenants: readonly OfTenant[]
-  /** What is added where a tenant has no price of its own. */
+  /** The margin for tenants without a price of their own. */
   readonly usualPercent: number
 }
 
-/** What each tenant used in the month, by label; those that used nothing are left out, but for one that is asked for. */
+/** Each tenant's use in the month, by label; tenants without use are left out, except one that was asked for. */
 export const statementOf = async (here: Within): Promise<StatementOf> => {
   const { store } = here.gateway
   const { orgId } = here.session

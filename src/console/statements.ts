@@ -1,4 +1,4 @@
-/** What tenants used in a month and are billed for it: for the reseller, as page and CSV, and for a tenant by its link. */
+/** What tenants used in a month and are billed for it: for the reseller as page and CSV, for a tenant by its link. */
 import { refuse } from '../core/refusal.ts'
 import { type Instant, type Month, monthOf } from '../core/time.ts'
 import type { Counted } from '../store/reports/report-port.ts'
@@ -21,7 +21,7 @@ import { type Tenant, tenantOf } from './tenant-of.ts'
 
 const MONTHS_SHOWN = 12
 
-/** The months that can be asked for, newest first. */
+/** The months that can be requested, newest first. */
 const monthsUntil = (now: Instant): readonly Month[] => {
   const date = new Date(now)
   return Array.from({ length: MONTHS_SHOWN }, (_, back) =>
@@ -42,7 +42,7 @@ const sumsOf = (sum: Billed) => ({
 
 const isOver = (here: Here, month: Month): boolean => month < monthOf(here.gateway.clock.now())
 
-/** What all tenants come to, with what lies between the two prices. */
+/** The totals of all tenants, with the difference between the two prices. */
 const totalOf = (tenants: readonly OfTenant[]) => {
   const total = added(tenants.flatMap(({ lines }) => lines))
   return { ...sumsOf(total), margin_usd: usdOf(total.billed - total.amount) }
@@ -106,7 +106,7 @@ const getStatementCsv = async (asked: Here): Promise<Reply> => {
   return { csv: { name: `statement-${month}.csv`, text } }
 }
 
-/** What a tenant's own link shows: its use at the reseller's price, and never ours or what lies between. */
+/** What a tenant's own link shows: its use at the reseller's price, never our price or the margin. */
 const ownUse = async (here: Here) => {
   const link = here.tenant
   if (link === undefined) throw refuse('sign_in_required', 'This page needs the link that you were given.')
@@ -124,7 +124,7 @@ const ownUse = async (here: Here) => {
   return { month, tenant, orgId, lines: byModel(models, basisPoints), days, basisPoints }
 }
 
-/** How much of its month's cap the tenant has used: of the key that has used most of its own. */
+/** How much of its monthly cap the tenant has used, going by its key that has used the largest part. */
 const capUsed = async ({ gateway }: Here, orgId: string, { keys }: Tenant): Promise<number | null> => {
   const lines = await Promise.all(
     keys

@@ -57,7 +57,8 @@ const invite = async (asked: Here, { email, role }: { email: string; role: Role 
   const members = await store.members.list({ orgId })
   if (members.some((member) => member.email === email.trim().toLowerCase()))
     throw refuse('forbidden', 'This person is a member already; change the role instead.')
-  // Without mail nobody has proved the address: who was shown its first link may be somebody else, and must not get in here.
+  // Without mail nobody has proved the address. Whoever saw the person's first link may be somebody else, and must not
+  // get in here.
   const before = await personBy(store.people, email)
   if (before !== undefined && here.settings.smtp === undefined && !here.session.operator)
     throw refuse(
@@ -70,7 +71,7 @@ const invite = async (asked: Here, { email, role }: { email: string; role: Role 
     now: clock.now(),
   })
   await store.members.put({ orgId, personId: person.id, role }, actorOf(here))
-  // Somebody who has an account signs in as ever: a link shown here would open all of it.
+  // A person with an account signs in as usual: a link shown here would open all of that account.
   if (before !== undefined) return { value: { id: person.id, sent: false, link: null }, status: 201 }
   const sending = { email: person.email, lifeMs: INVITATION_MS, subject: 'You are invited to Turnpike' }
   return { value: { id: person.id, ...(await sendLink(here, sending)) }, status: 201 }
@@ -141,7 +142,7 @@ export const teamRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'POST',
     path: '/team',
-    summary: 'Adds somebody; where no mail is sent, the one-time link is in the answer.',
+    summary: 'Adds somebody; if no mail is sent, the one-time link is in the answer.',
     whom: ['team'],
     fresh: true,
     body: inviteBody,

@@ -1,4 +1,4 @@
-/** The tenant that an address names, by its own id or that of any of its keys. */
+/** The tenant that an address names, by the id of the tenant or of any of its keys. */
 import { refuse } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { TenantKey } from '../store/tenants/tenant-port.ts'
@@ -8,11 +8,11 @@ export type Tenant = {
   readonly id: string
   readonly label: string
   readonly reference: string | undefined
-  /** Those right below the reseller's key, oldest first; also deleted ones. */
+  /** The keys directly below the reseller's key, oldest first, including deleted ones. */
   readonly keys: readonly Key[]
 }
 
-/** The tenants of some keys, oldest first. The newest key of each says how it is called. */
+/** The tenants of some keys, oldest first. Each has the name of its newest key. */
 export const tenantsAmong = (found: readonly TenantKey[]): readonly Tenant[] => {
   const tenants = new Map<string, Tenant>()
   for (const { key, tenantId, reference } of found)
@@ -26,7 +26,7 @@ export const tenantsAmong = (found: readonly TenantKey[]): readonly Tenant[] => 
   return [...tenants.values()]
 }
 
-/** The tenant of an organisation. Throws the 404 of what is not there or not theirs. */
+/** The organisation's tenant. Throws the 404 if there is none, or it is not theirs. */
 export const tenantOf = async ({ store }: Gateway, orgId: string, id: string): Promise<Tenant> => {
   const [line] = await store.reports.keys({ orgId, which: 'tenants', id, most: 1 })
   const tenantId = line?.tenantId ?? line?.key.ancestors.at(-2) ?? line?.key.id

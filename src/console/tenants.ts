@@ -1,4 +1,4 @@
-/** A reseller's tenants: made from a list, suspended, their prices, and the links by which they see their own use. */
+/** A reseller's tenants: created from a list, suspended, their prices, and the links that show them their own use. */
 import { randomBytes } from 'node:crypto'
 import { refuse } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
@@ -23,7 +23,7 @@ import { type Tenant, tenantOf } from './tenant-of.ts'
 
 type NewTenant = { label: string; reference?: string | undefined; limits?: LimitsBody | undefined }
 
-/** Makes child keys, one for each tenant. Their values are in this answer and nowhere else. */
+/** Makes one child key per tenant. Their values are in this answer and nowhere else. */
 const createTenants = async (asked: Here, { tenants }: { tenants: readonly NewTenant[] }): Promise<Reply> => {
   const here = within(asked)
   const walletId = await walletOf(here)
@@ -69,7 +69,7 @@ const getTenant = async (asked: Here): Promise<Reply> => {
   return { value: await shown(here, tenant) }
 }
 
-/** Switches all keys of the tenant off or on; answers when that holds on every process. */
+/** Disables or enables all keys of the tenant; answers once every process knows. */
 const suspendTenant = async (asked: Here, { suspended }: { suspended: boolean }): Promise<Reply> => {
   const { here, tenant } = await target(asked)
   const change = {
@@ -120,7 +120,7 @@ const setOwnPrice = async (
 
 const MOST_LINKS = 20
 
-/** A link that shows the tenant its own use and nothing else. Only the hash of its secret is kept. */
+/** A link that shows the tenant its own use and nothing else. Only the hash of its secret is stored. */
 const makeLink = async (asked: Here): Promise<Reply> => {
   const { here, tenant } = await target(asked)
   const { gateway, session, settings } = here
@@ -164,7 +164,7 @@ export const tenantRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'PUT',
     path: '/tenants/price',
-    summary: 'What is added to our price for all tenants without a price of their own; for reports only.',
+    summary: 'The margin on our price for all tenants without a price of their own; for reports only.',
     whom: ['tenants'],
     body: priceBody,
     answer: done,
@@ -181,7 +181,7 @@ export const tenantRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'PUT',
     path: id,
-    summary: 'Suspends a tenant with all its keys, or ends that; answers when it holds on every process.',
+    summary: 'Suspends a tenant with all its keys, or lifts that; answers once every process knows.',
     whom: ['tenants'],
     body: suspendBody,
     answer: tenantShown,
@@ -190,7 +190,7 @@ export const tenantRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'PUT',
     path: `${id}/price`,
-    summary: 'What is added to our price for this tenant; for reports only.',
+    summary: 'The margin on our price for this tenant; for reports only.',
     whom: ['tenants'],
     body: ownPriceBody,
     answer: tenantShown,

@@ -1,4 +1,7 @@
-/** Use by time of the keys that cost most, and of all others together: what a chart shows, whatever the number of keys. */
+/**
+ * Use over time of the most expensive keys, and of all others together: what a chart shows, however many keys there
+ * are.
+ */
 import type { Counted, ReportLine, ReportStore } from '../store/reports/report-port.ts'
 
 const nothing: Counted = { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n }
@@ -20,8 +23,8 @@ const less = (sum: Counted, line: Counted): Counted => ({
 const OTHERS = 'All other keys'
 
 /**
- * The rows of the `most` keys by a time, and for each time one more without a key: what all keys come to, less those. So the rows
- * add up to what all keys come to at one moment, and no sum of a key that is not shown is made.
+ * The rows of the `most` keys by time, and for each time one more row without a key: the total of all keys less those.
+ * So the rows add up to one consistent total, without a sum for any key that is not shown.
  */
 export const usageOfTop = async (
   usageTop: ReportStore['usageTop'],

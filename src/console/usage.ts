@@ -16,7 +16,7 @@ import { type CallShown, callList, callShown, most, usageShown } from './schema/
 import { csv } from './schema/shared.ts'
 import { usageOfTop } from './usage-top.ts'
 
-/** Whose calls the person may see; a key that is asked for must be among them. */
+/** Whose calls the person may see; a requested key must be among them. */
 export const scopeOf = (here: Within): Scope => {
   const [keyId, tenant] = [here.asked.query.get('key'), here.asked.query.get('tenant')]
   return {
@@ -79,7 +79,7 @@ const groupsOf = (text: string | undefined): readonly UsageGroup[] => {
 }
 
 const ROWS_MOST = 5_000
-/** A report names each of its months. */
+/** The query of a report names each of its months, so their number is limited. */
 const SPAN_MOST_MS = 3_660 * DAY_MS
 
 const reportQuery = (here: Within): Omit<ReportQuery, 'most'> => {
@@ -111,7 +111,7 @@ const countedOf = ({ requests, inputTokens, outputTokens, amount }: Counted) => 
   cost_usd: usdOf(amount),
 })
 
-/** By what time, and how many keys are told one by one; undefined for all. */
+/** The unit of time, and how many keys to show one by one; undefined for all. */
 const topOf = (text: string | undefined, groupBy: readonly UsageGroup[]) => {
   if (text === undefined) return undefined
   const [slot, by, ...more] = groupBy
@@ -209,7 +209,7 @@ export const usageRoutes: readonly ConsoleRoute[] = [
     method: 'GET',
     path: '/usage',
     summary:
-      'Use in whole UTC days, summed by groups, of keys those first that cost most; equal to the ledger. `top` tells of a time and keys only so many keys one by one; `total` is of all rows, also of those that `limit` leaves out.',
+      'Use in whole UTC days, summed by groups, with the most expensive keys first; equal to the ledger. `top` limits how many keys are listed one by one for each time; `total` covers all rows, including those that `limit` leaves out.',
     whom: ['read', 'read_own'],
     query: [...usageQuery, 'top', 'limit'],
     answer: usageShown,

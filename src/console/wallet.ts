@@ -1,4 +1,4 @@
-/** The wallet of an organisation: what is in it, what moved, what is owed. */
+/** The wallet of an organisation: its balance, its movements, what it owes. */
 import { refuse } from '../core/refusal.ts'
 import type { CreditLine, Invoice } from '../store/funding/funding-port.ts'
 import type { TopUpStatus } from '../store/funding/top-up-port.ts'

@@ -55,8 +55,8 @@ export const readAddress = (text: string): Address | undefined => {
 }
 
 /**
- * Reads `address/bits`, or an address for itself alone. Undefined also for blocks that hold every address, and for
- * IPv4-mapped ones, whose bits mean one thing to who writes them and another to who masks with them.
+ * Reads `address/bits`, or a bare address as a block of one. Undefined also for blocks that hold every address, and for
+ * IPv4-mapped ones: a writer may count their bits from the IPv4 part, but the mask counts them from the start.
  */
 export const readBlock = (text: string): AddressBlock | undefined => {
   const [name = '', length, ...more] = text.split('/')
@@ -115,12 +115,12 @@ const notPublic = blocksOf(
   'ff00::/8',
 )
 
-/** Whether the address can be that of a stranger's server on the Internet. */
+/** Whether the address can belong to a stranger's server on the Internet. */
 export const isPublic = (address: Address): boolean => !notPublic.some((block) => isWithin(address, block))
 
 /**
- * Who calls: the peer of the connection, unless that is a trusted proxy; then the nearest address before it in
- * `X-Forwarded-For` that is not one. What stands further to the left is the caller's own claim.
+ * The caller's address. If the peer of the connection is a trusted proxy, it is the nearest address in
+ * `X-Forwarded-For` that is not a proxy. Entries further to the left are only the caller's claim.
  */
 export const callerAddress = (
   peer: string | undefined,
@@ -139,21 +139,25 @@ export const callerAddress = (
   return nearest
 }
 
-/** What counts as one caller: an IPv4 address, or the network of an IPv6 address that one customer is given (/64). */
+/** What counts as one caller: an IPv4 address, or the /64 network that an IPv6 customer is given. */
 export const originOf = (address: Address): string =>
   address.length === 4 ? address.join('.') : `${masked(address, 64).slice(0, 8).join('.')}/64`
 
 const URL_MAX = 2_048
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home|corp|home\.arpa)\.?$|^[^.]+\.?$/i
 
-/** Whether the host of a URL can be a stranger's server on the Internet: no address or name that only a network inside knows. */
+/**
+ * Whether a URL's host can be a stranger's server on the Internet: no address or name that only an inner network knows.
+ */
 export const isPublicHost = (hostname: string): boolean => {
   const host = hostname.replace(/^\[|\]$/g, '')
   const address = readAddress(host)
   return address === undefined ? !LOCAL_NAME.test(host) : isPublic(address)
 }
 
-/** Reads the address of a server that we may call on someone's behalf: https, its usual port, no credentials, not ours. */
+/**
+ * Reads the address of a server that we may call on someone's behalf: https, the usual port, no credentials, not ours.
+ */
 export const publicHttpsUrl = (name: string, value: unknown): string | Refusal => {
   const wrong = (what: string) => invalid(name, `'${name}' ${what}.`)
   if (typeof value !== 'string' || value.length > URL_MAX || !URL.canParse(value))

@@ -1,4 +1,4 @@
-/** A body is read to its types; what is wrong with it is refused by its name. */
+/** A body is read into its types; a wrong member is refused by its name. */
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { readAs, readBy, strangers, text, usd, whole } from './body.ts'

@@ -1,4 +1,7 @@
-/** Bodies of requests as schemas: read to their types once, and told to the reference. What is wrong is refused by its name. */
+/**
+ * Request bodies as schemas: parsed once into types and published in the API reference. Wrong members are refused by
+ * name.
+ */
 import { z } from 'zod'
 import type { Json, JsonObject } from './json-body.ts'
 import { type Nano, nanoFromNumber } from './money.ts'
@@ -7,8 +10,8 @@ import { invalid, Refusal } from './refusal.ts'
 type Issue = z.core.$ZodIssue
 
 /**
- * Reads a body. The message of a schema goes on behind the name of its member (`must be …`). `otherwise` may refuse in
- * another way, given the members that are wrong.
+ * Reads a body. A schema's message follows the name of its member (`must be …`). `otherwise` may return another refusal
+ * for the wrong members it is given.
  */
 export const readAs = <T, Other = never>(
   schema: z.ZodType<T>,
@@ -21,7 +24,7 @@ export const readAs = <T, Other = never>(
   return otherwise(new Set(issues.map(({ path }) => String(path[0] ?? '')))) ?? refusalOf(issues)
 }
 
-/** An unknown member is told first: what was meant by it may be what seems to be missing. */
+/** An unknown member is reported first: it may be a misspelling of the one that seems to be missing. */
 const refusalOf = (issues: readonly Issue[]): Refusal => {
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
   if (issue === undefined) return invalid('body', 'The body cannot be read.')
@@ -31,7 +34,7 @@ const refusalOf = (issues: readonly Issue[]): Refusal => {
   return invalid(param, `'${param}' ${issue.message}.`)
 }
 
-/** An amount of USD; anything else is refused with `what`. */
+/** An amount of USD; anything else is refused with the message `what`. */
 export const usd = (what: string) =>
   z.number(what).transform((value, context): Nano => {
     const amount = nanoFromNumber(value)
@@ -40,15 +43,15 @@ export const usd = (what: string) =>
     return z.NEVER
   })
 
-/** A whole number, both ends included. */
+/** A whole number from `least` to `most`, both included. */
 export const whole = (least: number, most: number, what: string) =>
   z.int(what).min(least, what).max(most, what)
 
-/** A text of so many characters. */
+/** A text of limited length, counted in characters. */
 export const text = (least: number, most: number, what: string) =>
   z.string(what).min(least, what).max(most, what)
 
-/** A value that is read by a function with refusals of its own; `shown` is what the reference says of it. */
+/** A value read by a function that has its own refusals; `shown` is its schema in the reference. */
 export const readBy = <T>(read: (value: Json) => T | Refusal, shown: object) =>
   z
     .unknown()

@@ -7,12 +7,15 @@ import type { Refusal } from './refusal.ts'
 export type InputSize = {
   /** UTF-8 bytes of the body without inlined media: no byte-level tokenizer makes more tokens than bytes. */
   readonly textBytes: number
-  /** A tighter bound on the tokens of the text. If it is wrong, the house pays; see gateway/house-risk.ts. */
+  /**
+   * A tighter estimate of the text's tokens. If it is too low, the house pays the difference; see
+   * gateway/house-risk.ts.
+   */
   readonly textTokens?: number
   readonly images: number
   /** Bytes of inlined audio. */
   readonly audioBytes: number
-  /** It holds media whose tokens its bytes do not bound: only the model's context does. */
+  /** It holds media whose tokens are not bounded by its bytes, only by the model's context. */
   readonly unbounded?: boolean
 }
 
@@ -20,9 +23,9 @@ export type InputSize = {
 type DialectId = 'chat' | 'messages' | 'gemini' | 'responses' | 'embeddings'
 
 /**
- * How results that are not chat are told: the vendor's body (`run`), one address (`image_url`), OpenAI's list of pictures as
- * addresses, base64 or events of a stream, the bytes themselves, the vendor's body without more (`plain`), what was said, or
- * as Google's clients know them: parts of a candidate, predictions, an operation.
+ * The form in which results other than chat are returned: the vendor's body (`run`), a single address (`image_url`),
+ * OpenAI's list of images as addresses, base64 or stream events, the bytes themselves, the vendor's body alone
+ * (`plain`), a transcript, or a form that Google's clients know: parts of a candidate, predictions or an operation.
  */
 export type ResultStyle =
   | 'run'
@@ -36,14 +39,14 @@ export type ResultStyle =
   | `gemini_${'content' | 'predictions' | 'operation'}`
   | `transcript_${'json' | 'text' | 'srt' | 'vtt' | 'verbose_json'}`
 
-/** How long the caller of a job wants to wait (RFC 7240): not at all, so many milliseconds, or as long as is usual. */
+/** How long the caller of a job wants to wait (RFC 7240), and how it said so. */
 export type Prefer = { readonly waitMs: number; readonly said: string }
 
-/** Media that inputs name and that must be read before they can be checked and priced. */
+/** Media that the inputs name and that must be read before the inputs can be checked and priced. */
 type Unread = {
-  /** Addresses (https, or `file-…`) with the inputs that name them, as their caller knows them. */
+  /** Addresses (https, or `file-…`), each with the input that names it, under the name the caller used. */
   readonly media: readonly UnreadMedia[]
-  /** The call with what was read: addresses by those that were given. */
+  /** Makes the call from what was read; the map goes from the address in the call to its replacement. */
   readonly decode: (read: ReadonlyMap<string, string>) => Call | Refusal
 }
 
@@ -60,31 +63,31 @@ export type Call = {
   readonly modelName: string
   readonly body: JsonBody
   readonly stream: boolean
-  /** The caller asked for the usage event of a stream. */
+  /** The caller asked for the usage event in its stream. */
   readonly showUsage: boolean
-  /** The caller's own bound on the output, in tokens; undefined when it gave none. */
+  /** The caller's own limit on output tokens; undefined when it gave none. */
   readonly maxOutput?: number
-  /** The caller's bound was larger than the model's, which stands in its place. */
+  /** The caller's limit was larger than the model's, so the model's applies. */
   readonly boundLowered?: boolean
-  /** Answers asked for (`n`). */
+  /** How many answers the caller asked for (`n`). */
   readonly choices: number
   readonly size: InputSize
-  /** Of the kind `media`: its inputs and prices, and the style in which its results are told. */
+  /** For the kind `media`: its inputs and prices, and the form of its results. */
   readonly priced?: Priced
-  /** Of the same kind, instead of `priced`. */
+  /** For the kind `media`, in place of `priced` while its media have not been read. */
   readonly unread?: Unread
   readonly results?: ResultStyle
-  /** Of a job: whether its caller waits for it, and where it is told of its end. */
+  /** For a job: whether its caller waits for it, and where to send word of its end. */
   readonly prefer?: Prefer
   readonly webhook?: string
-  /** The body holds what only another vendor's dialect knows, so its bytes cannot go through as they are. */
+  /** The body uses something that only another vendor's dialect knows, so its bytes cannot be forwarded as they are. */
   readonly foreign?: boolean
-  /** Chat completions: its messages hold reasoning of earlier answers. */
+  /** Chat completions: the messages contain reasoning from earlier answers. */
   readonly thoughts?: boolean
-  /** Members of a run's inputs that its form does not know: no other form can say them. */
+  /** Members of a run's inputs that its schema does not know. They cannot be translated to another form. */
   readonly unknown?: readonly string[]
   /** Betas of the messages dialect that the caller asks for, by name. */
   readonly betas?: readonly string[]
-  /** The stream is wanted as one JSON list instead of events (Gemini without `alt=sse`). */
+  /** The caller wants the stream as one JSON list instead of events (Gemini without `alt=sse`). */
   readonly listed?: boolean
 }

@@ -1,4 +1,4 @@
-/** Splicing keeps every byte that was not asked to change, and means the same as editing the parsed object. */
+/** Splicing keeps every byte that no edit touches, and gives the same result as editing the parsed object. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type JsonBody, readJsonBody, splice } from './json-body.ts'
@@ -43,7 +43,7 @@ test('a name that stands twice, also spelled with escapes, is serialised again f
 test('for any object and any edits, splicing means what editing the object means', () => {
   const edit = fc.option(fc.json({ maxDepth: 2 }), { nil: undefined })
   const names = fc.constantFrom('a', 'b', 'model', '__proto__x', '')
-  // Edits have names of ours; those of bodies may need escapes.
+  // Our edits use plain names; names in bodies may need escapes.
   const others = fc.constantFrom('a', 'b', 'model', 'é"\\', '__proto__x', '')
   fc.assert(
     fc.property(

@@ -13,17 +13,24 @@ export type JsonObject = { readonly [name: string]: Json | undefined }
 
 export type JsonBody = {
   readonly bytes: Uint8Array
-  /** What the bytes say. Of a body with long texts it is read when somebody asks for it: throws the Refusal of invalid JSON. */
+  /** The parsed body. A body with long texts is parsed on first use, which throws the Refusal of invalid JSON. */
   readonly value: JsonObject
-  /** The same for those who look at all but the words: long texts of a conversation are a single letter each. */
+  /**
+   * The parsed body without its words: each long text of a conversation is cut to a single character. For checks that
+   * do not need the text.
+   */
   readonly outline: JsonObject
-  /** The same as a text in which each letter is one byte; undefined for other texts, and for long ones. */
+  /** The body as a string in which every character is one byte; undefined for other bodies, and for long ones. */
   readonly text?: string | undefined
-  /** Top-level members in order; undefined when a name stands twice or is a number, so that splicing would be ambiguous. */
+  /**
+   * Top-level members in order. Undefined when a name occurs twice or is a number, because splicing would be ambiguous.
+   */
   readonly members: readonly MemberSpan[] | undefined
 }
 
-/** New values by member name, as JSON text; undefined removes the member. The names are ours: they need no escapes. */
+/**
+ * New values by member name, as JSON text; undefined removes the member. We choose the names, so they need no escapes.
+ */
 export type Edits = Readonly<Record<string, string | undefined>>
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
@@ -44,7 +51,7 @@ export const parseJson = (text: string): Json | undefined => {
 
 /** Reads a body: strict UTF-8, an object at the top, bounded nesting, a bounded number of values. */
 export const readJsonBody = (bytes: Uint8Array, scan = scanJson(bytes)): JsonBody | Refusal => {
-  // Nothing is made of a body whose values would take the memory that the bounds are for.
+  // A body whose values would exceed the memory limit is refused before anything is built from it.
   if (scan.over === 'too deep')
     return refuse('invalid_json', `The body is nested deeper than ${DEPTH_LIMIT} levels.`)
   if (scan.over === 'too many')
@@ -74,10 +81,12 @@ const objectIn = (text: string): JsonObject | Refusal => {
   return isObject(value) ? value : refuse('invalid_json', 'The body must be a JSON object.')
 }
 
-/** What stands in an outline for a long text. */
+/** Takes the place of a long text in an outline. */
 const WORDS = encoder.encode('…')
 
-/** Reads all of a body but its long texts. Whether those are written as JSON wants it is for who reads them to say. */
+/**
+ * Parses everything except the long texts. Whether those are valid JSON strings is checked when somebody reads them.
+ */
 const readOutline = (bytes: Uint8Array, { spans, texts }: Scan): JsonBody | Refusal => {
   if (!isUtf8(bytes)) return notUtf8()
   const pieces: Uint8Array[] = []
@@ -91,7 +100,7 @@ const readOutline = (bytes: Uint8Array, { spans, texts }: Scan): JsonBody | Refu
   return outline instanceof Refusal ? outline : new OutlinedBody(bytes, outline, withNames(spans, outline))
 }
 
-/** A body whose long texts are not read before somebody asks for them. */
+/** A body whose long texts are parsed only on request. */
 class OutlinedBody implements JsonBody {
   readonly bytes: Uint8Array
   readonly outline: JsonObject
@@ -110,10 +119,10 @@ class OutlinedBody implements JsonBody {
   }
 }
 
-/** Up to this length a text is put together faster than bytes are copied. */
+/** Up to this length, joining strings is faster than copying bytes. */
 const TEXT_MAX = 16 * 1024
 
-/** The body of an object that did not come over the wire. */
+/** The body of an object that did not arrive over the wire. */
 export const bodyOf = (value: JsonObject): JsonBody => ({
   bytes: encoder.encode(JSON.stringify(value)),
   value,
@@ -121,7 +130,7 @@ export const bodyOf = (value: JsonObject): JsonBody => ({
   members: undefined,
 })
 
-/** The body's bytes with the edits applied; members not named keep their bytes. */
+/** The body's bytes with the edits applied; members that are not named keep their bytes. */
 export const splice = (body: JsonBody, edits: Edits): Uint8Array => {
   const { bytes, members, text: plain } = body
   if (members === undefined) return encoder.encode(JSON.stringify(applied(body.value, edits)))
@@ -148,15 +157,15 @@ const isAmong = (members: readonly MemberSpan[], name: string): boolean => {
   return false
 }
 
-/** An object's text on its way from members that are kept and members that are new. */
+/** Builds an object's text from kept and new members. */
 class Spliced {
   readonly #bytes: Uint8Array
   readonly #plain: string | undefined
   readonly #pieces: (string | Uint8Array)[] = []
-  /** Text not yet among the pieces, and what stands before the next member. */
+  /** Text that is not yet among the pieces, and the separator before the next member. */
   #text = ''
   #separator = '{'
-  /** Neighbours that are kept go out as one run of bytes. */
+  /** Adjacent kept members go out as one run of bytes. */
   #from = -1
   #to = -1
 
@@ -192,7 +201,7 @@ class Spliced {
   }
 }
 
-/** Texts and bytes as one run of bytes, copied once. */
+/** Joins strings and bytes into one run of bytes, copied once. */
 const joined = (pieces: readonly (string | Uint8Array)[]): Uint8Array => {
   let length = 0
   for (const piece of pieces) length += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length
@@ -229,10 +238,10 @@ export const concat = (pieces: readonly Uint8Array[]): Uint8Array => {
   return whole
 }
 
-/** An index, such as `7`: objects list such names before all others, wherever they stood. */
+/** An index such as `7`: JavaScript objects list such names before all others, wherever they stood in the text. */
 const INDEX = /^\d+$/
 
-/** Gives the members their names, in the order in which both stand. */
+/** Gives the members their names; spans and names are in the same order. */
 const withNames = (spans: readonly MemberSpan[], value: JsonObject): readonly MemberSpan[] | undefined => {
   let place = 0
   for (const name in value) {

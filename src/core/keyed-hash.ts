@@ -1,14 +1,14 @@
-/** The keyed hash of the server: under TURNPIKE_SECRET, and, while that changes, under the other one too. */
+/** The server's keyed hash: under TURNPIKE_SECRET and, during a change of secret, also under the other one. */
 
 /** HMAC-SHA-256 in hex. */
 export type KeyedHash<Text = string | Uint8Array> = ((text: Text) => string) & {
-  /** Tells one secret from another, and nothing of either. */
+  /** Identifies a secret without revealing anything about it. */
   readonly id?: string
-  /** Under the secret of before, or of soon: what that made is still ours. */
+  /** The hash under the previous or next secret: what that secret made is still ours. */
   readonly before?: KeyedHash<Text>
 }
 
-/** Whether one of the secrets made this of the text. How long it takes tells nothing of what would be right. */
+/** Whether one of the secrets made this hash of the text. The comparison takes constant time. */
 export const isOurs = (hash: KeyedHash<string>, text: string, given: string): boolean =>
   same(hash(text), given) || (hash.before !== undefined && same(hash.before(text), given))
 

@@ -1,10 +1,10 @@
 /**
- * The log: one JSON line for each event, with known fields only. What is not on the list cannot be logged, so that
- * neither keys nor content reach a log by accident. /
+ * The log: one JSON line per event, with known fields only. A field that is not on the list cannot be logged, so
+ * neither keys nor content reach the log by accident.
  */
 import type { Nano } from './money.ts'
 
-/** Every field a line may have; amounts are written in nano-USD. */
+/** Every field that a line may have; amounts are in nano-USD. */
 type Fields = {
   readonly call?: string | undefined
   readonly method?: string | undefined
@@ -46,7 +46,7 @@ type LogLevel = 'call' | 'info' | 'warn' | 'error' | 'off'
 
 const order: readonly LogLevel[] = ['call', 'info', 'warn', 'error', 'off']
 
-/** Makes a log that hands finished lines to `write`; lines below `level` are not made at all. */
+/** Makes a log that passes finished lines to `write`; lines below `level` are never built. */
 export const createLog = (level: LogLevel, now: () => number, write: (line: string) => void): Log => {
   const line = (at: LogLevel, event: string, fields: Fields | undefined): void => {
     if (order.indexOf(at) < order.indexOf(level)) return

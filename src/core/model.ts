@@ -1,4 +1,4 @@
-/** A model as it is sold: its name, prices, limits and capabilities. */
+/** A model as we sell it: its name, prices, limits and capabilities. */
 import type { Json, JsonObject } from './json-body.ts'
 import type { Pico } from './money.ts'
 import type { Refusal } from './refusal.ts'
@@ -18,12 +18,15 @@ export type Price = {
   readonly version: string
 }
 
-/** The lower-priority way to the same model: the tier asked of the vendor, and what a call costs that it served there. */
+/**
+ * The cheaper, lower-priority way to the same model: the tier to ask the vendor for, and the price of a call that it
+ * served in that tier.
+ */
 type Cheaper = { readonly tier: string; readonly price: Price }
 
 export type ModelKind = 'chat' | 'embeddings' | 'media'
 
-/** What a model makes, as the specification's descriptors name it. */
+/** What a model produces, by the names of the specification's descriptors. */
 export type Category =
   | 'chat'
   | 'embeddings'
@@ -35,10 +38,15 @@ export type Category =
   | 'video_editing'
   | 'utility'
 
-/** One call of a product that is not chat: its inputs, checked and with defaults, its unit prices and the most units. */
+/**
+ * One call of a product that is not chat: its inputs (checked, with defaults), its unit prices and its maximum units.
+ */
 export type Priced = { readonly inputs: JsonObject; readonly price: Price; readonly most: Usage }
 
-/** Unit prices of the calls whose inputs have these values, or one of them; of all others, when it is empty. */
+/**
+ * Unit prices of calls whose inputs have these values, or one of a list of values. An empty `when` matches all other
+ * calls.
+ */
 type PriceRow = {
   readonly when: Readonly<Record<string, Json | readonly Json[]>>
   readonly price: Price
@@ -47,32 +55,32 @@ type PriceRow = {
 /** An input that names media, by an address or a file of ours. */
 export type MediaInput = {
   readonly name: string
-  /** Whether it takes a list of them. */
+  /** Whether it takes a list. */
   readonly list: boolean
   /** Types it takes, such as `image/*`, separated by commas. */
   readonly types: string
-  /** Whether it takes this address as it is; what it does not take is read, and given to it as a `data:` address. */
+  /** Whether the vendor takes this address as it is. If not, we read it and pass a `data:` address instead. */
   readonly takes: (address: string) => boolean
 }
 
-/** What admission, pricing and descriptors need of a product that is not chat; its record is in `media/`. */
+/** What admission, pricing and descriptors need to know of a product that is not chat; its record is in `media/`. */
 export type Product = {
   readonly category: Category
   readonly title: string
   readonly description: string
-  /** Names of its inputs. */
+  /** The names of its inputs. */
   readonly inputs: readonly string[]
-  /** Those of them that name media. */
+  /** The names of those inputs that name media. */
   readonly media: readonly MediaInput[]
-  /** What `price` accepts, as JSON Schema; made when it is asked for. */
+  /** What `price` accepts, as JSON Schema; built on request. */
   readonly schema: () => JsonObject
-  /** Inputs that a first-time user sends. */
+  /** Example inputs for a first-time user. */
   readonly example: JsonObject
-  /** What calls cost by their inputs: the first row whose `when` holds. */
+  /** What calls cost, by their inputs: the first row whose `when` matches applies. */
   readonly rows: readonly PriceRow[]
-  /** It is answered at once, or by a job that may outlive its request. */
+  /** Whether it answers at once, or by a job that may outlive its request. */
   readonly flow: 'once' | 'job'
-  /** Checks and prices the inputs of a call. */
+  /** Checks and prices a call's inputs. */
   readonly price: (inputs: Json | undefined) => Priced | Refusal
 }
 
@@ -86,8 +94,8 @@ export type Capability =
   | 'embeddings'
 
 /**
- * How a model is asked whose vendor speaks both of OpenAI's dialects: in which of them, and when chat completions refuse
- * its tools: beside an effort, or unless the effort is `none`.
+ * How to ask a model whose vendor speaks both of OpenAI's dialects: which of them it takes, and when its chat
+ * completions refuse tools: beside a reasoning effort, or unless the effort is `none`.
  */
 export type AskStyle = {
   readonly in: 'chat' | 'responses' | 'both'
@@ -101,9 +109,9 @@ export type Model = {
   /** The name the vendor knows the model by. */
   readonly upstreamName: string
   readonly kind: ModelKind
-  /** The most a call may be charged by: holds are made of it. */
+  /** The highest price a call may be charged; holds use it. */
   readonly price: Price
-  /** Of a discounted model: what it is charged instead, as long as the vendor serves it in the cheaper tier. */
+  /** For a discounted model: the price that is charged instead while the vendor serves it in the cheaper tier. */
   readonly cheaper?: Cheaper
   /** Input plus output tokens the model can hold. */
   readonly contextTokens: number
@@ -111,14 +119,14 @@ export type Model = {
   readonly capabilities: readonly Capability[]
   /** The most tokens one image can cost, for holds. */
   readonly imageTokensMax: number
-  /** When the vendor ends the model, in ms since 1970: from then on it is not sold. */
+  /** When the vendor retires the model, in ms since 1970; from then on it is not sold. */
   readonly endsAt?: number
   /** The operator's own names for it. */
   readonly aliases?: readonly string[]
-  /** Where the vendor's models are not all asked in its one dialect. */
+  /** Set where some of the vendor's models are not asked in the vendor's usual dialect. */
   readonly asked?: AskStyle
-  /** Of the kind `media`: how its calls are checked and priced. */
+  /** For the kind `media`: how its calls are checked and priced. */
   readonly product?: Product
-  /** The same model at the price that it has from then on, in ms since 1970; it may have a next one too. */
+  /** The same model with its next price, and when that begins, in ms since 1970; it may have a next one too. */
   readonly coming?: { readonly from: number; readonly model: Model }
 }

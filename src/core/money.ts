@@ -26,7 +26,7 @@ export const nanoFromDecimal = (text: string): Nano | undefined => {
   return amount > BigInt(LARGEST_USD) * NANO_PER_USD ? undefined : amount
 }
 
-/** A larger amount is a mistake, and a few of them would not fit a column of the ledger. */
+/** A larger amount is surely a mistake, and a sum of a few would overflow a ledger column. */
 const LARGEST_USD = 1e9
 
 /**
@@ -43,7 +43,7 @@ export const nanoFromNumber = (usd: unknown): Nano | undefined => {
 export const decimalFromNano = (amount: Nano): string =>
   amount < 0n ? `-${decimalOf((-amount).toString(), 9)}` : decimalOf(amount.toString(), 9)
 
-/** The decimal whose digits these are, so many of them behind the point, without trailing zeros: (`1500`, 3) is `1.5`. */
+/** Writes digits as a decimal with `places` places, without trailing zeros: (`1500`, 3) is `1.5`. */
 export const decimalOf = (digits: string, places: number): string => {
   const all = digits.padStart(places + 1, '0')
   const point = all.length - places
@@ -66,10 +66,10 @@ export const picoFromPerMillion = (usdPerMillion: string): Pico | undefined => {
 /** Writes a unit price as an exact decimal of USD per million units: pico-USD a unit is micro-USD a million units. */
 export const perMillionFromPico = (price: Pico): string => decimalOf(String(price), 6)
 
-/** Rounds a sum of pico-USD up to nano-USD: the one rounding of a call. */
+/** Rounds a sum of pico-USD up to nano-USD: the only rounding in a call. */
 export const nanoFromPicoUp = (pico: bigint): Nano => (pico + PICO_PER_NANO - 1n) / PICO_PER_NANO
 
-/** The same for a sum that is a safe integer, as nearly all are. */
+/** The same for a sum that is a safe integer, as nearly every sum is. */
 export const nanoFromSafePicoUp = (pico: number): Nano => {
   const over = pico % 1_000
   return BigInt((pico - over) / 1_000 + (over > 0 ? 1 : 0))

@@ -1,2 +1,2 @@
-/** The same while it is made: a spread for each member that may be absent would cost more than the member. */
+/** The same type while it is being built. One spread per optional member would cost more than the member itself. */
 export type Mutable<T> = { -readonly [name in keyof T]: T[name] }

@@ -1,4 +1,4 @@
-/** A body is outlined so that nobody can tell: what it means, what is sent on and what is refused stay the same. */
+/** An outlined body behaves like any other: its meaning, what is sent on and what is refused stay the same. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Json, type JsonBody, readJsonBody, splice } from './json-body.ts'
@@ -13,7 +13,7 @@ const read = (text: string): JsonBody => {
 }
 const LONG = 'a long text, "quoted", with \\ and é '.repeat(800)
 
-/** The value with its texts cut as an outline cuts them; what else is as long stays. */
+/** The value with its texts cut as an outline cuts them; other long texts stay. */
 const cut = (value: Json | undefined, name = '', within = false): Json | undefined => {
   if (typeof value === 'string') return within && words.has(name) && isLong(value) ? '…' : value
   if (Array.isArray(value)) return value.map((one) => cut(one, '', within) as Json)

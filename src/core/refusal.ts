@@ -261,7 +261,7 @@ export const refuse = (
   extra?: { members?: Record<string, Member>; headers?: Record<string, string> },
 ): Refusal => new Refusal(code, message, extra)
 
-/** Tells the caller when to come back, in the body and in the header. */
+/** Says when to come back, in the body and in the header. */
 export const retryIn = (seconds: number) => ({
   members: { retry_after: seconds },
   headers: { 'retry-after': String(seconds) },

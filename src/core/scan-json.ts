@@ -1,21 +1,21 @@
 /**
- * A look through the bytes of a JSON object before anything is made of them: where its members stand, what its values will
- * weigh, and which long texts need not be read. Source of the format: RFC 8259.
+ * Scans the bytes of a JSON object before it is parsed: where its members are, how much memory its values will take,
+ * and which long texts need not be parsed. Source of the format: RFC 8259.
  */
 
-/** Where a top-level member stands: `start` is its key's quote, [valueStart, end) its value. */
+/** The place of a top-level member: `start` is the quote of its key, [valueStart, end) its value. */
 export type ByteSpan = { readonly start: number; readonly valueStart: number; readonly end: number }
 export type MemberSpan = ByteSpan & { name: string }
 
-/** What a look through a body's bytes told; of bytes that are no JSON it tells nothing. */
+/** The result of a scan. For bytes that are not JSON it means nothing. */
 export type Scan = {
-  /** The top-level members; parsing gives them their names. */
+  /** The top-level members, without names; parsing adds them. */
   readonly spans: readonly MemberSpan[]
-  /** Bytes of memory that the parsed body will take, beside the bytes that came. */
+  /** The memory, in bytes, that the parsed body will take beside its bytes. */
   readonly weight: number
   readonly valuesMax: number
   readonly over: 'too deep' | 'too many' | undefined
-  /** Where the long texts of a conversation begin and end between their quotes, one after the other. */
+  /** Where the conversation's long texts begin and end between their quotes, as one flat list. */
   readonly texts: readonly number[]
 }
 
@@ -32,12 +32,12 @@ const COMMA = 0x2c
 const COLON = 0x3a
 const SPACE = 0x20
 
-/** Bytes of memory that parsed JSON takes for each array or object, member and value, as measured, beside its texts. */
+/** Measured memory, in bytes, of each parsed array or object, member and value, without its text. */
 const CONTAINER_BYTES = 80
 const MEMBER_BYTES = 24
 const VALUE_BYTES = 24
 
-/** Looks through a body before it is parsed: where the members of its object stand, and what its values will weigh. */
+/** Scans a body before it is parsed: where its members are and how much memory its values will take. */
 export const scanJson = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): Scan => {
   const spans: MemberSpan[] = []
   let over: Scan['over']
@@ -75,13 +75,13 @@ export const scanJson = (bytes: Uint8Array, valuesMax = VALUE_LIMIT): Scan => {
   return { spans, valuesMax, over, weight, texts }
 }
 
-/** Texts up to this length, and all in bodies up to that, are read with the rest: that is faster. */
+/** Shorter texts, and all texts of shorter bodies, are parsed with the rest, because that is faster. */
 const LONG_TEXT = 1024
 const LONG_BODY = 16 * 1024
 
 const namesOf = (...names: readonly string[]) => names.map((name) => Buffer.from(`"${name}"`))
 
-/** The members of a body in which conversations stand, and the members below them that hold words. */
+/** The body's members that hold conversations, and the members inside them that hold words. */
 const conversations = namesOf(
   'messages',
   'input',
@@ -92,7 +92,9 @@ const conversations = namesOf(
 )
 const words = namesOf('text', 'content', 'output', 'arguments')
 
-/** Whether the string at this quote is a conversation's words; `member` is where the name of the body's member stands. */
+/**
+ * Whether the string at this quote is words of a conversation; `member` is the position of the top-level member's name.
+ */
 const isWords = (bytes: Uint8Array, quote: number, member: number): boolean => {
   if (bytes.length <= LONG_BODY || !conversations.some((name) => standsAt(bytes, member, name))) return false
   const colon = lastLetter(bytes, quote)
@@ -104,7 +106,7 @@ const isWords = (bytes: Uint8Array, quote: number, member: number): boolean => {
   })
 }
 
-/** Index of the last byte before this one that is no white space. */
+/** Index of the last byte before this one that is not white space. */
 const lastLetter = (bytes: Uint8Array, before: number): number => {
   let at = before - 1
   while (at > 0 && (bytes[at] ?? 0) <= SPACE) at--
@@ -116,7 +118,9 @@ const standsAt = (bytes: Uint8Array, at: number, name: Uint8Array): boolean => {
   return true
 }
 
-/** Bytes looked at one by one before the native search takes over: most strings are short, prompts are long. */
+/**
+ * How many bytes we check one by one before the native search takes over: most strings are short, but prompts are long.
+ */
 const SHORT = 48
 
 /** Index of the quote that ends the string which begins at `start`. */

@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The value itself; call it only where it goes onto the wire. */
+  /** The value itself; call it only to put it on the wire. */
   reveal(): string {
     return this.#value
   }

@@ -1,8 +1,8 @@
-/** Values that are mostly known at once and sometimes only later. */
+/** Values that are usually known at once and sometimes only later. */
 
 /**
- * What `go` makes of the value, with what it needs beside it: at once where the value is known. A closure for the other case
- * would cost every call its scope, so it is made in a function of its own.
+ * Applies `go` to the value, together with `a` and `b`; at once if the value is known. The other case has its own
+ * function, because a closure here would cost every call its scope.
  */
 export const whenKnown = <T, A, B, R>(
   value: T | Promise<T>,

@@ -9,14 +9,14 @@ export type Month = string
 /** A calendar day in UTC, written `2026-11-21`; its first seven characters are its month. */
 export type Day = string
 
-/** Where time and waiting come from; a simulation passes its own. */
+/** Where the time and timers come from; a simulation passes its own. */
 export type Clock = {
-  /** Wall time. Never compared between machines. */
+  /** Wall time. It is never compared between machines. */
   readonly now: () => Instant
-  /** Milliseconds that only go forward within this process. */
+  /** Milliseconds that never go back within this process. */
   readonly monotonicMs: () => number
   readonly sleep: (ms: number) => Promise<void>
-  /** Resolves when what is ready now has been handled: the next turn of the event loop. */
+  /** Resolves when all work that is ready has run: the next turn of the event loop. */
   readonly turn: () => Promise<void>
 }
 
@@ -27,7 +27,7 @@ export const systemClock: Clock = {
   turn: () => new Promise((resolve) => setImmediate(resolve)),
 }
 
-/** The month of the day that was asked for last: calls ask for that of now. */
+/** The last month asked for. Nearly every call asks for the current one. */
 let last = { from: 0, to: 0, month: '' }
 
 export const monthOf = (instant: Instant): Month => {
@@ -58,7 +58,7 @@ export const nextMonthStart = (instant: Instant): Instant => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
 }
 
-/** The first instant of the month so many months before the one that holds `instant`. */
+/** The first instant of the month `months` before the one that holds `instant`. */
 export const monthsBefore = (instant: Instant, months: number): Instant => {
   const date = new Date(instant)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - months, 1)

@@ -23,7 +23,7 @@ export const tokenClasses = [
 export const usageClasses = [
   ...tokenClasses,
   'call',
-  // What is not counted in tokens; `cost` counts nano-USD of a vendor's own bill.
+  // Not counted in tokens; `cost` counts nano-USD of the vendor's own bill.
   'image',
   'pixel',
   'video_ms',
@@ -41,7 +41,7 @@ export type UsageClass = (typeof usageClasses)[number]
 /** Units per class; an absent class was not used. Counts are non-negative safe integers. */
 export type Usage = { readonly [Class in UsageClass]?: number }
 
-/** Who counted: the vendor, or Turnpike because the vendor was silent or absurd. */
+/** Who counted: the vendor, or Turnpike when the vendor gave no figure or an absurd one. */
 export type MeteredUsage = { readonly usage: Usage; readonly estimated: boolean }
 
 export const inputTokens = (usage: Usage): number =>

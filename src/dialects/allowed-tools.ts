@@ -1,9 +1,9 @@
-/** A choice among some of the tools: the others are not sent, so that no vendor can call what the caller does not allow. */
+/** A choice of allowed tools: the others are not sent, so no vendor can call a tool that the caller does not allow. */
 import type { Refusal } from '../core/refusal.ts'
 import type { Conversation } from './neutral.ts'
 import { refuseUnsupported } from './vendor-call.ts'
 
-/** The conversation with the allowed tools alone; a Refusal when none of those named is there. */
+/** The conversation with only the allowed tools; a Refusal when none of them exists. */
 export const withAllowedTools = (it: Conversation): Conversation | Refusal => {
   const choice = it.toolChoice
   if (choice === undefined || choice.type === 'named' || choice.only === undefined) return it

@@ -1,4 +1,7 @@
-/** What stands beside the text of an answer, its sources and its sound: told to every caller that has a place for it, else named. */
+/**
+ * What comes beside an answer's text, its sources and its sound: callers whose dialect has a place for it get it,
+ * others get its name.
+ */
 import { expect, test } from 'bun:test'
 import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../../test/dialects/clients.ts'
 import { billed, closing, context, type WrittenId } from '../../test/dialects/steps.ts'
@@ -20,7 +23,7 @@ const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = f
     showUsage: true,
     choices: 1,
     size: { textBytes: 1, images: 0, audioBytes: 0 },
-    // Also callers of the vendor's dialect are translated for.
+    // Callers of the vendor's own dialect are translated for here, too.
     foreign: true,
     listed,
   }
@@ -159,7 +162,7 @@ test.each(cases)('%s: every caller is told where it is from', (_what, ask, title
   for (const { caller, seen, notCarried } of ask()) {
     expect([caller, seen.text, notCarried]).toEqual([caller, text, []])
     expect(seen.cited.map((one) => [one.url, one.title ?? url])).toEqual([[url, title]])
-    // Messages cite for whole blocks of text.
+    // Messages put citations on whole blocks of text.
     if (caller !== 'messages') expect([caller, seen.cited[0]?.said]).toEqual([caller, cited])
     else expect(seen.cited[0]?.said.startsWith(cited)).toBe(true)
   }

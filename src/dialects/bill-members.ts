@@ -1,4 +1,7 @@
-/** The members that a bill adds to an answer, in exact decimal texts; every dialect puts them where its clients skip or read them. */
+/**
+ * The members that a bill adds to an answer, as exact decimal texts. Every dialect puts them where its clients skip or
+ * read them.
+ */
 import type { Usage } from '../core/usage.ts'
 
 export type Bill = {
@@ -7,18 +10,21 @@ export type Bill = {
   /** USD by usage class. */
   readonly details: Readonly<Record<string, string>>
   readonly estimated: boolean
-  /** The bound that was sent in place of the model's own, because no more was affordable, or of a larger one of the caller's. */
+  /**
+   * The bound that was sent in place of the model's own because no more was affordable, or in place of a larger bound
+   * of the caller's.
+   */
   readonly lowered?: number
 }
 
 export type Balance = { readonly remainingCredits: string; readonly warning: boolean }
 
-/** An answer that is kept for its caller, and the one it went on from. */
+/** The id of an answer that is kept for its caller, and of the answer it continues. */
 export type KeptAnswer = { readonly previous?: string }
 
 export type Billed = { readonly usage: Usage; readonly bill: Bill; readonly kept?: KeptAnswer }
 
-/** Members `"cost":…,"cost_details":{…}` as JSON text, to stand behind others. */
+/** Members `"cost":…,"cost_details":{…}` as JSON text, to follow other members. */
 const billText = ({ cost, details, estimated, lowered }: Bill): string => {
   let each = ''
   // Names of usage classes need no escapes.
@@ -27,24 +33,24 @@ const billText = ({ cost, details, estimated, lowered }: Bill): string => {
   return `${estimated ? '"estimated":true,' : ''}${bound}"cost":${cost},"cost_details":{${each}}`
 }
 
-/** JSON text of an object with the bill's members behind its own. */
+/** JSON text of an object with the bill's members after its own. */
 export const withBill = (usage: object, bill: Bill): string => {
   const text = JSON.stringify(usage)
   return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${billText(bill)}}`
 }
 
-/** Edits that take out the balance of a vendor which is a Turnpike itself. */
+/** Edits that remove the balance of a vendor that is itself a Turnpike. */
 export const noBalance = { _balance_warning: undefined, _remaining_credits: undefined } as const
 
-/** The balance as JSON text to stand behind other members. */
+/** The balance as JSON text, to follow other members. */
 const balanceText = (balance: Balance): string =>
   `,"_balance_warning":${balance.warning},"_remaining_credits":${balance.remainingCredits}`
 
-/** A whole answer with the balance, if it is known, as its last members: the hash in a receipt is of the bytes without them. */
+/** A whole answer with the balance, if known, as its last members. The receipt's hash covers the bytes without them. */
 export const withBalance = (answer: Uint8Array, balance: Balance | undefined): Uint8Array =>
   balance === undefined ? answer : endedWith(answer, `${balanceText(balance)}}`)
 
-/** JSON bytes with an ASCII text in place of their last one. */
+/** JSON bytes with an ASCII text in place of the last byte. */
 const endedWith = (json: Uint8Array, ending: string): Uint8Array => {
   const whole = Buffer.allocUnsafeSlow(json.length - 1 + ending.length)
   whole.set(json)
@@ -53,19 +59,22 @@ const endedWith = (json: Uint8Array, ending: string): Uint8Array => {
 }
 
 /**
- * The end of a stream is written before the charge, so that the receipt can speak of its bytes, and has slots for what is
- * known after it. They are control characters, which JSON text never contains. This one stands behind other members.
+ * The end of a stream is written before the charge, so that the receipt can cover its bytes. It has slots for what is
+ * only known after the charge. The slots are control characters, which JSON text never contains. This one follows other
+ * members.
  */
 export const membersSlot = '\u0001'
 const commentSlot = '\u0002'
 
-/** The cost of a stream as a comment that clients skip: headers have gone out long before. */
+/** The cost of a stream as a comment, which clients skip: the headers went out long before. */
 export const costComment = (bill: Bill): string => `: x-cost-usd: ${bill.cost}\n\n${commentSlot}`
 
-/** A sign of life while the vendor says nothing. It must not be `: ping`: there @continuedev/fetch stops reading. */
+/**
+ * A sign of life while the vendor is silent. It must not be `: ping`, because @continuedev/fetch stops reading there.
+ */
 export const keepAlive = ': keep-alive\n\n'
 
-/** The end of a stream with its slots filled: the receipt is a member where the balance is one, else a comment. */
+/** The end of a stream with its slots filled. The receipt is a member where the balance is one, else a comment. */
 export const filled = (ending: string, balance: Balance | undefined, receipt: string | undefined): string => {
   const told = balance === undefined ? '' : balanceText(balance)
   const asMember = ending.includes(membersSlot)

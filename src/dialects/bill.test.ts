@@ -9,7 +9,7 @@ import { chargeFor } from '../pricing/charge.ts'
 import type { Speaker } from './dialect.ts'
 import { vendorDialects } from './index.ts'
 
-/** Pico-USD a token, each class another one, so that no exchange of classes goes unseen. */
+/** Pico-USD a token; each class has another price, so that every mix-up of classes shows. */
 const price: Price = {
   rates: {
     input: 1_000_000,
@@ -114,7 +114,7 @@ const rows: readonly BillCase[] = [
     // 200 000 × 2 000 + 1 × 200 + 10 × 15 000
     400_150_200n,
   ],
-  // Messages: the counts of the input leave each other out; thinking is within the output.
+  // Messages: the input's counts exclude each other; thinking is part of the output.
   ['messages', 'plain', { input_tokens: 100, output_tokens: 20 }, { input: 100, output: 20 }, 300_000n],
   [
     'messages',
@@ -157,7 +157,7 @@ const rows: readonly BillCase[] = [
     // 1 × 2 000 + 200 000 × 200 + 10 × 15 000
     40_152_000n,
   ],
-  // Generate content: the prompt includes what was cached; candidates leave thoughts out.
+  // Generate content: the prompt includes cached tokens; candidates exclude thoughts.
   [
     'gemini',
     'plain',
@@ -255,7 +255,7 @@ const answer = (dialect: SpokenId, raw: object): object =>
     responses: response([messageItem('x')], { usage: raw }),
   })[dialect]
 
-/** The last events of a stream; messages counts the input first and the output last. */
+/** The last events of a stream; messages report the input first and the output last. */
 const events = (dialect: SpokenId, raw: Readonly<Record<string, unknown>>): readonly object[] => {
   const { output_tokens, ...first } = raw
   return {

@@ -1,6 +1,6 @@
 /**
- * The codec of one call to one vendor: what to send where, and how to read what comes back. Same dialect on both
- * sides: bytes pass through. Different ones: everything goes by the neutral form.
+ * The codec of one call to one vendor: what to send where, and how to read the reply. If both sides speak one dialect,
+ * bytes pass through. If not, everything goes through the neutral form.
  */
 import { bodyOf, type JsonObject } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -29,7 +29,7 @@ import { unsupportedIn } from './unsupported.ts'
 import { upstreamDialect } from './upstream-dialect.ts'
 import { refuseUnsupported } from './vendor-call.ts'
 
-/** The codec of a call to a vendor; a Refusal when the vendor's dialect cannot say what the call means. */
+/** The codec of a call to a vendor; a Refusal when the vendor's dialect cannot express the call. */
 export const codecFor = (sides: Sides): CallCodec | Refusal => {
   const { call, speaker } = sides
   if (call.dialect === 'embeddings') return embeddingsCodec(sides)
@@ -110,14 +110,17 @@ const embeddingsPassed = ({ call, target, speaker }: Sides): CallCodec => ({
   relay: noStream,
 })
 
-/** What is done to an answer on its way back, whole or step by step. */
+/** A change to an answer on its way back, whole or step by step. */
 type Way = {
   readonly reply: (reply: Omit<Reply, 'usage'>) => Omit<Reply, 'usage'>
   readonly steps: (read: StepReader) => StepReader
 }
 type StepReader = (data: string) => readonly Piece[]
 
-/** What must be undone or left out of the answer, in order; nothing for most calls. */
+/**
+ * The changes an answer needs, in order: undo what the request did, drop what the caller cannot take. Most calls need
+ * none.
+ */
 const waysBack = (asked: Conversation, byTool: boolean, { call, target }: Sides, vendor: VendorDialect) => {
   const caller = callerOf(call)
   const ways: Way[] = []
@@ -216,7 +219,7 @@ const written = (
     context,
   )
 
-/** Ids for tool calls of vendors that give none: unique over the conversations of any caller. */
+/** Ids for tool calls of vendors that give none; no two conversations of a caller share one. */
 const idMaker = (requestId: string): (() => string) => {
   let count = 0
   return () => `call_${requestId.replaceAll('-', '').slice(-16)}_${++count}`

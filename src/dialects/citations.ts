@@ -1,14 +1,20 @@
-/** The sources that an answer cites: addresses, each for a stretch of the text. A source without an address is not carried. */
+/**
+ * The sources that an answer cites: addresses, each for a stretch of the text. A source without an address is not
+ * carried.
+ */
 import type { Citation, Part } from './neutral.ts'
 
-/** What a reader makes of a vendor's references: those it can pass on, and whether there were others. */
+/** What a reader makes of a vendor's references: the citations it can pass on, and whether there were others. */
 export type Cited = { readonly citations: readonly Citation[]; readonly notCarried: boolean }
 
 /** The text of an answer. */
 export const textIn = (parts: readonly Part[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
-/** For each text part the citations that begin in it, counted from its own start; the last takes those beyond the text. */
+/**
+ * For each text part, the citations that begin in it, counted from the part's start; the last part gets those beyond
+ * the text.
+ */
 export const citationsByText = (
   parts: readonly Part[],
   citations: readonly Citation[],

@@ -1,4 +1,4 @@
-/** What a codec is, and what all of them share. */
+/** What a codec is, and what all codecs share. */
 import type { Call } from '../core/call.ts'
 import { type JsonBody, type JsonObject, readJsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
@@ -12,29 +12,29 @@ import type { StreamRelay } from './relay.ts'
 import type { WriterContext } from './stream-writer.ts'
 import type { Target } from './vendor-call.ts'
 
-/** An answer in one piece, read but still without its bill. */
+/** A whole answer, read, but still without its bill. */
 export type WholeReply = {
   readonly usage: Usage | undefined
-  /** Of its texts, for the estimate where the vendor gave no usage. */
+  /** Letters of its texts, for an estimate when the vendor gave no usage. */
   readonly letters: () => number
-  /** The tier in which the vendor says that it served a model that was asked for in a cheaper one. */
+  /** The tier in which the vendor says it served a model that was requested in a cheaper one. */
   readonly tier: string | undefined
   /** The prompt was blocked: there is no answer. */
   readonly blocked: boolean
-  /** What the vendor said and the caller's dialect has no place for, by name. */
+  /** What the vendor said that the caller's dialect has no place for, by name. */
   readonly notCarried: readonly string[]
   addBill(billed: Billed): Uint8Array
 }
 
 export type CallCodec = {
-  /** Below the vendor's address, with its query. */
+  /** Path and query, relative to the vendor's base address. */
   readonly path: string
   readonly body: Uint8Array
-  /** Headers that the call needs beside the vendor's own; made here, never a caller's. */
+  /** Headers that the call needs beside the vendor's own; made here, never taken from a caller. */
   readonly headers?: Readonly<Record<string, string>>
   /** Members and features of the request that do not reach the vendor, by name. */
   readonly notCarried: readonly string[]
-  /** Reads a vendor's answer with its headers; undefined when it is none. */
+  /** Reads a vendor's answer with its headers; undefined when it is not one. */
   readWhole(bytes: Uint8Array, headers?: Headers): WholeReply | undefined
   relay(): StreamRelay
 }
@@ -43,22 +43,22 @@ export type Sides = {
   readonly call: Call
   readonly target: Target
   readonly speaker: Speaker
-  /** What a translated answer is written with; who passes bytes through needs none of it. */
+  /** What a translated answer needs for writing; passing bytes through needs none of it. */
   readonly context: () => WriterContext
 }
 
 /**
- * Reads a vendor's body; undefined when it is none. A list of embeddings has more numbers than any request may hold; its
- * size is bounded by the transport.
+ * Parses a vendor's body; undefined when it is not JSON. A list of embeddings has more numbers than any request may
+ * contain, so only the transport bounds its size.
  */
 export const readBody = (bytes: Uint8Array): JsonBody | undefined => {
   const body = readJsonBody(bytes, scanJson(bytes, Number.MAX_SAFE_INTEGER))
   return body instanceof Refusal ? undefined : body
 }
 
-/** The tier of a whole answer; undefined where no cheaper one was asked for, or the vendor does not say. */
+/** The tier that served a whole answer; undefined if no cheaper one was requested, or the vendor does not say. */
 export const servedTier = (vendor: VendorDialect, model: Model, value: JsonObject): string | undefined =>
   model.cheaper === undefined ? undefined : vendor.tierOf?.(value)
 
-/** The dialect in which the caller reads. */
+/** The dialect that the caller reads. */
 export const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]

@@ -1,4 +1,7 @@
-/** Three turns of a tool loop, for every dialect of callers and of vendors: thoughts, signatures and ids come back to the vendor as it gave them. */
+/**
+ * Three turns of a tool loop, for every dialect of callers and of vendors: the vendor gets its thoughts, signatures and
+ * ids back as it gave them.
+ */
 import { expect, test } from 'bun:test'
 import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../../test/dialects/clients.ts'
 import {
@@ -70,7 +73,7 @@ const codecOf = (
   return codec
 }
 
-/** What the vendor answers in each turn, in its own words: a thought, a text, two calls of one tool. */
+/** The vendor's answer in each turn, in its own dialect: a thought, a text, two calls of one tool. */
 const signed = (turn: number, what: string) => Buffer.from(`${what} ${turn} ~?>`).toString('base64')
 const answers: Readonly<
   Record<SpokenId, (turn: number) => { whole: JsonObject; events: readonly string[] }>
@@ -222,7 +225,7 @@ const answeredBy = (
   return clients[caller].stream(Buffer.concat([...out, closing(relay.end({ ...billed, usage }))]))
 }
 
-/** What the vendor must find in its request of earlier turns: its own thoughts, and results under the right calls. */
+/** What the vendor must find in its next request: its own thoughts, and results under the right calls. */
 const checks: Readonly<Record<SpokenId, (body: any, turns: number, streamed: boolean) => void>> = {
   chat: ({ messages }, turns) => {
     const assistant = messages.filter((one: any) => one.role === 'assistant')
@@ -297,12 +300,11 @@ test.each(ways)(
       const sent = new TextDecoder().decode(codec.body)
       expect(sent).not.toContain('turnpike.')
       expect(sent).not.toContain('__sig')
-      // A chat client of a chat vendor does not send reasoning_content back to others than this one.
       checks[vendor](JSON.parse(sent), turn, stream)
       const seen = answeredBy(caller, vendor, codec, turn, stream)
       expect([seen.text, seen.thinking]).toEqual([`say ${turn}`, `think ${turn}`])
       expect(seen.tools.map(({ args }) => args)).toEqual([{ city: 'x' }, { city: 'y' }])
-      // Every dialect allows these letters in an id; generate-content to the same passes calls without one.
+      // Every dialect allows these letters in an id; generate-content to generate-content passes calls without one.
       for (const { id } of seen.tools) expect(id ?? 'none').toMatch(/^[A-Za-z0-9_-]+$/)
       request = clients[caller].next(request, seen, [`result ${turn} 0`, `result ${turn} 1`])
     }

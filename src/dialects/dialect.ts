@@ -1,4 +1,6 @@
-/** What a dialect is: one side reads callers and answers them, the other asks vendors and reads their answers. */
+/**
+ * What a dialect is: one side reads callers' requests and answers them, the other asks vendors and reads their answers.
+ */
 import type { Call } from '../core/call.ts'
 import type { JsonBody, JsonObject } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
@@ -13,7 +15,7 @@ import type { StreamWriter, WriterContext } from './stream-writer.ts'
 import type { Unsupported } from './unsupported.ts'
 import type { Encoded, Quirks, Target } from './vendor-call.ts'
 
-/** The side of a dialect that callers speak. */
+/** The side of a dialect that faces callers. */
 export type CallerDialect = {
   readConversation(body: JsonObject): Conversation
   writeReply(reply: Reply, context: WriterContext): JsonObject
@@ -21,58 +23,61 @@ export type CallerDialect = {
   addBill(reply: JsonBody, billed: Billed, modelName: string): Uint8Array
   streamWriter(context: WriterContext, listed: boolean): StreamWriter
   refusal(refusal: Refusal, requestId: string): JsonObject
-  /** Whether comments may stand in its streams; true when absent. */
+  /** Whether its streams may contain comments; true when absent. */
   readonly comments?: boolean
-  /** Whether the answer to this kind of request can hold only one call of a tool. */
+  /** Whether the answer to this kind of request has room for only one tool call. */
   oneCall?(request: JsonObject): boolean
-  /** Whether an answer goes on from what a last turn of the model has said. */
+  /** Whether an answer continues a last turn of the model. */
   readonly goesOn?: boolean
-  /** What an answer may hold and this dialect has no way to say to its callers. */
+  /** What an answer may contain that this dialect cannot express to its callers. */
   readonly unsupported?: readonly Part['type'][]
 }
 
 export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse' | 'responses'
 
-/** How to ask for embeddings where a vendor takes them in a form of its own. */
+/** How to ask for embeddings, for vendors with a form of their own. */
 export type EmbeddingsStyle = 'gemini' | 'vertex' | 'invoke'
 
 /** What differs among the vendors of one dialect. */
 export type Speaker = Quirks &
   UsageQuirks & {
-    /** The dialect the vendor speaks, unless a model of it is asked otherwise; chat completions when absent. */
+    /** The dialect that the vendor speaks, except for models that are asked otherwise; chat completions when absent. */
     readonly speaks?: VendorDialectId
     /** How the vendor takes calls for embeddings; as chat completions do when absent. */
     readonly embeds?: EmbeddingsStyle
   }
 
-/** The side of a dialect that vendors speak. */
+/** The side of a dialect that faces vendors. */
 export type VendorDialect = {
-  /** Where to send a call, below the vendor's address. */
+  /** Where to send a call, relative to the vendor's address. */
   path(model: Model, stream: boolean): string
   writeCall(conversation: Conversation, target: Target): Encoded | Refusal
-  /** What a conversation may hold and this dialect has no way to say; what depends on the model is in `notCarried` of the call. */
+  /**
+   * What a conversation may contain that this dialect cannot express; what depends on the model is in `notCarried` of
+   * the call.
+   */
   readonly unsupported: readonly Unsupported[]
-  /** Where it takes betas of the messages dialect for a model, if it does. */
+  /** Where it takes betas of the messages dialect for a model, if anywhere. */
   betas?(model: Model): 'header' | 'fields' | undefined
-  /** Whether its models go on from a last turn of their own. */
+  /** Whether its models continue a last turn of their own. */
   goesOn?(model: Model): boolean
-  /** What it takes for names of tools and ids of calls. */
+  /** The names of tools and ids of calls that it accepts. */
   readonly names: Names
-  /** Whether the model needs the schema of a conversation as a tool. */
+  /** Whether the model needs a conversation's schema as a tool. */
   needsSchemaTool(model: Model, conversation: Conversation): boolean
-  /** Reads an answer; undefined when it is none. */
+  /** Reads an answer; undefined when it is not one. */
   readReply(value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined
   usageOf(value: JsonObject, speaker: Speaker): Usage | undefined
-  /** The tier in which the vendor says that it served this answer, or serves the stream of this event. */
+  /** The tier in which the vendor says that it served this answer, or serves this event's stream. */
   tierOf?(value: JsonObject): string | undefined
-  /** Letters of an answer, for estimates. */
+  /** Letters in an answer, for estimates. */
   letters(value: JsonObject): number
   streamReader(newId: () => string, speaker: Speaker): (data: string) => readonly Piece[]
-  /** For callers of the same dialect: bytes go through. Absent where no caller speaks it. */
+  /** For callers of the same dialect: bytes pass through. Absent if no caller speaks it. */
   readonly pass?: {
     /** The caller's own bytes with the few edits that pricing made. */
     call(call: Call, target: Target): Uint8Array
-    /** Members of the call that this vendor would refuse and that are therefore not carried; none when absent. */
+    /** Members of the call that this vendor would refuse and that are therefore left out; none when absent. */
     notCarried?(call: Call, target: Target): readonly string[]
     isReply(value: JsonObject): boolean
     relay(speaker: Speaker, listed: boolean, modelName: string): StreamRelay

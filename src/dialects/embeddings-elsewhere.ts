@@ -1,8 +1,9 @@
 /**
- * Embeddings for vendors that do not take the chat completions' form of them: each writes the texts its own way, and its
- * vectors come back in the form callers know.
- * Sources: Gemini API reference, "models.batchEmbedContents"; Vertex AI reference, "Text embeddings API" (`:predict`) and
- * "Embed content" (`:embedContent`); Amazon Bedrock, "Amazon Titan Text Embeddings" and "Cohere Embed" (InvokeModel).
+ * Embeddings for vendors that do not take them in the form of chat completions: the texts are written each vendor's
+ * way, and the vectors come back in the form that callers know.
+ * Sources: Gemini API reference, "models.batchEmbedContents"; Vertex AI reference, "Text embeddings API" (`:predict`)
+ * and "Embed content" (`:embedContent`); Amazon Bedrock, "Amazon Titan Text Embeddings" and "Cohere Embed"
+ * (InvokeModel).
  */
 import type { Call } from '../core/call.ts'
 import { bodyOf, type Json, type JsonObject } from '../core/json-body.ts'
@@ -21,7 +22,7 @@ import { type Encoded, refuseUnsupported } from './vendor-call.ts'
 type TextsToEmbed = {
   readonly texts: readonly string[]
   readonly dimensions: number | undefined
-  /** What the vectors are for, in the words of the vendor that asks for it. */
+  /** What the vectors are for, in the vendor's own words. */
   readonly inputType: string | undefined
 }
 
@@ -34,7 +35,7 @@ type Style = {
   read(value: JsonObject, headers: Headers): Vectors
 }
 
-/** For vendors that embed one text for each request: several texts would be several bills. */
+/** For vendors that embed one text per request: several texts would mean several bills. */
 const single = (asked: TextsToEmbed): string | Refusal => {
   const [text, ...more] = asked.texts
   return text === undefined || more.length > 0
@@ -62,7 +63,7 @@ const gemini: Style = {
   }),
 }
 
-/** Vertex has the models since gemini-embedding-2 under another method than those before it. */
+/** Vertex has the models since gemini-embedding-2 under another method than older ones. */
 const embedsContent = ({ upstreamName }: Model): boolean =>
   upstreamName.startsWith('gemini-') && upstreamName !== 'gemini-embedding-001'
 
@@ -158,7 +159,7 @@ const usageOf = (tokens: number | undefined): Usage | undefined =>
 const isVector = (value: Json): value is readonly number[] =>
   Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'number')
 
-/** Callers may ask for 32-bit floats, little end first, in base64. */
+/** Callers may ask for 32-bit floats in base64, in little-endian order. */
 const written = (vector: readonly number[], base64: boolean): Json => {
   if (!base64) return vector
   const bytes = new DataView(new ArrayBuffer(vector.length * 4))
@@ -172,11 +173,11 @@ type Elsewhere = {
   readonly path: string
   readonly body: Uint8Array
   readonly notCarried: readonly string[]
-  /** Reads the vendor's answer; undefined when it is none. */
+  /** Reads the vendor's answer; undefined when it is not one. */
   read(value: JsonObject, headers: Headers): EmbeddingsReply | undefined
 }
 
-/** A call for embeddings as a vendor of another style takes and answers it. */
+/** A call for embeddings in the form that a vendor of another style takes and answers. */
 export const embeddingsElsewhere = (
   style: EmbeddingsStyle,
   call: Call,

@@ -1,5 +1,5 @@
 /**
- * Embeddings: what a caller may send, and what goes to the vendor.
+ * Embeddings: what a caller may send, and what is sent to the vendor.
  * Source of the format: OpenAI API reference, "Create embeddings".
  */
 import type { Call } from '../core/call.ts'

@@ -17,7 +17,7 @@ test.each(codes)('%s in every dialect', (code) => {
   const spec = { message: 'no', type: refusalTable[code].type, code, param: 'model', request_id: 'req-1' }
   expect(chat).toEqual({ error: spec })
   expect(responses).toEqual({ error: spec })
-  // The client libraries pick their error class by these words.
+  // The client libraries choose their error class by these words.
   const types: Record<number, string> = {
     400: 'invalid_request_error',
     401: 'authentication_error',

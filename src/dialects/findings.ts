@@ -1,41 +1,41 @@
 /**
- * What one walk over a request finds beside its faults: what it holds for the meter, and what only another vendor knows.
- * Pictures are bounded by the piece, plain sound by its length; all other media (a PDF, a film, what only the vendor will
- * fetch) may cost as much as the model's context holds, however few its bytes.
+ * What one walk over a request finds beside its faults: what the meter needs to know, and what only another vendor
+ * would recognise. Each image has a bound, and plain sound is bounded by its length. Any other media (a PDF, a film, an
+ * address that only the vendor will fetch) may cost as much as the model's context holds, however few its bytes.
  */
 import type { InputSize } from '../core/call.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import { mediaTypeOf } from './media.ts'
 
-/** Of media that only the vendor will fetch nothing is known: it may be as long as the model's context. */
+/** Nothing is known of media that only the vendor will fetch: it may fill the model's context. */
 const UNKNOWN_BYTES = 100_000_000
 
-/** Sound whose bytes grow with its length. In others silence costs next to none. */
+/** Sound formats whose bytes grow with the length. In other formats silence costs almost no bytes. */
 const PLAIN_SOUND = /^audio\/(?:x-)?(?:wav|wave|mp3|mpeg|mpga|pcm16|l16|aiff)$/
 
-/** Text, which has no more tokens than bytes. */
+/** Text, which never has more tokens than bytes. */
 const WRITTEN = /^(?:text\/|application\/(?:json|xml|(?:x-)?javascript|x-python)$)/
 
-/** Addresses behind which the vendor finds a film or something it has stored, whatever the caller calls it. */
+/** Addresses where the vendor finds a film or something it has stored, whatever the caller calls it. */
 const FILM =
   /^https?:\/\/(?:[^/?#]*[.@])?(?:youtube(?:-nocookie)?\.com|youtu\.be|generativelanguage\.googleapis\.com)\.?(?:[:/?#]|$)/i
 
-/** Whether an address may be one of a picture, as far as an address can tell. */
+/** Whether an address may be that of an image, as far as an address can tell. */
 const mayBePicture = (url: string): boolean =>
   /^https?:/i.test(url) && !FILM.test(url) && mediaTypeOf({ url }, 'image/png').startsWith('image/')
 
 /** The media type in a `data:` address. */
 const typeOf = (url: string): string | undefined => /^data:([^;,]*)/i.exec(url.slice(0, 200))?.[1]
 
-/** Filled by the shapes of a request, one for each request. */
+/** Filled while a request is checked; one for each request. */
 export class Findings {
-  /** It holds a mark of another vendor's: see signatures.ts. */
+  /** It contains a mark of another vendor's signature: see signatures.ts. */
   foreign = false
-  /** It holds reasoning of earlier answers. */
+  /** It contains reasoning of earlier answers. */
   thoughts = false
-  /** Text that the vendor adds itself, in tokens at most. */
+  /** The most tokens of text that the vendor itself adds. */
   template = 0
-  /** Messages: blocks refer to tools, which stand there once more. */
+  /** Messages: some blocks refer to tools, whose text counts once more for each reference. */
   showsTools = false
   #images = 0
   #inlined = 0
@@ -49,7 +49,7 @@ export class Findings {
     this.#unbounded = true
   }
 
-  /** Media inline, in base64 of that length. */
+  /** Inlined media, as base64 of this length. */
   inline(mediaType: string, length: number): void {
     const type = (mediaType.toLowerCase().split(';')[0] ?? '').trim()
     if (type.startsWith('image/')) {
@@ -61,20 +61,20 @@ export class Findings {
     } else if (!WRITTEN.test(type)) this.#unbounded = true
   }
 
-  /** Media at an address; a picture when the caller says so and the address does not say otherwise. */
+  /** Media at an address; an image if the caller says so and the address does not say otherwise. */
   address(url: string, picture: boolean): void {
     if (picture && mayBePicture(url)) this.#images++
     else this.unknown()
   }
 
-  /** A picture at an address or in a `data:` one. */
+  /** An image at an address, which may be a `data:` address. */
   picture(url: string): void {
     const type = typeOf(url)
     if (type === undefined) this.address(url, true)
     else this.inline(type, url.length)
   }
 
-  /** A document in a `data:` address; anything else is only the vendor's to find. */
+  /** A document in a `data:` address; at any other address only the vendor can find it. */
   file(data: string | undefined): void {
     if (data === undefined || /^https?:/i.test(data)) this.unknown()
     else this.inline(typeOf(data) ?? '', data.length)

@@ -1,9 +1,9 @@
-/** Shapes of a request that may hold a mark of another vendor: signatures.ts says how it got there. */
+/** Shapes of a request that may contain a mark of another vendor; signatures.ts says how it gets there. */
 import type { Json } from '../core/json-body.ts'
 import type { Shape } from './shape.ts'
 import { hasSignature, isForeign } from './signatures.ts'
 
-/** The id of a call in which another vendor's signature may have travelled. */
+/** The id of a call, which may carry another vendor's signature. */
 export const callId: Shape<Json> = {
   check: (value, found) => {
     if (!found.foreign && hasSignature(value)) found.foreign = true

@@ -88,7 +88,7 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
   },
 }
 
-/** Finds and reads the usage in an answer or an event of a vendor that speaks chat completions. */
+/** Finds and reads the usage in an answer or event of a vendor that speaks chat completions. */
 const chatUsageOf = (speaker: Speaker) => {
   const find = usageFinder(speaker)
   return { find, read: (raw: Parameters<typeof readUsage>[0]) => readUsage(raw, speaker) }
@@ -97,9 +97,9 @@ const chatUsageOf = (speaker: Speaker) => {
 const PENALTIES = ['presence_penalty', 'frequency_penalty'] as const
 
 /**
- * What vendors do not support, and what they take for names of tools and ids of calls. Sources: OpenAI API reference, "Create chat
- * completion"; Anthropic API reference, "Create a Message"; Gemini API reference, "FunctionDeclaration"; Amazon Bedrock API
- * reference, "ToolSpecification" and "ToolUseBlock".
+ * What vendors do not support, and which names of tools and ids of calls they accept. Sources: OpenAI API reference,
+ * "Create chat completion"; Anthropic API reference, "Create a Message"; Gemini API reference, "FunctionDeclaration";
+ * Amazon Bedrock API reference, "ToolSpecification" and "ToolUseBlock".
  */
 export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = {
   chat: {

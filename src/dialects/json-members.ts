@@ -1,4 +1,4 @@
-/** Reading members of loosely typed JSON: undefined where a member is absent or of another type. */
+/** Reads members of loosely typed JSON: undefined if a member is absent or of another type. */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 
 export const textOf = (value: Json | undefined): string | undefined =>
@@ -16,18 +16,18 @@ export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArr
 
 export const objectsOf = (value: Json | undefined): readonly JsonObject[] => listOf(value).filter(isObject)
 
-/** The objects of a list, or the only one where it stands without its list. */
+/** The objects of a list, or a single object that comes without its list. */
 export const oneOrMore = (value: Json | undefined): readonly JsonObject[] =>
   isObject(value) ? [value] : objectsOf(value)
 
 export const textsOf = (value: Json | undefined): readonly string[] =>
   listOf(value).filter((one) => typeof one === 'string')
 
-/** The texts of a list, or the only one where it stands without its list. */
+/** The texts of a list, or a single text that comes without its list. */
 export const oneOrMoreTexts = (value: Json | undefined): readonly string[] =>
   typeof value === 'string' ? [value] : textsOf(value)
 
-/** What an answer may hold beside text, from a list of kinds in any case; undefined for text alone. */
+/** What an answer may contain beside text, from a list of kinds in any case; undefined for text alone. */
 export const madeKinds = (value: Json | undefined): readonly ('image' | 'audio')[] | undefined => {
   const kinds = new Set(oneOrMoreTexts(value).map((kind) => kind.toLowerCase()))
   const made = (['image', 'audio'] as const).filter((kind) => kinds.has(kind))
@@ -41,7 +41,7 @@ export const present = <T extends Readonly<Record<string, unknown>>>(object: T):
   return kept as Present<T>
 }
 
-/** Members that may be undefined become optional ones that are not. */
+/** Makes members that may be undefined optional instead. */
 type Present<T> = {
   [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name]
 } & { [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined> }

@@ -1,4 +1,7 @@
-/** Laws of translation: what a dialect writes it reads back as it was, whole, as a stream cut anywhere, and as a request. */
+/**
+ * Laws of translation: what a dialect writes, it reads back unchanged: whole, as a stream cut anywhere, and as a
+ * request.
+ */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { reply as anyReply, conversation } from '../../test/dialects/arbitraries.ts'
@@ -27,7 +30,7 @@ const runs = { numRuns: 100 }
 const dialects = ['chat', 'messages', 'gemini', 'responses', 'converse'] as const
 const speaker = { outputBound: 'max_tokens', takesStreamOptions: true } as const
 
-/** The other side of each dialect: what is written there is read by ours, and the other way round. */
+/** The other side of each dialect: it reads what ours writes, and writes what ours reads. */
 type Peer = {
   readonly whole: (reply: Omit<Reply, 'usage'>) => JsonObject
   readonly stream: (reply: Omit<Reply, 'usage'>, size: number) => Uint8Array
@@ -57,7 +60,7 @@ const peers: Readonly<Record<WrittenId, Peer>> = {
   },
 }
 
-/** What Converse has no words for: names of answers and signatures of other vendors. */
+/** What Converse cannot express: ids of answers, and signatures of other vendors. */
 const ofConverse = (choice: Choice): Choice => ({
   ...choice,
   parts: choice.parts.map((part): Part => {
@@ -69,7 +72,7 @@ const ofConverse = (choice: Choice): Choice => ({
   }),
 })
 
-/** What of an answer a dialect has no words for. */
+/** What a dialect cannot express in an answer. */
 const sayable = (reply: Omit<Reply, 'usage'>, dialect: WrittenId): Omit<Reply, 'usage'> => ({
   ...reply,
   ...(dialect === 'converse' ? { id: '', model: '' } : {}),
@@ -125,7 +128,7 @@ test.each(dialects)(
       fc.property(anyReply, fc.integer({ min: 1, max: 9 }), (reply, size) => {
         const bytes = peers[dialect].stream(reply, size)
         const read = readStream(dialect, single(bytes))
-        // Streams of messages name the model as the caller did.
+        // Streams of messages give the model under the caller's name.
         const model = dialect === 'messages' ? { model: context().modelName } : {}
         expect(read.reply).toEqual({ ...sayable(reply, dialect), ...model, usage: billed.usage })
         expect(read.errors).toBe(0)
@@ -188,7 +191,7 @@ const target = (dialect: WrittenId): Target => ({
   stream: false,
 })
 
-/** Generate content has no ids for calls: they are told apart by their order, and results name the tool. */
+/** Generate content has no ids for calls: their order tells them apart, and results name the tool. */
 const withoutIds = (it: Conversation): Conversation => {
   const ids = new Map<string, string>()
   const part = (one: Part): Part => {
@@ -200,7 +203,7 @@ const withoutIds = (it: Conversation): Conversation => {
   return { ...it, turns: it.turns.map((turn) => ({ ...turn, parts: turn.parts.map(part) })) }
 }
 
-/** Chat completions: results are messages of their own, and texts of an answer are one text. */
+/** Chat completions: results are messages of their own, and an answer's texts are one text. */
 const apartResults = (it: Conversation): Conversation => ({
   ...it,
   turns: it.turns.flatMap((turn): readonly Turn[] => {
@@ -213,13 +216,13 @@ const apartResults = (it: Conversation): Conversation => ({
   }),
 })
 
-/** Responses: tools are strict unless they say that they are not. */
+/** Responses: tools are strict unless they say otherwise. */
 const strictIsSaid = (it: Conversation): Conversation => {
   const { tools, ...rest } = apartResults(it)
   return { ...rest, tools: tools.map((tool) => ({ ...tool, strict: tool.strict ?? false })) }
 }
 
-/** Members of a document that a dialect asks for and the caller did not give. */
+/** Members of a document that a dialect requires and the caller did not give. */
 const unnamed = (it: Conversation): Conversation => ({
   ...it,
   turns: it.turns.map((turn) => ({

@@ -1,24 +1,24 @@
 /**
- * Where media may be fetched from. Vendors fetch what an address names, and one at an address of the operator's own stands
- * inside the operator's network: what strangers cannot reach there, callers must not reach through it.
+ * Where media may be fetched from. Vendors fetch what an address names, and a vendor at one of the operator's own
+ * addresses is inside the operator's network. Callers must not use it to reach what strangers cannot reach there.
  */
 import { isPublicHost } from '../core/address.ts'
 import type { Call } from '../core/call.ts'
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 
-/** Members of any dialect in which an address of media stands. */
+/** Members of any dialect that contain the address of media. */
 const ADDRESSES =
   /^(?:(?:image|video|audio|file|document|media)_?)?ur[il]s?$|^(?:image|video|audio|file)s?$|^file_?data$/i
 
-/** The same in inputs of products, by what their vendors call them: `start_image_url`, `src`, `mask`. */
+/** The same for inputs of products, under the vendors' names: `start_image_url`, `src`, `mask`. */
 const OF_PRODUCTS =
   /(?:^|_)(?:ur[il]|src|href|link|image|video|audio|film|file|media|mask|frame|picture|photo)s?$/i
 
 /** Members whose content is the caller's own business: nobody fetches what it names. */
 const OPAQUE: ReadonlySet<string> = new Set(['args', 'arguments', 'response', 'citations', 'annotations'])
 
-/** Media that clouds keep: only the vendor's own account can read it. */
+/** Media in cloud storage, which only the vendor's own account can read. */
 const STORED = /^(?:gs|s3):\/\//i
 
 const PATH = /^(?:\.{0,2}[/\\]|~|[a-z]:[/\\])/i
@@ -27,7 +27,10 @@ const UNSURE = /[\\\s\p{Cc}]/u
 /** Longer texts without a scheme are base64, whatever they begin with. */
 const PATH_MAX = 512
 
-/** The first address in a call's conversation that vendors must not be asked to fetch. Calls without media cost nothing. */
+/**
+ * The first address in a call's conversation that vendors must not be asked to fetch. Calls without media cost nothing
+ * here.
+ */
 export const checkReach = ({ body, priced, size }: Call): Refusal | undefined => {
   if (priced !== undefined) return checkMembers(priced.inputs, 'inputs', OF_PRODUCTS)
   if (size.images === 0 && size.audioBytes === 0 && size.unbounded !== true) return undefined
@@ -64,7 +67,7 @@ const mayBeFetched = (text: string): boolean => {
   const url = text.slice(0, 4_096).trimStart()
   if (/^data:/i.test(url) || STORED.test(url)) return true
   if (!SCHEME.test(url) || /^[a-z]:[/\\]/i.test(url)) return url.length > PATH_MAX || !PATH.test(url)
-  // An address in which two readers may see two hosts is refused.
+  // An address in which two readers may see different hosts is refused.
   if (!/^https?:\/\//i.test(url) || UNSURE.test(url) || !URL.canParse(url)) return false
   const { hostname, username, password } = new URL(url)
   return username === '' && password === '' && isPublicHost(hostname)

@@ -1,7 +1,7 @@
-/** Media in and out of `data:` addresses. Source of the format: RFC 2397. */
+/** Converts media to and from `data:` addresses. Source of the format: RFC 2397. */
 import type { Media } from './neutral.ts'
 
-/** Media from an address: inline when it is a base64 `data:` address. */
+/** Media from an address; inline if it is a base64 `data:` address. */
 export const mediaAt = (url: string): Media => {
   const match = /^data:([^;,]*)(?:;[^,]*)?;base64,/.exec(url.slice(0, 200))
   return match === null
@@ -11,7 +11,7 @@ export const mediaAt = (url: string): Media => {
 
 const otherNames: Readonly<Record<string, string>> = { 'image/jpg': 'image/jpeg', 'image/x-png': 'image/png' }
 
-/** A media type by its registered name: vendors refuse the others that clients give it. */
+/** A media type by its registered name: clients send other names, which vendors refuse. */
 export const typeNamed = (type: string): string => otherNames[type.toLowerCase()] ?? type
 
 /** The address of media: its own, or a `data:` address. */
@@ -33,7 +33,7 @@ const byExtension: Readonly<Record<string, string>> = {
   webm: 'video/webm',
 }
 
-/** The media type, as given or as the address' extension tells. */
+/** The media type, as given or by the extension of the address. */
 export const mediaTypeOf = (media: Media, otherwise: string): string => {
   if (media.mediaType !== undefined) return media.mediaType
   const extension = 'url' in media ? /\.([a-z0-9]{2,4})(?:[?#]|$)/i.exec(media.url)?.[1] : undefined

@@ -1,13 +1,13 @@
 /**
- * The neutral form: what a call, an answer and a stream say, in no dialect's own words. Each dialect translates to and
- * from it, so that N ways to ask and M ways to be asked need N + M translations. Same-dialect calls never pass through
- * here: their bytes go through untouched.
+ * The neutral form: what a call, an answer or a stream says, free of any dialect. Each dialect translates to and from
+ * it, so N caller dialects and M vendor dialects need N + M translations. Same-dialect calls never come here: their
+ * bytes pass through untouched.
  */
 import type { Json, JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Signature } from './signatures.ts'
 
-/** Bytes inline (base64) or an address the vendor fetches. */
+/** Inline bytes (base64), or an address that the vendor fetches. */
 export type Media =
   | { readonly data: string; readonly mediaType: string }
   | { readonly url: string; readonly mediaType?: string }
@@ -43,7 +43,7 @@ export type ToolResult = {
   readonly failed?: boolean
   readonly cache?: Json
 }
-/** Reasoning that may be shown; `redacted` has no text, only a signature that holds it. */
+/** Reasoning that may be shown; `redacted` has no text, only a signature that contains it. */
 export type Thinking = {
   readonly type: 'thinking'
   readonly text: string
@@ -67,7 +67,7 @@ export type Tool = {
   readonly cache?: Json
 }
 export type ToolChoice =
-  /** `only` names those of the tools that may be called; all when absent. */
+  /** `only` names the tools that may be called; all may when it is absent. */
   | { readonly type: 'auto' | 'none' | 'required'; readonly only?: readonly string[] }
   | { readonly type: 'named'; readonly name: string }
 
@@ -83,7 +83,7 @@ export type Format =
 
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type Effort = (typeof efforts)[number]
-/** An effort, a budget of tokens, or both; `show` asks for the reasoning's text. */
+/** An effort, a token budget, or both; `show` asks for the reasoning's text. */
 export type Reasoning = {
   readonly effort?: Effort
   readonly budget?: number
@@ -99,7 +99,7 @@ type Sampling = {
   readonly seed?: number
   readonly presencePenalty?: number
   readonly frequencyPenalty?: number
-  /** How many alternatives to report for each token; 0 for the chosen one alone. */
+  /** How many alternatives to report for each token; 0 reports only the chosen one. */
   readonly logprobs?: number
 }
 
@@ -110,27 +110,27 @@ export type Conversation = Sampling & {
   readonly parallelTools?: boolean
   readonly format?: Format
   readonly reasoning?: Reasoning
-  /** What the answer may hold beside text. */
+  /** What the answer may contain beside text. */
   readonly makes?: readonly OutputKind[]
   readonly stop: readonly string[]
   readonly choices: number
   readonly maxOutput?: number
   readonly user?: string
-  /** Members of the request that have no place here, by name. The caller is told that they are not carried. */
+  /** Members of the request that have no place here, by name. The caller is told that they were not carried. */
   readonly ignored: readonly string[]
-  /** Content that has no place here: without it another question would be answered, so the call is refused. */
+  /** Content that has no place here. Without it the vendor would answer another question, so the call is refused. */
   readonly unknownContent: readonly UnknownContent[]
 }
-/** Where it stands in the request, and what it is. */
+/** Its place in the request, and what it is. */
 export type UnknownContent = { readonly param: string; readonly what: string }
 
 export type Finish = 'stop' | 'stop_sequence' | 'length' | 'tool_calls' | 'content_filter'
 
-/** Where a stretch of an answer's text is from; `from` and `to` count UTF-16 units of the whole text. */
+/** The source of a stretch of an answer's text; `from` and `to` count UTF-16 units of the whole text. */
 export type Citation = {
   readonly url: string
   readonly title?: string
-  /** The text that stands at the address. */
+  /** The text found at the address. */
   readonly quote?: string
   readonly from: number
   readonly to: number
@@ -141,7 +141,7 @@ export type Choice = {
   readonly finish: Finish
   readonly stopSequence?: string
   readonly logprobs?: Json
-  /** In the order in which the vendor named them. */
+  /** In the vendor's order. */
   readonly citations?: readonly Citation[]
 }
 export type Reply = {
@@ -151,11 +151,11 @@ export type Reply = {
   readonly usage: Usage | undefined
   /** The prompt itself was blocked, and there is no answer. */
   readonly blocked?: boolean
-  /** What else the vendor said that is not carried to any caller, by name. */
+  /** What else the vendor said that no caller gets, by name. */
   readonly notCarried?: readonly string[]
 }
 
-/** One step of a stream. Tools are numbered from 0 in each choice; a tool's arguments follow its start. */
+/** One step of a stream. Each choice numbers its tools from 0; a tool's arguments follow its start. */
 export type Piece =
   | { readonly type: 'start'; readonly id: string; readonly model: string }
   | { readonly type: 'text' | 'thinking' | 'refusal'; readonly choice: number; readonly text: string }
@@ -177,7 +177,7 @@ export type Piece =
   | { readonly type: 'image'; readonly choice: number; readonly image: Image }
   | { readonly type: 'audio'; readonly choice: number; readonly audio: Audio }
   | { readonly type: 'citation'; readonly choice: number; readonly citation: Citation }
-  /** Something was said that is not carried to any caller. */
+  /** The vendor said something that no caller gets. */
   | { readonly type: 'not_carried'; readonly name: string }
   | { readonly type: 'logprobs'; readonly choice: number; readonly logprobs: Json }
   | {

@@ -1,4 +1,7 @@
-/** What a request asks for and a vendor's dialect cannot say: it is named to the caller, or the call is refused; never left out in silence. */
+/**
+ * What a request asks for and a vendor's dialect cannot express: the caller gets its name, or the call is refused. It
+ * is never dropped silently.
+ */
 import { expect, test } from 'bun:test'
 import { type CallerId, clients } from '../../test/dialects/clients.ts'
 import { bodyFor, codecOf } from '../../test/dialects/codecs.ts'
@@ -309,7 +312,7 @@ test('converse: what that vendor would refuse is not sent', () => {
   ]
   const tools = [{ type: 'function', function: { name: 'f' } }]
   const spec = { toolSpec: { name: 'f', inputSchema: { json: { type: 'object' } } } }
-  // Tools that were used are declared, also when none may be called; thoughts that are gone are not thought on.
+  // Tools that were used are declared, even when none may be called; lost thoughts end the thinking.
   for (const more of [{ tools, tool_choice: 'none' }, {}]) {
     const request = { model: 'a/b', messages: turns, reasoning_effort: 'high', max_tokens: 20_000, ...more }
     const body = bodyFor('chat', 'converse', request)

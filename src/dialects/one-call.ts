@@ -1,9 +1,12 @@
-/** Answers for callers whose dialect has room for one call of a tool: they get the first; that others were not carried is named. */
+/**
+ * Answers for callers whose dialect has room for one tool call: they get the first call, and the names of what was not
+ * carried say that there were others.
+ */
 import type { Choice, Piece, Reply } from './neutral.ts'
 
 const OTHER_CALLS = 'tool_calls'
 
-/** The answer with the first call of each choice. */
+/** The answer with only the first call of each choice. */
 export const withOneCall = (reply: Omit<Reply, 'usage'>): Omit<Reply, 'usage'> => {
   const choices = reply.choices.map((choice): Choice => {
     const first = choice.parts.findIndex(({ type }) => type === 'tool_call')

@@ -1,4 +1,6 @@
-/** The codec where caller and vendor speak one dialect: bytes pass through, and the bill is added on the way back. */
+/**
+ * The codec when caller and vendor speak the same dialect: bytes pass through, and the bill is added on the way back.
+ */
 import type { Call } from '../core/call.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'

@@ -1,10 +1,11 @@
 /**
- * An answer that its caller has begun: in messages and generate content the last turn may be the model's, and the answer
- * goes on from there. Vendors of other dialects say the beginning again, or go on. A beginning that is said again is left out.
+ * An answer that its caller has begun. In messages and generate content the last turn may be the model's, and the
+ * answer continues it. A vendor of another dialect may repeat the beginning or continue it; a repeated beginning is
+ * removed.
  */
 import type { Choice, Conversation, Part, Piece, Reply } from './neutral.ts'
 
-/** The text that the answer is to go on from; undefined where there is none. */
+/** The text that the answer is to continue; undefined if there is none. */
 export const prefillOf = ({ turns }: Conversation): string | undefined => {
   const last = turns.at(-1)
   if (last?.role !== 'assistant' || last.parts.some(({ type }) => type === 'tool_call')) return undefined
@@ -12,7 +13,7 @@ export const prefillOf = ({ turns }: Conversation): string | undefined => {
   return text.trim() === '' ? undefined : text.trim()
 }
 
-/** The answer without its beginning. */
+/** The answer without its repeated beginning. */
 export const withoutPrefill = (reply: Omit<Reply, 'usage'>, prefill: string): Omit<Reply, 'usage'> => ({
   ...reply,
   choices: reply.choices.map((choice): Choice => {

@@ -1,6 +1,7 @@
 /**
- * The law of translation: a member that a caller sends changes what the vendor is sent, or is named to the caller, or is
- * refused by name. It is held for every public member of every caller's dialect towards every vendor of another.
+ * The law of translation: a member that a caller sends either changes what the vendor gets, or is named to the caller,
+ * or is refused by name. It is tested for every public member of every caller dialect, against vendors of every other
+ * dialect.
  */
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
@@ -28,7 +29,7 @@ const at = (value: Json | undefined, path: readonly string[]): Json | undefined 
     value,
   )
 
-/** The request with a member at a path, in objects that are made where they are not there. */
+/** The request with a member at a path; missing objects on the way are made. */
 const withMember = (value: Json | undefined, path: readonly string[], member: Json): Json => {
   const [name = '', ...rest] = path
   if (path.length === 0) return member
@@ -66,7 +67,7 @@ test.each(cases)(
   },
 )
 
-/** How a member came through; undefined when it is gone and nobody is told. */
+/** What became of a member; undefined when it is gone and nobody was told. */
 const fateOf = (
   caller: CallerId,
   vendor: (typeof vendors)[number],

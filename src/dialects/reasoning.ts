@@ -11,15 +11,15 @@ const budgets: Readonly<Record<Effort, number>> = {
   max: 65_536,
 }
 
-/** The budget in tokens: as asked, or what stands for the effort; undefined when neither was named. */
+/** The budget in tokens: as requested, or the one that matches the effort; undefined when neither was given. */
 export const budgetOf = ({ budget, effort }: Reasoning): number | undefined =>
   budget ?? (effort === undefined ? undefined : budgets[effort])
 
-/** The one of a model's efforts that stands for the one asked for: the smallest that is as large, else its largest. */
+/** The model's effort that replaces the requested one: its smallest one that is at least as large, else its largest. */
 export const nearestEffort = (asked: Effort, known: readonly Effort[]): Effort | undefined =>
   known.find((one) => efforts.indexOf(one) >= efforts.indexOf(asked)) ?? known.at(-1)
 
-/** The effort: as asked, or the smallest whose budget is as large as the one asked for. */
+/** The effort: as requested, or the smallest whose budget is at least the requested one. */
 export const effortOf = ({ budget, effort }: Reasoning): Effort | undefined => {
   if (effort !== undefined || budget === undefined) return effort
   return efforts.find((one) => budget <= budgets[one]) ?? 'max'

@@ -1,4 +1,7 @@
-/** A stream on its way from a vendor to the caller: what passes, what is held back for the end, and what the meter reads. */
+/**
+ * A stream on its way from a vendor to the caller: what passes, what is held back until the end, and what the meter
+ * reads.
+ */
 import type { JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Ending } from './stream-writer.ts'
@@ -7,16 +10,19 @@ import type { Ending } from './stream-writer.ts'
 export type VendorEvent = { readonly bytes: Uint8Array; readonly data: string }
 
 export type Progress = {
-  /** Something was said: from here on no other vendor can be asked. */
+  /** Something was said, so from now on no other vendor can be asked. */
   begun: boolean
-  /** Events with content, at least one token each, and letters of it, as `lettersIn` counts them. */
+  /** Events with content (each has at least one token), and the letters of that content, as `lettersIn` counts them. */
   contentEvents: number
   letters: number
-  /** The part of both that was read but waits in a writer, such as a call that is written whole: the caller has not got it. */
+  /**
+   * The part of both that was read but waits in a writer, such as a call that is written whole. The caller has not got
+   * it yet.
+   */
   unsaid: { readonly events: number; readonly letters: number }
-  /** The model thinks; its thoughts may be billed without being shown. */
+  /** The model is thinking; its thoughts may be billed without being shown. */
   thought: boolean
-  /** The vendor said how its answer ends, and that the stream is over. */
+  /** The vendor said how its answer ended, and that the stream is over. */
   finished: boolean
   done: boolean
   /** The vendor's error inside the stream. */
@@ -39,18 +45,18 @@ export const newProgress = (): Progress => ({
 
 export type StreamRelay = {
   readonly progress: Progress
-  /** Takes one event and returns what goes to the caller: the event's own bytes, others, or nothing. */
+  /** Takes one event and returns what goes to the caller: the event's own bytes, other bytes, or nothing. */
   follow(event: VendorEvent): Uint8Array | undefined
   /**
-   * Takes an event that begins at `start` and passes as it is, without its data being read; returns its end, or -1 for
-   * one that must be followed. A shortcut: where there is none, every event is followed.
+   * A shortcut. Takes an event that begins at `start` and passes unchanged, without reading its data. Returns its end,
+   * or -1 for one that `follow` must read. Without it, `follow` reads every event.
    */
   readonly skip?: (bytes: Uint8Array, start: number) => number
-  /** The usage the vendor reported so far. */
+  /** The usage that the vendor has reported so far. */
   usage(): Usage | undefined
-  /** The tier in which the vendor says that it serves the call; only of models that are asked for in a cheaper one. */
+  /** The tier in which the vendor says it serves the call; only for models that are requested in a cheaper one. */
   readonly tier?: () => string | undefined
-  /** What ends the stream, with slots for what is known once it is paid. */
+  /** What ends the stream, with slots for what is only known once it is paid. */
   end(ending: Ending): string
   /** The event of an error; `error` is the error object of the specification. */
   fail(error: JsonObject): string

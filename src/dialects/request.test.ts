@@ -1,4 +1,4 @@
-/** What the description of a request gives: faults, findings, ignored members, schema, and type. */
+/** What the description of a request yields: faults, findings, ignored members, schema, and type. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { bodyOf, type JsonObject } from '../core/json-body.ts'

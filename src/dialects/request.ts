@@ -1,8 +1,8 @@
 /**
- * The request of a dialect, said once. A description is built of small shapes, and from it come: the checks, the size and
- * the marks of other vendors (one walk over what was sent, `readRequest`), the members that are ignored towards other dialects
- * (`ignoredIn`), the type of a request that was checked (`RequestOf`) and the schema of the API reference (`schema`).
- * How to add a member: CONTRIBUTING.md. Why it is made so: docs/decisions/requests.md.
+ * The request of a dialect, described once. A description is built of small shapes. From it come the checks, the size
+ * and the marks of other vendors (one walk over the request, `readRequest`), the members that are ignored for other
+ * dialects (`ignoredIn`), the type of a checked request (`RequestOf`), and the schema of the API reference (`schema`).
+ * How to add a member: CONTRIBUTING.md. Why it works this way: docs/decisions/requests.md.
  */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
@@ -12,11 +12,11 @@ import { camelCase, member as memberOf } from './spelling.ts'
 
 /** A shape as a member of an object. */
 type Member<T = unknown> = Shape<T> & {
-  /** What the refusal says when the member is not there. */
+  /** The refusal's text when the member is missing. */
   readonly needed?: Sentence
-  /** It is ignored towards other dialects. With one of these values it asks for nothing, and is not named. */
+  /** The member is ignored for other dialects. With one of these values it asks for nothing, so it is not reported. */
   readonly ignoredExcept?: readonly Json[]
-  /** It is the same member in capitals and in small letters. */
+  /** The member means the same in capitals and in small letters. */
   readonly anyCase?: true
 }
 
@@ -28,25 +28,25 @@ type ObjectOf<M> = { readonly [Name in Needed<M>]: Of<M[Name]> } & {
 }
 
 type ObjectRules = {
-  /** Says what is wrong with a value that is not an object. */
+  /** The refusal's text for a value that is not an object. */
   readonly say?: Sentence
-  /** A member that must be a text which is not empty. */
+  /** A member that must be a non-empty text. */
   readonly named?: string
-  /** A value that is not an object is left to the vendor to refuse. */
+  /** A value that is not an object is left for the vendor to refuse. */
   readonly loose?: true
-  /** Its members may be spelled in camel case or with underscores; here they are in camel case. */
+  /** Members may be spelled in camel case or with underscores; here they are in camel case. */
   readonly spelled?: true
-  /** The place by which ignored members are named; absent where nobody looks for them. */
+  /** The place under which ignored members are reported; absent if nobody looks for them. */
   readonly place?: string
-  /** The objects in which they are looked for; all when absent. */
+  /** The objects in which we look for them; all when absent. */
   readonly placeOf?: (value: JsonObject) => boolean
   /** A rule about several members together. */
   readonly rule?: (value: JsonObject) => Wrong | undefined
-  /** Called with each object that is right. */
+  /** Called with each valid object. */
   readonly seen?: (value: JsonObject, found: Findings) => void
 }
 
-/** An object with these members among others. Of several faults the refusal names the one whose member stands first here. */
+/** An object with these members among others. If several are wrong, the refusal names the one listed first here. */
 export const object = <const M extends Members>(members: M, rules: ObjectRules = {}): Shape<ObjectOf<M>> => {
   const { place, spelled } = rules
   return {
@@ -59,7 +59,7 @@ export const object = <const M extends Members>(members: M, rules: ObjectRules =
 type Check = NonNullable<Shape['check']>
 type Walk = (value: JsonObject, found: Findings) => Wrong | undefined
 
-/** Undefined where nothing is asked of the value. */
+/** Undefined when nothing is required of the value. */
 const checkOf = (
   { named, loose, rule, seen, ...rest }: ObjectRules,
   walk: Walk | undefined,
@@ -83,18 +83,18 @@ const checkOf = (
   return { check }
 }
 
-/** A member in a walk. */
+/** A member during a walk. */
 type Walked = Member & {
   readonly name: string
-  /** Of several faults the refusal names the one of the lowest rank. */
+  /** If several members are wrong, the refusal names the one with the lowest rank. */
   readonly rank: number
-  /** It is looked at even where it is null. */
+  /** It is checked even if it is null. */
   readonly always?: true
 }
-/** The member that an unknown name may mean. */
+/** The member that an unknown name may be a misspelling of. */
 type Others = (name: string, checked: ReadonlyMap<string, Walked>, value: JsonObject) => Walked | undefined
 
-/** Looks at the members that are there. Undefined where nothing is looked at. */
+/** Checks the members that are present. Undefined if nothing needs checking. */
 const walkOf = (members: Members, others?: Others): Walk | undefined => {
   const all = Object.entries(members).map(([name, member], rank): Walked => ({ name, rank, ...member }))
   const checked = new Map(all.flatMap((one) => (one.check === undefined ? [] : [[one.name, one] as const])))
@@ -122,12 +122,12 @@ const walkOf = (members: Members, others?: Others): Walk | undefined => {
   }
 }
 
-/** Names in small letters, as nearly all are: they need no folded copy. */
+/** Names in small letters, as nearly all are, need no folded copy. */
 const FOLDED = /^[a-z0-9_]*$/
-/** A misspelt name is reported before all other faults but the model's. */
+/** A misspelt name is reported before all other faults except the model's. */
 const MISSPELT = 0.5
 
-/** Some vendors' readers ignore the case of names: `Max_Tokens` would bound there what `max_tokens` bounds here. */
+/** Some vendors' parsers ignore the case of names: there, `Max_Tokens` would have the effect of `max_tokens` here. */
 const otherCase: Others = (name, checked) => {
   if (FOLDED.test(name)) return undefined
   const folded = name.toUpperCase().toLowerCase()
@@ -141,7 +141,7 @@ const otherCase: Others = (name, checked) => {
   }
 }
 
-/** A member in both of its spellings would be read as one here and perhaps as the other there. */
+/** A member in both spellings might be read as one value here and as the other at the vendor. */
 const otherSpelling: Others = (name, checked, value) => {
   const usual = camelCase(name)
   if (usual === name) return undefined
@@ -188,10 +188,10 @@ const schemaOf = (members: Members, named?: string): JsonObject => {
   }
 }
 
-/** A member that must be there. */
+/** A member that must be present. */
 export const needed = <S extends Shape>(shape: S, say: Sentence) => ({ ...shape, needed: say })
 
-/** A member that is ignored towards other dialects; with a `usual` value it asks for nothing and is not named. */
+/** A member that is ignored for other dialects; with a `usual` value it asks for nothing and is not reported. */
 export const ignored = <S extends Shape>(shape: S, ...usual: readonly Json[]) => ({
   ...shape,
   ignoredExcept: usual,
@@ -211,7 +211,7 @@ export const notOffered = <const Name extends string>(
   return Object.fromEntries(names.map((name) => [name, member])) as Record<Name, Member<Json>>
 }
 
-/** The name of a model, needed in every dialect that carries it in the body. */
+/** The name of a model, required in every dialect whose body names it. */
 const MODEL_NEEDED = () =>
   "'model' is required: a string such as 'openai/gpt-4o-mini'; GET /v1/models lists them."
 export const modelName = needed(
@@ -219,7 +219,7 @@ export const modelName = needed(
   MODEL_NEEDED,
 )
 
-/** The name of the model in a body of which nothing else is known yet. */
+/** The name of the model in a body that has not been checked yet. */
 export const modelNameOf = ({ model }: JsonObject): string | Refusal =>
   typeof model === 'string' && model !== '' ? model : invalid('model', MODEL_NEEDED())
 
@@ -236,13 +236,13 @@ export const request = <const M extends Members>(
 
 export type RequestOf<Description> = Of<Description>
 
-/** One walk over a request: what is wrong with it, or what was found in it. */
+/** One walk over a request: returns what is wrong with it, or what was found in it. */
 export const readRequest = ({ check }: Shape, value: JsonObject): Findings | Refusal => {
   const found = new Findings()
   return check?.(value, found)?.refusal() ?? found
 }
 
-/** Names of the members that are ignored towards other dialects, place by place. */
+/** Names of the members that are ignored for other dialects, place by place. */
 export const ignoredIn = ({ addIgnored }: Shape, value: JsonObject): readonly string[] => {
   const names: IgnoredNames = new Map()
   addIgnored?.(value, names)

@@ -1,6 +1,6 @@
 /**
- * The inputs of a run of a chat model: in the form of chat completions, of messages or of generate-content, which their
- * members tell apart. The answer has the form of the inputs. What the form does not know is refused, never left out.
+ * The inputs of a run of a chat model: in the form of chat completions, messages or generate content, recognised by
+ * their members. The answer has the form of the inputs. What the form does not know is refused, never dropped.
  */
 import type { Call } from '../core/call.ts'
 import { bodyOf, isObject, type Json, type JsonObject } from '../core/json-body.ts'
@@ -29,7 +29,7 @@ const messages: Style = {
   names: messagesRequest.names,
   decode: (inputs, model) => decodeMessagesCall(bodyOf({ ...inputs, model })),
 }
-/** `stream` is no member of the form, whose addresses say it, but a run has just one address. */
+/** In this form `stream` is part of the address and not a member, but a run has only one address. */
 const gemini: Style = {
   name: 'generate-content',
   names: [...geminiRequest.names, 'stream'],
@@ -37,7 +37,7 @@ const gemini: Style = {
     decodeGeminiCall(bodyOf(inputs), { modelName, stream: stream === true, listed: false }),
 }
 
-/** Members and types of blocks that only messages have. */
+/** Members and block types that only messages have. */
 const OF_MESSAGES = [
   'system',
   'stop_sequences',
@@ -70,12 +70,13 @@ const styleOf = (inputs: JsonObject): Style => {
   return OF_MESSAGES.some((name) => inputs[name] !== undefined) || hasBlocks(inputs) ? messages : chat
 }
 
-/** Members that say something of the call and nothing of its answer. */
+/** Members that say something about the call but nothing about the form of its answer. */
 const ASIDE: ReadonlySet<string> = new Set(['metadata', 'safety_identifier', 'prompt_cache_key', 'labels'])
 
 /**
- * Reads the inputs of a run as a call of the model. Members of another form are refused here; those that no form knows are
- * kept in `unknown`: a vendor that speaks this form gets them as they came, for any other the call is refused.
+ * Reads the inputs of a run as a call of the model. Members of another form are refused here. Members that no form
+ * knows are kept in `unknown`: a vendor that speaks this form gets them unchanged; for any other vendor the call is
+ * refused.
  */
 export const decodeRunInputs = (inputs: JsonObject, modelName: string): Call | Refusal => {
   const style = styleOf(inputs)

@@ -1,12 +1,12 @@
 /**
- * Structured output from models that have none: the schema becomes a tool the model must call, and what it calls it with
- * becomes the text of the answer.
+ * Structured output from models that have none: the schema becomes a tool that the model must call, and the arguments
+ * of that call become the answer's text.
  */
 import type { Choice, Conversation, Part, Piece, Reply } from './neutral.ts'
 
 const TOOL = 'answer_in_json'
 
-/** The conversation with its format as a tool; with other tools beside it, one of them must be called. */
+/** The conversation with its format as a tool; if there are other tools, the model must call one of them all. */
 export const withSchemaTool = (it: Conversation): Conversation => {
   if (it.format?.type !== 'schema') return it
   const { format, ...rest } = it
@@ -20,7 +20,7 @@ export const withSchemaTool = (it: Conversation): Conversation => {
   return { ...rest, tools: [...it.tools, tool], toolChoice: forced }
 }
 
-/** The answer with that tool's call as text. */
+/** The answer with that tool's call as its text. */
 export const textFromTool = (reply: Omit<Reply, 'usage'>): Omit<Reply, 'usage'> => ({
   ...reply,
   choices: reply.choices.map((choice): Choice => {

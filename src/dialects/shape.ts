@@ -1,5 +1,5 @@
 /**
- * What a value of a request may be: the smallest shapes, of which the description of a request is built (request.ts).
+ * What a value of a request may be: the smallest shapes, from which the description of a request is built (request.ts).
  */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
@@ -8,27 +8,27 @@ import type { Findings } from './findings.ts'
 /** A sentence of a refusal about a value; `name` is its place in the request, such as `messages[0].role`. */
 export type Sentence = (name: string) => string
 
-/** What is wrong with a value. Its place is put together on the way up, so that requests that are right cost no texts. */
+/** What is wrong with a value. Its place is built on the way up, so that valid requests build no texts. */
 export class Wrong {
   #place = ''
   #alone: string | undefined
   readonly #say: Sentence
   readonly #member: string
 
-  /** `member` is what the refusal names below the place that the sentence names. */
+  /** `member` is what the refusal names, below the place in the sentence. */
   constructor(say: Sentence, member = '') {
     this.#say = say
     this.#member = member
   }
 
-  /** The same, seen from the object or list that holds the value. */
+  /** The same, from the object or list that contains the value. */
   under(name: string): this {
     this.#place =
       this.#place === '' || this.#place.startsWith('[') ? name + this.#place : `${name}.${this.#place}`
     return this
   }
 
-  /** The same, and its refusal names this alone, wherever it stands. */
+  /** The same, but its refusal names only this, wherever it is. */
   alone(name: string): this {
     this.#alone = name
     return this
@@ -39,31 +39,31 @@ export class Wrong {
   }
 }
 
-/** Names of ignored members, by the place where they stand. */
+/** Names of ignored members, by their place. */
 export type IgnoredNames = Map<string, Set<string>>
 
-/** What a value may be. A shape without a check takes anything. */
+/** What a value may be. A shape without a check accepts anything. */
 export type Shape<T = unknown> = {
-  /** Looks at a value that is there and not null. */
+  /** Checks a value that is present and not null. */
   readonly check?: (value: Json, found: Findings) => Wrong | undefined
-  /** In JSON Schema; absent for a member that is not offered. */
+  /** Its JSON Schema; absent for a member that we do not offer. */
   readonly schema?: JsonObject
-  /** Adds the members below the value that are ignored towards other dialects. */
+  /** Adds the members inside the value that are ignored for other dialects. */
   readonly addIgnored?: (value: Json, names: IgnoredNames) => void
-  /** Never there: it carries the type of values that passed the check. */
+  /** Never present: it carries the type of values that passed the check. */
   readonly of?: T
 }
 
-/** A shape from a test and the sentence for what fails it. */
+/** A shape from a test, and the sentence for values that fail it. */
 export const such = <T>(fits: (value: Json) => boolean, say: Sentence, schema: JsonObject): Shape<T> => ({
   check: (value) => (fits(value) ? undefined : new Wrong(say)),
   schema,
 })
 
-/** Anything: its reader checks what it is, and a vendor refuses what it does not take. */
+/** Anything: its reader checks it, and a vendor refuses what it does not take. */
 export const any: Shape<Json> = { schema: {} }
 
-/** The same; `type` is what the API reference says of it. */
+/** The same; `type` is its type in the API reference. */
 export const meant = (type: string): Shape<Json> => ({ schema: { type } })
 
 export const number = (low: number, high: number): Shape<number> =>
@@ -73,7 +73,7 @@ export const number = (low: number, high: number): Shape<number> =>
     { type: 'number', minimum: low, ...(high === Number.MAX_SAFE_INTEGER ? {} : { maximum: high }) },
   )
 
-/** An integer; without `high` as large as one can be. */
+/** An integer; without `high` as large as integers can be. */
 export const integer = (low: number, high?: number): Shape<number> => {
   const most = high ?? Number.MAX_SAFE_INTEGER
   return such(
@@ -98,7 +98,7 @@ export const text: Shape<string> = such(
   { type: 'string' },
 )
 
-/** One of some words; `say` where the sentence is not the usual one. */
+/** One of these words; `say` replaces the usual sentence. */
 export const word = <const Word extends string>(words: readonly Word[], say?: Sentence): Shape<Word> =>
   such(
     (value) => words.some((one) => one === value),
@@ -106,7 +106,7 @@ export const word = <const Word extends string>(words: readonly Word[], say?: Se
     { enum: words },
   )
 
-/** A text, or what stands in its place. */
+/** A text, or what may replace it. */
 export const textOr = <T>({ check, addIgnored, schema }: Shape<T>): Shape<string | T> => ({
   ...(check === undefined
     ? {}
@@ -116,9 +116,9 @@ export const textOr = <T>({ check, addIgnored, schema }: Shape<T>): Shape<string
 })
 
 type ListRules = {
-  /** Says what is wrong with a value that is not a list. */
+  /** The sentence for a value that is not a list. */
   readonly say?: Sentence
-  /** Says what is wrong with an empty list; allowed when absent. */
+  /** The sentence for an empty list; empty lists are allowed when absent. */
   readonly empty?: Sentence
 }
 
@@ -137,7 +137,7 @@ export const list = <T>(each: Shape<T>, { say, empty }: ListRules = {}): Shape<r
   schema: { type: 'array', items: each.schema ?? {}, ...(empty === undefined ? {} : { minItems: 1 }) },
 })
 
-/** The objects of a list: the vendor may refuse whatever else is there. */
+/** The objects of a list; whether anything else is allowed is for the vendor to say. */
 export const objects = <T>(each: Shape<T>): Shape<Json> => ({
   ...addIgnoredInEach(each),
   check: (value, found) => {
@@ -160,7 +160,7 @@ const addIgnoredInEach = ({ addIgnored }: Shape): Pick<Shape, 'addIgnored'> =>
         },
       }
 
-/** A list, or what would be its only item without it; `place` is where that one stands. */
+/** A list, or its only item without the list; `place` is the place of that item. */
 export const oneOrMore = <T>(each: Shape<T>, many: Shape<unknown>, place = ''): Shape<Json> => ({
   check: (value, found) => {
     if (!isObject(value)) return many.check?.(value, found)

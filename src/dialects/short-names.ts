@@ -1,16 +1,17 @@
 /**
- * Names and ids that are longer than a vendor takes, or in letters it does not know: in the request a short form stands for
- * each, made of its hash so that every turn of a conversation has the same, and in the answer the name itself again.
+ * Names and ids that are longer than a vendor takes, or use letters it does not know. In the request each is replaced
+ * by a short form, made of its hash so that every turn of a conversation has the same one. In the answer the original
+ * name returns.
  */
 import type { Choice, Conversation, Part, Piece, Reply, ToolChoice } from './neutral.ts'
 
 const hashOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex')
 
-/** A text as it is, or its hash where it is longer than a vendor takes. */
+/** The text itself, or its hash if the text is longer than a vendor takes. */
 export const within = (text: string, most: number): string =>
   text.length <= most ? text : hashOf(text).slice(0, most)
 
-/** What a vendor takes for the name of a tool and the id of a call; each must end the pattern's text. */
+/** What a vendor takes as the name of a tool and the id of a call; each pattern must end at the end of the text. */
 export type Names = { readonly tool: RegExp; readonly toolMax: number; readonly idMax: number }
 
 const HASH_DIGITS = 10

@@ -1,9 +1,9 @@
 /**
  * Signatures of reasoning: opaque texts by which a vendor recognises its own thoughts when they are sent back.
  *
- * A signature is worth something only to the kind of vendor that made it. In another dialect it travels in that
- * dialect's own place for signatures, marked with its origin, and where there is no such place in the id of the tool
- * call it belongs to: every client sends that id back, whether or not it knows of signatures.
+ * A signature is only worth something to the kind of vendor that made it. In another dialect it travels in that
+ * dialect's own place for signatures, marked with its origin. If there is no such place it travels in the id of the
+ * tool call it belongs to, because every client sends that id back, whether or not it knows of signatures.
  */
 const origins = ['messages', 'gemini', 'chat', 'responses'] as const
 export type SignatureOrigin = (typeof origins)[number]
@@ -12,21 +12,21 @@ export type Signature = { readonly origin: SignatureOrigin; readonly value: stri
 
 const MARK = 'turnpike.'
 
-/** `MARK` in base64: it ends with a whole group, so that every marked text begins with the same letters. */
+/** `MARK` in base64. It fills whole base64 groups, so every marked text begins with the same letters. */
 const MARK_BASE64 = Buffer.from(MARK).toString('base64')
 
-/** The signature as text for a dialect whose own signatures are of origin `home`. */
+/** The signature as text, for a dialect whose own signatures have the origin `home`. */
 export const writeSignature = (signature: Signature, home: SignatureOrigin): string => {
   if (signature.origin === home) return signature.value
   const marked = `${MARK}${signature.origin}.${signature.value}`
-  // Clients of this dialect read signatures as bytes: anything but base64 would break them.
+  // Clients of this dialect read signatures as bytes, so anything but base64 would break them.
   return home === 'gemini' ? Buffer.from(marked).toString('base64') : marked
 }
 
-/** What stands for the signature of a thought that has none, where clients want one. */
+/** Stands in for the signature of a thought that has none, for clients that require one. */
 export const unsigned: Signature = { origin: 'chat', value: '' }
 
-/** The reverse: a text without a mark is of the dialect's own origin. */
+/** The reverse: a text without a mark has the dialect's own origin. */
 export const readSignature = (written: string, home: SignatureOrigin): Signature => {
   const text = written.startsWith(MARK_BASE64) ? Buffer.from(written, 'base64').toString('utf8') : written
   for (const origin of origins) {
@@ -38,13 +38,13 @@ export const readSignature = (written: string, home: SignatureOrigin): Signature
 
 const HIDDEN = 'hidden.'
 
-/** For dialects with one place for all signatures: says also that the thought has no text of its own. */
+/** For dialects with one place for all signatures: also says that the thought has no text of its own. */
 export const writeHidden = (signature: Signature, home: SignatureOrigin): string =>
   signature.origin === home
     ? signature.value
     : writeSignature({ ...signature, value: HIDDEN + signature.value }, home)
 
-/** A signature read as a part of a thought: nothing where there is none, or only the mark for none. */
+/** A signature as members of a thought; none if there is no signature, or only the mark for none. */
 export const signed = (
   written: string | undefined,
   home: SignatureOrigin,
@@ -62,10 +62,10 @@ export const isForeign = (text: unknown): boolean =>
   typeof text === 'string' && (text.startsWith(MARK) || text.startsWith(MARK_BASE64))
 
 const ID_MARK = '__sig_'
-/** The mark of a signature that is not base64 of the usual form, and is packed once more. */
+/** Marks a signature that is not standard base64 and is encoded once more. */
 const PACKED_MARK = '__sigp_'
 
-/** A tool call's id with the signature in it, in letters every dialect allows in an id. */
+/** A tool call's id with the signature inside, in letters that every dialect allows in an id. */
 export const idWith = (id: string, signature: Signature | undefined): string => {
   if (signature === undefined || signature.origin !== 'gemini') return id
   const bytes = Buffer.from(signature.value, 'base64')
@@ -74,7 +74,7 @@ export const idWith = (id: string, signature: Signature | undefined): string => 
     : `${id}${PACKED_MARK}${Buffer.from(signature.value).toString('base64url')}`
 }
 
-/** The id and the signature of a tool call's id that a client sent back. */
+/** The id and the signature in a tool call's id that a client sent back. */
 export const splitId = (id: string): { readonly id: string; readonly signature?: Signature } => {
   for (const mark of [ID_MARK, PACKED_MARK]) {
     const at = id.indexOf(mark)

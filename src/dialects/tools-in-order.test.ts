@@ -1,4 +1,4 @@
-/** Calls whose arguments come in turns are written one after the other, whole and complete. */
+/** Calls whose arguments arrive interleaved are written one after the other, whole and complete. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Piece } from './neutral.ts'
@@ -13,7 +13,7 @@ const start = (index: number): Piece => ({
 })
 const said = (index: number, text: string): Piece => ({ type: 'arguments', choice: 0, index, text })
 
-/** Reads events that are the pieces' numbers in a list. */
+/** Reads events that are the numbers of pieces in a list. */
 const told = (pieces: readonly Piece[]): readonly Piece[] => {
   const read = toolsInOrder((data) => [pieces[Number(data)]!])
   return pieces.flatMap((_piece, at) => read(String(at)))
@@ -59,7 +59,7 @@ test('any mixture of calls comes out in blocks, each with all its arguments', ()
         const pieces: Piece[] = []
         while (left.some((one) => one.length > 0)) {
           const [turn = 0] = turns.take(1)
-          // Calls begin in their order; their arguments come in any.
+          // Calls begin in order; their arguments come in any order.
           const open = left.filter(
             (one, at) => one.length > 0 && left.slice(0, at).every(([first]) => first?.type !== 'tool'),
           )

@@ -1,6 +1,6 @@
 /**
- * Steps of a stream in an order every dialect can write: one tool call after another, each with its arguments whole
- * before anything else is said. Vendors may send the arguments of several calls by turns; most dialects cannot.
+ * Puts a stream's steps into an order that every dialect can write: one tool call after another, each with all its
+ * arguments before anything else is said. Vendors may interleave the arguments of several calls; most dialects cannot.
  */
 import { isObject, parseJson } from '../core/json-body.ts'
 import type { Piece } from './neutral.ts'
@@ -10,7 +10,10 @@ type OpenChoice = { current: { readonly index: number; text: string } | undefine
 
 const isWhole = (text: string): boolean => isObject(parseJson(text))
 
-/** The same steps with calls in order. Those that must wait come out when the call before them is whole, or at the finish. */
+/**
+ * The same steps with calls in order. Steps that must wait come out when the call before them is complete, or at the
+ * finish.
+ */
 export const toolsInOrder = (
   read: (data: string) => readonly Piece[],
 ): ((data: string) => readonly Piece[]) => {
@@ -44,7 +47,7 @@ const woken = (choice: OpenChoice): readonly Piece[] => {
   return waiting.flatMap((piece) => taken(choice, piece))
 }
 
-/** Everything that waits; a call without arguments has an empty object of them. */
+/** Everything that waits; a call without arguments gets an empty object. */
 const settled = (choice: OpenChoice, number: number): readonly Piece[] => {
   const pieces: Piece[] = []
   do {

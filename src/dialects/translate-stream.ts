@@ -7,7 +7,7 @@ import type { StreamWriter } from './stream-writer.ts'
 
 const encoder = new TextEncoder()
 
-/** What the caller's dialect does not support, and whether its streams may have comments. */
+/** What the caller's dialect does not support, and whether its streams may contain comments. */
 type CallerSide = { readonly unsupported?: readonly string[]; readonly comments?: boolean }
 
 export const translatedRelay = (
@@ -53,10 +53,10 @@ export const translatedRelay = (
   }
 }
 
-/** What was not carried, as a comment that clients skip: headers have gone out long before. */
+/** What was not carried, as a comment, which clients skip: the headers went out long before. */
 const notCarriedComment = (names: Iterable<string>): string => `: x-not-carried: ${[...names].join(', ')}\n\n`
 
-/** Notes what a step brings. The vendor has begun when it says more than its name. */
+/** Counts a step's content. The vendor has begun once it says more than its name. */
 const note = (progress: Progress, piece: Piece): void => {
   switch (piece.type) {
     case 'start':

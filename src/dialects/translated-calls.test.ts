@@ -1,4 +1,4 @@
-/** Requests of agents and libraries as they are, and what vendors of another dialect are sent for them. */
+/** Real requests of agents and libraries, and what vendors of another dialect get for them. */
 import { expect, test } from 'bun:test'
 import type { CallerId } from '../../test/dialects/clients.ts'
 import { bodyFor, codecOf } from '../../test/dialects/codecs.ts'
@@ -13,7 +13,7 @@ const functions = declared.map((one) => ({ type: 'function', function: one }))
 const flat = declared.map((one) => ({ type: 'function', ...one }))
 const vendors = ['chat', 'messages', 'gemini', 'converse', 'responses'] as const
 
-/** Names of the tools that a vendor is sent, and what it is told to do with them. */
+/** Names of the tools that a vendor gets, and its instructions about them. */
 const toolsIn = (vendor: WrittenId, body: any): readonly [readonly string[], unknown] => {
   switch (vendor) {
     case 'chat':
@@ -172,7 +172,7 @@ test('names and ids that are longer than a vendor takes are mapped, and the name
   expect([call.function.name, body.tool_choice.function.name]).toEqual([short, short])
   expect(call.id.length).toBeLessThanOrEqual(40)
   expect(body.messages[2].tool_call_id).toBe(call.id)
-  // The answer calls the tool by the name its caller knows.
+  // The answer calls the tool by the name that its caller knows.
   const called = { id: 'c', type: 'function', function: { name: short, arguments: '{}' } }
   const choice = {
     index: 0,
@@ -217,7 +217,7 @@ test('sampling that a reasoning model refuses is left out and named', () => {
     expect([name, body.temperature, body.top_p]).toEqual([name, undefined, undefined])
     expect(notCarriedOf('messages', 'chat', sampled(), openai(name))).toEqual(['temperature', 'top_p'])
   }
-  // What the vendor does by default need not be named, and models that do not think take all of it.
+  // The vendor's defaults need not be named, and models that do not think take all of it.
   expect(notCarriedOf('messages', 'chat', sampled({ temperature: 1, top_p: 1 }), openai('o3'))).toEqual([])
   for (const [name, more] of [
     ['gpt-5.2', { output_config: undefined, thinking: { type: 'disabled' } }],

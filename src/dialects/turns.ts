@@ -1,4 +1,4 @@
-/** Arranges turns for dialects that want the system's words apart and the speakers in alternation. */
+/** Arranges turns for dialects that separate the system's words and want the speakers to alternate. */
 import type { Conversation, Part, Turn } from './neutral.ts'
 
 type Arranged = {
@@ -6,7 +6,7 @@ type Arranged = {
   readonly system: readonly Part[]
   /** User and assistant in alternation; neighbours of one role are one turn, results of tools before anything else. */
   readonly turns: readonly Turn[]
-  /** A system message stood between others and was moved to the front. */
+  /** A system message that came between others was moved to the front. */
   readonly moved: boolean
 }
 
@@ -21,7 +21,7 @@ export const arrange = (it: Conversation): Arranged => {
       continue
     }
     const last = turns.at(-1)
-    // One by one: as arguments of one call, very many parts would not fit the stack.
+    // One by one: as arguments of one call, very many parts would overflow the stack.
     if (last?.role === turn.role) for (const part of turn.parts) last.parts.push(part)
     else turns.push({ role: turn.role, parts: [...turn.parts] })
   }

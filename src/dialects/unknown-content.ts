@@ -1,4 +1,7 @@
-/** Finds content of a request that its dialect's reader does not know, so that the call is refused instead of asked without it. */
+/**
+ * Finds request content that its dialect's reader does not know, so that the call is refused instead of sent without
+ * it.
+ */
 import { isObject, type Json } from '../core/json-body.ts'
 import { objectsOf, textOf } from './json-members.ts'
 import type { UnknownContent } from './neutral.ts'

@@ -1,21 +1,21 @@
 /**
- * What of a conversation a vendor's dialect cannot say, though the answer means the same without it. Three words tell of
- * what does not reach the other side. `ignored`: our reader of the caller's dialect has no place for a member.
- * `unsupported`: one side's dialect has no way to say a thing. `notCarried`: what one call or one answer left behind for
- * either reason; the caller gets its names. What would change the meaning is refused instead (`refuseUnsupported`).
+ * What of a conversation a vendor's dialect cannot express, although the answer means the same without it. Three words
+ * describe what does not reach the other side. `ignored`: our reader of the caller's dialect has no place for a member.
+ * `unsupported`: one side's dialect cannot express a thing. `notCarried`: what one call or answer lost for either
+ * reason; the caller gets its names. What would change the meaning is refused instead (`refuseUnsupported`).
  */
 import type { Conversation, Part, Turn } from './neutral.ts'
 
-/** Whether some part passes the test, in a turn or in the result of a tool. */
+/** Whether any part passes the test, in a turn or in a tool result. */
 const somePart = ({ turns }: Conversation, isSuch: (part: Part) => boolean): boolean =>
   turns.some(({ parts }) =>
     parts.some((part) => isSuch(part) || (part.type === 'tool_result' && part.parts.some(isSuch))),
   )
 
-/** Whether a penalty is asked for: 0 is what every vendor does by itself. */
+/** Whether a penalty is requested: 0 is every vendor's default. */
 const isPenalty = (value: number | undefined): boolean => value !== undefined && value !== 0
 
-/** What a conversation may hold or ask for and some vendors do not support, by the name that the caller reads. */
+/** What a conversation may contain or request and some vendors do not support, under the name that the caller reads. */
 const things = {
   top_k: ({ topK }) => topK !== undefined,
   seed: ({ seed }) => seed !== undefined,
@@ -36,14 +36,14 @@ const things = {
   cache_control: (it) =>
     it.tools.some(({ cache }) => cache !== undefined) ||
     somePart(it, (part) => 'cache' in part && part.cache !== undefined),
-  /** An earlier answer held pictures, which the vendor takes from the user alone. */
+  /** An earlier answer contained images, which the vendor takes only from the user. */
   'images of an answer': ({ turns }) =>
     turns.some(({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'image')),
 } as const satisfies Readonly<Record<string, (it: Conversation) => boolean>>
 
 export type Unsupported = keyof typeof things
 
-/** Names of what a conversation has of the things that a vendor does not support. */
+/** Names of the things in a conversation that a vendor does not support. */
 export const unsupportedIn = (
   it: Conversation,
   unsupported: readonly Unsupported[],

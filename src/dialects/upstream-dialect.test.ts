@@ -1,4 +1,4 @@
-/** In which dialect OpenAI's models are asked: the caller's own where it carries the call, else the one that does. */
+/** The dialect in which OpenAI's models are asked: the caller's own if it can carry the call, else the other one. */
 import { expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
 import { bodyOf } from '../core/json-body.ts'

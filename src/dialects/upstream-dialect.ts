@@ -1,12 +1,12 @@
-/** The dialect in which a vendor is asked, where its models are asked in more than one. */
+/** The dialect in which to ask a vendor whose models speak more than one. */
 import type { Call } from '../core/call.ts'
 import type { AskStyle, Model } from '../core/model.ts'
 import type { Speaker, VendorDialectId } from './dialect.ts'
 import { objectsOf } from './json-members.ts'
 
 /**
- * The caller's own where the model is asked in it and it can carry the call; else one that can, and chat completions where
- * both can.
+ * The caller's own dialect, if the model speaks it and it can carry the call; else one that can carry it, and chat
+ * completions if both can.
  */
 export const upstreamDialect = (
   call: Call,
@@ -18,7 +18,10 @@ export const upstreamDialect = (
   return call.dialect === 'responses' || !chatCarries(call, asked) ? 'responses' : 'chat'
 }
 
-/** Whether chat completions take the call. Of another dialect's effort nothing is known yet: its tools decide. */
+/**
+ * Whether chat completions take the call. For a call in another dialect the effort is not known yet, so its tools
+ * decide.
+ */
 const chatCarries = ({ dialect, body }: Call, { chatTools }: AskStyle): boolean => {
   if (chatTools === undefined) return true
   const { tools, functions, reasoning_effort: effort } = body.outline

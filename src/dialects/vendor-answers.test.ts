@@ -1,4 +1,4 @@
-/** What vendors send and their references do not describe, as callers of every dialect get it. */
+/** What vendors send although their references do not describe it, as callers of every dialect get it. */
 import { expect, test } from 'bun:test'
 import { callerIds, clients, type Seen } from '../../test/dialects/clients.ts'
 import {
@@ -18,7 +18,7 @@ import { translatedRelay } from './translate-stream.ts'
 const speaker: Speaker = { outputBound: 'max_tokens', takesStreamOptions: true }
 let ids = 0
 
-/** Seen by each dialect's client, whole. */
+/** What each dialect's client reads from a whole answer. */
 const wholeSeen = (vendor: SpokenId, answer: object): readonly (readonly [string, Seen])[] =>
   callerIds.map((caller) => {
     const value: JsonObject = JSON.parse(JSON.stringify(answer))

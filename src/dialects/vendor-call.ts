@@ -1,4 +1,4 @@
-/** A call on its way to a vendor of another dialect: what the translation must know, and what it gives. */
+/** A call on its way to a vendor of another dialect: what the translation needs to know, and what it returns. */
 import type { JsonObject } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
@@ -9,20 +9,21 @@ export type Quirks = {
   readonly outputBound: 'max_tokens' | 'max_completion_tokens'
   /** Chat completions: whether `stream_options.include_usage` may be sent. */
   readonly takesStreamOptions: boolean
-  /** Messages: whether long beginnings that will come again are marked for the vendor's cache. */
+  /** Messages: whether to mark long beginnings that will come again for the vendor's cache. */
   readonly cacheMarks?: boolean
   /**
-   * Chat completions: what the vendor does with its reasoning when a caller sends it back. `needed`: without it a loop of
-   * tools is refused; `taken`: it thinks on with it; `refused`: it refuses the member. Absent where no public source
-   * says: what a caller of the same dialect sends passes, and no other reasoning is sent.
+   * Chat completions: what the vendor does with its own reasoning when a caller sends it back. `needed`: without it, it
+   * refuses a loop of tools; `taken`: it continues thinking from it; `refused`: it refuses the member. Absent if no
+   * public source says: then what a caller of the same dialect sends passes, and no other reasoning is sent.
    */
   readonly reasoningBack?: 'needed' | 'taken' | 'refused'
   /**
-   * Chat completions: how reasoning is turned off. `openai`: by an effort that depends on the model; `none`: by that
-   * effort; else by the member of that name. Absent where no public source says: the caller is told that it was not.
+   * Chat completions: how to turn reasoning off. `openai`: by an effort that depends on the model; `none`: by that
+   * effort; else by the member of that name. Absent if no public source says: then the caller is told that it was not
+   * turned off.
    */
   readonly reasoningOff?: 'openai' | 'none' | 'thinking' | 'enable_thinking'
-  /** Chat completions: sampling that its reasoning models refuse. */
+  /** Chat completions: sampling members that its reasoning models refuse. */
   readonly refusedBesideReasoning?: readonly ('presencePenalty' | 'frequencyPenalty')[]
 }
 
@@ -42,6 +43,6 @@ export type Encoded = {
   readonly notCarried: readonly string[]
 }
 
-/** The 400 for what the vendor's dialect cannot say: to leave it out would answer another question. */
+/** The 400 for what the vendor's dialect cannot express: without it the vendor would answer another question. */
 export const refuseUnsupported = (param: string, what: string): Refusal =>
   invalid(param, `The model's vendor cannot take ${what}; leave it out or choose another model.`)

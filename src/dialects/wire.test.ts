@@ -1,7 +1,7 @@
 /**
- * Answers of vendors as bytes, each read through the codec of its dialect however its bytes are cut, and passed on
- * untouched to callers of the same dialect. `WIRE_RECORDINGS=<folder>` reads a folder of recordings too: their text, end
- * and usage are compared with what a simple reader finds in them.
+ * Vendors' answers as bytes, each read through the codec of its dialect however the bytes are cut, and passed on
+ * untouched to callers of the same dialect. `WIRE_RECORDINGS=<folder>` also reads a folder of recordings: their text,
+ * end and usage are compared with what a simple reader finds in them.
  */
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
@@ -113,7 +113,7 @@ for (const { file, text = '', thinking = '', tools = [], finish, usage } of expe
     if (relay === undefined) throw new Error('no caller speaks it')
     const events = eventsIn([bytes])
     const passed = events.filter((event) => relay.follow(event) === event.bytes)
-    // Only events with usage, the model or the end are changed or held back, none of the answer itself.
+    // Only events with usage, the model or the end are changed or held back; the answer itself never is.
     const others = events.filter((event) => !passed.includes(event))
     const left = readStream(
       dialect,

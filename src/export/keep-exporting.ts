@@ -1,4 +1,7 @@
-/** Exports calls for as long as a server runs, off the way of calls: at least once each, in batches, with the call's id as the key. */
+/**
+ * Exports calls while a server runs, without slowing calls: each at least once, in batches, with the call's id as the
+ * key.
+ */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Clock } from '../core/time.ts'
@@ -11,25 +14,25 @@ type ExportParts = {
   readonly sink: Sink
   readonly clock: Clock
   readonly log: Log
-  /** How long it waits when all is told. */
+  /** How long it waits when everything is exported. */
   readonly everyMs: number
 }
 
-/** How the export stands, for the metrics. */
+/** The state of the export, for the metrics. */
 export type Exporting = {
-  /** Age of the oldest call that was not told when it was looked last. */
+  /** Age of the oldest call that was not exported at the last look. */
   readonly lagMs: () => number
-  /** Attempts that failed since the last that went well. */
+  /** Failed attempts since the last success. */
   readonly failures: () => number
 }
 
-/** Calls of a batch: so many are read and told at once. */
+/** Calls in a batch, read and sent together. */
 const BATCH_MAX = 500
-/** A process that dies with a batch leaves it to others after this long: longer than any sink may take. */
+/** If a process dies with a batch, others take it after this time, which is longer than any sink may take. */
 const CLAIM_MS = 300_000
 const LONGEST_PAUSE_MS = 60_000
 
-/** Runs until it is stopped; several servers may do it at the same time. */
+/** Runs until it is stopped; several servers may do it at once. */
 export const keepExporting = (parts: ExportParts): Exporting & { readonly stop: () => void } => {
   const { clock, log, everyMs } = parts
   let stopped = false
@@ -63,7 +66,7 @@ export const keepExporting = (parts: ExportParts): Exporting & { readonly stop: 
   }
 }
 
-/** One batch; tells whether there may be more at once. What the sink did not take is released. */
+/** Exports one batch; returns whether there may be more at once. What the sink did not take is released. */
 const exportBatch = async (
   { store, sink }: ExportParts,
   state: { readonly saw: (at: number | undefined) => void },
@@ -76,7 +79,7 @@ const exportBatch = async (
   try {
     await sink({ lines: records.map(lineOf).join(''), first: first.id, at: first.at })
   } catch (error) {
-    // When this fails too, the claim ends by itself.
+    // If this fails too, the claim expires by itself.
     await store.releaseExports(ids).catch(() => undefined)
     throw error
   }

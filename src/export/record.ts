@@ -1,10 +1,10 @@
-/** A call as one line of JSON, for those who keep calls elsewhere. Never content. */
+/** A call as one line of JSON, for systems that store calls elsewhere. Never content. */
 import { decimalFromNano } from '../core/money.ts'
 import type { CallRecord } from '../store/exports/export-port.ts'
 
 const instant = (at: number): string => new Date(at).toISOString()
 
-/** The line, with its end. Amounts are decimal texts of USD; times end in UTC. */
+/** The line, with its line end. Amounts are decimal texts of USD; times are in UTC. */
 export const lineOf = ({ id, at, keyId, orgId, payer, amount, detail }: CallRecord): string =>
   `${JSON.stringify({
     id,

@@ -1,12 +1,12 @@
-/** Where calls are exported to: a file, an HTTPS endpoint, or a bucket that speaks the protocol of S3. */
+/** Where calls are exported to: a file, an HTTPS endpoint, or a bucket that speaks S3's protocol. */
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type BucketSettings, openBucket } from '../assets/bucket.ts'
 
-/** A batch of lines, with the id of its first call: the same batch sent again has the same name. */
+/** A batch of lines, named by the id of its first call: a batch that is sent again has the same name. */
 type Batch = { readonly lines: string; readonly first: string; readonly at: number }
 
-/** Resolves when the lines are kept there for good. */
+/** Resolves when the lines are stored durably there. */
 export type Sink = (batch: Batch) => Promise<void>
 
 export type SinkSettings =
@@ -17,7 +17,7 @@ export type SinkSettings =
 const ANSWER_MS = 30_000
 const OWNER_ONLY = 0o600
 
-/** Nothing is opened or asked before the first batch. */
+/** Makes the sink. Nothing is opened or contacted before the first batch. */
 export const sinkOf = (settings: SinkSettings): Sink => {
   if ('file' in settings) return fileSink(settings.file)
   return 'url' in settings ? endpointSink(settings.url, settings.headers) : bucketSink(settings.bucket)
@@ -33,7 +33,7 @@ const fileSink =
       const { size } = await file.stat()
       const last = Buffer.alloc(1, '\n')
       if (size > 0) await file.read(last, 0, 1, size - 1)
-      // A crash can leave half a line: the batch is written again from a line of its own.
+      // A crash can leave half a line, so a repeated batch begins on a line of its own.
       await file.appendFile(last.toString() === '\n' ? lines : `\n${lines}`)
       await file.sync()
     } finally {

@@ -8,11 +8,14 @@ import { unknownModel } from './unknown-model.ts'
 
 type Catalogued = Pick<Gateway, 'catalogue'>
 
-/** Finds models by the names that the key's calls use. A key without aliases gets the catalogue itself. */
+/** Finds models by the names that the key uses. A key without aliases gets the catalogue itself. */
 export const finderFor = ({ catalogue }: Catalogued, key: Key): ((name: string) => Model | undefined) =>
   key.aliases === undefined ? catalogue.find : (name) => catalogue.find(nameFor(key, name))
 
-/** Why these cannot be aliases: the first that stands for no model of the catalogue, with the one that was probably meant. */
+/**
+ * Why these cannot be aliases: the first one that stands for no model of the catalogue, with the model that was
+ * probably meant.
+ */
 export const checkAliases = (
   gateway: Catalogued,
   aliases: Aliases | null | undefined,
@@ -26,7 +29,7 @@ export const checkAliases = (
   return undefined
 }
 
-/** The models as the key knows them: its own aliases beside the operator's, which they hide where the names are the same. */
+/** The models as the key names them: its own aliases and the operator's. Where names are equal, the key's own wins. */
 export const namedFor = (
   { catalogue }: Catalogued,
   { aliases }: Key,

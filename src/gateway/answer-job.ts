@@ -1,6 +1,7 @@
 /**
- * A call whose product is a job. Its money is held on a lease of its own with the row `submitting`; it is submitted once,
- * goes on in the row (keep-jobs.ts), and its caller waits for it as long as it wants to, or asks later.
+ * A call whose product is a job. Its money is held on a lease of its own, created together with the row `submitting`.
+ * The job is submitted once and then continues from its row (keep-jobs.ts). The caller waits for as long as it likes,
+ * or asks later.
  */
 
 import type { Call, Prefer } from '../core/call.ts'
@@ -28,7 +29,7 @@ import type { Trace } from './trace.ts'
 import { askStep } from './vendor-step.ts'
 import { hookAddress } from './wake-hook.ts'
 
-/** How often a run is looked at that another process goes on with. */
+/** How often we look at a run that another process is working on. */
 const LOOK_MS = 500
 const AGAIN_MS = 500
 
@@ -44,12 +45,12 @@ export const answerJob = async (
     throw full
   }
   const run = await submit(gateway, task, it)
-  // How long a job takes says nothing of what a call is kept waiting here.
+  // How long a job takes says nothing about how long this server keeps calls waiting.
   trace.askedMs = undefined
   return answerRun(gateway, { id: run.id, call, trace, ref: keep?.ref })
 }
 
-/** Submits it and takes it up here. Throws what there is no job for. */
+/** Submits the job and takes it up in this process. Throws when no job came of it. */
 const submit = async (
   gateway: Gateway,
   task: Task,
@@ -59,7 +60,7 @@ const submit = async (
   const { callId } = task.trace
   const wakeAt = hookAddress(gateway, task.model.vendor, callId)
   const job = { id: callId, ...(wakeAt === undefined ? {} : { wakeAt }) }
-  // Whether or not its caller stays: a submission that is cut off may have been taken.
+  // Submission continues even if the caller leaves: a submission that is cut off may still have been taken.
   const staying = { ...task, signal: new AbortController().signal }
   jobs.submitting.add(callId)
   try {
@@ -76,7 +77,7 @@ const submit = async (
     const began = await untilStored(gateway, () => store.runs.began(callId, note))
     const run = await untilStored(gateway, () => store.runs.run(callId))
     if (!began || run === undefined || run.endedAt !== undefined) {
-      // This process was silent so long that another one gave the job up.
+      // This process was silent for so long that another one gave up the job.
       log.warn('a job was given up while it was submitted; what its vendor bills is a loss', { call: callId })
       const cancel = 'ref' in begun ? shape.cancel?.(begun.ref) : undefined
       if (cancel !== undefined)
@@ -94,7 +95,7 @@ const submit = async (
 
 const nothing = (): void => undefined
 
-/** The vendor has the job: what is known of it must not be lost while the ledger is away. */
+/** The vendor has the job, so what is known of it must not be lost while the ledger is away. */
 const untilStored = async <T>({ clock, jobs }: Gateway, work: () => Promise<T>): Promise<T> => {
   for (;;)
     try {
@@ -117,7 +118,7 @@ const goOn = async (
     return deliver(gateway, job, { done: begun, shape, at }).catch((error: unknown) =>
       log.warn('a step of a job failed', { call: run.id, error: messageOf(error) }),
     )
-  // The vendor wants more than the call can be charged.
+  // The vendor bills more than the call may be charged.
   if (begun.vendorCost !== undefined && begun.vendorCost > run.hold) askNow(gateway, run.id, { cancel: true })
 }
 
@@ -140,7 +141,10 @@ type Repeat = {
   readonly ofRun: (id: string, ref?: IdempotencyRef) => Promise<Answer>
 }
 
-/** What `work` answers; where an earlier attempt of its call began a job, that one: it is never begun anew. */
+/**
+ * The answer of `work`. If an earlier attempt of this call began a job, the answer is that job's: it is never begun
+ * again.
+ */
 export const orItsRun = async (
   { store, instance }: Gateway,
   { keep, trace, ofRun }: Repeat,
@@ -164,7 +168,7 @@ type Waiting = {
   readonly ref: IdempotencyRef | undefined
 }
 
-/** Waits for a run and answers as it stands then. Throws the refusal of one that failed. */
+/** Waits for a run and answers with its state at that time. Throws the refusal of a run that failed. */
 export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> => {
   const { id, call, trace, ref } = it
   const { results: style = 'run', prefer } = call
@@ -211,7 +215,10 @@ const accepted = (gateway: Gateway, run: Run, headers: Record<string, string>): 
   }
 }
 
-/** Clients of these styles know no later: what can be cancelled is; else they are told where its result will be. */
+/**
+ * Clients of these styles cannot come back later. If the job can be cancelled, it is; if not, they are told where the
+ * result will be.
+ */
 const tooLong = async (gateway: Gateway, { id, model }: Run): Promise<Refusal> => {
   const free = jobShapeOf(gateway, model)
   const ends = free?.cancel !== undefined && free.onCancel === 'free'
@@ -225,7 +232,7 @@ const tooLong = async (gateway: Gateway, { id, model }: Run): Promise<Refusal> =
   )
 }
 
-/** The answer that was stored with the charge: the same to the byte for all who repeat the call. */
+/** The answer that was stored with the charge; everyone who repeats the call gets the same bytes. */
 const keptAnswer = async (
   { store }: Gateway,
   ref: IdempotencyRef,
@@ -243,7 +250,7 @@ export const cancelRun = async (gateway: Gateway, id: string): Promise<void> => 
   askNow(gateway, id, { cancel: true })
 }
 
-/** The run when it has ended, or as it is after so long. */
+/** The run once it has ended, or as it stands after this time. */
 export const awaitRun = async (gateway: Gateway, id: string, waitMs: number): Promise<Run | undefined> => {
   const { store, clock, jobs } = gateway
   const until = clock.monotonicMs() + waitMs
@@ -260,7 +267,10 @@ export const awaitRun = async (gateway: Gateway, id: string, waitMs: number): Pr
   }
 }
 
-/** How long a caller wants to wait: `Prefer: respond-async` or `wait=<seconds>`, of RFC 7240; others are not known. */
+/**
+ * How long a caller wants to wait: `Prefer: respond-async` or `wait=<seconds>` of RFC 7240; other preferences are
+ * ignored.
+ */
 export const readPrefer = (header: string | null): Prefer | undefined => {
   const said = (header ?? '').split(',').map((one) => one.trim().toLowerCase())
   const seconds = said

@@ -1,6 +1,6 @@
 /**
- * A product that is not chat, asked in one exchange: the results are stored here before the call is charged, and the
- * answer is the vendor's own body with our addresses in it. Nothing delivered is nothing charged.
+ * A product that is not chat, asked in one exchange. Its results are stored here before the call is charged, and the
+ * answer is the vendor's own body with our addresses in it. If nothing was delivered, nothing is charged.
  */
 import { AssetFault } from '../assets/take.ts'
 import { type Json, type JsonObject, parseJson } from '../core/json-body.ts'
@@ -97,7 +97,7 @@ const askOnce = (gateway: Gateway, task: Task, { shape, priced: { inputs }, prev
     },
   })
 
-/** The whole answer; of what comes as events, those that its caller may see are shown as they come. */
+/** The whole answer. If it comes as events, those that the caller may see are shown as they come. */
 const bytesOf = (
   gateway: Gateway,
   task: Task,
@@ -116,11 +116,11 @@ const bytesOf = (
 
 type Reading = {
   readonly bytes: Uint8Array
-  /** The caller has seen some of it: then nobody is asked again. */
+  /** The caller has seen part of the answer, so no other vendor is asked. */
   readonly shown: boolean
   readonly shape: OnceShape
   readonly inputs: JsonObject
-  /** The vendor's key, which no text of its answers may show. */
+  /** The vendor's key, which must not appear in any text of its answers. */
   readonly secret: Secret | undefined
 }
 
@@ -143,7 +143,7 @@ const readDone = (exchange: Exchange, { bytes, shown, shape, inputs, secret }: R
 const decoder = new TextDecoder()
 const jsonOf = (bytes: Uint8Array): Json | undefined => parseJson(decoder.decode(bytes))
 
-/** What the caller is told of a result that could not be stored. */
+/** The error for a result that could not be stored. */
 const notStored = ({ log }: Gateway, { trace, model }: Task, thrown: unknown): unknown => {
   if (!(thrown instanceof AssetFault)) return thrown
   const { side, message, cause } = thrown

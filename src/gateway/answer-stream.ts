@@ -1,6 +1,6 @@
 /**
  * An answer as a stream. Gate 1: no byte goes out before the hold is durable. Gate 2: the stream's last bytes wait for
- * the charge. Whatever ends it, the charge is what was delivered and never more than the hold.
+ * the charge. However the stream ends, the charge is for what was delivered, and never more than the hold.
  */
 import { concat, parseJson } from '../core/json-body.ts'
 import type { CallCodec } from '../dialects/codec.ts'
@@ -23,14 +23,14 @@ import { headersOf, settleStream } from './settle-stream.ts'
 import type { Task } from './task.ts'
 import { noteGate } from './time-attempt.ts'
 
-/** A stream under way: the vendor's side, what the meter has read, and what is still to be sent. */
+/** A stream in progress: the vendor's side, what the meter has read, and what is still to be sent. */
 type Relay = {
   readonly exchange: Exchange
   readonly splitter: ReturnType<typeof eventSplitter>
   readonly stream: StreamRelay
   readonly cancel: CancelPolicy
   readonly keeper: HoldKeeper
-  /** Reads along what goes to the caller, for the receipt. */
+  /** Hashes what goes to the caller, for the receipt. */
   readonly sent: BodyHasher | undefined
 }
 
@@ -71,7 +71,8 @@ const relayed = async (
   const { exchange } = relay
   const pace = newPace()
   const stream = relayStream(gateway, task, { relay, first, pace })
-  // A generator that was never started would skip its `finally` and leave the money held: take its first piece here.
+  // A generator that is never started skips its `finally` and would leave the money held, so the first piece is taken
+  // here.
   const begun = await stream.next()
   const gone = () => {
     if (goesOn(task, relay)) void endReadingOn(gateway, () => exchange.abort())
@@ -79,7 +80,7 @@ const relayed = async (
     void stream.return(undefined)
   }
   onCallerGone(task.signal, gone)
-  // A reader that takes nothing for too long counts as gone, whatever its connection says.
+  // A reader that takes nothing for too long counts as gone, even if its connection is open.
   gateway.patience.watch(pace, gone)
   return {
     status: 200,
@@ -95,7 +96,7 @@ const onCallerGone = (signal: AbortSignal, stop: () => void): void => {
   else signal.addEventListener('abort', stop, { once: true })
 }
 
-/** Reads up to the first event that says anything, so that a vendor that fails at once can be replaced by another. */
+/** Reads up to the first event with content, so that a vendor that fails at once can be replaced by another. */
 const openRelay = async (
   gateway: Gateway,
   task: Task,
@@ -190,7 +191,9 @@ async function* relayStream(
   }
 }
 
-/** A vendor that breaks off in mid-stream ends the stream; whether it was whole is decided by what it had sent. */
+/**
+ * When a vendor breaks off in mid-stream, the stream ends. What it had sent decides whether the answer was complete.
+ */
 const brokenOff = (fault: unknown): undefined => {
   if (!(fault instanceof VendorFault)) throw fault
 }
@@ -203,7 +206,7 @@ const nextPiece = async (exchange: Exchange): Promise<Uint8Array | undefined> =>
   }
 }
 
-/** Passes a piece on: its own bytes where nothing in it is held back or rewritten. */
+/** Passes a piece on. If nothing in it is held back or rewritten, its own bytes are used. */
 const forward = (relay: Relay, piece: Uint8Array): Uint8Array | undefined => {
   const out: Uint8Array[] = []
   let end = -1
@@ -211,7 +214,7 @@ const forward = (relay: Relay, piece: Uint8Array): Uint8Array | undefined => {
     const bytes = relay.stream.follow(event)
     if (bytes === undefined) continue
     const last = out.at(-1)
-    // Pieces side by side in one buffer go out as one slice of it, without a copy.
+    // Adjacent pieces of one buffer go out as one slice, without a copy.
     if (
       last !== undefined &&
       bytes === event.bytes &&
@@ -225,7 +228,7 @@ const forward = (relay: Relay, piece: Uint8Array): Uint8Array | undefined => {
   return out.length < 2 ? out[0] : concat(out)
 }
 
-/** The events a piece completes; damaged framing ends the stream like any other fault of the vendor. */
+/** The events that a piece completes; damaged framing ends the stream like any other fault of the vendor. */
 const eventsOf = (relay: Relay, piece: Uint8Array) => {
   try {
     return relay.splitter.feed(piece)
@@ -236,7 +239,7 @@ const eventsOf = (relay: Relay, piece: Uint8Array) => {
   }
 }
 
-/** An event counts though the vendor left out its last blank line; half an event does not. */
+/** An event counts even if the vendor left out its last blank line; half an event does not. */
 const forwardRest = (relay: Relay): Uint8Array | undefined => {
   const rest = relay.splitter.remainder()
   return rest !== undefined && (rest.data === '[DONE]' || parseJson(rest.data) !== undefined)

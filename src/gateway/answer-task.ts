@@ -8,7 +8,7 @@ import type { Gateway } from './gateway.ts'
 import { jobShapeOf } from './job-hold.ts'
 import type { Task } from './task.ts'
 
-/** Asks, meters and settles: what follows once the money is held, whoever pays. */
+/** Asks, meters and settles: all that follows once the money is held, whoever pays. */
 export const answerTask = (gateway: Gateway, task: Task): Promise<Answer> => {
   const { priced } = task.call
   if (priced !== undefined) {

@@ -19,8 +19,8 @@ export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer>
   const { trace } = task
   trace.firstByteMs = (trace.begunMs ?? gateway.clock.monotonicMs()) - trace.startedMs
   if (reply.notCarried.length > 0) tellNotCarried(trace, reply.notCarried)
-  // Nothing goes out before the charge is durable, and the charge follows the intent in the writer's queue: a vendor
-  // that is faster than a commit shares one with its intent.
+  // Nothing goes out before the charge is durable, and the charge follows the intent in the writer's queue. If the
+  // vendor answers faster than a commit takes, both share one commit.
   const { headers, bytes, unpaid } = await settle(gateway, task, {
     known: {
       reported: reply.usage,
@@ -28,9 +28,9 @@ export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer>
       delivered: { letters: reply.usage === undefined ? reply.letters() : 0, events: 0 },
       tier: reply.tier,
     },
-    // A caller that has gone pays what its vendor bills to the end.
+    // A caller that has gone pays for what its vendor bills to the end.
     ended: task.signal.aborted ? 'client_gone' : 'ok',
-    // Only a tightened bound on the input can turn out too small; the usual bound cannot be exceeded.
+    // Only a tightened bound on the input can be too small; the usual bound cannot be exceeded.
     mayExceed: task.call.size.textTokens !== undefined,
     receipt: true,
     write: (charge) => new WholeAnswer(task, reply, charge),
@@ -59,7 +59,7 @@ const readWhole = async (exchange: Exchange, codec: CallCodec): Promise<WholeRep
 
 const whole = inDialect(readWhole)
 
-/** Some vendors refuse with an error in an answer of status 200. */
+/** Some vendors refuse with an error in an answer with status 200. */
 const isError = (body: Uint8Array): boolean => {
   const value = parseJson(decoder.decode(body))
   return isObject(value) && value.error !== undefined && value.error !== null
@@ -67,11 +67,11 @@ const isError = (body: Uint8Array): boolean => {
 
 const decoder = new TextDecoder()
 
-/** The 400 of a prompt that the vendor's filters blocked before there was an answer. */
+/** The 400 for a prompt that the vendor's filters blocked before it answered. */
 export const promptBlocked = (): Refusal =>
   refuse('content_policy_violation', "The prompt was blocked by the vendor's safety filters.")
 
-/** The whole body with its bill. */
+/** The whole body, with its bill. */
 class WholeAnswer implements LastBytes {
   readonly #body: Uint8Array
   readonly #bill: Bill

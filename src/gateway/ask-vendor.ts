@@ -1,4 +1,4 @@
-/** Asking the vendor: attempts over the deployments until one begins to answer. */
+/** Asking the vendor: tries the deployments until one begins to answer. */
 import { type Refusal, refuse } from '../core/refusal.ts'
 import { codecFor } from '../dialects/call-codec.ts'
 import type { CallCodec } from '../dialects/codec.ts'
@@ -12,7 +12,7 @@ import { takeVendor } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 import type { Task } from './task.ts'
 
-/** How a call in a dialect is asked. */
+/** How to ask for a call in a dialect. */
 export const inDialect = <T>(open: Asking<CallCodec, T>['open']): Asking<CallCodec, T> => ({
   request: codecOf,
   open,
@@ -21,8 +21,8 @@ export const inDialect = <T>(open: Asking<CallCodec, T>['open']): Asking<CallCod
 const RETRY_PAUSE_MS = 100
 
 /**
- * Sends the call and hands a successful exchange to `open`. A request is sent again only after a vendor refused it or was
- * never reached: what may be billed is not asked for twice. Throws the Refusal of the last attempt, or CallerGone.
+ * Sends the call and hands a successful exchange to `open`. A request is sent again only if a vendor refused it or was
+ * never reached: what may be billed is not requested twice. Throws the Refusal of the last attempt, or CallerGone.
  */
 export const askVendor = async <R extends VendorRequest, T>(
   gateway: Gateway,
@@ -71,10 +71,13 @@ export const askVendor = async <R extends VendorRequest, T>(
   throw comeBackIn(last ?? vendorDown(model.vendor, undefined), soonest)
 }
 
-/** Whether one vendor can be in the way of another; what this process makes itself is none. */
+/**
+ * Whether one vendor's calls can take another's places. The `local` vendor, which this process plays itself, does not
+ * count.
+ */
 const manyVendors = ({ vendors }: Gateway): boolean => vendors.size > (vendors.has('local') ? 2 : 1)
 
-/** The next of the deployments, again and again in their order, without those that turned out to be hopeless. */
+/** The next deployment, in their order and round again, without those that turned out to be hopeless. */
 const following = (
   order: readonly Deployment[],
   after: Deployment,
@@ -105,7 +108,7 @@ const codecOf = ({ setup, model }: Deployment, gateway: Gateway, task: Task): Ca
   })
 }
 
-/** An equal model at another vendor may answer with less. */
+/** An equal model at another vendor may have a lower output limit. */
 const boundFor = (task: Task, most: number): number | undefined => {
   const bound = task.outputBound ?? task.call.maxOutput
   return bound !== undefined && bound > most ? most : task.outputBound

@@ -1,4 +1,4 @@
-/** One attempt: a call is sent to one deployment, and its answer has begun or the attempt has failed. */
+/** One attempt: a call is sent to one deployment, until its answer begins or the attempt fails. */
 import { messageOf } from '../core/message-of.ts'
 import type { Model } from '../core/model.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -20,7 +20,7 @@ import { noteAnswered, noteLost } from './time-attempt.ts'
 
 /** Thrown when the caller has gone before anything was delivered. */
 export class CallerGone extends Error {
-  /** Whether a vendor had the request by then, and so bills its input. */
+  /** Whether a vendor had the request by then, and therefore bills its input. */
   readonly billed: boolean
 
   constructor(billed: boolean) {
@@ -31,17 +31,17 @@ export class CallerGone extends Error {
 
 export type Opened<T> = { readonly exchange: Exchange; readonly opened: T }
 
-/** A request to a vendor, below its address. */
+/** A request to a vendor, relative to its base address. */
 export type VendorRequest = Pick<CallCodec, 'path' | 'body' | 'headers' | 'notCarried'> & {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
 }
 
-/** How a call is asked of a deployment, and how much of a successful exchange must be read before the caller gets a byte. */
+/** How to ask a deployment for a call, and how much of a successful exchange to read before the caller gets a byte. */
 export type Asking<R extends VendorRequest, T> = {
-  /** A Refusal where this deployment's vendor cannot be asked for it. */
+  /** A Refusal when this deployment's vendor cannot serve the call. */
   readonly request: (deployment: Deployment, gateway: Gateway, task: Task) => R | Refusal
   readonly open: (exchange: Exchange, request: R, deployment: Deployment) => Promise<T>
-  /** Reads an answer that is no success, where the vendor's own way of it is known. */
+  /** Reads an unsuccessful answer, for vendors with an error format of their own. */
   readonly refused?: (
     answer: { readonly status: number; readonly body: Uint8Array; readonly retryAfter: string | null },
     deployment: Deployment,
@@ -50,11 +50,11 @@ export type Asking<R extends VendorRequest, T> = {
 
 const fetchTogether = together(fetch)
 
-/** Who asks, as the exchange sees them. */
+/** Who asks, as the exchange sees it. */
 class Caller implements Asker {
   readonly controller = new AbortController()
   current: Exchange | undefined
-  /** An answer that has begun is looked after by who sends it on. */
+  /** Once an answer has begun, whoever sends it on looks after it. */
   over = false
   readonly #gateway: Gateway
   readonly #task: Task
@@ -86,7 +86,7 @@ class Caller implements Asker {
   }
 }
 
-/** Throws CallerGone, or what is no fault of the vendor. */
+/** Makes one attempt. Throws CallerGone, and any fault that is not the vendor's. */
 export const attempt = async <R extends VendorRequest, T>(
   gateway: Gateway,
   task: Task,
@@ -101,7 +101,7 @@ export const attempt = async <R extends VendorRequest, T>(
   try {
     const request = asking.request(deployment, gateway, task)
     if (request instanceof Refusal)
-      // What one vendor's dialect cannot say, another's may.
+      // Another vendor's dialect may be able to express what this one's cannot.
       return noted(gateway, deployment, { outcome: 'unfit', refusal: request })
     const current = await send(gateway, task, deployment, { request, asker })
     if (current.status < 200 || current.status >= 300) {
@@ -133,7 +133,7 @@ export const attempt = async <R extends VendorRequest, T>(
   }
 }
 
-/** Sends the request. Throws VendorFault, or CallerGone where nobody waits for an answer any more. */
+/** Sends the request. Throws VendorFault, or CallerGone when nobody waits for an answer any more. */
 const send = async <R extends VendorRequest>(
   gateway: Gateway,
   task: Task,
@@ -141,7 +141,7 @@ const send = async <R extends VendorRequest>(
   { request, asker }: { readonly request: R; readonly asker: Caller },
 ): Promise<Exchange> => {
   const path = setup.vendor.path?.(model, request.path) ?? request.path
-  // Some vendors answer some things at another host of theirs, which only their shapes name.
+  // Some vendors answer some requests at another host, which only their shapes name.
   const url = path.startsWith('https://') ? path : setup.baseUrl + path
   const signed = authorized(setup, secret, { url, body: request.body })
   const headers = signed instanceof Promise ? await signed : signed
@@ -202,7 +202,7 @@ const refused = async (
   return noted(gateway, deployment, judgeVendorError(answer, vendor, secret))
 }
 
-/** What was at fault rests, for as long as the vendor asked. */
+/** Whatever was at fault is left alone for as long as the vendor asked. */
 const noted = ({ traffic, clock }: Gateway, deployment: Deployment, failed: FailedAttempt): FailedAttempt => {
   const scope = restsAfter(failed)
   const [nowMs, askedMs] = [clock.monotonicMs(), askedRestOf(failed)]
@@ -211,7 +211,10 @@ const noted = ({ traffic, clock }: Gateway, deployment: Deployment, failed: Fail
   return failed
 }
 
-/** An equal that costs more is at the operator's cost, who allowed it: each such call is counted and told. */
+/**
+ * An equal that costs more is used at the operator's expense, since the operator allowed it. Each such call is counted
+ * and logged.
+ */
 const noteFailover = ({ log, traffic }: Gateway, { trace, model: asked }: Task, answered: Model): void => {
   const dearer = dearerThan(answered.price, priceOf(asked))
   if (dearer) traffic.dearer++

@@ -17,10 +17,10 @@ const schemes = {
 
 type Headers = Readonly<Record<string, string>>
 
-/** Headers that only hang on the vendor's key: made at its first call. */
+/** Headers that depend only on the vendor's key; built at its first call. */
 const made = new WeakMap<VendorSetup, Map<Secret | undefined, Headers>>()
 
-/** Headers with the vendor's credential: its key, or the signature that the vendor's own scheme makes of the request. */
+/** Headers with the vendor's credential: its key, or a signature of the request by the vendor's own scheme. */
 export const authorized = (
   setup: VendorSetup,
   secret: Secret | undefined,

@@ -12,30 +12,30 @@ import { inCredits } from './credits.ts'
 import type { Gateway } from './gateway.ts'
 import type { Billed, Task } from './task.ts'
 
-/** Credits below which an answer warns. */
+/** An answer warns when the balance falls below this many credits. */
 const WARNING_CREDITS = 10
 
-/** A usage and what it costs, by the price of the tier it was served in. */
+/** A usage and its cost, at the price of the tier that served it. */
 export type Metered = MeteredUsage & {
   readonly cost: Nano
   readonly price: Price
   readonly vendorCost?: Nano | undefined
 }
 
-/** What is known of an answer: the vendor's usage, whether it is of the whole answer, and what was delivered. */
+/** What is known of an answer: the vendor's usage, whether that covers the whole answer, and what was delivered. */
 export type KnownUsage = {
   readonly reported: Usage | undefined
   readonly whole: boolean
   readonly delivered: Delivered
-  /** The tier in which the vendor says that it served a discounted model. */
+  /** The tier in which the vendor says it served a discounted model. */
   readonly tier?: string | undefined
-  /** The vendor's own bill, where it tells one. */
+  /** The vendor's own bill, if it reports one. */
   readonly vendorCost?: Nano | undefined
 }
 
 /**
- * The vendor's usage if it is there and sane, else a bounded estimate that is marked as one. A usage from the middle of
- * a stream may count less output than was delivered by then: the caller pays for what it got.
+ * The vendor's usage if it is present and sane, else a bounded estimate that is marked as one. A usage reported in
+ * mid-stream may count less output than was delivered by then; the caller pays for what it got.
  */
 export const meter = (task: Task, { reported, whole, delivered, tier, vendorCost }: KnownUsage): Metered => {
   const price = task.call.priced?.price ?? priceOf(task.model, tier)
@@ -56,7 +56,7 @@ const atLeast = (reported: Usage, output: number): MeteredUsage => {
     : { usage: reported, estimated: false }
 }
 
-/** The usage of what was delivered, when nobody else counted. */
+/** The usage of what was delivered, when nobody else counted it. */
 export const estimateFor = (task: Task, delivered: Delivered): Usage =>
   estimateUsage(task.model, task.call, inputBound(task.model, task.call.size), delivered)
 
@@ -77,14 +77,14 @@ export const billOf = (
     : { cost, details, estimated, lowered: outputBound }
 }
 
-/** What an answer says of the money left; nothing while the ledger cannot be asked. */
+/** The balance that an answer shows; none while the ledger cannot be reached. */
 export const balanceOf = (gateway: Gateway, remaining: Nano | undefined): Balance | undefined => {
   if (remaining === undefined) return undefined
   const credits = inCredits(remaining, gateway.options.creditNano)
   return { remainingCredits: String(credits), warning: credits < WARNING_CREDITS }
 }
 
-/** What is kept of the call. The answer's hash is asked for only when a receipt may be. */
+/** The record kept of a call. The answer's hash is computed only when receipts are on. */
 export const detailOf = (
   gateway: Gateway,
   task: Billed,
@@ -111,7 +111,7 @@ export const detailOf = (
   return detail
 }
 
-/** What is kept with the charge for the receipt. */
+/** The facts kept with the charge, for its receipt. */
 const factsOf = (task: Billed, metered: Metered, responseHash: string): ReceiptFacts => ({
   prices: unitPrices(metered.price, metered.usage),
   authorized: task.hold.amount(),

@@ -1,4 +1,7 @@
-/** Changes of a wallet's rules, for callers with a key and for people: checked, committed, and known to every process. */
+/**
+ * Changes of a wallet's rules, for callers with a key and for signed-in people: checked, committed, and known to every
+ * process.
+ */
 import { decimalFromNano } from '../core/money.ts'
 import { invalid, must } from '../core/refusal.ts'
 import type { Actor } from '../store/people/event-port.ts'
@@ -28,7 +31,7 @@ const checkTopUp = async (gateway: Gateway, walletId: WalletId, { amount }: Auto
     )
 }
 
-/** Resolves with the rules when no process admits a call on the older ones any more; throws the refusal of what is wrong. */
+/** Resolves with the new rules once no process admits a call on the old ones; throws the refusal of what is wrong. */
 export const changeRules = async (
   gateway: Gateway,
   { walletId, change: asked, by }: { walletId: WalletId; change: RulesChange; by?: Actor },

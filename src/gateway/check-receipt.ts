@@ -1,4 +1,4 @@
-/** Whether a receipt is good, and the receipt of a call again: for callers with a key and for people. */
+/** Checks receipts and issues a call's receipt again, for callers with a key and for signed-in people. */
 import { refuse } from '../core/refusal.ts'
 import { RECEIPT_LIFE_SECONDS } from '../receipts/claims.ts'
 import { verifyReceipt } from '../receipts/token.ts'
@@ -12,7 +12,7 @@ const noReceipt = () =>
     'There is no receipt under this request id: the call is still open, was not charged, is older than 90 days, or is not yours.',
   )
 
-/** The receipt of a call whose key fits; throws the 404 for every other one. */
+/** The receipt of a call made with a matching key; throws the 404 for every other call. */
 export const receiptOf = async (
   gateway: Gateway,
   callId: string,
@@ -24,14 +24,14 @@ export const receiptOf = async (
   if (charged.at + RECEIPT_LIFE_SECONDS * 1000 < clock.now()) throw noReceipt()
   const owner = await store.keys.key(charged.keyId)
   if (owner === undefined || !fits(owner)) throw noReceipt()
-  // A call whose record was deleted, or that was charged while receipts were off, has no receipt.
+  // A call has no receipt if its record was deleted or it was charged while receipts were off.
   if (charged.posted !== 'recovered' && charged.detail?.receipt === undefined) throw noReceipt()
   const receipt = issueReceipt(receipts, charged)
   if (receipt === undefined) throw noReceipt()
   return receipt
 }
 
-/** The verdict on a receipt; undefined where no key is known to judge it by. */
+/** The verdict on a receipt; undefined where no key is known to check it with. */
 export const judgeReceipt = async (gateway: Gateway, receipt: string) => {
   const keys = await receiptKeysOf(gateway)
   if (keys.size === 0) return undefined

@@ -1,4 +1,7 @@
-/** Payments by Stripe, for callers with a key and for people: checkouts of wallets and invoices, and the saved card. */
+/**
+ * Payments by Stripe, for callers with a key and for signed-in people: checkouts of wallets and invoices, and the saved
+ * card.
+ */
 import type { Nano } from '../core/money.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import { CHECKOUT_LEAST } from '../payment/checkout-amount.ts'
@@ -9,7 +12,7 @@ import type { Actor } from '../store/people/event-port.ts'
 import type { WalletId } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
 
-/** Stripe, where it is set up; elsewhere its addresses do not exist. */
+/** Stripe, if it is set up. Without it, its addresses do not exist. */
 export const stripeOf = (gateway: Gateway): StripePayments => {
   if (gateway.stripe === undefined)
     throw refuse('not_found', 'This server takes no payments by Stripe; ask its operator to fund the wallet.')
@@ -21,7 +24,7 @@ export const CONSENT =
   'By paying you allow us to keep this card and to charge it later without asking you: the amount of the auto_top_up rule of your wallet, ' +
   'each time the wallet falls below the amount that the rule names, until you remove the rule or the card.'
 
-/** Who pays, and where they come from and go back to. */
+/** Who pays, and where the checkout sends them back to. */
 type Payer = Pick<CheckoutAsk, 'origin' | 'back' | 'by'>
 
 type Opened = { readonly id: string; readonly url: string }
@@ -43,7 +46,7 @@ export const openTopUp = async (
   )
 }
 
-/** Opens a checkout for an invoice that is not paid yet. */
+/** Opens a checkout for an unpaid invoice. */
 export const openForInvoice = async (gateway: Gateway, invoice: Invoice, payer: Payer): Promise<Opened> => {
   const stripe = stripeOf(gateway)
   const { id, status, total, walletId } = invoice
@@ -55,13 +58,13 @@ export const openForInvoice = async (gateway: Gateway, invoice: Invoice, payer: 
   )
 }
 
-/** Forgets the saved card, here and at Stripe; throws the 404 where there is none. */
+/** Forgets the saved card, here and at Stripe; throws the 404 if there is none. */
 export const forgetCard = async (gateway: Gateway, walletId: WalletId, by?: Actor): Promise<void> => {
   const stripe = stripeOf(gateway)
   const method = await gateway.store.funding.forgetPaymentMethod(walletId, by)
   if (method === undefined) throw refuse('not_found', 'The wallet has no saved payment method.')
   await stripe.detach(method).catch(() => {
-    // The card is not charged any more in any case; it stays listed at Stripe until the operator removes it.
+    // The card is not charged any more in either case; it stays listed at Stripe until the operator removes it.
     gateway.log.warn('Stripe did not detach a payment method', { kind: 'checkout' })
   })
 }

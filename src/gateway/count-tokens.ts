@@ -1,4 +1,7 @@
-/** Counting the tokens of an input: the vendor's own count where it speaks the caller's dialect, else an estimate. Free of charge. */
+/**
+ * Counts the tokens of an input: the vendor's own count if it speaks the caller's dialect, else an estimate. Free of
+ * charge.
+ */
 import type { Call } from '../core/call.ts'
 import { isObject, parseJson, splice } from '../core/json-body.ts'
 import { must, Refusal } from '../core/refusal.ts'
@@ -20,7 +23,7 @@ import type { Trace } from './trace.ts'
 
 type Count = { readonly key: Key; readonly call: Call; readonly trace: Trace }
 
-/** Counts; an answer header tells when the count is an estimate. Takes one request of the key's minute. */
+/** Counts the tokens; an answer header says when the count is an estimate. Takes one request of the key's minute. */
 export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readonly tokens: number }> => {
   const refusal = checkReach(it.call)
   if (refusal) throw refusal

@@ -7,23 +7,23 @@ const SCALE = 1_000_000n
 
 type Unit = { readonly options: { readonly creditNano: Nano } }
 
-/** An amount in credits of so many nano-dollars, to six decimals, rounded down. */
+/** An amount in credits of `creditNano` nano-dollars each, to six decimals, rounded down. */
 export const inCredits = (amount: Nano, creditNano: Nano): number =>
   Number((amount * SCALE) / creditNano) / Number(SCALE)
 
-/** What is there, in credits, to six decimals, rounded down. */
+/** The available amount in credits, to six decimals, rounded down. */
 export const creditsOf =
   ({ options: { creditNano } }: Unit) =>
   (amount: Nano): number =>
     inCredits(amount, creditNano)
 
-/** What is needed, in credits, rounded up: in any refusal more is needed than is there, also as it is shown. */
+/** The required amount in credits, rounded up, so that a refusal never shows a need that seems to fit. */
 export const creditsNeeded =
   ({ options: { creditNano } }: Unit) =>
   (amount: Nano): number =>
     Number((amount * SCALE + creditNano - 1n) / creditNano) / Number(SCALE)
 
-/** The 402 of a call that costs more than its ceiling. */
+/** The 402 for a call that costs more than its ceiling. */
 export const tooDear = (gateway: Unit, required: Nano, ceiling: NonNullable<Ceiling>): Refusal =>
   ceilingExceeded(required, ceiling, {
     required_credits: creditsNeeded(gateway)(required),

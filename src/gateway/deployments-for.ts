@@ -1,4 +1,7 @@
-/** Where a model can be asked: its own vendor's deployments, and those of its equals at other vendors, in the operator's order. */
+/**
+ * Where a model can be asked: its own vendor's deployments, then those of equal models at other vendors, in the
+ * operator's order.
+ */
 import type { Model } from '../core/model.ts'
 import { type Deployment, deploymentsOf, RANK } from '../routing/deployments.ts'
 import type { Gateway } from './gateway.ts'

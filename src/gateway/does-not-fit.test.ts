@@ -1,4 +1,4 @@
-/** What a caller whose call does not fit is told: what binds, whose limit it is, what is left, and what to do. */
+/** What a caller learns when its call does not fit: which limit binds, whose it is, what is left, and what to do. */
 import { expect, test } from 'bun:test'
 import { type Binding, doesNotFit } from './does-not-fit.ts'
 

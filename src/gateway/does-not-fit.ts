@@ -1,4 +1,7 @@
-/** The refusal of a call that does not fit its limits: spent money is a 402, held money a 429 that says when to come back. */
+/**
+ * The refusal of a call that does not fit its limits: a 402 if the money is spent, a 429 with a time to come back if it
+ * is held.
+ */
 import type { HoldRefused } from '../book/contract.ts'
 import { decimalFromNano, greatest, type Nano } from '../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
@@ -21,7 +24,7 @@ const limitTexts: Readonly<Record<BindingLimit, string>> = {
   payment: 'the payment',
 }
 
-/** Why nothing can be charged to a credit line, and what to do. */
+/** Why nothing can be charged to the credit line, and what to do. */
 const barTexts: Readonly<Partial<Record<BindingLimit, string>>> = {
   no_credit_line:
     'Post-paid billing (mpp) is not enabled for this account: the operator grants a credit line. ' +
@@ -34,7 +37,7 @@ const barTexts: Readonly<Partial<Record<BindingLimit, string>>> = {
 /** Seconds after which held money may be free again; most calls take a few seconds. */
 const HELD_RETRY_SECONDS = 2
 
-/** What binds: a limit with what is left of it, and whose cap it is where it is a key's. */
+/** The limit that binds, with what is left of it; for a key's cap also the key that owns it. */
 export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'spent' | 'available' | 'held'> & {
   /** The key that calls. */
   readonly keyId: KeyId
@@ -42,11 +45,11 @@ export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'spent' | 'available
 
 type Need = {
   readonly required: Nano
-  /** The least output that is sent where the caller gave no bound; undefined where it gave one. */
+  /** The least output worth sending when the caller gave no bound; undefined when it gave one. */
   readonly leastOutput?: number | undefined
 }
 
-/** The refusal that names what binds, whose limit it is, what is left of it, and how much of it open calls hold. */
+/** The refusal: which limit binds, whose it is, what is left of it, and how much of it open calls hold. */
 export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 'options'>): Refusal => {
   const credits = creditsOf(gateway)
   const needed = creditsNeeded(gateway)

@@ -1,4 +1,7 @@
-/** The doors of a process: what a request takes is given back once, and a refusal names the limit that was reached. */
+/**
+ * The doors of a process: what a request takes is given back exactly once, and a refusal names the limit that was
+ * reached.
+ */
 import { expect, test } from 'bun:test'
 import { Refusal } from '../core/refusal.ts'
 import { enter, letGo, newDoors, takeBytes, takePlace, takeSocket, takeVendor } from './doors.ts'
@@ -16,7 +19,7 @@ const traceOf = (keyId?: string): Trace => ({
   ...(keyId === undefined ? {} : { keyId }),
 })
 
-/** The refusal that is thrown; undefined when none is. */
+/** The refusal that is thrown; undefined when there is none. */
 const refused = (action: () => void): readonly [string, number] | undefined => {
   try {
     action()
@@ -106,13 +109,13 @@ test('a vendor has its share of the open calls, also of those of one key, and it
   const other = open('c')
   expect(takeVendor(doors, other, 'dead')?.status).toBe(503)
   expect(takeVendor(doors, other, 'alive')).toBeUndefined()
-  // Who goes on to another vendor leaves the first.
+  // A call that moves on to another vendor leaves the first.
   expect(takeVendor(doors, traces[0]!, 'alive')).toBeUndefined()
   const next = open('c')
   expect(takeVendor(doors, next, 'dead')).toBeUndefined()
   for (const trace of [...traces, other, next]) letGo(doors, trace)
   expect([doors.vendors.used(), doors.ownVendors.used()]).toEqual([0, 0])
-  // Nothing is taken for a call whose places were given back.
+  // A call whose places were given back takes nothing more.
   expect(takeVendor(doors, other, 'dead')).toBeUndefined()
   expect(doors.vendors.used()).toBe(0)
 })

@@ -1,5 +1,5 @@
 /**
- * The doors of a process: how many calls and how many bytes it has taken in, for whom, and whether it is leaving. What a
+ * The doors of a process: how many calls and bytes it has taken in, for whom, and whether it is draining. What a
  * request took is noted in its trace and given back when its answer has ended.
  */
 import { newOverload, type Overload } from '../admission/overload.ts'
@@ -11,20 +11,22 @@ import type { Counting } from '../transport/exchange.ts'
 import type { Trace } from './trace.ts'
 
 export type Doors = {
-  /** The process drains: callers are told to go elsewhere. */
+  /** The process is draining: callers are sent elsewhere. */
   leaving: boolean
-  /** Streamed answers that are under way. */
+  /** Streamed answers in progress. */
   streams: number
-  /** How many calls it is answering, and whether it takes more. */
+  /** How many calls the process is answering, and whether it takes more. */
   readonly overload: Overload
-  /** Calls of models that are open. */
+  /** Open calls of models. */
   readonly calls: Shares
-  /** Those of them that ask each vendor; and by key and vendor, so that one vendor has not all that a key may have open. */
+  /**
+   * Open calls by vendor, and by key and vendor, so that one vendor cannot use up all the calls a key may have open.
+   */
   readonly vendors: Shares
   readonly ownVendors: Shares
-  /** Bytes of bodies, what was parsed of them, whole answers and recordings that are kept in memory. */
+  /** Bytes kept in memory: bodies, what was parsed of them, whole answers and recordings. */
   readonly bytes: Shares
-  /** WebSockets that are open. */
+  /** Open WebSockets. */
   readonly sockets: Shares
 }
 
@@ -53,7 +55,9 @@ export const newDoors = ({
   sockets: newShares(socketsMax, keySharePercent),
 })
 
-/** Notes that the request is an open call. Throws the 503 of a full process, or the 429 of a key that has used its share. */
+/**
+ * Counts the request as an open call. Throws the 503 of a full process, or the 429 of a key that has used its share.
+ */
 export const takePlace = ({ calls }: Doors, trace: Trace): void => {
   const owner = ownerOf(trace)
   const taken = calls.take(owner, 1)
@@ -63,12 +67,12 @@ export const takePlace = ({ calls }: Doors, trace: Trace): void => {
 }
 
 /**
- * Counts an open call among those that ask this vendor, and no longer among another's. Tells the refusal where they are as
- * many as may wait for one vendor: one that is silent must not have all the places.
+ * Moves an open call to the count of this vendor. Returns the refusal when as many calls as allowed already wait for
+ * it, because a silent vendor must not take all the places.
  */
 export const takeVendor = (doors: Doors, trace: Trace, vendor: string): Refusal | undefined => {
   leaveVendor(doors, trace)
-  // Its places were given back: its caller has gone.
+  // Its places were given back, so its caller has gone.
   if (trace.places === 0) return undefined
   const own = `${ownerOf(trace)} ${vendor}`
   if (doors.ownVendors.take(own, 1) !== 'taken') return shareUsed(`calls open at ${vendor}`)
@@ -95,10 +99,10 @@ export const takeSocket = ({ sockets }: Doors, keyId: string): void => {
   if (taken === 'own share used') throw shareUsed('sockets open')
 }
 
-/** For whom bytes are counted, and how many are by now: the trace of a request, or what stands for it where there is none. */
+/** Who the bytes are counted for, and how many so far: the trace of a request, or a stand-in where there is none. */
 export type Taker = Pick<Trace, 'owner' | 'keyId' | 'bytes'>
 
-/** Counts what `work` keeps for a key when no request waits for it; it is given back when that has ended. */
+/** Counts what `work` keeps for a key while no request waits for it; all of it is given back at its end. */
 export const countedFor = async <T>(
   { bytes }: Doors,
   keyId: string,
@@ -121,24 +125,30 @@ export const takeBytes = ({ bytes }: Doors, trace: Taker, amount: number): void 
   trace.bytes += amount
 }
 
-/** Parses a body whose bytes were counted; what its values take is counted before they are made. Throws the Refusal. */
+/**
+ * Parses a body whose bytes are already counted. The memory of its values is counted before they are built. Throws the
+ * Refusal.
+ */
 export const readWeighed = (doors: Doors, trace: Trace, bytes: Uint8Array): JsonBody => {
   const scan = scanJson(bytes)
   takeBytes(doors, trace, scan.weight)
   return must(readJsonBody(bytes, scan))
 }
 
-/** A smaller answer is not looked through: what it is parsed to is at most 36 times its bytes, and small. */
+/** Smaller answers are not scanned: parsed, they take at most 36 times their bytes, which is little. */
 const WEIGHED_FROM = 16 * 1024
 const JSON_BEGINS = [0x7b, 0x5b]
 
-/** Counts what a vendor's answer, whose bytes were counted, will be parsed to. Throws the same refusals. */
+/**
+ * Counts the memory that a vendor's answer will take once parsed; its bytes are already counted. Throws the same
+ * refusals.
+ */
 const weighAnswer = (doors: Doors, trace: Taker, answer: Uint8Array): void => {
   if (answer.length >= WEIGHED_FROM && JSON_BEGINS.includes(answer[0] ?? 0))
     takeBytes(doors, trace, scanJson(answer, Number.POSITIVE_INFINITY).weight)
 }
 
-/** Counts the answer that an exchange reads whole. */
+/** Counts an answer that an exchange reads whole. */
 export class CountedAnswer implements Counting {
   readonly #doors: Doors
   readonly #taker: Taker
@@ -170,15 +180,15 @@ export const letGo = (doors: Doors, trace: Trace): void => {
   trace.bytes = 0
 }
 
-/** For whom it is taken: the key, if it is known by then; all callers without a key share one part. */
+/** Whose share is used: the key's, if it is known by then; all callers without a key share one. */
 const ownerOf = (trace: Taker): string => {
   trace.owner ??= trace.keyId ?? 'guests'
   return trace.owner
 }
 
 /**
- * Takes a call in hand, or turns it away before anything is done for it. `caller` is the credential as it was sent, good or
- * not: here it only tells callers apart. Throws the 503 of a full or overloaded process.
+ * Admits a call, or turns it away before any work is done for it. `caller` is the credential as sent, valid or not:
+ * here it only tells callers apart. Throws the 503 of a full or overloaded process.
  */
 export const enter = (doors: Doors, openCallsMax: number, caller: string, trace: Trace): void => {
   if (doors.calls.used() >= openCallsMax) throw tooBusy()

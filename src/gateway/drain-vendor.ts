@@ -1,4 +1,4 @@
-/** When the caller has hung up: stop the vendor, or read on to its usage where it bills to the end anyway. */
+/** When the caller has hung up: stop the vendor, or read on to its usage if it bills to the end anyway. */
 
 import type { Model } from '../core/model.ts'
 import type { StreamRelay } from '../dialects/relay.ts'
@@ -7,8 +7,9 @@ import type { CancelPolicy, Vendor } from '../vendors/vendor.ts'
 import type { Gateway } from './gateway.ts'
 
 /**
- * Whether the vendor is read on after its caller has gone. A model that thinks out of sight has billed what only its
- * usage tells, and one that has finished tells it next: a caller that hangs up in between would have the rest for nothing.
+ * Whether to read on after the caller has gone. A reasoning model bills tokens that only its usage reports, and a model
+ * that has finished reports its usage next. Without this, a caller that hangs up before the usage would get those
+ * tokens free.
  */
 export const readsOn = (model: Model, cancel: CancelPolicy, { progress, usage }: StreamRelay): boolean => {
   if (cancel === 'drain') return true
@@ -18,8 +19,8 @@ export const readsOn = (model: Model, cancel: CancelPolicy, { progress, usage }:
 }
 
 /**
- * The same before the vendor has said anything, and for an answer in one piece. Products that are not chat are made and
- * billed whole, whoever has gone: their answer is waited for as long as if its caller were there (`to the end`).
+ * The same question before the vendor has said anything, and for an answer in one piece. Products that are not chat are
+ * made and billed whole, so we wait for them as if the caller were still there (`to the end`).
  */
 export const readsOnUnheard = (
   model: Model,
@@ -29,11 +30,11 @@ export const readsOnUnheard = (
   return cancel === 'drain' || model.capabilities.includes('reasoning') ? 'a while' : 'no'
 }
 
-/** Bounds of reading on: time and bytes. */
+/** Bounds on reading on: time and bytes. */
 const DRAIN_MS = 10_000
 const DRAIN_BYTES = 64 * 1024
 
-/** A vendor that says nothing more must not keep the call open. */
+/** A vendor that falls silent must not keep the call open. */
 export const endReadingOn = async (gateway: Gateway, stop: () => void): Promise<void> => {
   await gateway.clock.sleep(DRAIN_MS)
   stop()
@@ -60,7 +61,7 @@ export const drainVendor = async (
       drain.read(piece)
     }
   } catch {
-    // The vendor broke off: what was read until here is what is charged.
+    // The vendor broke off: what was read so far is charged.
   } finally {
     exchange.abort()
   }

@@ -25,7 +25,7 @@ type Done = Extract<Verdict, { verdict: 'done' }>
 
 type Ending = { readonly run: Run; readonly facts: RunFacts }
 
-/** Stores and charges what was delivered. Throws as `Assets.keep`; then the job is as it was. */
+/** Stores and charges what was delivered. Throws as `Assets.keep` does; then the job is unchanged. */
 export const deliver = async (
   gateway: Gateway,
   { run, facts }: Ending,
@@ -87,7 +87,7 @@ const answerOf = (ref: IdempotencyRef, headers: Readonly<Record<string, string>>
   answer: { status: 200, headers, body },
 })
 
-/** Without bytes and addresses: what is stored is told by its place. */
+/** The output without bytes and addresses; what is stored is named by its place. */
 const placeOf = (output: Output): RunOutput =>
   output.type === 'text' || output.type === 'json'
     ? output
@@ -113,7 +113,7 @@ const billedOf = ({ clock }: Gateway, { run, facts }: Ending): Billed => {
   }
 }
 
-/** Ends it without a charge, for a reason its caller is told. */
+/** Ends the job without a charge, for a reason that its caller sees. */
 export const endFailed = async (
   gateway: Gateway,
   run: Run,
@@ -124,7 +124,7 @@ export const endFailed = async (
   await end(gateway, run, facts, { state: 'failed', result: { error: { code, message, members } } })
 }
 
-/** Ends what its caller cancelled: free, or for what the vendor bills all the same. */
+/** Ends a job that its caller cancelled: free, or for what the vendor bills all the same. */
 export const endCancelled = async (
   gateway: Gateway,
   { run, facts }: Ending,
@@ -164,7 +164,10 @@ const end = async (gateway: Gateway, run: Run, facts: RunFacts | undefined, it: 
   await payChange(gateway, run, facts)
 }
 
-/** What is left of a payment goes to the wallet of who made it; a guest claims it. The next round pays what failed here. */
+/**
+ * The rest of a payment goes to the wallet of whoever made it; a guest claims it. If this fails, the next round pays
+ * it.
+ */
 const payChange = async (
   { x402, log }: Gateway,
   { id, keyId, walletId }: Run,

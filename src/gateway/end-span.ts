@@ -1,11 +1,11 @@
-/** A call that has ended as a span, by the semantic conventions for generative AI of OpenTelemetry; never with content. */
+/** An ended call as a span, by OpenTelemetry's semantic conventions for generative AI; never with content. */
 import { decimalFromNano } from '../core/money.ts'
 import { inputTokens, outputTokens } from '../core/usage.ts'
 import type { Gateway } from './gateway.ts'
 import type { SpanNote, Traces } from './spans.ts'
 import type { Trace } from './trace.ts'
 
-/** Vendors whose name in the conventions is another than ours. */
+/** Vendors that the conventions name differently. */
 const providers: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
   bedrock: 'aws.bedrock',
@@ -19,7 +19,7 @@ export const providerName = (vendor: string): string => providers[vendor] ?? ven
 
 type Ended = { readonly status: number; readonly nowMs: number }
 
-/** Hands a traced call on. */
+/** Passes a traced call on to the exporter. */
 export const endSpan = (gateway: Gateway, traces: Traces, trace: Trace, { status, nowMs }: Ended): void => {
   const { steps, parent, startedMs, firstOutMs, askedMs } = trace
   if (steps === undefined) return

@@ -1,4 +1,4 @@
-/** This process's own faults of the last minute: what /api/status says of the API itself. */
+/** This process's own faults of the last minute; /api/status reports them as the state of the API itself. */
 
 export type Faults = {
   /** Notes a fault; `nowMs` is monotonic. */

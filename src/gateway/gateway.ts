@@ -1,4 +1,7 @@
-/** The parts a call passes through, in one record; made by the wiring, and again when what is sold changes. */
+/**
+ * The parts that a call passes through, in one record. The wiring builds it, and builds it again when the catalogue
+ * changes.
+ */
 import { type GuestRates, newGuestRates } from '../admission/guest-rates.ts'
 import { type Kept, newKept } from '../admission/kept.ts'
 import type { Assets } from '../assets/assets.ts'
@@ -33,64 +36,67 @@ import { newRepeats, type Repeats } from './repeats.ts'
 import type { Traces } from './spans.ts'
 import type { BooksWatch } from './watch-books.ts'
 
-/** What the operator set for answering calls: the rows of src/settings/calls.ts, read. */
+/** What the operator set for answering calls: the parsed rows of src/settings/calls.ts. */
 export type GatewayOptions = CallSettings
 
 export type ConsoleSettings = ValuesOf<typeof consoleSettings>
 
 export type Receipts = {
   readonly keys: ReceiptKeys
-  /** The issuer's names: new receipts carry the first in the claim `iss`; receipts under the others stay good. */
+  /** The issuer's names: new receipts carry the first as the claim `iss`; receipts under the others stay valid. */
   readonly issuers: readonly [string, ...string[]]
-  /** Whether every answer carries its receipt; otherwise they are issued when asked for. */
+  /** Whether every answer carries its receipt; if not, receipts are issued on request. */
   readonly inAnswers: boolean
 }
 
-/** Several processes on a port that tell one answer. */
+/** Several processes on one port that answer as one. */
 export type MetricsTogether = {
-  /** How this one tells its own part. */
+  /** Registers how this process reads its own figures. */
   tells(read: () => Snapshot): void
   /** Rejects when the others cannot be asked. */
   all(): Promise<Snapshot>
 }
 
-/** How what was counted is told. */
+/** How the metrics are served. */
 export type MetricsDoor = {
-  /** Of the token that opens it at the address of calls; undefined where it is told at a port of its own. */
+  /**
+   * The hash of the token that opens them at the address of calls; undefined when they are served at a port of their
+   * own.
+   */
   readonly tokenHash: string | undefined
-  /** What only the process itself knows, read when somebody asks. */
+  /** Figures that only this process knows, read on request. */
   readonly ofProcess: () => readonly Reading[]
-  /** One answer for all processes on the port; absent where this one is alone. */
+  /** One answer for all processes on the port; absent when this one is alone. */
   readonly together?: MetricsTogether | undefined
 }
 
-/** What came of reading the configuration again. */
+/** The outcome of reading the configuration again. */
 export type Reloaded = {
-  /** `checked`: it can be used, and was only looked at. */
+  /** `checked`: it is valid, but was not applied. */
   readonly outcome: 'applied' | 'checked' | 'refused'
-  /** What is wrong with it, a line for each; then nothing has changed. */
+  /** What is wrong with it, one line each; in that case nothing has changed. */
   readonly errors: readonly string[]
-  /** What is sold otherwise than before, a line for each. */
+  /** What changes in the catalogue, one line each. */
   readonly changes: readonly string[]
-  /** What was changed and is only read at a start. */
+  /** Changed settings that are only read at a start. */
   readonly needsRestart: readonly string[]
 }
 
-/** How the configuration of a process stands. */
+/** The state of a process's configuration. */
 export type ConfigStatus = {
-  /** Two processes with the same one sell the same. */
+  /** Processes with the same fingerprint sell the same. */
   readonly version: string
   readonly appliedAt: Instant
   readonly reloads: number
-  /** The newest configuration, where it could not be used: the one before it serves. */
+  /** The newest configuration, if it could not be used; the one before it is still serving. */
   readonly refused?: { readonly at: Instant; readonly errors: readonly string[] } | undefined
   readonly needsRestart: readonly string[]
 }
 
-/** `check` looks at the configuration, `apply` sells it too. */
+/** `check` only validates the configuration; `apply` also puts it to use. */
 export type ConfigAsk = 'status' | 'check' | 'apply'
 
-/** What one process tells of its configuration; `reloaded` where it was asked to read it. */
+/** One process's report on its configuration; with `reloaded` if it was asked to read it again. */
 export type ConfigTold = {
   readonly process: string
   readonly status: ConfigStatus
@@ -99,24 +105,24 @@ export type ConfigTold = {
 
 /** How the configuration is read again while the server runs. */
 export type ConfigDoor = {
-  /** Of this process. */
+  /** For this process. */
   status(): ConfigStatus
-  /** Of all processes on the port. Rejects when they do not answer. */
+  /** For all processes on the port. Rejects when they do not answer. */
   ask(what: ConfigAsk): Promise<readonly ConfigTold[]>
-  /** What is only read at a start, by its name: a fingerprint of each value. */
+  /** Settings that are only read at a start: the fingerprint of each value, by name. */
   readonly settings: Readonly<Record<string, string>>
 }
 
 /** The operator's setup as the console shows it. */
 export type Setup = {
   readonly settings: readonly ShownSetting[]
-  /** Factors of prices, and the models whose prices the operator gave. */
+  /** Price factors, and the models whose prices the operator set. */
   readonly markup: string
   readonly discount: string
   readonly overridden: readonly string[]
-  /** Vendors that are off, with the variable that turns each on. */
+  /** Vendors that are off, each with the variable that turns it on. */
   readonly off: readonly { readonly id: string; readonly variable: string }[]
-  /** The journal's folder; absent where there is none. */
+  /** The journal's folder, if there is one. */
   readonly journal?: string | undefined
 }
 
@@ -125,9 +131,9 @@ export type GatewayParts = {
   readonly book: Book
   readonly catalogue: Catalogue
   readonly vendors: ReadonlyMap<string, VendorSetup>
-  /** Equals of a model at other vendors, by its id: asked in order when its own vendor fails. */
+  /** Equal models at other vendors, by model id; asked in this order when its own vendor fails. */
   readonly failover: ReadonlyMap<string, readonly string[]>
-  /** Payments by Stripe, where they are set up. */
+  /** Payments by Stripe, if set up. */
   readonly stripe?: StripePayments | undefined
   readonly options: GatewayOptions
   readonly clock: Clock
@@ -140,28 +146,28 @@ export type GatewayParts = {
   readonly receipts?: Receipts
   readonly newCallId: () => string
   readonly random: () => number
-  /** Payments call by call; absent where the operator has not set them up. */
+  /** Payments call by call (x402), if the operator has set them up. */
   readonly x402?: X402 | undefined
-  /** Where the results of products that are not chat are kept; without it none is sold. */
+  /** Where results other than chat are kept; without it no such product is sold. */
   readonly assets?: Assets
-  /** What the operator set for the console; absent where there is none. */
+  /** What the operator set for the console, if there is one. */
   readonly console?: ConsoleSettings | undefined
-  /** How webhooks of callers are sent; by the public network when absent. */
+  /** How callers' webhooks are sent; over the public network when absent. */
   readonly webhooks?: PublicParts
-  /** The address that callers know this server by; absent where it is the one that they asked. */
+  /** The public address of this server; when absent, the address of the request is used. */
   readonly publicUrl?: string | undefined
-  /** What the operator set, to look at; absent where nobody passes it. */
+  /** The operator's settings, for display; absent when nobody passes them. */
   readonly setup?: Setup | undefined
-  /** How the configuration is read again; absent where nothing can change. */
+  /** How the configuration is read again; absent when nothing can change. */
   readonly config?: ConfigDoor | undefined
-  /** The running check of the books, where a server keeps it. */
+  /** The running check of the books, if this server does it. */
   readonly books?: BooksWatch
-  /** What is counted for GET /metrics; absent where METRICS is off. */
+  /** The figures for GET /metrics; absent when METRICS is off. */
   readonly meters?: Meters | undefined
   readonly metrics?: MetricsDoor | undefined
-  /** How the export of calls stands, where there is one. */
+  /** The state of the export of calls, if there is one. */
   readonly exporting?: Exporting | undefined
-  /** Where traces of calls go. */
+  /** Where traces of calls are sent. */
   readonly traces?: Traces | undefined
 }
 
@@ -174,19 +180,19 @@ export type Gateway = GatewayParts & {
   readonly guestRates: GuestRates
   readonly houseRisk: HouseRisk
   readonly faults: Faults
-  /** How products that are not chat are asked, by model id. */
+  /** How to ask for products that are not chat, by model id. */
   readonly media: ReadonlyMap<string, Shape>
   readonly jobs: Jobs
-  /** By the model at its price: another one comes with another price. */
+  /** By the model with its price: a new price makes a new entry. */
   readonly deployments: WeakMap<Model, readonly Deployment[]>
 }
 
-/** What a reload changes: all of it at once, as another gateway. */
+/** What a reload changes. It takes effect all at once, as a new gateway. */
 export type Sold = Pick<GatewayParts, 'catalogue' | 'vendors' | 'failover' | 'setup'>
 
 /**
- * The gateway of now. Whoever begins a call reads it once and keeps what it read to the call's end, so that no call is
- * priced or sent by a mixture.
+ * The current gateway. Each call reads it once, at its beginning, and uses that to its end, so that no call is priced
+ * or sent by a mixture of two configurations.
  */
 export type Present = { readonly gateway: Gateway }
 
@@ -213,7 +219,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
   deployments: new WeakMap(),
 })
 
-/** The same gateway with other things to sell; calls that run go on with the one that they began with. */
+/** The same gateway with another catalogue; running calls keep the one they began with. */
 export const selling = (gateway: Gateway, sold: Sold): Gateway => ({
   ...gateway,
   ...sold,

@@ -1,4 +1,4 @@
-/** Ends a call that comes to nothing: its money is freed, and nothing is charged but what a vendor bills all the same. */
+/** Ends a call that comes to nothing: frees its money, and charges nothing except what a vendor bills all the same. */
 import { bodyHash } from '../receipts/body-hash.ts'
 import { CallerGone } from './attempt.ts'
 import { chargedOf, detailOf, meter } from './bill.ts'
@@ -10,8 +10,8 @@ const FORGOTTEN_WAIT_MS = 2_000
 export const NOTHING_SENT = { hash: () => bodyHash(new Uint8Array()) }
 
 /**
- * Under an Idempotency-Key the next attempt has the same id, on any process: it is let in when the ledger has forgotten
- * this one, or does not answer.
+ * Under an Idempotency-Key the next attempt has the same id, on any process. It may start once the ledger has forgotten
+ * this attempt, or if the ledger does not answer.
  */
 export const giveUp = async (gateway: Gateway, task: Task): Promise<void> => {
   const forgotten = task.hold.void()
@@ -19,8 +19,8 @@ export const giveUp = async (gateway: Gateway, task: Task): Promise<void> => {
 }
 
 /**
- * Ends a call that threw before anything was delivered. Who hangs up while a vendor works on the request pays for the
- * input, which the vendor has read and bills.
+ * Ends a call that threw before anything was delivered. A caller that hangs up while a vendor works on the request pays
+ * for the input, because the vendor has read it and bills it.
  */
 export const endUnheard = async (gateway: Gateway, task: Task, thrown: unknown): Promise<void> => {
   if (!(thrown instanceof CallerGone) || !thrown.billed) return giveUp(gateway, task)
@@ -31,7 +31,7 @@ export const endUnheard = async (gateway: Gateway, task: Task, thrown: unknown):
     task.trace.charged = chargedOf(task, metered)
     task.trace.usage = metered.usage
   } catch (fault) {
-    // Its intent was not durable: then nothing is charged, and nobody waits for an answer.
+    // Its intent was not durable, so nothing is charged, and nobody waits for an answer.
     gateway.log.warn('a call without a caller was not charged', {
       call: task.trace.callId,
       error: String(fault),

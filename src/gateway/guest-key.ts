@@ -1,4 +1,4 @@
-/** The key that stands for callers without one, where calls can be paid one by one. */
+/** The key that stands for all callers without one, on servers where single calls can be paid for. */
 import { must } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
 import { x402Unavailable } from '../payment/funding.ts'
@@ -7,7 +7,7 @@ import { isEnabled, type Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
 import type { Trace } from './trace.ts'
 
-/** The operator may limit or disable it like any other. Throws the 402 where it is not to be had. */
+/** The key. The operator may limit or disable it like any other. Throws the 402 when it is not available. */
 export const guestKey = async (gateway: Gateway, x402: X402, trace: Trace): Promise<Key> => {
   const found = must(await gateway.book.caller(x402.guestsHash))
   const { guestsHashBefore: before } = x402

@@ -1,14 +1,14 @@
-/** One request of a caller who has not paid yet, counted by where it comes from. */
+/** One request of a caller who has not paid yet, counted by its network address. */
 import { guestsLimited } from '../admission/rate.ts'
 import type { Gateway } from './gateway.ts'
 import { addRateHeaders, type Trace } from './trace.ts'
 
-/** What is counted apart, so that a flood of one kind leaves the others alone. */
+/** Kinds are counted separately, so that a flood of one leaves the others alone. */
 type GuestKind = 'quote' | 'payment' | 'trial' | 'claim' | 'list'
 
 /**
- * Counts the request before anything is done for it, or throws the 429. Gives what takes it out of the count again, for
- * one that turned out to be paid.
+ * Counts the request before any work is done for it, or throws the 429. Returns a function that takes it out of the
+ * count again once it turns out to be paid.
  */
 export const takeGuestTurn = (
   gateway: Gateway,

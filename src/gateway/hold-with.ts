@@ -1,4 +1,4 @@
-/** A hold that does something more at one of its ends. */
+/** A hold with something more to do when it is settled or voided. */
 import type { Hold } from '../book/contract.ts'
 
 /** The same hold with other ends. A plain copy would lose the methods of its class. */

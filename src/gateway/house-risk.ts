@@ -1,8 +1,9 @@
 /**
- * Long prompts under short limits. No tokenizer makes more tokens than bytes, and that is what a call is held for; but a
- * text has some four bytes a token, so a prompt that costs a fifth of its bound would be refused. Where the bound does not
- * fit, the call is held for a tighter one, which nearly every text keeps. What a text costs above it is the house's: at most
- * so much a wallet and day in each process, counted before it is risked; the log tells each case, as of any excess.
+ * Long prompts under low limits. No tokenizer makes more tokens than there are bytes, so calls are held for that bound.
+ * But text has about four bytes a token, so a prompt that costs a fifth of its bound would be refused. If the bound
+ * does not fit, the call is held for a tighter one, which nearly every text keeps. The house pays for a text that costs
+ * more. Each process risks only a fixed amount per wallet and day, and counts it before it takes the risk. The log
+ * reports each case, like any excess.
  */
 import type { Hold } from '../book/contract.ts'
 import type { Call, InputSize } from '../core/call.ts'
@@ -16,19 +17,19 @@ import { ceiling } from '../pricing/quote.ts'
 import type { WalletId } from '../tenancy/key.ts'
 import { holdWith } from './hold-with.ts'
 
-/** What the house may lose for one wallet in a UTC day, in each process. */
+/** The most that the house may lose on one wallet in a UTC day, in each process. */
 const DAILY_MOST: Nano = NANO_PER_USD
-/** Real tokens for each estimated one; it grows for a model whose vendor counted more. */
+/** Real tokens per estimated token; it grows for a model whose vendor counted more. */
 const FIRST_SHARE = 1.5
 const LEARNT_MARGIN = 1.1
-/** Below this a tighter bound is not worth its risk. */
+/** Below this size a tighter bound is not worth its risk. */
 const LEAST_BYTES = 2_000
 const WALLETS_MAX = 10_000
 
 type Risk = {
   /** The call with the tighter bound. */
   readonly call: Call
-  /** The hold of that call: what it costs the house is counted when it ends. */
+  /** Watches the call's hold: at its end, what the call cost the house is counted. */
   watch(hold: Hold): Hold
   /** The call came to nothing. */
   drop(): void
@@ -91,7 +92,7 @@ type Ends = {
   readonly dropped: () => void
 }
 
-/** A hold that reports at its end how much more than itself its call cost. */
+/** A hold that reports, at its end, how much the call cost beyond it. */
 const watched = (hold: Hold, { settled, dropped }: Ends): Hold =>
   holdWith(hold, {
     void: () => {

@@ -1,4 +1,6 @@
-/** A call before it is admitted, however it is paid for: what comes in, who calls, what they ask, and the key's rate. */
+/**
+ * A call before it is admitted, however it is paid for: the request, the caller, what it asks for, and the key's rate.
+ */
 import { bearerToken, checkEnabled, trialEnded, unknownKey } from '../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
 import { rateLimited } from '../admission/rate.ts'
@@ -26,28 +28,28 @@ import { type TokenTurn, tokensFor } from './token-turn.ts'
 import { addRateHeaders, type Trace } from './trace.ts'
 import { unknownModel } from './unknown-model.ts'
 
-/** What the HTTP layer knows of a call before its body is read. */
+/** What the HTTP layer knows of a call before it reads the body. */
 export type Incoming = {
-  /** Name of the endpoint, part of the scope of an Idempotency-Key. */
+  /** Name of the endpoint; part of the scope of an Idempotency-Key. */
   readonly endpoint: string
   readonly authorization: string | null
   readonly maxCostUsd: string | undefined
   readonly subWallet: string | undefined
   readonly paymentProtocol: string | undefined
-  /** The payment it may bring, the address it asked for, and where it comes from; undefined where no payment is taken. */
+  /** The payment it may bring, the address it asked for, and its origin; undefined where no payment is taken. */
   readonly payment: (PaymentHeaders & { readonly url: string; origin(): string }) | undefined
   readonly idempotencyKey: string | undefined
   readBody(): Promise<Uint8Array>
-  /** Its requests may name earlier answers. */
+  /** Requests of this endpoint may name earlier answers. */
   readonly recalls?: boolean
   decode(body: JsonBody, modelNamed: (name: string) => Model | undefined): Call | Refusal
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal
 }
 
-/** What a request asks for, read and checked. */
+/** The request, read and checked. */
 export type CheckedRequest = {
-  /** As the caller sent it. */
+  /** The body as the caller sent it. */
   readonly body: JsonBody
   readonly call: Call
   readonly model: Model
@@ -55,10 +57,10 @@ export type CheckedRequest = {
   readonly memory?: Memory
 }
 
-/** Who asks: the key whose aliases the request may use, and, where answers are kept for it, whose earlier answers. */
+/** Who asks: the key whose aliases the request may use and, if answers are kept for it, whose earlier answers. */
 type Asker = Pick<Task, 'key' | 'trace'> & { readonly keeps: boolean }
 
-/** Reads and checks what a request asks for. */
+/** Reads and checks the request. */
 export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker): Promise<CheckedRequest> => {
   const { key, trace, keeps } = by
   takePlace(gateway.doors, trace)
@@ -85,8 +87,8 @@ const readCall = (gateway: Gateway, incoming: Incoming, by: Asker, body: JsonBod
 }
 
 /**
- * Clients of one dialect ask all models for as much as their own vendor's give: towards a vendor of another dialect a bound
- * that is too large means the model's own. In the model's own dialect it stays what it is, and is refused.
+ * Clients of one dialect ask every model for as much output as their own vendor's models give. For a vendor of another
+ * dialect, a bound that is too large becomes the model's maximum. In the model's own dialect it is kept, and refused.
  */
 const withinModel = (gateway: Gateway, call: Call, model: Model): Call => {
   const most = model.maxOutputTokens
@@ -96,14 +98,14 @@ const withinModel = (gateway: Gateway, call: Call, model: Model): Call => {
   return { ...call, maxOutput: most, boundLowered: true }
 }
 
-/** The bound that is sent in place of the caller's own: what was affordable, or the model's maximum. A header names it. */
+/** The output bound that replaces the caller's own: what was affordable, or the model's maximum. A header names it. */
 export const boundSent = (call: Call, affordable: number | undefined, trace: Trace): number | undefined => {
   const bound = affordable ?? (call.boundLowered === true ? call.maxOutput : undefined)
   if (bound !== undefined) trace.headers['x-max-tokens-lowered'] = String(bound)
   return bound
 }
 
-/** The caller behind the credential, if it may call now. */
+/** The caller with this credential, if it may call now. */
 export const whoCalls = (gateway: Gateway, authorization: string | null, trace: Trace): Soon<Key> => {
   return whenKnown(ownerOf(gateway, authorization, trace), enabled, gateway.clock, undefined)
 }
@@ -114,7 +116,7 @@ const enabled = (key: Key, clock: Gateway['clock']): Key => {
   return key
 }
 
-/** The caller behind the credential, disabled or not: a disabled key may still see and change its own limits. */
+/** The caller with this credential, disabled or not: a disabled key may still see and change its own limits. */
 export const ownerOf = (gateway: Gateway, authorization: string | null, trace: Trace): Soon<Key> => {
   const token = must(bearerToken(authorization))
   const hash = gateway.hash(token)
@@ -141,7 +143,7 @@ const ownerFound = (
 
 type Moving = { readonly hash: string; readonly before: string; readonly token: string }
 
-/** The caller whose key is noted under the secret of before; from now on it is found under the present one. */
+/** The caller whose key is stored under the previous secret; from now on it is found under the present one. */
 const ownerBefore = async (gateway: Gateway, { hash, before, token }: Moving, trace: Trace): Promise<Key> => {
   const { book, log } = gateway
   const looked = book.caller(before)
@@ -156,7 +158,7 @@ const ownerBefore = async (gateway: Gateway, { hash, before, token }: Moving, tr
     return key
   }
   if (book.isEndedTrial(before)) throw trialEnded(gateway.options.signUpUrl)
-  // What was just read in the ledger, another process may have moved between this look and the one before.
+  // Another process may have moved the key between our two looks at the ledger.
   if (!(looked instanceof Promise)) throw unknownKey()
   book.lookAgain(hash)
   const moved = must(await book.caller(hash))
@@ -165,7 +167,7 @@ const ownerBefore = async (gateway: Gateway, { hash, before, token }: Moving, tr
   return moved
 }
 
-/** The model a call of the key names, of its kind. */
+/** The model that a key's call names, if it is of the call's kind. */
 export const modelOf = (
   gateway: Gateway,
   call: Call,
@@ -179,12 +181,12 @@ export const modelOf = (
   return model
 }
 
-/** One request in each of the key's windows. */
+/** Takes one request from each of the key's windows. */
 export const takeTurn = async (gateway: Gateway, key: Key, trace: Trace): Promise<void> => {
   await turnOf(gateway, { key, trace, planRpm: gateway.options.planRpm })
 }
 
-/** The same for a call, with the tokens it may use where the key has a limit of them. Returns what it reserved. */
+/** The same for a call, with the tokens it may use if the key limits them. Returns what it reserved. */
 export const takeCallTurn = (
   gateway: Gateway,
   { key, call, model, trace }: Pick<Task, 'key' | 'call' | 'model' | 'trace'>,
@@ -201,9 +203,9 @@ type TurnAsk = Pick<Task, 'key' | 'trace'> & {
 }
 
 /**
- * A request in the windows of the key, and in those of each key above it that has rates of its own: all keys below such a
- * key share them. The key's own come first, so that a request over its own rate takes nothing from the others. Tokens are
- * the key's own.
+ * Takes a request from the key's windows, and from those of each key above it that has its own rates: all keys below
+ * such a key share them. The key's own come first, so that a request over its own rate takes nothing from the others.
+ * Tokens are limited by the key's own limit alone.
  */
 const turnOf = ({ book }: Gateway, { key, trace, planRpm, tokens }: TurnAsk): Soon<TokenTurn | undefined> => {
   const own = book.takeRate(key.id, key.limits, planRpm, tokens)
@@ -212,7 +214,7 @@ const turnOf = ({ book }: Gateway, { key, trace, planRpm, tokens }: TurnAsk): So
   return admitted(trace, rate, rate)
 }
 
-/** The key's own rate, and the tightest of that and those it shares. */
+/** The key's own rate, and the tightest of that and the shared ones. */
 const sharedTurn = async (
   book: Gateway['book'],
   key: Key,

@@ -1,4 +1,7 @@
-/** The hold of a job: lent, opened and written with its row in one step, for as long as the job may take, whoever lives. */
+/**
+ * The hold of a job. The money is lent, the hold opened and the row written in one step, for as long as the job may
+ * take, whichever process survives.
+ */
 import { disabledKey, unknownKey, unknownSubWallet } from '../admission/caller.ts'
 import type { Hold, HoldAsk, HoldRefused, Soon } from '../book/contract.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
@@ -9,12 +12,12 @@ import type { NewRun, RunBegun } from '../store/calls/run-port.ts'
 import type { Gateway } from './gateway.ts'
 import { OWNER_MS } from './jobs.ts'
 
-/** How long it waits for money that other leases or open calls have. */
+/** How long the job waits for money that other leases or open calls have. */
 const PATIENCE_MS = 2_000
 const LOOK_AGAIN_MS = 60
 const TOO_MANY_RETRY_S = 10
 
-/** Thrown where the run of the call is there already: who repeats a call gets that one. */
+/** Thrown when the call's run already exists: whoever repeats a call gets that run. */
 export class RunExists extends Error {}
 
 /** The shape of a model whose calls are jobs. */
@@ -23,7 +26,7 @@ export const jobShapeOf = ({ media }: Pick<Gateway, 'media'>, modelId: string): 
   return shape?.flow === 'job' ? shape : undefined
 }
 
-/** Holds the money of a call, as a job's where its model is one. */
+/** Holds the money of a call; if the model's calls are jobs, as a job's. */
 export const holdFor = (
   gateway: Gateway,
   modelId: string,
@@ -53,7 +56,7 @@ const holdJob = async (
     owner: instance,
     ownerMs: OWNER_MS,
     deadlineMs,
-    // Guests share a key, and each has paid.
+    // All guests share one key, and each has paid for its job.
     openMax: key.id === GUESTS_KEY ? undefined : options.runsOpenMax,
   }
   const until = clock.monotonicMs() + PATIENCE_MS
@@ -106,7 +109,7 @@ const refusedBy = ({ outcome, limit, owner, required, available, held }: LoanRef
   held,
 })
 
-/** It is not settled here: what ends a job charges it with its row. */
+/** This hold never settles the charge: whatever ends the job charges it together with its row. */
 const jobHold = ({ store }: Gateway, { callId, amount }: HoldAsk): Hold => ({
   callId,
   amount: () => amount,

@@ -1,40 +1,40 @@
-/** The jobs that this process goes on with, and who waits here for their ends. */
+/** The jobs that this process looks after, and who waits here for their ends. */
 import type { JobShape } from '../media/shape.ts'
 import type { Deployment } from '../routing/deployments.ts'
 import type { Run, RunFacts } from '../store/calls/run-port.ts'
 
-/** How long a process that says nothing still has its jobs; then others go on with them. */
+/** How long a silent process keeps its jobs; then others take them over. */
 export const OWNER_MS = 15_000
 
-/** How a job is asked for, and where. */
+/** How and where to ask about a job. */
 export type JobPlace = { readonly shape: JobShape; readonly at: Deployment }
 
 export type Job = {
   readonly run: Run
   readonly facts: RunFacts
-  /** Where it was submitted; unknown of one that another process did. */
+  /** Where it was submitted; unknown if another process submitted it. */
   readonly begunAt: JobPlace | undefined
-  /** When it is asked for next, and was last, by the clock that only goes forward. */
+  /** When to ask about it next, and when we last did, in monotonic milliseconds. */
   dueMs: number
   askedMs: number
   busy: boolean
   cancel: boolean
   cancelSent: boolean
-  /** How often in a row its vendor did not know it. */
+  /** How many times in a row its vendor did not know it. */
   missing: number
-  /** Tries to fetch its results, and when the first was. */
+  /** How many times we tried to fetch its results, and when first. */
   fetches: number
   fetchingMs: number | undefined
-  /** In thousandths; `told` is what the ledger has. */
+  /** In thousandths; `told` is the ledger's value. */
   progress: number | undefined
   told: number | undefined
 }
 
 export type Jobs = {
   readonly open: Map<string, Job>
-  /** Submissions under way: their rows are this process's too. */
+  /** Submissions in progress; their rows belong to this process too. */
   readonly submitting: Set<string>
-  /** Steps under way. */
+  /** Steps in progress. */
   busy: number
   readonly waiting: Map<string, Set<() => void>>
   stopped: boolean
@@ -66,13 +66,13 @@ export const newJob = (run: Run, facts: RunFacts, { nowMs, everyMs }: JobTimes, 
   told: run.progress,
 })
 
-/** Who waits for the job looks at it. */
+/** Wakes everyone who waits for the job, so that they look at it. */
 export const tellEnded = ({ waiting }: Jobs, id: string): void => {
   for (const wake of waiting.get(id) ?? []) wake()
   waiting.delete(id)
 }
 
-/** Resolves when the job has ended here, or the process ends. */
+/** Resolves when the job has ended in this process, or the process ends. */
 export const endedHere = ({ waiting }: Jobs, id: string): { ended: Promise<void>; stop: () => void } => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const all = waiting.get(id) ?? new Set()

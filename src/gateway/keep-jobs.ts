@@ -1,6 +1,6 @@
 /**
- * Goes on with jobs for as long as a process runs: asks their vendors, ends them, and takes up those whose process is
- * silent. A job is asked for from memory; the ledger is told only that this process lives, and how a job ended.
+ * Looks after jobs while a process runs: asks their vendors, ends them, and takes over those of silent processes. Jobs
+ * are polled from memory; the ledger only learns that this process lives, and how a job ended.
  */
 import { messageOf } from '../core/message-of.ts'
 import { refuse } from '../core/refusal.ts'
@@ -16,12 +16,12 @@ const TICK_MS = 250
 const KEEP_MS = 5_000
 const NEWS_MS = 1_000
 const TAKE_MS = 2_000
-/** Jobs that one look takes up. */
+/** Jobs that one look takes over at most. */
 const TAKEN_MOST = 200
-/** Steps at once: each is an exchange with a vendor. */
+/** Steps at once; each is an exchange with a vendor. */
 const BUSY_MAX = 64
 
-/** Runs until the returned function is called; then others go on with what is open. */
+/** Runs until the returned function is called; then other processes take over what is open. */
 export const keepJobs = (present: Present): (() => void) => {
   const { clock, jobs, store, instance, log } = present.gateway
   const failed = (what: string) => (error: unknown) => log.warn(what, { error: messageOf(error) })
@@ -53,7 +53,7 @@ const askDue = (gateway: Gateway): void => {
   }
 }
 
-/** One step of a job at a time; whatever it throws is its own failure, and it is tried again. */
+/** Runs one step of a job at a time; whatever it throws is that step's failure, and the step is tried again. */
 const step = async (gateway: Gateway, job: Job): Promise<void> => {
   const { jobs, log } = gateway
   job.busy = true
@@ -72,12 +72,12 @@ const step = async (gateway: Gateway, job: Job): Promise<void> => {
   }
 }
 
-/** Asks for a job now, because it may have ended or shall end. */
+/** Asks about a job now, because it may have ended or is to end. */
 export const askNow = (gateway: Gateway, id: string, it: { readonly cancel?: boolean } = {}): void => {
   const job = gateway.jobs.open.get(id)
   if (job === undefined) return
   if (it.cancel === true) job.cancel = true
-  // Whoever can wake it can do so often: its vendor is not asked more often for that.
+  // Anyone who can wake a job can do so often; its vendor is not asked more often because of that.
   job.dueMs = Math.min(job.dueMs, Math.max(gateway.clock.monotonicMs(), job.askedMs + NEWS_MS))
   if (it.cancel === true && !job.busy && !job.cancelSent) void step(gateway, job)
 }
@@ -107,7 +107,7 @@ const takeUp = async (gateway: Gateway, run: Run): Promise<void> => {
   const { jobs, clock, log } = gateway
   if (jobs.open.has(run.id)) return
   if (run.facts === undefined) {
-    // The vendor may have it or not, and is never asked a second time: the house's risk is one submission.
+    // The vendor may have the job or not, and is never asked a second time. The house risks the cost of one submission.
     log.warn('a process died while it submitted a job; what its vendor may bill is a loss', {
       call: run.id,
       model: run.model,

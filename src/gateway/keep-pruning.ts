@@ -1,23 +1,23 @@
-/** Deletes what is old beside the postings, in small steps with long rests, so that calls do not notice. */
+/** Deletes old rows other than postings, in small steps with long pauses, so that calls do not notice. */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Clock } from '../core/time.ts'
 import type { PruneStore } from '../store/prune/prune-port.ts'
 
 const EVERY_MS = 3_600_000
-/** Rows of a step: some milliseconds, also where calls wait for it. */
+/** Rows per step: a few milliseconds, even when calls wait for it. */
 const STEP = 500
-/** How much longer than a step it rests, and how long at least and at most. */
+/** The pause after a step, as a multiple of the step's time, and its least and greatest length. */
 const REST = 20
 const SHORTEST_REST_MS = 50
 const LONGEST_REST_MS = 1_000
 
-/** Runs a step and rests; undefined to end here. */
+/** Runs a step and pauses; undefined to stop. */
 type Turn = <T>(step: () => Promise<T>) => Promise<T | undefined>
 
 type Done = { readonly details: number; readonly rest: number }
 
-/** Deletes all that is old, step by step, each in a turn; tells how many rows. */
+/** Deletes all old rows, step by step, each in its turn; returns the number of rows. */
 export const pruneAll = async (store: PruneStore, months: number | undefined, turn: Turn): Promise<Done> => {
   const before = months === undefined ? 0 : await store.endDetails(months)
   const done = { details: 0, rest: 0 }
@@ -39,11 +39,11 @@ type Parts = {
   readonly store: PruneStore
   readonly clock: Clock
   readonly log: Log
-  /** How long details are kept; undefined for ever. */
+  /** How long details are kept; undefined keeps them for ever. */
   readonly months: number | undefined
 }
 
-/** Runs until the returned function is called. Several servers may do it at the same time. */
+/** Runs until the returned function is called. Several servers may do it at once. */
 export const keepPruning = ({ store, clock, log, months }: Parts): (() => void) => {
   let stopped = false
   const turn: Turn = async (step) => {

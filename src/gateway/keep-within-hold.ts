@@ -1,4 +1,7 @@
-/** While a stream runs: extend the hold ahead of what is delivered, note checkpoints, and say when the money ends. */
+/**
+ * While a stream runs: extends the hold ahead of what is delivered, writes checkpoints, and says when the money is used
+ * up.
+ */
 import { lowerOf } from '../admission/ceiling.ts'
 import { least, type Nano } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -12,11 +15,11 @@ import { rulesFor } from './rules.ts'
 import type { Task } from './task.ts'
 
 export type HoldKeeper = {
-  /** Whether the hold covers the stream so far and a little further; false means it must end here. */
+  /** Whether the hold covers the stream so far and a little further; if not, the stream must end here. */
   covers(progress: Progress): boolean | Promise<boolean>
 }
 
-/** Whether the caller's ceiling and the wallet's rules, as they stand now, allow the call to cost this much. */
+/** Whether the caller's ceiling and the wallet's present rules allow the call to cost this much. */
 const allowed = async (gateway: Gateway, task: Task, amount: Nano): Promise<boolean> => {
   const rules = await rulesFor(gateway, task.key, task.model)
   if (rules instanceof Refusal) return false
@@ -26,18 +29,18 @@ const allowed = async (gateway: Gateway, task: Task, amount: Nano): Promise<bool
 
 /** Tokens between two checkpoints. */
 const CHECKPOINT_TOKENS = 256
-/** Share of the held tokens after which more is asked for. */
+/** Share of the held tokens after which we ask for more. */
 const EXTEND_SHARE = 0.75
-/** A hold doubles; where that does not fit it grows a little, and waits for money that other calls hold. */
+/** A hold doubles. If that does not fit, it grows a little, and waits for money that other calls hold. */
 const STEPS = [
   { factor: 2, waits: false },
   { factor: 1.125, waits: true },
 ] as const
-/** How long a stream that has used up its hold waits for more money, as from a ledger that is away for a moment. */
+/** How long a stream that has used up its hold waits for more money, for example while the ledger is briefly away. */
 const STREAM_WAIT_MS = 6_000
-/** How long the end of an answer does. */
+/** How long the end of an answer waits for it. */
 const END_WAIT_MS = 2_000
-/** Tokens that a model may think in a millisecond before it says anything; few models are faster. */
+/** Tokens that a model may think per millisecond before its first output; few models are faster. */
 const THOUGHT_A_MS = 0.5
 
 export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
@@ -53,7 +56,7 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
   const spentBy = (delivered: Delivered) =>
     least(chargeFor(price, withCall(price, estimateFor(task, delivered))), hold.amount())
 
-  /** Takes more money; false when there is no more. What comes of it later than anyone waits still counts. */
+  /** Takes more money; false if there is none. Money that arrives after the wait still counts. */
   const grow = async (delivered: Delivered): Promise<boolean> => {
     for (const { factor, waits } of STEPS) {
       const wanted = Math.min(Math.ceil(held * factor), full)
@@ -68,7 +71,7 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
     return false
   }
 
-  /** Asks for more money beside the stream, which goes on within its hold. A fault is no money. */
+  /** Asks for more money while the stream goes on within its hold. If that fails, there is no more money. */
   const growing = (delivered: Delivered): Promise<boolean> => {
     underWay ??= grow(delivered)
       .catch(() => false)
@@ -80,7 +83,7 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
     return underWay
   }
 
-  /** The hold is used up: waits for more. What was thought may exceed it, what is said may not. */
+  /** The hold is used up, so wait for more. Reasoning may exceed the hold; delivered text may not. */
   const grown = async (delivered: Delivered, tokens: number): Promise<boolean> => {
     const late = gateway.clock.sleep(STREAM_WAIT_MS).then(() => false)
     if (await Promise.race([growing(delivered), late])) return true
@@ -88,7 +91,7 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
     return tokens < held
   }
 
-  /** What the model may have thought out of sight before its first word. */
+  /** What the model may have thought, unseen, before its first output. */
   const thoughtBy = ({ contentEvents }: Progress): number => {
     if (thought !== undefined) return thought
     if (contentEvents === 0) return 0
@@ -104,7 +107,8 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
         checkpointAt = tokens + CHECKPOINT_TOKENS
         hold.checkpoint(spentBy(delivered))
       }
-      // At its full bound the vendor ends the answer itself; one that goes on is cut. An event is one token or more.
+      // At its full bound the vendor itself ends the answer; if it goes on, we cut it. Each event has at least one
+      // token.
       if (held >= full) return delivered.events <= full
       const used = tokens + thoughtBy(progress)
       if (used < extendAt) return true
@@ -116,12 +120,12 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
 }
 
 /**
- * Takes what an answer turned out to cost beyond its hold, within its full bound: a stream that started small may have
- * been billed for more tokens than its letters told. Where there is no more money, the hold is what is charged.
+ * Takes what an answer cost beyond its hold, up to its full bound. A stream that started with a small hold may be
+ * billed for more tokens than its text suggested. If there is no more money, only the hold is charged.
  */
 export const coverCost = async (gateway: Gateway, task: Task, cost: Nano): Promise<void> => {
   const { call, model, hold } = task
-  // What the house risked above a tighter bound is charged to the caller as long as there is money.
+  // What the house risked above a tighter bound is charged to the caller while it has money.
   const { textTokens: _, ...size } = call.size
   const most = ceiling(model, size, Math.ceil(task.fullOutput / call.choices), call.choices)
   const amount = least(cost, most)

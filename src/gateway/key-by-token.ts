@@ -1,4 +1,6 @@
-/** Keys by their tokens, while the server's secret changes: found under either, and noted under the present one. */
+/**
+ * Finds keys by their tokens while the server's secret changes: under either secret, and moves them to the present one.
+ */
 import type { KeyedHash } from '../core/keyed-hash.ts'
 import type { KeyStore } from '../store/accounts/tenancy-port.ts'
 import type { Key } from '../tenancy/key.ts'
@@ -8,14 +10,14 @@ type Tokens = {
   readonly hash: KeyedHash
 }
 
-/** The key of a token as the ledger has it, deleted or not. */
+/** The key of a token as stored in the ledger, deleted or not. */
 export const keyByToken = async ({ store, hash }: Tokens, token: string): Promise<Key | undefined> => {
   const found = await store.keys.keyByHash(hash(token))
   if (found !== undefined || hash.before === undefined) return found
   return store.keys.keyByHash(hash.before(token))
 }
 
-/** Notes the hash under the present secret, of a key that was found by that of before. */
+/** Stores the hash under the present secret for a key that was found by the previous one. */
 export const moveKey = async ({ store, hash }: Tokens, token: string, { id }: Key): Promise<void> => {
   if (hash.before === undefined) return
   await store.keys.rehash(id, { before: hash.before(token), hash: hash(token), hashedBy: hash.id })

@@ -1,4 +1,4 @@
-/** The last bytes of an answer that is not chat, in the style its caller asked for. */
+/** The last bytes of an answer that is not chat, in the form its caller asked for. */
 
 import type { StoredAsset } from '../assets/assets.ts'
 import type { Call } from '../core/call.ts'
@@ -11,10 +11,10 @@ import { bodyHash } from '../receipts/body-hash.ts'
 import type { Charge, LastBytes } from './settle.ts'
 import { STREAM_HEADERS } from './stream-images.ts'
 
-/** An output as its caller is shown it. */
+/** An output as its caller sees it. */
 export type Shown = StoredAsset | Extract<Output, { type: 'text' | 'json' }>
 
-/** Whose results they are. */
+/** The call that the results belong to. */
 type Told = {
   readonly call: Pick<Call, 'results' | 'modelName'>
   readonly trace: { readonly callId: string }
@@ -26,17 +26,17 @@ export type Results = {
   readonly done: Pick<Done, 'outputs' | 'body' | 'transcript'>
   /** In the order of the outputs. */
   readonly shown: readonly Shown[]
-  /** The assets' bytes in their order, where the style tells them. */
+  /** The assets' bytes, in order, if the form contains them. */
   readonly bytes: readonly Uint8Array[]
   /** Seconds since 1970. */
   readonly createdS: number
-  /** What a stream has shown before. */
+  /** What a stream has already shown. */
   readonly preview?: readonly Uint8Array[]
-  /** What a job's answer tells besides. */
+  /** Further members of a job's answer. */
   readonly more?: JsonObject
 }
 
-/** Styles that tell the results' own bytes. */
+/** Whether the form of the results contains their bytes. */
 export const tellsBytes = ({ results }: Pick<Call, 'results'>): boolean =>
   results !== undefined && (BYTES_TOLD.includes(results) || results.endsWith('_events'))
 
@@ -44,7 +44,7 @@ const BYTES_TOLD: readonly string[] = ['images_base64', 'bytes', 'gemini_content
 
 const isAsset = (one: Shown): one is StoredAsset => 'url' in one
 
-/** Everything but what is ours alone. */
+/** The output without the members that only we use. */
 const told = (one: Shown): Json => {
   if (!isAsset(one))
     return one.type === 'text' ? { type: 'text', text: one.text } : { type: 'json', value: one.value }
@@ -70,7 +70,7 @@ export const written = (task: Told, results: Results, charge: Charge): LastBytes
   }
 }
 
-/** What was said; of a vendor that tells no times, its texts. */
+/** The transcript; for a vendor that gives no times, only its text. */
 const transcriptOf = ({ done }: Results): Transcript => {
   const texts = done.outputs.flatMap((one) => (one.type === 'text' ? [one.text] : []))
   return done.transcript ?? { text: texts.join('\n'), segments: [] }
@@ -145,7 +145,7 @@ const bodyFor = (task: Told, results: Results): JsonObject => {
   }
 }
 
-/** The pictures with their bytes. */
+/** The images, with their bytes. */
 const inlineOf = ({ shown, bytes }: Results) =>
   shown.filter(isAsset).map(({ media_type }, index) => ({
     mimeType: media_type,
@@ -168,14 +168,14 @@ const contentOf = ({ call, trace }: Told, results: Results): JsonObject => {
 export const operationName = (modelName: string, id: string): string =>
   `publishers/${modelName.replace('/', '/models/')}/operations/${id}`
 
-/** One that has delivered: films are told by their addresses, whatever their size. */
+/** A finished operation: films are given by their addresses, whatever their size. */
 const operationOf = (modelName: string, id: string, films: readonly StoredAsset[]): JsonObject => ({
   name: operationName(modelName, id),
   done: true,
   response: { videos: films.map(({ url, media_type }) => ({ gcsUri: url, mimeType: media_type })) },
 })
 
-/** The vendor's body with our addresses where it named its own. */
+/** The vendor's body, with our addresses in place of its own. */
 const withAddresses = (body: JsonObject, outputs: readonly Output[], shown: readonly Shown[]): JsonObject => {
   const copy: Record<string, Json | undefined> = structuredClone(body)
   for (const [index, output] of outputs.entries()) {
@@ -193,7 +193,7 @@ const replaceAt = (root: object, path: readonly (string | number)[], value: Json
   if (typeof at === 'object' && at !== null && last !== undefined) Reflect.set(at, last, value)
 }
 
-/** The first result itself; it has no place for a bill but the headers. */
+/** The first result itself; its bill fits only into the headers. */
 const asBytes = ({ shown, bytes: all }: Results, { bill }: Charge): LastBytes => {
   const first = shown.find(isAsset)
   const bytes = all[0] ?? new Uint8Array()
@@ -206,7 +206,7 @@ const asBytes = ({ shown, bytes: all }: Results, { bill }: Charge): LastBytes =>
   }
 }
 
-/** An event for each picture, as the API of OpenAI ends its streams; the bill stands in the last one. */
+/** An event for each image, as OpenAI's API ends its streams; the last one contains the bill. */
 const asEvents = (style: string, results: Results, { usage, bill }: Charge): LastBytes => {
   const { shown, bytes: all, done, preview = [] } = results
   const { data: _pictures, created: _created, usage: _usage, ...said } = done.body
@@ -237,7 +237,7 @@ const asEvents = (style: string, results: Results, { usage, bill }: Charge): Las
   }
 }
 
-/** A text; it has no place for a bill but the headers. */
+/** A text; its bill fits only into the headers. */
 const asText = (it: { readonly text: string; readonly mediaType: string }, { bill }: Charge): LastBytes => {
   const bytes = encoder.encode(it.text)
   return {

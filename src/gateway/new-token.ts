@@ -1,10 +1,10 @@
-/** New keys: their random values, the part that is kept for people, and ids. */
+/** New keys: their random values, ids, and the part that is shown to people. */
 import { randomBytes } from 'node:crypto'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const TOKEN_LETTERS = 43
 
-/** A new key: 256 bits of randomness. Bytes that would favour some letters are drawn again. */
+/** A new key: 256 bits of randomness. Bytes that would make some letters likelier are drawn again. */
 export const newToken = (): string => {
   let token = ''
   while (token.length < TOKEN_LETTERS)
@@ -13,7 +13,7 @@ export const newToken = (): string => {
   return `sk-${token}`
 }
 
-/** The part of a token that is kept, so that people recognise it. */
+/** The part of a token that is stored, so that people recognise it. */
 export const prefixOf = (token: string): string => token.slice(0, 10)
 
 export const newId = (kind: 'key' | 'wal' | 'org'): string =>

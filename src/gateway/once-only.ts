@@ -1,6 +1,6 @@
 /**
- * Idempotency: the same call under the same key runs once. Who sends it again while it runs joins the running answer,
- * stream or not; who sends it later gets the stored one; another body under the same key is refused.
+ * Idempotency: the same call under the same key runs once. A repeat that arrives while the call runs joins the running
+ * answer, stream or not. A later repeat gets the stored answer. Another body under the same key is refused.
  * Source of the header: IETF draft-ietf-httpapi-idempotency-key-header.
  */
 import { canonicalJson } from '../core/canonical.ts'
@@ -25,7 +25,7 @@ type Repeatable = {
   readonly trace: Trace
 }
 
-/** Runs the call; its answer is kept. */
+/** Runs the call and keeps its answer. */
 export type RunCall = (keep: Keep, signal: AbortSignal) => Promise<Answer>
 
 const REPLAYED = { 'idempotent-replayed': 'true' }
@@ -55,26 +55,26 @@ export const onceOnly = async (
 type OfRun = (callId: CallId, ref: IdempotencyRef) => Promise<Answer>
 
 type Once = {
-  /** Answers for a call that is a job: it is its own, whichever process goes on with it. */
+  /** Answers for a call that is a job: its answer is the job's, whichever process looks after it. */
   readonly ofRun?: OfRun
   readonly ref: IdempotencyRef
   readonly fingerprint: string
-  /** The same under the server's secret of before. */
+  /** The same, under the server's previous secret. */
   readonly fingerprintBefore?: string | undefined
   readonly trace: Trace
-  /** Whether what was thrown means that nothing was done, so that the claim need not be remembered. */
+  /** Whether the thrown value means that nothing was done, so that the claim need not be kept. */
   readonly idle?: (thrown: unknown) => boolean
   /** Throws when the stored answer of the trace's call may not be given again. */
   readonly checkRepeat?: () => Promise<void>
 }
 
-/** Runs what is asked under a reference once; the answer is kept, joined and replayed. */
+/** Runs a request once under its reference; the answer is kept, joined and replayed. */
 export const onceUnder = async (gateway: Gateway, it: Once, run: RunCall): Promise<Answer> => {
   const { ref, fingerprint, trace } = it
   const name = JSON.stringify([ref.keyId, ref.endpoint, ref.key])
   const running = gateway.repeats.get(name)
   if (running !== undefined) return join(running, fingerprint, trace)
-  // Entered before anything is awaited, so that two copies arriving together make one call.
+  // Registered before anything is awaited, so that two copies that arrive together make one call.
   const owner = trace.keyId ?? ref.keyId
   const recording = newRecording({
     take: (bytes) => gateway.doors.bytes.take(owner, bytes) === 'taken',
@@ -116,7 +116,7 @@ const join = async (running: RunningCall, fingerprint: string, trace: Trace): Pr
   }
 }
 
-/** Answers that are no text are stored in base64. */
+/** Answers that are not text are stored in base64. */
 const bytesOf = ({ headers, body }: StoredAnswer): Uint8Array =>
   /^(?:application\/json|text\/)/.test(headers['content-type'] ?? '')
     ? new TextEncoder().encode(body)
@@ -124,7 +124,7 @@ const bytesOf = ({ headers, body }: StoredAnswer): Uint8Array =>
 
 type First = Once & { readonly recording: Recording }
 
-/** Claims the key and runs the call to its end, whether or not its caller stays: a retry will ask for the answer. */
+/** Claims the key and runs the call to its end, even if its caller leaves: a retry will ask for the answer. */
 const first = async (gateway: Gateway, it: First, run: RunCall): Promise<Answer> => {
   const proposed = it.trace.callId
   const claimed = await claim(gateway, it)
@@ -135,7 +135,7 @@ const first = async (gateway: Gateway, it: First, run: RunCall): Promise<Answer>
     return { ...answer, headers: { ...answer.headers, ...REPLAYED } }
   }
   if (typeof claimed !== 'string') {
-    // Here and not by who asked: others may join what is repeated.
+    // Checked here and not by the caller, because others may join the answer that is repeated.
     await it.checkRepeat?.()
     it.trace.ended = 'replayed'
     return {
@@ -152,8 +152,8 @@ const first = async (gateway: Gateway, it: First, run: RunCall): Promise<Answer>
     else void pump(gateway, it, answer.body)
     return answer
   } catch (refusal) {
-    // Nothing was charged: the next attempt runs again. If the release is lost, the claim ends with this process.
-    // An earlier attempt's claim is not forgotten: its id is what a payment or a charge of it is found by.
+    // Nothing was charged, so the next attempt runs again. If the release is lost, the claim ends with this process. A
+    // claim of an earlier attempt is kept: its id leads to a payment or a charge under it.
     const undone = it.idle?.(refusal) === true && claimed === proposed
     await letGo(gateway, () =>
       undone
@@ -165,8 +165,9 @@ const first = async (gateway: Gateway, it: First, run: RunCall): Promise<Answer>
 }
 
 /**
- * Lets go of a claim. It is tried again while the ledger does not answer: as long as this process lives, nobody else may
- * have what it has claimed. That it hits another's claim cannot be, since who may call here has a process that beats.
+ * Gives up a claim, and tries again while the ledger does not answer: as long as this process lives, nobody else can
+ * have what it has claimed. A late try cannot hit another process's claim, because a process that serves calls still
+ * sends its heartbeats.
  */
 const letGo = async ({ clock }: Gateway, go: () => Promise<void>): Promise<void> => {
   const gone = () =>
@@ -183,7 +184,7 @@ const letGo = async ({ clock }: Gateway, go: () => Promise<void>): Promise<void>
   if (!(await gone())) void goOn()
 }
 
-/** The id to run under, or the answer that is already there. */
+/** The id to run under, or the answer that already exists. */
 const claim = async (
   gateway: Gateway,
   it: First,
@@ -196,7 +197,7 @@ const claim = async (
     const state = await gateway.store.idempotency
       .begin({ ...entry, instance: gateway.instance })
       .catch((fault) => {
-        // Whether it was claimed is not known, nor whether under an earlier attempt's id; nothing runs.
+        // We do not know whether the claim succeeded, nor whether it is under an earlier attempt's id, so nothing runs.
         void letGo(gateway, async () => {
           await gateway.store.idempotency.forget(ref, callId, gateway.instance)
           await gateway.store.idempotency.release(ref, gateway.instance)
@@ -215,7 +216,7 @@ const claim = async (
   }
 }
 
-/** A key keeps so many bytes a day. What its own payment bought is kept whatever else is. */
+/** A key may keep a limited number of bytes a day. An answer that a payment of its own bought is always kept. */
 const checkKept = ({ kept, options, clock }: Gateway, { keyId, endpoint }: IdempotencyRef): void => {
   const nowMs = clock.monotonicMs()
   if (endpoint === 'x402' || kept.of(keyId, nowMs) < options.keptBytesMax) return
@@ -242,7 +243,7 @@ const pump = async (gateway: Gateway, it: First, body: ByteStream): Promise<void
       it.recording.pieces().reduce((sum, piece) => sum + piece.length, 0),
     )
     it.recording.end()
-    // What was charged is kept with its charge, broken or not; after nothing the next attempt runs again.
+    // What was charged is kept with its charge, broken or not; if nothing was charged, the next attempt runs again.
     if (it.trace.ended === 'vendor_failed' && it.trace.charged === undefined)
       await letGo(gateway, () => gateway.store.idempotency.release(it.ref, gateway.instance))
   }

@@ -1,6 +1,6 @@
 /**
- * The composition root: from a store, a catalogue and the settings to a gateway that runs. Servers and tests open theirs
- * here; each may bring its own clock, randomness and vendors.
+ * The composition root: makes a running gateway from a store, a catalogue and the settings. Servers and tests open
+ * theirs here, and each may bring its own clock, randomness and vendors.
  */
 import type { Assets } from '../assets/assets.ts'
 import { keepSweeping } from '../assets/keep-sweeping.ts'
@@ -52,28 +52,28 @@ type GatewaySetup = Pick<
 > & {
   readonly clock?: Clock
   readonly random?: () => number
-  /** Name of this process among those that share the store; a unique one when absent. */
+  /** Name of this process among those that share the store; a unique one by default. */
   readonly instance?: string
   readonly nudge?: Parameters<typeof createBook>[0]['nudge']
-  /** Opens the outbox of a process, where it has one. */
+  /** Opens the outbox of a process, if it has one. */
   readonly outbox?: (who: { readonly instance: string; readonly log: Log }) => Promise<Outbox | undefined>
   readonly stripe?: Parameters<typeof openStripe>[0]['settings'] | undefined
   readonly x402?: X402Options | undefined
-  /** Where results that are not chat are kept; without it none is sold. */
+  /** Where results other than chat are kept; without it no such product is sold. */
   readonly assets?: (own: { readonly store: AssetStore }) => Assets
   /** Absent when receipts are off. */
   readonly receipts?: Omit<Receipts, 'keys'> | undefined
-  /** Whether it also does the chores beside calls: invoices, alerts, top-ups, checks of the books. */
+  /** Whether it also does the background work: invoices, alerts, top-ups, checks of the books. */
   readonly chores?: boolean
 }
 
 type RunningGateway = {
-  /** As it was opened. */
+  /** The gateway as it was opened. */
   readonly gateway: Gateway
   readonly present: Present
-  /** From now on calls that begin are sold this. */
+  /** Calls that begin from now on use this catalogue. */
   readonly sell: (sold: Sold) => void
-  /** Ends the chores at once. */
+  /** Stops the background work at once. */
   readonly stopChores: () => void
 }
 
@@ -146,7 +146,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   }
 }
 
-/** How those who watch the server see it. */
+/** The gateway's state, for those who watch the server. */
 const watchOf = ({ meters, metrics, traces, exporting }: GatewaySetup) => ({
   meters,
   metrics,
@@ -154,7 +154,7 @@ const watchOf = ({ meters, metrics, traces, exporting }: GatewaySetup) => ({
   exporting,
 })
 
-/** How long after its own deadline the longest call may take to be settled. */
+/** How long after its own deadline the longest call may take to settle. */
 const SETTLE_MS = 5_000
 
 const nothing = (): void => undefined
@@ -164,11 +164,11 @@ const keepsJobs = ({ media }: Gateway): boolean => [...media.values()].some(({ f
 type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'random'> & {
   readonly stripe: StripePayments | undefined
   readonly assets: Assets | undefined
-  /** How long details of calls are kept; undefined for ever. */
+  /** How long details of calls are kept; undefined keeps them for ever. */
   readonly months: number | undefined
 }
 
-/** What is due beside the calls: invoices, alerts, top-ups, what is old. Gives how to stop it. */
+/** The background work: invoices, alerts, top-ups, pruning. Returns how to stop it. */
 const startChores = ({
   store,
   log,

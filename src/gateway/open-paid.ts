@@ -1,4 +1,4 @@
-/** A call whose payment was taken, or authorised: its money held, and the task that carries it. */
+/** A call whose payment was taken, or authorised: holds its money and makes its task. */
 import type { Hold } from '../book/contract.ts'
 import { decimalFromNano } from '../core/money.ts'
 import { must, type Refusal } from '../core/refusal.ts'
@@ -17,7 +17,7 @@ import { reservePaid } from './reserve-paid.ts'
 import type { PaymentFacts, Task } from './task.ts'
 import type { Trace } from './trace.ts'
 
-/** One paid request: everything about it that does not change. */
+/** The fixed facts of one paid request. */
 export type PayingCall = Quotable & {
   readonly bearer: boolean
   readonly asked: CheckedRequest
@@ -34,7 +34,7 @@ export type PayingCall = Quotable & {
 /** What pays for the call. */
 export type Paid = {
   readonly payment: Pick<Presented, 'id' | 'payer' | 'scheme' | 'offer' | 'units'>
-  /** The account in which its money lies. */
+  /** The account that holds its money. */
   readonly account: string
   /** Undefined while the payment is only authorised. */
   readonly transaction: string | undefined
@@ -45,7 +45,7 @@ type PaidTaskParts = Paid & {
   readonly signal: AbortSignal
 }
 
-/** Holds the paid money and makes the task that carries it. */
+/** Holds the paid money and makes the call's task. */
 export const openPaid = async (
   gateway: Gateway,
   paying: PayingCall,
@@ -79,18 +79,18 @@ export const openPaid = async (
   }
 }
 
-/** Once the call is charged, what is left of the payment goes back, before the answer ends. */
+/** Once the call is charged, the rest of the payment goes back, before the answer ends. */
 const payingChange = (hold: Hold, payChange: () => Promise<unknown>): Hold =>
   holdWith(hold, {
     settle: async (cost, detail, answer) => {
       const settled = await hold.settle(cost, detail, answer)
-      // A charge that is still in the outbox is not in the ledger yet: the next round over due change pays it.
+      // A charge that is still in the outbox is not in the ledger yet; the next round over due change pays it.
       if (settled.remaining !== undefined) await payChange()
       return settled
     },
   })
 
-/** Takes the money that was only authorised; a request that is paid leaves the count of unpaid ones. */
+/** Collects a payment that was only authorised; a paid request leaves the count of unpaid ones. */
 const collecting =
   ({ x402, trace, presented, uncount }: PayingCall, payment: Paid['payment']) =>
   async (): Promise<Refusal | undefined> => {
@@ -100,7 +100,7 @@ const collecting =
     return unpaid
   }
 
-/** What the receipt says of the payment. */
+/** What the receipt says about the payment. */
 const factsOf = ({ payment, transaction }: Omit<Paid, 'account'>): PaymentFacts => {
   const { scheme, offer, id, payer, units } = payment
   const amount = decimalFromNano(nanoOfUnits(offer, units))

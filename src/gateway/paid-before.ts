@@ -1,7 +1,7 @@
 /**
- * A call that was paid for under its Idempotency-Key and got no answer, since the vendor failed: when it comes again it
- * runs on that payment, whether it brings the same, another or none. Clients that always ask for a quote first would
- * else pay a second time for one call.
+ * A call that was paid for under its Idempotency-Key and got no answer because the vendor failed. When it comes again
+ * it runs on that payment, whether it brings the same payment, another or none. Otherwise clients that always ask for a
+ * quote first would pay twice for one call.
  */
 import { unitsFor } from '../payment/x402/offer.ts'
 import type { Gateway } from './gateway.ts'
@@ -9,7 +9,7 @@ import type { Paid, PayingCall } from './open-paid.ts'
 import { isFor } from './payment-due.ts'
 import { tellPaid, unconfirmed } from './take-payment.ts'
 
-/** The payment that the call of the trace was made under; undefined when it has none, or brings it. */
+/** The payment under which the trace's call was made; undefined when it has none, or brings it. */
 export const paidBefore = async (gateway: Gateway, paying: PayingCall): Promise<Paid | undefined> => {
   const { x402, presented, trace } = paying
   const earlier = await gateway.store.payments.paymentForCall(trace.callId)

@@ -1,9 +1,9 @@
-/** Patience with readers: a stream is ended when its reader takes nothing for the whole time, and no other. */
+/** Patience with readers: a stream ends when its reader takes nothing for the whole time, and no other stream does. */
 import { expect, test } from 'bun:test'
 import type { Clock } from '../core/time.ts'
 import { newPace, newPatience } from './patience.ts'
 
-/** Time that passes on demand; what sleeps wakes in between. */
+/** Time that passes on demand; sleepers wake as it passes. */
 const handClock = () => {
   let now = 0
   let sleepers: { readonly at: number; readonly wake: () => void }[] = []
@@ -19,7 +19,7 @@ const handClock = () => {
       const due = sleepers.filter(({ at }) => at <= now)
       sleepers = sleepers.filter(({ at }) => at > now)
       for (const { wake } of due) wake()
-      // What woke looks, and sleeps again.
+      // The sleeper that woke looks, and sleeps again.
       for (let turn = 0; turn < 5; turn++) await Promise.resolve()
     }
   }
@@ -97,6 +97,6 @@ test('what a stream holds is let go when it is over, and not at the next look', 
   for (let stream = 0; stream < 100; stream++) pass()
   await Bun.sleep(0)
   Bun.gc(true)
-  // A few may still stand on the stack.
+  // A few may still be on the stack.
   expect(kept.filter((one) => one.deref() !== undefined).length).toBeLessThan(10)
 })

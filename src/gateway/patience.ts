@@ -1,15 +1,18 @@
-/** Patience with readers: a stream whose reader takes nothing for long is ended, so that it does not keep money and memory. */
+/**
+ * Patience with readers: a stream whose reader takes nothing for long is ended, so that it does not tie up money and
+ * memory.
+ */
 import type { Clock } from '../core/time.ts'
 
-/** How a stream is taken; its writer notes each piece. */
+/** How far a stream's reader has come; its writer notes each piece. */
 export type Pace = {
   /** A piece waits to be taken. */
   offered: boolean
-  /** How many were taken. */
+  /** How many pieces were taken. */
   taken: number
   /** The stream has ended. */
   over: boolean
-  /** Where it stands among those that are watched. */
+  /** Its place in the list of watched streams. */
   at: number
 }
 
@@ -20,7 +23,9 @@ export const newPace = (): Pace => ({ offered: false, taken: 0, over: false, at:
 export type Patience = {
   /** Watches one stream until it is over; `stop` ends it. */
   watch(pace: Pace, stop: () => void): void
-  /** The stream is over. It is forgotten at once: what it holds must not outlive it until the next look. */
+  /**
+   * The stream is over. It is forgotten at once, so that the memory it holds does not have to wait for the next look.
+   */
   end(pace: Pace): void
 }
 
@@ -28,9 +33,9 @@ type WatchedReader = { readonly pace: Pace; readonly stop: () => void; seen: num
 
 const LOOKS = 4
 
-/** Ends streams whose reader takes nothing for `longestMs`. One look at all of them costs a piece nothing. */
+/** Ends streams whose reader takes nothing for `longestMs`. A periodic look at all streams costs each piece nothing. */
 export const newPatience = (clock: Clock, longestMs: number): Patience => {
-  /** Gaps are filled from the end. */
+  /** When a stream is over, the last entry takes its place. */
   const watched: WatchedReader[] = []
   let looking = false
   const forget = (pace: Pace): void => {
@@ -44,7 +49,7 @@ export const newPatience = (clock: Clock, longestMs: number): Patience => {
   }
   const look = (): void => {
     const nowMs = clock.monotonicMs()
-    // Over a copy: who is stopped, and others by it, are forgotten on the way.
+    // Over a copy, because stopping one stream can remove it and others from the list.
     for (const one of [...watched]) {
       if (one.pace.over) continue
       if (!one.pace.offered || one.pace.taken !== one.seen) {

@@ -1,7 +1,7 @@
 /**
- * Calls that are paid for after they ran (x402, scheme `upto`): authorised before, settled once they are charged, and the
- * end of the answer is given only then. What was charged and does not come is the house's loss, at most what a payer may
- * have authorised at once.
+ * Calls that are paid for after they ran (x402, scheme `upto`): authorised before, settled once they are charged. Only
+ * then does the end of the answer go out. If a charged payment fails, the house loses it: at most what a payer may have
+ * authorised at once.
  */
 import { type Refusal, refuse } from '../core/refusal.ts'
 import { unitsFor } from '../payment/x402/offer.ts'
@@ -18,16 +18,16 @@ import {
 } from './take-payment.ts'
 import type { Trace } from './trace.ts'
 
-/** Time to find out what the last call of a crashed server was charged, and to settle it. */
+/** Time for the next process to find out what the last call of a crashed server was charged, and to settle it. */
 const SETTLE_MS = 600_000
-/** The least of an authorisation's time that must be left when a call begins. */
+/** How long an authorisation must still be good when a call begins. */
 const SETTLE_LEAST_MS = 60_000
 
 /** How long an authorisation must be good: until the longest call has ended and is settled. */
 export const uptoSecondsOf = ({ options }: Gateway, x402: X402): number =>
   x402.options.timeoutSeconds + Math.ceil((options.timeouts.totalMs + SETTLE_MS) / 1000)
 
-/** Notes what a payer authorised for a call; nothing has moved then. */
+/** Records what a payer authorised for a call; no money has moved yet. */
 export const authorizePayment = async (
   gateway: Gateway,
   it: Omit<Taking, 'creditTo' | 'invoiceId'>,
@@ -45,7 +45,7 @@ type AuthorizedPayment = PaymentNotice & {
   readonly payment: PaymentNotice['payment'] & { readonly id: string }
 }
 
-/** Settles an authorised payment for what its call was charged, or gives why the money did not come. */
+/** Settles an authorised payment for what its call was charged; returns the reason if the money did not come. */
 export const settleAuthorized = async (it: AuthorizedPayment): Promise<Refusal | undefined> => {
   const { offer, id } = it.payment
   const finished = await it.x402.finish(id, offer).catch(() => ({ outcome: 'unknown' as const }))
@@ -66,7 +66,7 @@ export const settleAuthorized = async (it: AuthorizedPayment): Promise<Refusal |
   }
 }
 
-/** An answer is stored with its charge; it is given again only if what was authorised for it has come. */
+/** An answer is stored with its charge, but given again only if its authorised payment came. */
 export const checkPaidFor = async (gateway: Gateway, x402: X402, trace: Trace): Promise<void> => {
   const payment = await gateway.store.payments.paymentForCall(trace.callId)
   if (payment?.scheme !== 'upto') return

@@ -1,4 +1,4 @@
-/** An invoice paid by x402: quoted, taken once, and posted; what it does not need goes to the wallet. */
+/** An invoice paid by x402: quoted, taken once, and posted; what the invoice does not need goes to the wallet. */
 import { canonicalJson } from '../core/canonical.ts'
 import { invalid, must, Refusal } from '../core/refusal.ts'
 import { bringsPayment, x402Unavailable } from '../payment/funding.ts'
@@ -28,11 +28,11 @@ type Request = {
   readonly invoice: Invoice
   readonly payment: PaymentHeaders & { readonly url: string }
   readonly trace: Trace
-  /** Shows how the invoice stands now, and what the wallet was credited. */
+  /** The invoice as it stands now, and what the wallet was credited. */
   readonly show: (change: Extract<ChangePaid, { amount: unknown }>) => Promise<Answer>
 }
 
-/** Quotes the invoice, or takes the payment that was brought for it. */
+/** Quotes the invoice, or takes the payment brought for it. */
 export const payInvoiceByX402 = async (gateway: Gateway, request: Request): Promise<Answer> => {
   const { x402 } = gateway
   const { invoice, payment, trace } = request
@@ -57,7 +57,7 @@ export const payInvoiceByX402 = async (gateway: Gateway, request: Request): Prom
     return await payOnce(gateway, paying, presented, request.show)
   } catch (thrown) {
     if (!(thrown instanceof PaymentDue)) throw thrown
-    // Nobody is asked for money that is not owed.
+    // Nobody is asked to pay what is not owed.
     checkOpen((await gateway.store.credit.invoice(invoice.id)) ?? invoice)
     trace.ended = thrown.reason
     return quoteAnswer(gateway, paying, thrown.reason)
@@ -68,7 +68,7 @@ const checkOpen = ({ id, status }: Invoice): void => {
   if (status === 'paid' || status === 'nothing_due') throw invalid('id', `The invoice ${id} is not open.`)
 }
 
-/** Copies of a payment that arrive together count as one, here and on other processes. */
+/** Copies of a payment that arrive together count as one, here and across processes. */
 const payOnce = async (
   gateway: Gateway,
   paying: PayingInvoice,
@@ -80,7 +80,7 @@ const payOnce = async (
   const idle = (thrown: unknown) => thrown instanceof PaymentDue
   const run = async (): Promise<Answer> => {
     const answer = await show(await pay(gateway, paying, presented))
-    // The invoice's state is read anew each time; the payment itself remembers that it was taken.
+    // The invoice's state is read afresh each time; the payment itself records that it was taken.
     await gateway.store.idempotency.release(ref, gateway.instance)
     return answer
   }
@@ -110,7 +110,7 @@ const pay = async (gateway: Gateway, paying: PayingInvoice, presented: Presented
     invoiceId: id,
     creditTo: walletId,
   })
-  // The money is here: should this fail, the next round over payments does it.
+  // The money is here. If this fails, the next round over payments does it.
   const change = await x402.payChange(presented.id, walletId)
   if (change === undefined || !('amount' in change)) throw unconfirmed()
   return change

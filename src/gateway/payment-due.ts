@@ -21,7 +21,7 @@ import type { Gateway } from './gateway.ts'
 import type { CheckedRequest } from './incoming.ts'
 import { type Plan, planCall } from './reserve.ts'
 
-/** Thrown to leave a call with the 402 that quotes it; the reason is a code. */
+/** Thrown to end a call with the 402 that quotes it; the reason is a code. */
 export class PaymentDue extends Error {
   readonly reason: string
 
@@ -36,7 +36,7 @@ type Offers = readonly [Offer, ...Offer[]]
 const withinUnit = (ceiling: Ceiling, unit: Nano): Ceiling =>
   ceiling && { ...ceiling, amount: ceiling.amount - (ceiling.amount % unit) }
 
-/** The bound of a paid call and the most it can cost: what is paid for it never exceeds the caller's ceiling. */
+/** The bound of a paid call and its maximum cost. The payment never exceeds the caller's ceiling. */
 export const planPaid = (
   gateway: Gateway,
   asked: CheckedRequest,
@@ -53,7 +53,7 @@ export const planPaid = (
   return price > asked.ceiling.amount ? tooDear(gateway, price, asked.ceiling) : plan
 }
 
-/** What is to be paid for: a call, or an invoice. */
+/** What can be paid for: a call, or an invoice. */
 export type Quotable = {
   readonly x402: X402
   readonly offers: Offers
@@ -61,13 +61,15 @@ export type Quotable = {
   readonly bound: Nano
   /** The output bound that is quoted in place of the model's own. */
   readonly outputTokens: number | undefined
-  /** Tells the request from any other. */
+  /** Distinguishes the request from any other. */
   readonly fingerprint: string
-  /** The same under the server's secret of before, while that changes: what was quoted or taken then is for it too. */
+  /**
+   * The same under the server's previous secret, while the secret changes: earlier quotes and payments are for it too.
+   */
   readonly fingerprintBefore: string | undefined
   readonly resource: Resource
   readonly change: ChangePolicy
-  /** How long a payment that is settled after its call must stay good; undefined where none is taken that way. */
+  /** How long a payment that is settled after its call must stay good; undefined where no such payment is taken. */
   readonly uptoSeconds: number | undefined
 }
 
@@ -100,14 +102,14 @@ export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answ
   return { status: 402, headers, body: new TextEncoder().encode(JSON.stringify(body)) }
 }
 
-/** The address of what is paid for, as callers know this server; a tool of agents has a name in place of one. */
+/** The address of what is paid for, as callers know this server; an MCP tool has a name instead. */
 export const resourceAt = (x402: X402, url: string, description: string): Resource => {
   const { protocol, origin, pathname } = new URL(url)
   if (protocol === 'mcp:') return { url, description }
   return { url: (x402.options.publicUrl ?? origin) + pathname, description }
 }
 
-/** The fingerprints of what is to be paid for, by a text that tells it from anything else. */
+/** The fingerprints of what is paid for, made from a text that no other request has. */
 export const fingerprintsOf = ({ hash }: Gateway, text: string) => ({
   fingerprint: hash(text),
   fingerprintBefore: hash.before?.(text),
@@ -119,7 +121,7 @@ export const isFor = (
   { fingerprint, fingerprintBefore }: Quotable,
 ): boolean => payment.fingerprint === fingerprint || payment.fingerprint === fingerprintBefore
 
-/** Throws unless the payment is what was quoted for this. */
+/** Throws unless the payment is what we quoted for this request. */
 export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented): void => {
   const { x402, bound, fingerprint, fingerprintBefore } = it
   const { units, quoteId, offer } = presented
@@ -131,7 +133,7 @@ export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented
     throw new PaymentDue('quote_mismatch')
 }
 
-/** What the facilitator hears that this server asked for: the server's own words, never the payer's. */
+/** What we asked for, as the facilitator hears it: in this server's own words, never the payer's. */
 export const requirementsOf = (it: Quotable, presented: Presented) => {
   const { x402, resource } = it
   const { offer, units, quoteId, scheme } = presented

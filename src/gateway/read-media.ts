@@ -1,6 +1,6 @@
 /**
- * Media that inputs name and whose bytes are needed: files of the caller, and addresses that a product does not take as they
- * are. They are read once the caller's rate has let it through, and not again for a repeat.
+ * Media that inputs name and whose bytes are needed: the caller's files, and addresses that a product does not take as
+ * they are. They are read once the caller's rate has let the call through, and not again for a repeat.
  */
 import type { Assets } from '../assets/assets.ts'
 import { HEAD_BYTES, kindOf } from '../assets/kind.ts'
@@ -15,7 +15,7 @@ import { takeBytes } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 import type { Trace } from './trace.ts'
 
-/** What may be given to a product inline; larger files go by their address, where it takes one. */
+/** The most bytes that are passed to a product inline; larger files are passed by address, if it takes one. */
 const INLINE_MAX = 32 * 1024 * 1024
 
 type Reader = {
@@ -24,7 +24,7 @@ type Reader = {
   readonly signal: AbortSignal
 }
 
-/** The call with its media read, and so priced. Throws the Refusal that names the input. */
+/** The call with its media read, and therefore priced. Throws the Refusal that names the input. */
 export const withMediaRead = async (gateway: Gateway, call: Call, by: Reader): Promise<Call> => {
   const { unread } = call
   if (unread === undefined) return call
@@ -87,7 +87,7 @@ const fetched = async (
   return inline(mediaType, bytes)
 }
 
-/** Nothing of what an address inside a network says is told. */
+/** The message repeats nothing that an address inside a network says. */
 const whyNot = ({ kind, status }: FetchFault): string => {
   if (kind === 'too large') return `it is larger than ${INLINE_MAX} bytes`
   if (kind === 'refused') return 'it must be a public https address, whose bytes are not compressed'
@@ -96,7 +96,7 @@ const whyNot = ({ kind, status }: FetchFault): string => {
 
 const LETTERS_A_BYTE = 4 / 3
 
-/** The bytes and their text count like a body that holds them. */
+/** The bytes and their text are counted like a body that contains them. */
 const weigh = (gateway: Gateway, trace: Trace, bytes: number): void =>
   takeBytes(gateway.doors, trace, Math.ceil(bytes * (1 + LETTERS_A_BYTE)))
 

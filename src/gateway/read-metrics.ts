@@ -1,11 +1,11 @@
-/** What GET /metrics tells of this process: what it has counted, and how things stand when somebody asks. */
+/** The metrics of this process: what it has counted, and its state at the time of the request. */
 import { type Reading, type Snapshot, snapshotOf } from '../metrics/snapshot.ts'
 import { restsOf } from '../routing/deployments.ts'
 import type { Gateway } from './gateway.ts'
 
 const SECOND_MS = 1_000
 
-/** The series of this process alone; none where nothing is counted. */
+/** The series of this process alone; none if nothing is counted. */
 export const ownMetrics = (gateway: Gateway): Snapshot => {
   const { meters, metrics } = gateway
   if (meters === undefined) return {}
@@ -64,7 +64,7 @@ const ofConfig = ({ config }: Gateway): readonly Reading[] => {
   ]
 }
 
-/** Vendors in their order: where there are more than there is room for, the last are left out. */
+/** Vendors in order; if there are more than fit, the last are left out. */
 const ofVendors = ({ vendors, traffic, clock }: Gateway): readonly Reading[] => {
   const nowMs = clock.monotonicMs()
   return [...vendors].flatMap(([id, setup]): Reading[] => {

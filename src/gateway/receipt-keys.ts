@@ -1,6 +1,6 @@
 /**
- * The keys that sign receipts, as this process knows them: made at the first start, read again now and then, so that a
- * key added or removed by the operator is known to every process before it matters.
+ * The keys that sign receipts, as this process knows them. The first start makes one. They are read again now and then,
+ * so that every process knows of a key that the operator adds or removes before it matters.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import type { KeyedHash } from '../core/keyed-hash.ts'
@@ -11,19 +11,19 @@ import { type SigningKey, signingKey } from '../receipts/token.ts'
 import type { ReceiptStore, StoredReceiptKey } from '../store/calls/receipt-port.ts'
 
 export type ReceiptKeys = {
-  /** The key that signs now; undefined when there is none, or none that this process can open. */
+  /** The key that signs now; undefined when there is none, or none that this process can unseal. */
   signer(): SigningKey | undefined
-  /** The public keys, old ones too, as of at most five seconds ago; the last known ones while the database is away. */
+  /** The public keys, including old ones, at most five seconds old; while the database is away, the last known ones. */
   published(): Promise<readonly PublicKey[]>
 }
 
 type ReceiptKeyParts = {
   readonly store: ReceiptStore
-  /** HMAC under the server's secret; a key is sealed under one value of it. */
+  /** HMAC under the server's secret; keys are sealed under its hash of a fixed text. */
   readonly hash: KeyedHash<string>
 }
 
-/** A new key is published for this long before it signs: twice the time a copy of the key set may be kept. */
+/** A new key is published for this long before it signs: twice the time that a copy of the key set may be cached. */
 export const PUBLISHED_FIRST_MS = 10 * 60 * 1000
 
 const SIGNER_AGE_MS = 60_000
@@ -35,7 +35,7 @@ type KnownKey = {
   readonly signing: SigningKey | undefined
 }
 
-/** Reads the keys; the first one is made if there is none that this process can open. */
+/** Reads the keys, and makes the first one if this process can unseal none. */
 export const openReceiptKeys = async (
   parts: ReceiptKeyParts & { readonly clock: Clock; readonly log: Log },
 ): Promise<ReceiptKeys> => {
@@ -44,7 +44,7 @@ export const openReceiptKeys = async (
   const stored = await store.receiptKeys()
   let known = stored.flatMap((key) => knownOf(parts, key))
   if (!known.some(({ signing }) => signing !== undefined)) {
-    // The new key's number follows from what was read, so that processes which start together make one key between them.
+    // The new key's number follows from what was read, so that processes that start together make a single key.
     await makeKey(parts, { after: stored, waitMs: 0 })
     known = await load()
   }
@@ -70,7 +70,7 @@ export const openReceiptKeys = async (
       void refresh(SIGNER_AGE_MS)
       const now = clock.now()
       const able = known.filter(({ signing }) => signing !== undefined)
-      // The first key signs at once, even where this clock is behind the database's, which dates the keys.
+      // The first key signs at once, even if this clock is behind the database's, which dates the keys.
       return (able.findLast(({ signsFrom }) => signsFrom <= now) ?? able[0])?.signing
     },
     published: async () => {
@@ -98,7 +98,7 @@ const knownOf = ({ hash }: ReceiptKeyParts, key: StoredReceiptKey): readonly Kno
   ]
 }
 
-/** Seals keys under the present secret that only that of before opens. Returns how many neither of them does. */
+/** Seals under the present secret those keys that only the previous one opens. Returns how many neither opens. */
 export const sealAnew = async ({ store, hash }: ReceiptKeyParts): Promise<number> => {
   let closed = 0
   for (const { kid, sealed } of await store.receiptKeys()) {
@@ -114,7 +114,7 @@ export const sealAnew = async ({ store, hash }: ReceiptKeyParts): Promise<number
   return closed
 }
 
-/** Makes a key that signs from `waitMs` on. When another process adds one at the same moment, that one is returned. */
+/** Makes a key that signs from `waitMs` on. If another process adds one at the same moment, that one is returned. */
 export const addReceiptKey = async (parts: ReceiptKeyParts, waitMs: number): Promise<StoredReceiptKey> =>
   makeKey(parts, { after: await parts.store.receiptKeys(), waitMs })
 

@@ -1,6 +1,6 @@
 /**
- * Receipts of calls. What a receipt states is kept with the charge, so it can be issued at any time; signing takes some
- * 20 µs, and who does not want to spend them on every call has receipts signed when they are asked for.
+ * Receipts of calls. The facts of a receipt are kept with the charge, so it can be issued at any time. Signing takes
+ * about 20 µs; operators who do not want to spend that on every call have receipts signed on request.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Nano } from '../core/money.ts'
@@ -11,12 +11,12 @@ import { signReceipt } from '../receipts/token.ts'
 import type { Gateway, Receipts } from './gateway.ts'
 import type { Billed } from './task.ts'
 
-/** Bodies from this size on take long enough to hash that it is done while the vendor works, not before its answer goes out. */
+/** Larger bodies take so long to hash that we do it while the vendor works, not before its answer goes out. */
 const LARGE_BYTES = 16 * 1024
 
-/** The request's fingerprint, made when it is asked for, or for a large body once the vendor has been asked. */
+/** The request's fingerprint, computed on first use; for a large body, once the vendor has been asked. */
 export const requestHasher = (gateway: Gateway, sent: Uint8Array): (() => string) => {
-  // Where receipts are off hardly anybody asks.
+  // Without receipts it is hardly ever needed.
   if (gateway.receipts === undefined) return () => bodyHash(sent)
   let hash: string | undefined
   const make = () => {
@@ -27,7 +27,7 @@ export const requestHasher = (gateway: Gateway, sent: Uint8Array): (() => string
   return make
 }
 
-/** The receipt that goes out with the answer, if answers carry one. Sent only once the charge is durable. */
+/** The receipt that goes out with the answer, if answers carry one. It is sent only once the charge is durable. */
 export const receiptFor = (
   gateway: Gateway,
   task: Pick<Billed, 'trace' | 'payer' | 'key'>,
@@ -47,7 +47,7 @@ export const receiptFor = (
   })
 }
 
-/** The keys by which receipts are checked, by name; none where receipts are off. */
+/** The keys that check receipts, by name; none if receipts are off. */
 export const receiptKeysOf = async ({ receipts }: Gateway): Promise<ReadonlyMap<string, KeyObject>> =>
   new Map(((await receipts?.keys.published()) ?? []).map(({ kid, key }) => [kid, key]))
 

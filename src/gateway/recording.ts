@@ -1,4 +1,7 @@
-/** A recording of a streamed answer: written once by the call, read from its beginning by everyone who sent the same call. */
+/**
+ * A recording of a streamed answer: the call writes it once, and everyone who sent the same call reads it from the
+ * beginning.
+ */
 import { concat } from '../core/json-body.ts'
 import type { IdempotencyRef } from '../ledger/types.ts'
 import type { ByteStream } from './answer.ts'
@@ -7,9 +10,9 @@ import { newPace, type Patience } from './patience.ts'
 /** Where and how a call's answer is kept for repeats. */
 export type Keep = {
   readonly ref: IdempotencyRef
-  /** There is no room to record more: the answer is to end. */
+  /** There is no room to record more: the answer must end. */
   readonly full: () => boolean
-  /** The answer's text: all that was recorded, and these last pieces. */
+  /** The answer's text: everything recorded, and these last pieces. */
   readonly textWith: (last: readonly Uint8Array[]) => string
 }
 
@@ -19,11 +22,11 @@ export type Recording = {
   pieces(): readonly Uint8Array[]
   /** A piece found no room. */
   full(): boolean
-  /** All pieces from the first, waiting for those to come. A reader that takes nothing for too long is ended. */
+  /** All pieces from the first on, waiting for those to come. A reader that takes nothing for too long is ended. */
   read(): ByteStream
 }
 
-/** Where the bytes of a recording count for as long as somebody may read it. */
+/** Who a recording's bytes are counted for, as long as somebody may read it. */
 type RecordingSpace = {
   readonly take: (bytes: number) => boolean
   readonly giveBack: (bytes: number) => void
@@ -89,7 +92,7 @@ export const newRecording = (room: RecordingSpace): Recording => {
         },
         [Symbol.asyncIterator]: () => stream,
       }
-      // Its first piece is there: a reader that never begins is ended too.
+      // Its first piece is there, so a reader that never begins is ended too.
       pace.offered = true
       room.patience.watch(pace, close)
       return stream

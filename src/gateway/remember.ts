@@ -1,6 +1,7 @@
 /**
- * Responses that name earlier ones. Where the operator set RESPONSES_STORE, a response is kept for the key that asked for
- * it, and a request that names one is made whole before anyone reads it: every vendor is asked the whole conversation.
+ * Responses that name earlier ones. If the operator set RESPONSES_STORE, a response is kept for the key that asked for
+ * that. A request that names one is completed before anything else reads it, so every vendor is asked with the whole
+ * conversation.
  */
 import { bodyOf, isObject, type Json, type JsonBody, type JsonObject, parseJson } from '../core/json-body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
@@ -8,15 +9,18 @@ import type { KeptAnswer } from '../dialects/bill-members.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
 
-/** What of a call is to be kept once it is answered. */
+/** What to keep of a call once it is answered. */
 export type Memory = KeptAnswer & {
-  /** Keeps the response, whose object or event is in the text. No answer is lost for it: a failure is only logged. */
+  /** Keeps the response whose object or event is in the text. A failure is only logged: no answer is lost for it. */
   readonly keep: (answer: string) => Promise<void>
 }
 
 type Recalled = { readonly body: JsonBody; readonly memory: Memory | undefined }
 
-/** The request with all that it names in its place, and what to keep of it. Throws what is not kept as the Refusal. */
+/**
+ * The request with everything it names put in place, and what to keep of it. Throws the Refusal when something is not
+ * kept.
+ */
 export const recall = async (gateway: Gateway, key: Key | undefined, sent: JsonBody): Promise<Recalled> => {
   // Calls that bring their payment have no key to keep anything for.
   const lifeMs = gateway.options.responsesKeptMs
@@ -33,7 +37,7 @@ export const recall = async (gateway: Gateway, key: Key | undefined, sent: JsonB
   return { body, memory }
 }
 
-/** A text is a message of the user. */
+/** A plain text is a message of the user. */
 const itemsOf = (input: Json | undefined): readonly Json[] =>
   typeof input === 'string'
     ? [{ type: 'message', role: 'user', content: input }]
@@ -65,7 +69,7 @@ const nameOf = (item: Json): string | undefined => {
   return refers ? item.id : undefined
 }
 
-/** The items with those that are named in the place of their names; undefined when the request is whole as it came. */
+/** The items, with each name replaced by what it names; undefined when the request names nothing. */
 const resolved = async (
   { store }: Gateway,
   key: Key,

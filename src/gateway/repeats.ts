@@ -1,4 +1,4 @@
-/** Calls under an Idempotency-Key that run in this process now, for others to join. */
+/** Calls under an Idempotency-Key that are running in this process, for others to join. */
 import type { Answer } from './answer.ts'
 import type { Recording } from './recording.ts'
 import type { Trace } from './trace.ts'
@@ -6,9 +6,9 @@ import type { Trace } from './trace.ts'
 export type RunningCall = {
   readonly fingerprint: string
   readonly recording: Recording
-  /** Of the request that runs it: its call is that of all who join. */
+  /** The trace of the request that runs it; its call is the call of all who join. */
   readonly trace: Trace
-  /** Resolves when the answer begins; its body is in the recording when it is a stream. */
+  /** Resolves when the answer begins; if that is a stream, its body is in the recording. */
   readonly answer: Promise<Answer>
 }
 

@@ -1,4 +1,4 @@
-/** One report of a key: it reads many rows, so only so many are made in a minute. */
+/** One report of a key. Each reads many rows, so a key may make only a few a minute. */
 import { reportsLimited } from '../admission/rate.ts'
 import type { KeyId } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'

@@ -1,4 +1,4 @@
-/** The hold of a call that was paid for: on its payment's own account, under the caps of whoever calls. */
+/** The hold of a paid call: on its payment's own account, under the caps of its caller. */
 import { least, type Nano } from '../core/money.ts'
 import { must, Refusal, unavailable } from '../core/refusal.ts'
 import type { BindingLimit } from '../ledger/types.ts'
@@ -18,7 +18,7 @@ type PaidPlan = {
   readonly paid: Nano
 }
 
-/** Holds what was paid, or less where the price fell since; `spent` when the payment was charged before. */
+/** Holds what was paid, or less if the price has fallen since; `spent` when the payment was charged before. */
 export const reservePaid = async (
   gateway: Gateway,
   ask: Pick<Ask, 'key' | 'sub' | 'call' | 'model' | 'callId' | 'signal'>,
@@ -33,7 +33,8 @@ export const reservePaid = async (
   for (let tries = 0; !(hold instanceof Refusal) && 'outcome' in hold; tries++) {
     if (hold.limit !== 'payment') return doesNotFit({ ...hold, keyId: key.id }, { required: amount }, gateway)
     if ((await gateway.store.ledger.transfersOf(callId)).length > 0) return 'spent'
-    // An earlier attempt still holds the money: it is about to let go, or its process has died. This is never a 402, since the call is paid.
+    // An earlier attempt still holds the money: it is about to let go, or its process has died. The call is paid, so
+    // this is never a 402.
     if (tries === TRIES) return unavailable('An earlier attempt under this payment has not ended.')
     await gateway.store.payments.freeAccount(payer)
     await gateway.clock.sleep(WAIT_MS)
@@ -49,8 +50,8 @@ export const reservePaid = async (
 type Spender = Pick<Ask, 'key' | 'sub'>
 
 /**
- * Throws the refusal of a call that the caller's caps have no room for, before it is paid for. The caps are checked again,
- * and for good, when the money is held.
+ * Throws the refusal of a call that does not fit the caller's caps, before it is paid for. The caps are checked again,
+ * this time bindingly, when the money is held.
  */
 export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano): Promise<void> => {
   const { key } = spender
@@ -81,7 +82,7 @@ const checkRoom = (
     throw doesNotFit({ ...whose, available, held, spent: cap - used < amount }, { required: amount }, gateway)
 }
 
-/** The limits that a key shares with others: its wallet's day, and the sub-wallet it names or is bound to. */
+/** The limits that a key shares with others: its wallet's daily limit, and the sub-wallet it names or is bound to. */
 const checkWallet = async (gateway: Gateway, { key, sub }: Spender, amount: Nano): Promise<void> => {
   const check = (limit: BindingLimit, cap: Nano, { spent, held }: { spent: Nano; held: Nano }) =>
     checkRoom(gateway, { limit, owner: undefined, keyId: key.id }, { cap, used: spent, held, amount })

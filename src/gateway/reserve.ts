@@ -1,4 +1,4 @@
-/** The hold of a call: its ceiling on every meter at once, or the largest one that is affordable. */
+/** The hold of a call: its ceiling on every limit at once, or the largest hold that is affordable. */
 import type { Ceiling } from '../admission/ceiling.ts'
 import type { Hold, HoldAsk, HoldRefused, Soon } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
@@ -16,7 +16,7 @@ import type { Gateway } from './gateway.ts'
 import { holdFor } from './job-hold.ts'
 
 export type Reserved = {
-  /** The call as it is held: with a tighter bound on its input, perhaps. */
+  /** The call as it is held, perhaps with a tighter bound on its input. */
   readonly call: Call
   readonly hold: Hold
   /** The bound to send in place of the model's own, because no more is affordable. */
@@ -29,21 +29,24 @@ export type Ask = {
   readonly key: Key
   /** The sub-wallet that the call names. */
   readonly sub: string | undefined
-  /** What pays when it is not the key's wallet. */
+  /** The account that pays when it is not the key's wallet. */
   readonly payer: AccountId | undefined
   readonly call: Call
   readonly model: Model
   readonly ceiling: Ceiling
-  /** The most output of a caller who gave no bound, in each answer; by default the model's own. */
+  /** The most output in each answer for a caller who gave no bound; by default the model's own. */
   readonly outputMost?: number | undefined
   readonly callId: string
-  /** Ends when the caller has gone. */
+  /** Aborted when the caller has gone. */
   readonly signal: AbortSignal
 }
 
-/** Streams without a bound of their own start on a hold of so many output tokens, or of this share of the most there can be. */
+/**
+ * A stream without a bound of its own starts on a hold of this many output tokens, or of this share of the most it can
+ * have.
+ */
 const FIRST_OUTPUT = 4096
-/** No bound below these is sent in place of the model's own: such an answer would be of little use. */
+/** A lower bound is never sent in place of the model's own: the answer would be of little use. */
 const LEAST_OUTPUT = 256
 const SHARE = 10
 
@@ -52,10 +55,10 @@ const firstOutput = ({ maxOutputTokens }: Model): number =>
 const leastOutput = ({ maxOutputTokens }: Model): number =>
   Math.max(LEAST_OUTPUT, Math.ceil(maxOutputTokens / SHARE))
 
-/** How often the bound is lowered to what is left, when other calls take it meanwhile. */
+/** How often we lower the bound to what is left, if other calls take that in the meantime. */
 const TRIES = 3
 
-/** The output bound of a call, in each of its answers, and the most it can cost. */
+/** The output bound in each of a call's answers, and the most the call can cost. */
 export type Plan = { readonly output: number; readonly amount: Nano }
 
 /** Plans a call within its ceiling; `most` bounds the output of a caller who gave no bound. */
@@ -82,7 +85,7 @@ export const planCall = (
   return { output: lowered, amount: ceilingOf(model, call.size, lowered, call.choices) }
 }
 
-/** A call that is priced by its inputs costs what they say: nothing of it can be lowered. */
+/** A call that is priced by its inputs costs exactly what they say: nothing can be lowered. */
 const planPriced = (gateway: Gateway, { price, most }: Priced, ceiling: Ceiling): Plan | Refusal => {
   const amount = chargeFor(price, most)
   return ceiling !== undefined && amount > ceiling.amount
@@ -100,9 +103,9 @@ type Lowering = {
 }
 
 /**
- * Holds the most that the call can cost. Where the caller gave no bound, a stream starts on a share of it and grows, and
- * what does not fit is lowered to what is left, but not below the least that is of use; for that much the call also waits
- * a little when other open calls hold it.
+ * Holds the most that the call can cost. If the caller gave no bound, a stream starts on a share of it and grows. What
+ * does not fit is lowered to what is left, but not below the least useful output. For that least, the call also waits a
+ * little when other open calls hold the money.
  */
 const reserveWithin = (gateway: Gateway, ask: Ask, waits: boolean): Soon<Reserved | Refusal> => {
   const { call, model } = ask
@@ -132,7 +135,7 @@ const holdOutput = (
 
 type HoldTaken = Hold | HoldRefused | Refusal
 
-/** A hold that was tried for so much output in all, and so much of it at the start. */
+/** Tries to hold this much output in all, and this much of it at the start. */
 type Tried = {
   readonly lowering: Lowering
   readonly output: number
@@ -141,7 +144,7 @@ type Tried = {
   readonly tries: number
 }
 
-/** The call as it is held; or the next try, with less output. */
+/** The call as it is held, or the next try with less output. */
 const orLower = (hold: HoldTaken, gateway: Gateway, tried: Tried): Soon<Reserved | Refusal> => {
   const { lowering, output, first, amount, tries } = tried
   const { ask, mayLower, least } = lowering
@@ -168,10 +171,10 @@ const orLower = (hold: HoldTaken, gateway: Gateway, tried: Tried): Soon<Reserved
   return holdOutput(gateway, lowering, next, tries + 1)
 }
 
-/** Refusals that a tighter bound may spare. */
+/** Refusals that a tighter bound may avoid. */
 const moneyCodes: readonly string[] = ['insufficient_balance', 'balance_held', 'max_cost_exceeded']
 
-/** Holds the money of a call: for the bound that nothing breaks or, where that does not fit, for a tighter one. */
+/** Holds the money of a call: for the bound that cannot be exceeded or, if that does not fit, for a tighter one. */
 export const reserve = (gateway: Gateway, ask: Ask): Soon<Reserved | Refusal> => {
   const mayTighten = gateway.houseRisk.worthwhile(ask.call.size)
   const first = reserveWithin(gateway, ask, !mayTighten)
@@ -200,6 +203,6 @@ const holdOf = (gateway: Gateway, ask: Ask, amount: Nano, waits: boolean): Soon<
   return call.priced === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
 }
 
-/** What is delivered, and the time a model thinks, tell while it streams how much is used. */
+/** During the stream, the delivered text and the time the model thinks tell how much is used. */
 const startsSmall = (call: Call): boolean =>
   call.kind === 'chat' && call.stream && call.maxOutput === undefined

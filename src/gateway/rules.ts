@@ -1,4 +1,4 @@
-/** The rules of a wallet at a call: which models it may use, and what one call may cost. */
+/** The rules of a wallet, as they apply to a call: which models it may use, and what one call may cost. */
 import type { Soon } from '../book/contract.ts'
 import type { Model } from '../core/model.ts'
 import { must, Refusal, refuse } from '../core/refusal.ts'
@@ -11,7 +11,7 @@ import { namedFor } from './aliases.ts'
 import type { Gateway } from './gateway.ts'
 import { unknownModel } from './unknown-model.ts'
 
-/** The rules as they stand now, or the refusal of a model that they do not allow. */
+/** The present rules, or the refusal of a model that they do not allow. */
 export const rulesFor = (gateway: Gateway, key: Key, model: Model): Soon<WalletRules | Refusal> => {
   return whenKnown(gateway.book.rules(key.walletId), checked, model, undefined)
 }
@@ -32,7 +32,7 @@ const checked = (rules: WalletRules | Refusal, model: Model): WalletRules | Refu
   )
 }
 
-/** The model of that name as the key knows it; `listing` is where the caller's style lists models. */
+/** The model of that name, as the key knows it; `listing` is where callers of this style list models. */
 export const modelFor = async (
   gateway: Gateway,
   key: Key,
@@ -45,7 +45,7 @@ export const modelFor = async (
   return namedFor(gateway, key, [model])[0] ?? model
 }
 
-/** The models that calls of the key may use, with its own aliases of them. */
+/** The models that the key's calls may use, with its own aliases of them. */
 export const modelsFor = async (gateway: Gateway, key: Key): Promise<readonly Model[]> => {
   const rules = must(await gateway.book.rules(key.walletId))
   const allowed = gateway.catalogue.list().filter((model) => allowsModel(rules, model))

@@ -1,6 +1,7 @@
 /**
  * The life of one call, top to bottom. Only this file knows the order: who calls, what they ask, whether they asked it
- * before, whether they may, hold the money, ask, meter, settle. A call that brings its payment has its own: run-paid-call.ts.
+ * before, whether they may, hold the money, ask, meter, settle. A call that brings its own payment has another order:
+ * run-paid-call.ts.
  */
 import { trialShort } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
@@ -79,7 +80,7 @@ type Asked = {
   readonly trace: Trace
 }
 
-/** Runs a call that was read: may they, hold, ask, meter, settle. What is known in memory is not waited for. */
+/** Runs a call that was read: may they, hold, ask, meter, settle. What is known in memory is not awaited. */
 const runAsked = async (
   gateway: Gateway,
   { key, sub, mode, asked, trace }: Asked,
@@ -115,13 +116,13 @@ const runAsked = async (
   return answerTask(gateway, opened instanceof Promise ? await opened : opened)
 }
 
-/** What the call reserved of its key's tokens and does not use goes back at its end. */
+/** When the call ends, the reserved tokens of its key that it did not use go back. */
 const openCorrecting = (gateway: Gateway, turn: TokenTurn, opening: TaskParts): Soon<Task> =>
   correctingAtEnd(turn, () => openTask(gateway, opening))
 
 /**
- * A call with neither a key nor a word about payment: where calls can be paid one by one it gets a quote, as payers
- * expect that know nothing of this server; elsewhere it is asked for a key.
+ * A call with neither a key nor any payment header. If calls can be paid one by one, it gets a quote, as payers that
+ * know nothing of this server expect; if not, it is asked for a key.
  */
 const paysByCall = ({ x402 }: Gateway, incoming: Incoming): boolean =>
   incoming.authorization === null &&
@@ -138,7 +139,7 @@ type TaskParts = Ask & {
   readonly signal: AbortSignal
 }
 
-/** Holds the money and makes the task that carries it. */
+/** Holds the money and makes the call's task. */
 const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
   return whenKnown(reserve(gateway, opening), taskOf, gateway, opening)
 }

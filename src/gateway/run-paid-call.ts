@@ -1,9 +1,9 @@
 /**
- * A call that brings its own payment (x402). The order: who calls, what is asked, its price; then the payment, which is
+ * A call that brings its own payment (x402). The order: who calls, what they ask, its price; then the payment, which is
  * bound to this request; then, as for any call, hold, ask, meter, settle. One payment, one request, one answer.
  *
- * The payment's id takes the place of an Idempotency-Key: copies join the running call, later ones get the stored answer,
- * and what failed without a charge may be sent again under the same payment, which is not settled a second time.
+ * The payment's id takes the place of an Idempotency-Key: copies join the running call, and later ones get the stored
+ * answer. A call that failed without a charge may be sent again under the same payment, which is not settled twice.
  */
 import { unknownSubWallet } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
@@ -48,7 +48,7 @@ import type { Trace } from './trace.ts'
 
 const nothing = (): void => undefined
 
-/** Answers one call that is paid for by x402, or quotes its price. */
+/** Answers one call that is paid by x402, or quotes its price. */
 export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
   const { x402 } = gateway
   const bearer = incoming.authorization !== null
@@ -81,7 +81,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     ...fingerprintsOf(gateway, telling(incoming, asked, own)),
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
-    // What was authorised for an hour can be emptied while a job runs.
+    // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
     uptoSeconds: jobShapeOf(gateway, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
     presented: pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined,
     trace,
@@ -89,13 +89,13 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   }
   try {
     const answer = await payOnce(gateway, incoming, paying)
-    // An answer that is only repeated is not paid for again, and one that is paid for after the call is not paid for yet.
+    // A repeated answer is not paid for again, and one that is paid for after the call is not paid for yet.
     const repeated = trace.ended === 'replayed' || trace.ended === 'joined'
     if (!repeated && paying.presented?.scheme === 'exact') uncount()
     return answer
   } catch (thrown) {
     if (!(thrown instanceof PaymentDue)) throw thrown
-    // A payment that is not for anything taken here.
+    // The payment is not for anything that we take here.
     const foreign = pays && paying.presented === undefined
     const reason = foreign ? 'quote_mismatch' : thrown.reason
     trace.ended = reason
@@ -103,14 +103,17 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   }
 }
 
-/** A quote is for what the request itself holds: nothing is fetched for who has not paid. */
+/** The quote is for what the request itself contains: nothing is fetched for a caller who has not paid. */
 const checkAllRead = ({ unread }: Call): void => {
   const [first] = unread?.media ?? []
   if (first !== undefined)
     throw invalid(first.param, `'${first.param}' must be a data: address in a call that is paid by x402.`)
 }
 
-/** The sub-wallet a call names, which must be the key's before anything is paid: a ceiling is never left out in silence. */
+/**
+ * The sub-wallet that the call names. It must be the key's before anything is paid, because a limit is never silently
+ * ignored.
+ */
 const subWalletOf = async (
   gateway: Gateway,
   { subWallet }: Incoming,
@@ -127,7 +130,7 @@ const subWalletOf = async (
 const schemesOf = ({ options }: X402): readonly Scheme[] =>
   options.upto === undefined ? ['exact'] : ['exact', 'upto']
 
-/** What tells the request from any other. */
+/** Distinguishes the request from any other. */
 const telling = (incoming: Incoming, asked: CheckedRequest, own: Key | undefined): string =>
   canonicalJson([
     'x402',
@@ -138,7 +141,9 @@ const telling = (incoming: Incoming, asked: CheckedRequest, own: Key | undefined
     incoming.subWallet ?? null,
   ])
 
-/** The name under which the answer is kept: the caller's own Idempotency-Key, else the payment. Neither means a quote. */
+/**
+ * The name under which the answer is kept: the caller's own Idempotency-Key, else the payment. Without either, a quote.
+ */
 const refOf = (incoming: Incoming, { bearer, key, presented }: PayingCall): IdempotencyRef | undefined => {
   if (bearer && incoming.idempotencyKey !== undefined)
     return {
@@ -149,7 +154,7 @@ const refOf = (incoming: Incoming, { bearer, key, presented }: PayingCall): Idem
   return presented === undefined ? undefined : { keyId: GUESTS_KEY, endpoint: 'x402', key: presented.id }
 }
 
-/** A call that ends in a quote has done nothing: whoever sends junk leaves nothing behind. */
+/** A call that ends in a quote has done nothing, so junk requests leave nothing behind. */
 const isDue = (thrown: unknown): boolean => thrown instanceof PaymentDue
 
 const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall): Promise<Answer> => {
@@ -158,7 +163,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   if (ref === undefined) throw new PaymentDue('payment_required')
   const known = presented && (await gateway.store.payments.payment(presented.id))
   const bound = known !== undefined && known.state !== 'failed'
-  // Before the claim: a request that is not the one it pays for must not touch what the right one left.
+  // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
   if (bound && !isFor(known, paying)) throw new PaymentDue('payment_already_used')
   const run: RunCall = async (keep, signal) => {
     const room = () => waitForRoom(gateway, paying.asked.model, signal)
@@ -192,7 +197,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   return answer
 }
 
-/** Takes the payment, or what was authorised instead; gives the transaction, if there is one by then. */
+/** Takes the payment, or its authorisation; returns the transaction if there is one by then. */
 const takeMoney = async (
   gateway: Gateway,
   paying: PayingCall,
@@ -215,7 +220,7 @@ const tellClaim = ({ x402, bearer, trace }: PayingCall, { scheme, id }: Presente
   if (scheme === 'exact' && !bearer) trace.headers['x-change-claim'] = x402.claimFor(id)
 }
 
-/** Copies that joined, and later ones, get the headers of the payment as well. */
+/** Joined copies and later ones also get the headers of the payment. */
 const tellAgain = async (gateway: Gateway, paying: PayingCall, presented: Presented): Promise<void> => {
   const { trace } = paying
   const { id, offer } = presented
@@ -228,7 +233,7 @@ const tellAgain = async (gateway: Gateway, paying: PayingCall, presented: Presen
   }
 }
 
-/** What can be checked before any money moves: that the quote holds, and that the caller may call. */
+/** All checks that are possible before money moves: the quote holds, and the caller may call. */
 const checkFirst = async (
   gateway: Gateway,
   paying: PayingCall,
@@ -236,7 +241,7 @@ const checkFirst = async (
 ): Promise<TokenTurn | undefined> => {
   const { key, bearer, plan, trace, asked } = paying
   checkQuoted(gateway, paying, presented)
-  // Guests pay before anything is done for them; they are counted only if the operator has set them a rate.
+  // Guests pay before any work is done for them; they are counted only if the operator has set them a rate.
   if (!bearer && rateNames.every((rate) => key.limits[rate] === undefined)) return undefined
   const call = { ...asked.call, maxOutput: plan.output }
   const planRpm = bearer ? gateway.options.planRpm : undefined

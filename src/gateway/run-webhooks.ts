@@ -1,4 +1,4 @@
-/** Webhooks of jobs that have ended: sent until the receiver takes them, signed as alerts are. */
+/** Webhooks of ended jobs: sent until the receiver takes them, and signed like alerts. */
 import { messageOf } from '../core/message-of.ts'
 import type { Run } from '../store/calls/run-port.ts'
 import { systemPublicParts } from '../transport/public-address.ts'
@@ -9,7 +9,7 @@ import { signedHeaders } from './wallet-alerts.ts'
 
 const MOST = 20
 
-/** Sends those that are due; a receiver that is away is asked again later. */
+/** Sends those that are due; a receiver that is away is tried again later. */
 export const sendRunWebhooks = async (gateway: Gateway): Promise<void> => {
   const { store, log } = gateway
   const due = await store.runs.takeWebhooks(MOST)

@@ -1,6 +1,6 @@
 /**
- * The end of a stream: whatever ended it, what was delivered is charged, and its last bytes tell how much. A kept answer
- * is kept as it was given, broken or whole, so that a repeat is the same and costs nothing.
+ * The end of a stream. Whatever ended it, what was delivered is charged, and the last bytes say how much. An answer for
+ * repeats is kept as it was given, broken or whole, so that a repeat is the same and costs nothing.
  */
 import { Refusal, refusalBody } from '../core/refusal.ts'
 import { filled } from '../dialects/bill-members.ts'
@@ -28,7 +28,7 @@ const deliveredBy = ({ letters, contentEvents, unsaid }: Progress): Delivered =>
 type Streamed = { readonly stream: StreamRelay; readonly sent: BodyHasher | undefined }
 type Ended = { readonly ended: string; readonly cut: boolean }
 
-/** Settles the stream and returns its last bytes; they leave the balance out while the ledger cannot be asked. */
+/** Settles the stream and returns its last bytes; they leave out the balance while the ledger cannot be reached. */
 export const settleStream = async (
   gateway: Gateway,
   task: Task,
@@ -55,7 +55,7 @@ export const settleStream = async (
       }
     },
   }).catch(refusalIn)
-  // Its caller has all but the end, and is told why that is missing.
+  // The caller has all but the end, and learns why the end is missing.
   if (settled instanceof Refusal) return encoder.encode(failure(task, stream, settled))
   const { bytes, unpaid } = settled
   return unpaid === undefined ? bytes : encoder.encode(failure(task, stream, unpaid))
@@ -68,7 +68,10 @@ const refusalIn = (thrown: unknown): Refusal => {
   throw thrown
 }
 
-/** Nothing delivered is nothing charged; under a key the next attempt has the same id and runs again. */
+/**
+ * If nothing was delivered, nothing is charged; under an Idempotency-Key the next attempt has the same id and runs
+ * again.
+ */
 const nothingCame = async (gateway: Gateway, task: Task, stream: StreamRelay): Promise<Uint8Array> => {
   task.trace.ended = 'vendor_failed'
   await giveUp(gateway, task)
@@ -77,14 +80,14 @@ const nothingCame = async (gateway: Gateway, task: Task, stream: StreamRelay): P
 
 const vendorOf = ({ trace, model }: Task): string => trace.vendor ?? model.vendor
 
-/** Whether the caller reads an ending in which a receipt has its place. */
+/** Whether the caller's ending has a place for a receipt. */
 const endsWell = (ended: string): boolean => ended === 'ok' || ended === 'cost_ceiling'
 
-/** What takes the place of a stream's own end. */
+/** What replaces the stream's own end. */
 const failure = ({ trace }: Task, stream: StreamRelay, refusal: Refusal): string =>
   stream.fail(refusalBody(refusal, trace.callId).error)
 
-/** What ends the stream for its caller; nothing for a caller that has gone. */
+/** What ends the stream for its caller; nothing if the caller has gone. */
 const lastWords = (task: Task, stream: StreamRelay, told: Charge & Ended): string => {
   if (told.ended === 'client_gone') return ''
   if (told.ended === 'vendor_failed')

@@ -1,6 +1,6 @@
 /**
- * The end of every call that is charged, whole or streamed: meter, bill, detail, receipt, settle, collect. What goes out
- * last goes out after the charge is durable.
+ * The end of every call that is charged, whole or streamed: meter, bill, detail, receipt, settle, collect. The last
+ * bytes go out after the charge is durable.
  */
 import type { SettledHold } from '../book/contract.ts'
 import type { Nano } from '../core/money.ts'
@@ -15,22 +15,22 @@ import type { Memory } from './remember.ts'
 import type { Task } from './task.ts'
 import { noteGate } from './time-attempt.ts'
 
-/** What the answer says of the charge, before it is made. */
+/** What the answer says about the charge, before it is made. */
 export type Charge = {
   readonly usage: Usage
   readonly bill: Bill
   readonly charged: Nano
 }
 
-/** An answer's last bytes, written before the charge so that the receipt can speak of them. */
+/** An answer's last bytes, written before the charge so that the receipt can cover them. */
 export type LastBytes = {
-  /** Of the body without balance and receipt. */
+  /** Hash of the body without balance and receipt. */
   hash(): string
   /** The body or its end, with what is known after the charge. */
   bytes(balance: Balance | undefined, receipt: string | undefined): Uint8Array
-  /** The whole text for repeats; `bytes` are those that go out. */
+  /** The whole text for repeats; `bytes` are those that go out now. */
   text(bytes: Uint8Array): string
-  /** What is remembered for requests that name this answer; undefined when it did not end well. */
+  /** What is remembered for requests that name this answer; undefined if it did not end well. */
   remembered(): string | undefined
   headers(receipt: string | undefined): Readonly<Record<string, string>>
 }
@@ -49,11 +49,11 @@ type AnswerEnd = {
 type SettledAnswer = {
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
-  /** Why the money of a payer who had authorised it did not come; then the bytes are not for the caller. */
+  /** Why an authorised payment did not come; then the caller does not get the bytes. */
   readonly unpaid: Refusal | undefined
 }
 
-/** Charges the call and gives what goes out last. Throws when its intent was not durable: then nothing is charged. */
+/** Charges the call and returns the last bytes. Throws when its intent was not durable: then nothing is charged. */
 export const settle = async (gateway: Gateway, task: Task, ending: AnswerEnd): Promise<SettledAnswer> => {
   const { trace, keep, hold } = task
   const { ended } = ending
@@ -71,7 +71,7 @@ export const settle = async (gateway: Gateway, task: Task, ending: AnswerEnd): P
     if (task.memory !== undefined) await remember(task.memory, last)
     return { headers, bytes: last.bytes(balanceOf(gateway, remaining), receipt), unpaid: undefined }
   }
-  // A kept answer leaves the balance out, so that repeats are the same to the byte.
+  // A kept answer leaves out the balance, so that repeats have the same bytes.
   const bytes = last.bytes(undefined, receipt)
   const answer = { status: 200, headers, body: last.text(bytes) }
   await durable(gateway, task, metered, hold.settle(metered.cost, detail, { ref: keep.ref, answer }))
@@ -98,7 +98,7 @@ const durable = async (
   }
 }
 
-/** An answer is remembered before its caller knows that it has ended. */
+/** An answer is remembered before its caller learns that it has ended. */
 const remember = async (memory: Memory, last: LastBytes): Promise<void> => {
   const text = last.remembered()
   if (text !== undefined) await memory.keep(text)

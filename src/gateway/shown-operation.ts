@@ -1,4 +1,7 @@
-/** A run as a long-running operation, which is how Google's clients know a job. Source: google.longrunning.Operation. */
+/**
+ * A run as a long-running operation, the form in which Google's clients know a job. Source:
+ * google.longrunning.Operation.
+ */
 import type { JsonObject } from '../core/json-body.ts'
 import type { Run } from '../store/calls/run-port.ts'
 import type { Answer } from './answer.ts'
@@ -9,7 +12,7 @@ import { deliveredAnswer, errorOf, moreOf } from './shown-run.ts'
 /** Codes of google.rpc. */
 const [CANCELLED, INVALID_ARGUMENT, INTERNAL] = [1, 3, 13]
 
-/** Why it delivered nothing, in a word of that API. */
+/** Why it delivered nothing, as a status of that API. */
 const codeOf = ({ state, result }: Run): number => {
   if (state === 'cancelled') return CANCELLED
   const inputs = ['invalid_parameter', 'content_policy_violation']
@@ -18,7 +21,7 @@ const codeOf = ({ state, result }: Run): number => {
     : INTERNAL
 }
 
-/** As it stands: under way, why nothing came of it, or the addresses of what it delivered, which are new each time. */
+/** The operation's state: running, why it failed, or the addresses of its results, which are new each time. */
 export const shownOperation = async (gateway: Gateway, run: Run): Promise<Answer> => {
   const delivered = await deliveredAnswer(gateway, run, 'gemini_operation')
   if (delivered !== undefined) return delivered

@@ -1,4 +1,4 @@
-/** A run as its caller is shown it: where it stands, and when it has ended what it delivered or why not. */
+/** A run as its caller sees it: its state and, when it has ended, its results or why there are none. */
 
 import type { JsonObject } from '../core/json-body.ts'
 import { isOurs } from '../core/keyed-hash.ts'
@@ -20,7 +20,7 @@ export const shownStates = {
 
 type Delivered = Exclude<RunResult, { readonly error: object }>
 
-/** What lets one who has no key see the run that it paid for. */
+/** Lets a caller without a key see the run that it paid for. */
 const provenBy = (id: string): string => `run ${id}`
 
 export const isRunToken = ({ hash }: Pick<Gateway, 'hash'>, id: string, token: string): boolean =>
@@ -31,7 +31,7 @@ const addressOf = (gateway: Gateway, { id, keyId }: Run): string => {
   return `${gateway.assets?.base() ?? ''}/v1/run/${id}${token}`
 }
 
-/** What is told of a run in every state. */
+/** The members that a run shows in every state. */
 export const moreOf = (gateway: Gateway, run: Run, state: RunState): JsonObject => ({
   status: shownStates[state],
   created_at: new Date(run.createdAt).toISOString(),
@@ -39,7 +39,7 @@ export const moreOf = (gateway: Gateway, run: Run, state: RunState): JsonObject 
   max_cost_usd: usdNumber(run.hold),
 })
 
-/** The run without what it delivered. */
+/** The run without its results. */
 export const shownRun = (gateway: Gateway, run: Run): JsonObject => {
   const { id, model, facts, state, progress, cancel, endedAt, result } = run
   const open = endedAt === undefined
@@ -59,18 +59,18 @@ export const shownRun = (gateway: Gateway, run: Run): JsonObject => {
 
 const pick = ({ code, message }: { readonly code: string; readonly message: string }) => ({ code, message })
 
-/** Why a run that has ended delivered nothing. */
+/** Why an ended run delivered nothing. */
 export const errorOf = ({ result, id }: Run): Refusal | undefined => {
   if (result === undefined || !('error' in result)) return undefined
   const { code, message, members = {} } = result.error
   return refuse(code, message, { members: { ...members, run_id: id } })
 }
 
-/** An output with bytes whose place alone is known. */
+/** An output with bytes, of which only the place is known. */
 const outputOf = (output: RunOutput): Output =>
   output.type === 'text' || output.type === 'json' ? output : { ...output, from: { base64: '' } }
 
-/** What it delivered, with addresses that are good from now. An asset that is gone has none. */
+/** The results, with addresses that are valid from now on. An asset that is gone has none. */
 const resultsOf = async (gateway: Gateway, run: Run, it: Delivered, bytesToo: boolean): Promise<Results> => {
   const shown: Shown[] = []
   const bytes: Uint8Array[] = []
@@ -95,7 +95,7 @@ const resultsOf = async (gateway: Gateway, run: Run, it: Delivered, bytesToo: bo
   }
 }
 
-/** The answer of a run that delivered, in a style. */
+/** The answer of a successful run, in a given form. */
 export const deliveredAnswer = async (gateway: Gateway, run: Run, style = run.facts?.style) => {
   const { result, facts } = run
   if (result === undefined || 'error' in result || facts === undefined) return undefined

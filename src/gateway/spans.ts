@@ -1,4 +1,4 @@
-/** What a call that is traced notes on its way: each step with its times, which become spans when the call has ended. */
+/** What a traced call records on its way: each step with its times. When the call ends, the steps become spans. */
 
 type SpanValue = string | number | boolean
 
@@ -16,18 +16,18 @@ export type SpanNote = {
 /** The span of a caller that this call belongs to, as its `traceparent` says (W3C Trace Context). */
 export type SpanParent = { readonly traceId: string; readonly spanId: string; readonly sampled: boolean }
 
-/** A call with its steps, as it is told. */
+/** An ended call with its steps, for the exporter. */
 type CallSpan = {
   readonly parent: SpanParent | undefined
   readonly call: SpanNote
   readonly steps: readonly SpanNote[]
 }
 
-/** Where traces go; absent where no endpoint is set. */
+/** Where traces go; absent when no endpoint is set. */
 export type Traces = {
-  /** Whether a call is traced: by its parent, by chance, or as the settings say. */
+  /** Whether to trace a call: decided by its parent, by chance, or by the settings. */
   isSampled(parent: SpanParent | undefined): boolean
-  /** Takes a call that has ended; `nowMs` and `now` are the same moment on the two clocks. Never throws, never waits. */
+  /** Takes a call that has ended; `nowMs` and `now` are the same moment on two clocks. Never throws, never waits. */
   end(span: CallSpan, at: { readonly nowMs: number; readonly now: number }): void
 }
 
@@ -35,7 +35,7 @@ const PARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/
 const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
 
-/** Reads a `traceparent`; undefined for one that is not valid, which counts as none. */
+/** Reads a `traceparent`; undefined for an invalid one, which counts as absent. */
 export const parentOf = (header: string | null): SpanParent | undefined => {
   if (header === null || header.startsWith('ff')) return undefined
   const [, traceId, spanId, flags = ''] = PARENT.exec(header) ?? []
@@ -47,7 +47,7 @@ export const parentOf = (header: string | null): SpanParent | undefined => {
 /** The part of a call's trace that is its span. */
 type Noting = { parent?: SpanParent | undefined; steps?: SpanNote[] }
 
-/** Begins to note the steps of a call, if it is to be traced. */
+/** Begins to record the steps of a call, if it is to be traced. */
 export const beginSpan = (traces: Traces, trace: Noting, traceparent: string | null): void => {
   const parent = parentOf(traceparent)
   if (!traces.isSampled(parent)) return

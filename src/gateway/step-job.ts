@@ -1,4 +1,7 @@
-/** One step of a job: cancel it if that was asked, ask its vendor where it stands, and end it when it has ended there. */
+/**
+ * One step of a job: cancel it if that was asked, ask its vendor for its state, and end it here when it has ended
+ * there.
+ */
 import { AssetFault } from '../assets/take.ts'
 import { messageOf } from '../core/message-of.ts'
 import { Refusal, refuse } from '../core/refusal.ts'
@@ -16,16 +19,16 @@ import type { Job, JobPlace } from './jobs.ts'
 import { STEPS_MAX } from './submit-job.ts'
 import { askStep } from './vendor-step.ts'
 
-/** A young job is asked for more often than an old one: after a tenth of its age, from one second to ten. */
+/** A young job is polled more often than an old one: after a tenth of its age, from one second to ten. */
 const PAUSE_LEAST_MS = 1_000
 const PAUSE_MOST_MS = 10_000
 const AGE_SHARE = 10
-/** So many times in a row a vendor may not know a job. */
+/** How many times in a row a vendor may not know a job. */
 const MISSING_MAX = 3
 const FETCHES_MAX = 10
 const FETCHING_MS = 600_000
 
-/** Throws what is to be tried again. */
+/** Runs one step. Throws what is to be tried again. */
 export const stepJob = (gateway: Gateway, job: Job): Promise<void> =>
   countedFor(gateway.doors, job.run.keyId, (taker) => stepFor(gateway, job, taker))
 
@@ -38,7 +41,7 @@ const stepFor = async (gateway: Gateway, job: Job, taker: Taker): Promise<void> 
   if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : undefined
   if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, taker })
   const read = await poll(gateway, job, { ...found, taker }).catch((fault: unknown) => {
-    // A poll that fails, or for whose answer there is no room, never ends a job; its deadline does.
+    // A poll that fails, or whose answer finds no room, never ends a job; its deadline does.
     if (!(fault instanceof VendorFault || fault instanceof Refusal) || !overdue) throw fault
     return undefined
   })
@@ -65,8 +68,8 @@ const pauseOf = ({ clock, random }: Gateway, { run }: Job, everyMs: number): num
 }
 
 /**
- * Its shape, and the key it was submitted with; another one of the vendor's where that is no longer there. What is no longer
- * sold is asked for as it was submitted.
+ * Its shape, and the deployment it was submitted with; if that is gone, another of the same vendor. A job whose model
+ * is no longer sold is polled as it was submitted.
  */
 const whereIs = (gateway: Gateway, job: Job): JobPlace | undefined => whereSold(gateway, job) ?? job.begunAt
 
@@ -79,7 +82,7 @@ const whereSold = (gateway: Gateway, { run, facts }: Job): JobPlace | undefined 
   return at === undefined ? undefined : { shape, at }
 }
 
-/** Where a step asks, and for whom what it reads is counted. */
+/** Where a step asks, and who the bytes that it reads are counted for. */
 type StepPlace = JobPlace & { readonly taker: Taker }
 
 const cancel = async (gateway: Gateway, job: Job, { shape, at, taker }: StepPlace): Promise<void> => {
@@ -150,7 +153,7 @@ const conclude = async (
 const fault = ({ facts }: Job, message: string): Refusal =>
   refuse('upstream_error', message, { members: { provider: facts.vendor } })
 
-/** The deadline has come: its money is free again. */
+/** The deadline has come: the job's money is freed. */
 const giveUp = (gateway: Gateway, { run, facts }: Job, shape: JobShape | undefined): Promise<void> => {
   if (shape?.onCancel !== 'free')
     gateway.log.warn('a job did not end in time; what its vendor bills is a loss', {
@@ -167,7 +170,7 @@ const giveUp = (gateway: Gateway, { run, facts }: Job, shape: JobShape | undefin
   )
 }
 
-/** A result that cannot be had is asked for again, some times; the ledger that is away is waited for. */
+/** A result that cannot be fetched is tried again a few times; while the ledger is away, we wait for it. */
 const notStored = async (gateway: Gateway, job: Job, thrown: unknown): Promise<void> => {
   const { run, facts } = job
   const nowMs = gateway.clock.monotonicMs()

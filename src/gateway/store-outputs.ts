@@ -1,4 +1,4 @@
-/** What a vendor delivered, stored here in its order, and counted where the vendor did not count. */
+/** A vendor's results, stored here in order, and counted if the vendor did not count them. */
 import type { Assets, StoredAsset } from '../assets/assets.ts'
 import type { From } from '../assets/take.ts'
 import type { Category, Priced } from '../core/model.ts'
@@ -9,10 +9,10 @@ import type { Gateway } from './gateway.ts'
 import type { Shown } from './media-results.ts'
 import type { Task } from './task.ts'
 
-/** What only tells texts and facts needs no place for them. */
+/** Products whose results are text or facts need no storage. */
 const TELLS: readonly (Category | undefined)[] = ['transcription', 'utility']
 
-/** The 503 of a call whose results could not be kept; asked before the vendor is. */
+/** The 503 for a call whose results could not be stored; checked before the vendor is asked. */
 export const noRoom = async (
   { assets }: Pick<Gateway, 'assets'>,
   { model }: Pick<Task, 'model'>,
@@ -30,13 +30,16 @@ type Storing = {
   /** What the vendor counted, and the most that may be charged. */
   readonly measured: Usage | undefined
   readonly most: Usage
-  /** Whether the answer tells the results' own bytes. */
+  /** Whether the answer contains the results' own bytes. */
   readonly tellsBytes: boolean
-  /** The vendor's key for an address that its shape marks so; undefined where it may not go there. */
+  /** The vendor's key, for an address that its shape marks; undefined if the key must not go there. */
   readonly credentialFor?: (url: string) => Promise<Extract<From, { url: string }>['credential']>
 }
 
-/** Places that are stored already are told again, and nothing of them is read. Throws as `Assets.keep`. */
+/**
+ * Stores the results. Those stored already are returned as they are, without reading anything. Throws as `Assets.keep`
+ * does.
+ */
 export const storeOutputs = async (assets: Assets | undefined, it: Storing) => {
   const { keyId, runId } = it
   const shown: Shown[] = []
@@ -55,10 +58,13 @@ export const storeOutputs = async (assets: Assets | undefined, it: Storing) => {
   return { shown, bytes, lengths: probe.lengths() }
 }
 
-/** What lasts is charged by how long it is. */
+/** Video and audio are charged by length. */
 const CLASSES = { video: 'video_ms', audio: 'audio_ms' } as const
 
-/** Looks how long results are where they are charged by that and the vendor does not tell; of one that cannot be told, nothing. */
+/**
+ * Measures the length of results that are charged by length, if the vendor does not report it. If one cannot be
+ * measured, there is no length.
+ */
 const newProbe = (assets: Assets | undefined, { measured, most }: Pick<Storing, 'measured' | 'most'>) => {
   let found: Usage | undefined
   let known = true
@@ -82,7 +88,7 @@ const fromOf = async (
   return credential === undefined ? { url: from.url } : { url: from.url, credential }
 }
 
-/** Units the vendor counted; else its outputs are counted, or how long they are; else the bound stands. */
+/** The units that the vendor counted; else the number or length of its outputs; else the maximum. */
 export const measuredOf = (
   { measured, outputs }: Pick<Done, 'measured' | 'outputs'>,
   { most }: Pick<Priced, 'most'>,

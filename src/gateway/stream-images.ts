@@ -1,6 +1,6 @@
 /**
- * Pictures as a stream: what a vendor shows while it paints goes on as it comes, and the finished pictures when they are
- * stored and charged. Whoever stops reading: the work goes on to its end, for the vendor bills it.
+ * Images as a stream. Previews go on as the vendor sends them; the finished images follow once they are stored and
+ * charged. If the reader leaves, the work still goes on to its end, because the vendor bills it.
  */
 import type { Json, JsonObject } from '../core/json-body.ts'
 import { parseJson } from '../core/json-body.ts'
@@ -40,14 +40,14 @@ export const readEvents = async (
 
 /** What is shown before the end: kept for the caller, and for the receipt and repeats. */
 export type Preview = {
-  /** Shows one more; throws when the call's money is not held durably. */
+  /** Shows one more event; throws when the call's money is not held durably. */
   readonly show: (event: JsonObject) => Promise<void>
-  /** All that was shown. */
+  /** Everything that was shown. */
   readonly shown: () => readonly Uint8Array[]
 }
 
 /**
- * Runs the work and answers with what it shows. What goes wrong before anything was shown is thrown; later it is the
+ * Runs the work and answers with what it shows. A failure before anything was shown is thrown; a later one is the
  * stream's last event.
  */
 export const streamed = async (

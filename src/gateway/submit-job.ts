@@ -1,4 +1,4 @@
-/** The submission of a job: sent once. It is sent elsewhere only where it was surely not taken. */
+/** Submits a job, once. It is sent elsewhere only if the first vendor surely did not take it. */
 import type { Priced } from '../core/model.ts'
 import { refuse } from '../core/refusal.ts'
 import { encodeOutgoing } from '../media/encode.ts'
@@ -12,7 +12,7 @@ import type { Gateway } from './gateway.ts'
 import type { Task } from './task.ts'
 import { askStep, jsonIn, readWhole } from './vendor-step.ts'
 
-/** More exchanges than this make no step. */
+/** A step makes at most this many exchanges. */
 export const STEPS_MAX = 4
 
 type Read = ReturnType<JobShape['readRef']>
@@ -28,7 +28,7 @@ type Submission = {
   readonly job: JobNames
 }
 
-/** Throws the Refusal of a vendor that did not take it; then there is no job. */
+/** Submits the job. Throws the Refusal of a vendor that did not take it; then there is no job. */
 export const submitJob = async (
   gateway: Gateway,
   task: Task,
@@ -57,7 +57,7 @@ export const submitJob = async (
       const read = shape.readRef(answer, { inputs, upstreamName, job, step: 0 })
       if (read !== undefined && 'verdict' in read && read.verdict !== 'done')
         return refusalOf(read, at.secret?.reveal())
-      // A fault behind the vendor's door: it may have the job.
+      // A fault behind the vendor's front door: the vendor may have the job.
       return status >= 500 && !(status === 503 && retryAfter !== null)
         ? vendorDown(at.setup.vendor.id, status)
         : undefined

@@ -1,4 +1,7 @@
-/** Takes a payment by x402 and tells its payer how it went; whoever is told to pay pays again, so a 402 is a sure no. */
+/**
+ * Takes an x402 payment and reports the outcome to its payer. A payer that gets a 402 pays again, so a 402 must be a
+ * certain no.
+ */
 import type { JsonObject } from '../core/json-body.ts'
 import { type Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
 import type { Presented } from '../payment/x402/presented.ts'
@@ -13,7 +16,7 @@ export type Taking = {
   readonly trace: Trace
   readonly presented: Presented
   readonly requirements: JsonObject
-  /** What is paid for: its id, and what tells it from any other. */
+  /** What is paid for: its id, and a fingerprint that no other request has. */
   readonly paidFor: string
   readonly fingerprint: string
   readonly invoiceId?: string
@@ -21,7 +24,7 @@ export type Taking = {
   readonly creditTo: WalletId | undefined
 }
 
-/** Takes the payment, once however often it is sent, and gives the transaction on the chain. */
+/** Takes the payment, once however often it is sent, and returns its transaction on the chain. */
 export const takePayment = async (it: Taking): Promise<string> => {
   const { x402, presented, requirements, paidFor, fingerprint, invoiceId, creditTo } = it
   const collected = await x402.collect({
@@ -43,7 +46,7 @@ type NotTaken =
   | { readonly outcome: 'refused'; readonly reason: string }
   | { readonly outcome: 'used' | 'unreachable' | 'unknown' }
 
-/** What a payment that was not taken leads to. */
+/** What follows from a payment that was not taken. */
 export const notTaken = (
   { trace, presented }: Pick<Taking, 'trace' | 'presented'>,
   collected: NotTaken,
@@ -61,7 +64,7 @@ export const notTaken = (
   }
 }
 
-/** The 503 of a payment whose outcome is not known. */
+/** The 503 for a payment whose outcome is unknown. */
 export const unconfirmed = (): Refusal =>
   refuse(
     'payment_unconfirmed',
@@ -74,7 +77,7 @@ export type PaymentNotice = {
   readonly payment: Pick<Presented, 'version' | 'offer' | 'payer'>
 }
 
-/** Puts the headers of a settled payment on the answer; `units` where they are not what was signed. */
+/** Puts the headers of a settled payment on the answer; `units` if they differ from what was signed. */
 export const tellPaid = ({ trace, payment }: PaymentNotice, transaction: string, units?: string): void => {
   const { version, offer, payer } = payment
   const told = { version, offer, payer, success: true, transaction } as const
@@ -85,7 +88,7 @@ export const tellPaid = ({ trace, payment }: PaymentNotice, transaction: string,
   })
 }
 
-/** Puts the headers of a payment that did not come on the answer. */
+/** Puts the headers of a payment that failed on the answer. */
 export const tellUnpaid = ({ trace, payment }: PaymentNotice, errorReason: string): void => {
   const { version, offer, payer } = payment
   Object.assign(trace.headers, outcomeHeaders({ version, offer, payer, success: false, errorReason }))

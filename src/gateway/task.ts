@@ -1,4 +1,4 @@
-/** A call that was admitted: money is held, and what follows is to ask, meter and settle. */
+/** An admitted call: its money is held; what remains is to ask, meter and settle. */
 import type { Ceiling } from '../admission/ceiling.ts'
 import type { Hold } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
@@ -11,17 +11,18 @@ import type { Keep } from './recording.ts'
 import type { Memory } from './remember.ts'
 import type { Trace } from './trace.ts'
 
-/** How a call is paid for, as its receipt tells it. */
+/** How a call is paid for, as its receipt states it. */
 export type PaymentFacts = { readonly mode: PaymentMode } & Readonly<Record<string, string>>
 
 /**
- * An answer that is kept may be one whose payer authorised the money before: `collect` takes it once the call is charged,
- * before the end of the answer goes out, and gives why it did not come. What is not kept never has to be collected: a
- * process that dies between charge and collection leaves the answer to the payer's next attempt.
+ * How an answer is kept. The payer of a kept answer may have authorised the money beforehand: `collect` takes it once
+ * the call is charged, before the end of the answer goes out, and returns the reason if it did not come. Only a kept
+ * answer is ever collected for: if the process dies between charge and collection, the payer's next attempt gets the
+ * answer.
  */
 type CollectingKeep = Keep & { readonly collect?: () => Promise<Refusal | undefined> }
 
-/** What charging a call needs of it. */
+/** What is needed to charge a call. */
 export type Billed = Pick<Task, 'payer' | 'payment' | 'outputBound' | 'requestHash'> & {
   readonly key: Pick<Key, 'id' | 'walletId'>
   readonly model: Pick<Model, 'id' | 'vendor'>
@@ -35,7 +36,7 @@ export type Task = {
   /** Fingerprint of the body as the caller sent it. */
   readonly requestHash: () => string
   readonly payment: PaymentFacts
-  /** What pays when it is not the key's wallet. */
+  /** The account that pays when it is not the key's wallet. */
   readonly payer: AccountId | undefined
   readonly model: Model
   readonly trace: Trace
@@ -44,12 +45,12 @@ export type Task = {
   readonly limit: Ceiling
   /** The output bound to send to the vendor; undefined leaves the caller's own, or none. */
   readonly outputBound: number | undefined
-  /** Output tokens, over all choices, that the hold covers at the start, and that the call may have in all. */
+  /** Output tokens, over all choices: those that the hold covers at the start, and those the call may have in all. */
   readonly heldOutput: number
   readonly fullOutput: number
-  /** Keeps the answer for later requests that name it, where its caller asked for that. */
+  /** Keeps the answer for later requests that name it, if its caller asked for that. */
   readonly memory?: Memory | undefined
-  /** Where the answer is kept for repeats, and what it must still bring in; see Keep. */
+  /** Where the answer is kept for repeats, and the payment still to be collected for it; see Keep. */
   readonly keep: CollectingKeep | undefined
   readonly signal: AbortSignal
 }

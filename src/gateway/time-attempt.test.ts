@@ -1,4 +1,4 @@
-/** Whose time it is while a vendor is asked. */
+/** Whose time it is while a vendor is being asked. */
 import { expect, test } from 'bun:test'
 import { systemClock } from '../core/time.ts'
 import { newMeters } from '../metrics/meters.ts'

@@ -1,4 +1,7 @@
-/** How long a vendor was asked, and what came of it: for the metrics, and to know what of a call's time is not ours. */
+/**
+ * How long a vendor was asked, and with what outcome: for the metrics, and to tell the vendor's share of a call's time
+ * from ours.
+ */
 import type { FailedAttempt } from '../routing/failed-attempt.ts'
 import { providerName } from './end-span.ts'
 import type { Gateway } from './gateway.ts'
@@ -6,12 +9,12 @@ import type { Trace } from './trace.ts'
 
 type AttemptParts = Pick<Gateway, 'clock' | 'meters'> & { readonly store: Pick<Gateway['store'], 'engine'> }
 
-/** An answer that is read so soon after a commit ended has waited for it. */
+/** An answer that is read within this time after a commit has waited for that commit. */
 const SOON_MS = 0.5
 
 /**
- * When an answer that is read now has come. A commit of an embedded engine lets nothing else run: what comes meanwhile
- * waits for it, and that wait is ours and not the vendor's.
+ * When an answer that is read now really arrived. A commit of an embedded engine blocks everything else. What arrives
+ * meanwhile waits for it, and that wait is ours, not the vendor's.
  */
 const cameAt = ({ meters, store }: AttemptParts, askedMs: number, nowMs: number): number => {
   if (meters === undefined || store.engine !== 'sqlite') return nowMs
@@ -19,7 +22,9 @@ const cameAt = ({ meters, store }: AttemptParts, askedMs: number, nowMs: number)
   return fromMs >= askedMs && nowMs - toMs < SOON_MS ? fromMs : nowMs
 }
 
-/** An attempt was answered, which set `askedMs` when it was sent; a stream goes on after it, so its end is set by who reads it. */
+/**
+ * An attempt was answered; `askedMs` was set when it was sent. A stream goes on afterwards, so its reader sets its end.
+ */
 export const noteAnswered = (parts: AttemptParts, trace: Trace): void => {
   const { clock, meters } = parts
   const nowMs = clock.monotonicMs()
@@ -31,7 +36,7 @@ export const noteAnswered = (parts: AttemptParts, trace: Trace): void => {
   noteStep(trace, 'ok', askedMs, nowMs)
 }
 
-/** An attempt came to nothing. */
+/** An attempt failed. */
 export const noteLost = (
   { clock, meters }: AttemptParts,
   trace: Trace,
@@ -53,7 +58,7 @@ const noteStep = ({ steps, vendor = '' }: Trace, outcome: string, fromMs: number
   steps.push({ name: `attempt ${vendor}`, outward: true, fromMs, toMs, failed: outcome !== 'ok', attributes })
 }
 
-/** The call has waited at a gate, by monotonic times. */
+/** The call has waited at a gate; times are monotonic. */
 export const noteGate = (
   { meters }: Pick<Gateway, 'meters'>,
   { steps }: Trace,

@@ -1,4 +1,4 @@
-/** Tokens per minute: what a call reserves, what that leaves it, and what it puts back at its end. */
+/** Tokens per minute: what a call reserves, what that leaves for its output, and what it gives back at its end. */
 import { expect, test } from 'bun:test'
 import type { Hold } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
@@ -14,7 +14,7 @@ const call = {
   choices: 1,
   size: { textBytes: 500, images: 0, audioBytes: 0 },
 } as Call
-/** The text's bytes, and what a template adds. */
+/** The text's bytes, and the tokens that a template adds. */
 const INPUT = inputBound(model, call.size)
 
 test('a bound of the caller is reserved whole, in each of its answers', () => {

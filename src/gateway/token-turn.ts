@@ -1,4 +1,6 @@
-/** Tokens per minute: a call reserves the most it may use before it runs, and puts back what it did not use at its end. */
+/**
+ * Tokens per minute: a call reserves the most it may use before it runs, and gives back what it did not use at its end.
+ */
 import type { Hold, RateVerdict, Soon, TokensAsk } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import type { Model } from '../core/model.ts'
@@ -8,16 +10,19 @@ import { inputBound } from '../pricing/quote.ts'
 import { holdWith } from './hold-with.ts'
 import type { Task } from './task.ts'
 
-/** A call without a bound of its own leaves room for others: it reserves at most this share of the limit, or this much. */
+/**
+ * A call without an output bound leaves room for others: it reserves at most this share of the limit, or this many
+ * tokens.
+ */
 const SHARE = 4
 const FIRST_OUTPUT = 4_096
-/** With less output than this the call is of little use, and waits for the next minute instead. */
+/** With less output than this the call is of little use, so it waits for the next minute. */
 const LEAST_OUTPUT = 256
 
-/** A turn of a key with tokens per minute. */
+/** A request's turn, for a key with tokens per minute. */
 export type TokenTurn = NonNullable<RateVerdict['tokens']>
 
-/** What the call reserves of `limit` tokens a minute; a 400 when no minute has that many. */
+/** What the call reserves of `limit` tokens a minute; a 400 when it needs more than any minute has. */
 export const tokensFor = (model: Model, call: Call, limit: number): TokensAsk | Refusal => {
   const input = inputBound(model, call.size)
   const withOutput = (tokens: number) => input + (call.kind === 'chat' ? tokens * call.choices : 0)
@@ -33,11 +38,11 @@ export const tokensFor = (model: Model, call: Call, limit: number): TokensAsk | 
   return { least, most: Math.min(limit, most) }
 }
 
-/** The output, in each of its answers, that the reserved tokens leave to the call. */
+/** The output, in each answer, that the reserved tokens leave for the call. */
 export const outputWithin = (model: Model, call: Call, { reserved }: TokenTurn): number =>
   Math.max(0, Math.floor((reserved - inputBound(model, call.size)) / call.choices))
 
-/** Opens a task whose end, whatever it is, corrects the reservation by the call's usage. */
+/** Makes a task that corrects the reservation by the call's real usage, however the call ends. */
 export const correctingAtEnd = async (turn: TokenTurn, open: () => Soon<Task>): Promise<Task> => {
   try {
     const task = await open()

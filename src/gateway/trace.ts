@@ -1,4 +1,4 @@
-/** The trace of one call: its identity and what the log line and the answer's headers tell of it. */
+/** The trace of one call: its identity, and what its log line and the answer's headers report. */
 import type { RateVerdict } from '../book/contract.ts'
 import type { Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
@@ -10,10 +10,10 @@ import type { SpanNote, SpanParent } from './spans.ts'
 export type Trace = {
   callId: CallId
   readonly startedMs: number
-  /** How it was asked: the method, and the address as the route table has it, which names nobody. */
+  /** The request's method and its address in the route table, which names nobody. */
   method?: string
   path?: string
-  /** The address in the route table, of those that run calls. */
+  /** The address in the route table, if it runs calls. */
   endpoint?: string
   keyId?: string
   model?: string
@@ -22,30 +22,32 @@ export type Trace = {
   firstByteMs?: number
   /** When the first piece of a stream was ready for its caller. */
   firstOutMs?: number
-  /** Time that attempts took which came to nothing. */
+  /** Time spent on attempts that failed. */
   lostMs: number
-  /** Of the attempt that was answered: when it was sent, when its answer began and when it ended. Absent for a job. */
+  /**
+   * For the attempt that was answered: when it was sent, when its answer began, and when it ended. Absent for a job.
+   */
   askedMs?: number | undefined
   begunMs?: number
   answeredMs?: number
-  /** Of a traced call: the caller's span, and the steps so far; see spans.ts. */
+  /** For a traced call: the caller's span, and the steps so far; see spans.ts. */
   parent?: SpanParent | undefined
   steps?: SpanNote[]
   /** What was charged, once the charge is durable. */
   usage?: Usage
   charged?: Nano
   ended?: string
-  /** The caller for whom places and bytes are taken; see doors.ts. */
+  /** Whose share its places and bytes are taken from; see doors.ts. */
   owner?: string
-  /** The caller as whose the call counts; see doors.ts. */
+  /** Whose call it counts as; see doors.ts. */
   caller?: string | undefined
   places: number
-  /** The vendor among whose open calls it counts; see doors.ts. */
+  /** The vendor whose open calls it is counted among; see doors.ts. */
   atVendor?: string | undefined
   bytes: number
   /** Called when a stream has ended and its charge is known. */
   onEnded?: () => void
-  /** Headers for the answer, whatever it is. */
+  /** Headers for the answer, whatever that is. */
   readonly headers: Record<string, string>
 }
 
@@ -63,8 +65,8 @@ type RateState = Pick<RateVerdict, 'limit' | 'remaining' | 'resetAt'> &
   Partial<Pick<RateVerdict, 'rate' | 'tokens'>>
 
 /**
- * Headers that every answer of a rate-limited key carries: of the window that binds most tightly, which is named unless it
- * is the one of requests per minute, and of its tokens.
+ * The headers on every answer to a rate-limited key: the window that binds most tightly (named, unless it is requests
+ * per minute), and the tokens of the minute.
  */
 export const addRateHeaders = ({ headers }: Trace, state: RateState): void => {
   const { rate, limit, remaining, resetAt, tokens } = state

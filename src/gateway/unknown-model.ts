@@ -1,10 +1,10 @@
-/** The refusal of a model that is not sold: when it ended, or which one was probably meant. */
+/** The refusal of a model that is not sold: when it ended, or which model was probably meant. */
 import type { ModelKind } from '../core/model.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import { nearestModel } from '../pricing/spelling.ts'
 import type { Gateway } from './gateway.ts'
 
-/** `listing` is where the caller's style lists models. */
+/** `listing` is where callers of this style list models. */
 export const unknownModel = (
   { catalogue }: Pick<Gateway, 'catalogue'>,
   name: string,

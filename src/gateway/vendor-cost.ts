@@ -1,8 +1,11 @@
-/** The drift alarm of prices that were written by hand: a vendor that says that it billed more than its caller was charged. */
+/**
+ * The alarm for prices that were written by hand: it sounds when a vendor says it billed more than we charged the
+ * caller.
+ */
 import type { Nano } from '../core/money.ts'
 import type { Gateway } from './gateway.ts'
 
-/** Warns where the vendor's own bill, in nano-USD, is above the charge; nothing where it told none. */
+/** Warns if the vendor's own bill, in nano-USD, is above the charge. Does nothing if the vendor reported none. */
 export const watchVendorCost = (
   { log }: Pick<Gateway, 'log'>,
   it: {

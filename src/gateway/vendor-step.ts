@@ -1,4 +1,4 @@
-/** One exchange of a job with its vendor, read whole. The vendor's key goes to the vendor's own hosts and nowhere else. */
+/** One exchange of a job with its vendor, read whole. The vendor's key is sent only to the vendor's own hosts. */
 import { type Json, parseJson } from '../core/json-body.ts'
 import { encodeOutgoing } from '../media/encode.ts'
 import type { JobShape, Outgoing, VendorAnswer } from '../media/shape.ts'
@@ -12,7 +12,10 @@ import type { Gateway } from './gateway.ts'
 
 const hostOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).hostname : undefined)
 
-/** Whether an address is the vendor's own: of its base address, or below a domain that its shape names, by https. */
+/**
+ * Whether an address belongs to the vendor: at the origin of its base address, or by https below a domain that its shape
+ * names.
+ */
 const isOwn = (
   { baseUrl }: Pick<VendorSetup, 'baseUrl'>,
   { hosts = [] }: Pick<JobShape, 'hosts'>,
@@ -28,13 +31,13 @@ const isOwn = (
 type Step = {
   readonly deployment: Deployment
   readonly shape: JobShape
-  /** The call's id, which also parts forms. */
+  /** The call's id, which also serves as the boundary of forms. */
   readonly id: string
-  /** For whom its answer is counted. */
+  /** Who its answer is counted for. */
   readonly taker: Taker
 }
 
-/** Sends it and reads the answer. Throws VendorFault, or the Refusal of an answer for which there is no room. */
+/** Sends it and reads the answer. Throws VendorFault, or the Refusal of an answer that finds no room. */
 export const askStep = async (
   gateway: Gateway,
   { deployment, shape, id, taker }: Step,
@@ -63,7 +66,7 @@ export const askStep = async (
 
 const decoder = new TextDecoder()
 
-/** A vendor's answer of any status. */
+/** A vendor's answer, of any status. */
 export const readWhole = async (answer: Exchange): Promise<VendorAnswer> => {
   const bytes = await answer.all()
   const header = (name: string) => answer.headers.get(name) ?? undefined
@@ -73,7 +76,7 @@ export const readWhole = async (answer: Exchange): Promise<VendorAnswer> => {
 export const jsonIn = (bytes: Uint8Array, type = ''): Json | undefined =>
   /json/i.test(type) || type === '' ? parseJson(decoder.decode(bytes)) : undefined
 
-/** The vendor's key for a result on a host of its own; undefined elsewhere. */
+/** The vendor's key for a result on one of its own hosts; undefined for any other host. */
 export const credentialFor =
   ({ setup, secret }: Deployment, shape: JobShape) =>
   async (url: string) => {

@@ -1,4 +1,7 @@
-/** Alerts of wallets that run low or wait for their owner: due ones are read from the store and sent as signed webhooks (standardwebhooks.com). */
+/**
+ * Alerts of wallets that run low or wait for their owner: read from the store when due, and sent as signed webhooks
+ * (standardwebhooks.com).
+ */
 import type { Log } from '../core/log.ts'
 import { usdNumber } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
@@ -17,11 +20,11 @@ type AlertParts = {
 
 const EVERY_MS = 5_000
 
-/** The secret under which webhooks of a wallet are signed; derived, so that there is nothing to keep. */
+/** The secret that signs a wallet's webhooks; derived, so that nothing has to be stored. */
 export const webhookSecret = ({ hash }: Pick<Gateway, 'hash'>, walletId: string): string =>
   `whsec_${Buffer.from(hash(`webhook ${walletId}`), 'hex').toString('base64')}`
 
-/** Sends what is due; what fails is tried again later. Returns how many the receivers accepted. */
+/** Sends what is due; failures are tried again later. Returns how many alerts the receivers accepted. */
 export const sendAlerts = async (parts: AlertParts): Promise<number> => {
   const { store, log } = parts
   let sent = 0
@@ -73,7 +76,7 @@ export const signedHeaders = (
     const key = Buffer.from(webhookSecret({ hash: one }, walletId).slice('whsec_'.length), 'base64')
     return `v1,${new Bun.CryptoHasher('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
   }
-  // While the secret changes there are two, of which a receiver knows one.
+  // While the secret changes there are two, and a receiver knows one of them.
   const all = [hash, ...(hash.before === undefined ? [] : [hash.before])].map(signatureUnder)
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': all.join(' ') }
 }

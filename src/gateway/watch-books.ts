@@ -1,4 +1,6 @@
-/** The running check of the books: the laws of their sums, looked at while the server runs, on the reports' connection. */
+/**
+ * The running check of the books: while the server runs, it checks the laws of their sums on the reports' connection.
+ */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Clock, Instant } from '../core/time.ts'
@@ -11,7 +13,7 @@ type BooksParts = {
 }
 
 export type BooksWatch = {
-  /** What /api/status tells; undefined while all laws hold. */
+  /** What /api/status reports; undefined while all laws hold. */
   readonly trouble: () => string | undefined
   /** When the last look ended; undefined before the first. */
   readonly lookedAt: () => Instant | undefined
@@ -19,11 +21,14 @@ export type BooksWatch = {
 }
 
 const EVERY_MS = 20_000
-/** How often the time of a look is paused after it, so that a large ledger is not read all the time. An embedded one is
- *  read on the reports' thread, but its log cannot be checkpointed meanwhile, and it shares the cores with the calls. */
+/**
+ * After each look we pause for this multiple of its time, so that a large ledger is not read all the time. An embedded
+ * ledger is read on the reports' thread, but its log cannot be checkpointed meanwhile, and the look shares the cores
+ * with the calls.
+ */
 const REST = { postgres: 20, sqlite: 200 } as const
 
-/** Looks at the books until it is stopped. A broken law stays in the status until a later look finds it mended. */
+/** Checks the books until it is stopped. A broken law stays in the status until a later look finds it repaired. */
 export const watchBooks = ({ store, clock, log }: BooksParts): BooksWatch => {
   let broken: string | undefined
   let lookedAt: Instant | undefined

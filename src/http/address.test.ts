@@ -1,4 +1,4 @@
-/** Paths and hosts: what two readers could take for two things is refused, whatever was meant. */
+/** Paths and hosts: what two readers could understand differently is refused, whatever was meant. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { Refusal } from '../core/refusal.ts'

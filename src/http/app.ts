@@ -1,6 +1,7 @@
 /**
  * The server as a function: a Request in, a Response out. No port is needed to test it.
- * Everything an answer carries beside its body is added here: request id, rate-limit headers, the error body, the log line.
+ * Everything that an answer carries beside its body is added here: request id, rate-limit headers, the error body, the
+ * log line.
  */
 import { must, Refusal } from '../core/refusal.ts'
 import { inputTokens, outputTokens } from '../core/usage.ts'
@@ -21,14 +22,14 @@ import { routes } from './routes.ts'
 import { turnsAway } from './turn-away.ts'
 
 type App = {
-  /** The answer to a call that an overloaded process turns away at once; undefined for requests that are to be fetched. */
+  /** The answer to a call that an overloaded process turns away at once; undefined for requests that go to `fetch`. */
   readonly turnAway: (request: Request) => Response | undefined
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
 }
 
 /** The connection on which a request came. */
 export type Connection = {
-  /** The address at its other end. */
+  /** The address of its other end. */
   peer(): string | undefined
   /** Called when only the rest of the answer is left to send. */
   ended(): void
@@ -61,7 +62,8 @@ export const createApp = (present: Present): App => {
         connection.ended()
         trace.path ??= unknownPath(path)
         const response = respondRefusal(gateway, trace, thrown, route)
-        // A client that asked whether to send its body need not send it any more (RFC 9110, 10.1.1).
+        // A client that asked (`Expect: 100-continue`) whether to send its body need not send it any more (RFC 9110,
+        // 10.1.1).
         if (request.headers.has('expect')) response.headers.set('connection', 'close')
         return response
       }
@@ -99,18 +101,18 @@ class RoutedCall implements HttpCall {
   }
 }
 
-/** A call of a model begins: what is told of it in the end is told by its address. */
+/** A model call begins; its metrics and trace name its address. */
 const begin = ({ traces }: Gateway, trace: Trace, path: string, headers: Headers): void => {
   trace.endpoint = path
   if (traces !== undefined) beginSpan(traces, trace, headers.get('traceparent'))
 }
 
-/** An address that nobody serves, as far as it may be logged: people paste keys everywhere. */
+/** An address that nobody serves, made safe for the log: people paste keys everywhere. */
 const unknownPath = (path: string): string => path.slice(0, 100).replaceAll(/sk-[\w-]+/g, 'sk-…')
 
 /**
- * Adds what every answer carries: the call's id, also by the name under which clients of messages look for it, and, while the
- * process drains, the end of its connection, so that the caller's next call goes elsewhere.
+ * Adds what every answer carries: the call's id, for clients of messages also under the name they look for. While the
+ * process drains, it also closes the connection, so that the caller's next call goes elsewhere.
  */
 const withOwn = (
   headers: Record<string, string>,
@@ -134,7 +136,7 @@ const respond = (gateway: Gateway, answer: Answer, it: Responding): Response => 
   const { body, cookies, status } = answer
   const { trace, dialect } = it
   const headers = withOwn({ ...answer.headers, ...trace.headers }, gateway, trace, dialect)
-  // A stream's line is written when it has ended, with what it cost.
+  // The log line of a stream is written when the stream has ended, with its cost.
   if (body instanceof Uint8Array || trace.ended !== undefined) endAnswered(gateway, it, status)
   else trace.onEnded = () => endAnswered(gateway, it, status)
   const response = new Response(body, { status, headers })
@@ -192,7 +194,7 @@ const respondHelperRefusal = (gateway: Gateway, trace: Trace, refusal: HelperRef
   return Response.json(refusal.body(trace.callId), { status, headers })
 }
 
-/** A request has ended: it is counted, and gets its line of log. */
+/** A request has ended: it is counted and gets its log line. */
 export const endCall = (gateway: Gateway, trace: Trace, status: number): void => {
   const nowMs = gateway.clock.monotonicMs()
   gateway.meters?.called(trace, status, nowMs)

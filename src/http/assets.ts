@@ -1,4 +1,4 @@
-/** Assets over HTTP: their bytes as what they are and nothing else, to who has an address of ours or the key. */
+/** Assets over HTTP: served as exactly the type they are, to anyone with a signed address or the key. */
 import { readName } from '../assets/address.ts'
 import { type Assets, nameOf } from '../assets/assets.ts'
 import { dispositionOf } from '../assets/kind.ts'
@@ -16,10 +16,13 @@ import type { HttpCall } from './route.ts'
 import { sendPieces } from './send-pieces.ts'
 
 const NOTHING = new Uint8Array()
-/** Up to here a part is read before it is sent, so that its length is told; the runtime sends longer ones in chunks. */
+/**
+ * Parts up to this size are read before they are sent, so that their length is known; the runtime sends longer ones in
+ * chunks.
+ */
 const WHOLE_BYTES = 1024 ** 2
 
-/** The bytes, or the part of them that is asked for; the state of the key does not matter, since they were paid for. */
+/** The bytes, or the requested part of them. A disabled key may read them too, because they were paid for. */
 export const getAsset = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const assets = assetsOf(gateway)
   const asset = await readable(gateway, assets, call)
@@ -27,7 +30,7 @@ export const getAsset = async (gateway: Gateway, call: HttpCall): Promise<Answer
   return sendAsset(gateway, call, asset)
 }
 
-/** The bytes to who may have them. */
+/** Sends the bytes; the caller has been checked. */
 export const sendAsset = async (gateway: Gateway, call: HttpCall, asset: Asset): Promise<Answer> => {
   const { request, trace } = call
   const assets = assetsOf(gateway)
@@ -59,7 +62,7 @@ export const sendAsset = async (gateway: Gateway, call: HttpCall, asset: Asset):
   }
 }
 
-/** Reads them to their end, and closes the file whatever comes. */
+/** Reads all pieces, and closes the file in any case. */
 const allOf = async (pieces: AsyncIterableIterator<Uint8Array>): Promise<Uint8Array> => {
   try {
     return concat(await Array.fromAsync(pieces))
@@ -68,17 +71,17 @@ const allOf = async (pieces: AsyncIterableIterator<Uint8Array>): Promise<Uint8Ar
   }
 }
 
-/** Ends an asset for everybody, also for those who have its address. */
+/** Ends an asset for everybody, including those who have its address. */
 export const deleteAsset = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const key = await anyCallerOf(gateway, call)
   const name = call.params.name ?? ''
-  // Callers know its id and its name.
+  // Callers may use its id or its name.
   const id = readName(name.includes('.') ? name : `${name}.any`)?.id
   if (id === undefined || !(await assetsOf(gateway).end(id, key.id))) throw noAsset()
   return json({ id, object: 'asset', deleted: true })
 }
 
-/** The asset, if the request may read it: a signature is checked before anything else is done. */
+/** The asset, if the request may read it. A signature is checked before any other work. */
 const readable = async (gateway: Gateway, assets: Assets, call: HttpCall): Promise<Asset> => {
   const query = must(readQuery(call.query, ['exp', 'sig']))
   const [exp, sig] = [query.get('exp'), query.get('sig')]
@@ -93,7 +96,7 @@ const readable = async (gateway: Gateway, assets: Assets, call: HttpCall): Promi
   const verdict = assets.checkSignature({ name, exp: exp ?? '', sig: sig ?? '' })
   if (known === undefined || verdict === 'forged') throw noAsset()
   if (verdict === 'over') throw over()
-  // What we signed was there.
+  // A signature proves that the asset existed.
   const asset = await assets.find(known.id)
   if (asset === undefined) throw over()
   return asset
@@ -104,7 +107,7 @@ const headersOf = (asset: Asset): Record<string, string> => ({
   'content-disposition': dispositionOf(asset.mediaType, nameOf(asset)),
   'x-content-type-options': 'nosniff',
   'content-security-policy': "sandbox; default-src 'none'",
-  // Pages elsewhere may show it: who has its address may have it.
+  // Pages of other sites may show it: whoever has its address may read it.
   'cross-origin-resource-policy': 'cross-origin',
   'cache-control': 'private, max-age=3600',
   'accept-ranges': 'bytes',

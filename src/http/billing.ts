@@ -1,4 +1,4 @@
-/** The credit line of the caller's wallet: what is owed, statements by month, invoices and their payment. */
+/** The credit line of the caller's wallet: what it owes, statements by month, invoices and their payment. */
 import { usdNumber } from '../core/money.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
@@ -20,7 +20,7 @@ import { addressOf } from './router.ts'
 import type { PaymentRequest } from './schema/funding-bodies.ts'
 import type { BodyHandler } from './with-body.ts'
 
-/** The bill is the organisation's: a key that another key made, or that is bound to a sub-wallet, does not see it. */
+/** The bill belongs to the organisation: a child key, or a key that is bound to a sub-wallet, does not see it. */
 const billedKey = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
   const key = await callerOf(gateway, call)
   if (key.ancestors.length > 0 || key.subWallet !== undefined)
@@ -78,7 +78,7 @@ const payByX402 = (gateway: Gateway, call: HttpCall, invoice: Invoice): Promise<
 
 type ReadPayment = () => Promise<PaymentRequest>
 
-/** How the invoice is to be paid: by the body, or by x402 as for calls, with no need of a body. */
+/** How the invoice is to be paid: as the body says, or by x402 as for calls, which needs no body. */
 const methodOf = async ({ request }: HttpCall, body: ReadPayment): Promise<'wallet' | 'stripe' | 'x402'> => {
   const mode = paymentMode(
     request.headers.get('x-payment-protocol') ?? undefined,

@@ -1,14 +1,14 @@
-/** The body of a request piece by piece, for what is too large to be held: bounded in bytes and in time. */
+/** A request body piece by piece, for bodies too large to hold in memory: bounded in bytes and in time. */
 import { refuse } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { withinTime } from '../transport/watch.ts'
 import { brokeOff, tooLarge, tooSlow } from './read-body.ts'
 import type { HttpCall } from './route.ts'
 
-/** The longest that a whole body may take; between two pieces it is BODY_SECONDS. */
+/** The longest time for a whole body; between two pieces the limit is BODY_SECONDS. */
 const TOTAL_MS = 15 * 60_000
 
-/** Reads as it is asked. Throws the Refusal that names what is wrong; who stops early ends the reading. */
+/** Reads on demand; stopping early ends the reading. Throws the Refusal that names what is wrong. */
 export async function* bodyPieces(
   gateway: Gateway,
   { request: { headers, body } }: HttpCall,

@@ -4,8 +4,8 @@ import type { Span } from '../assets/byte-store.ts'
 const RANGE = /^bytes=(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))$/
 
 /**
- * The part to be sent of `bytes`; undefined for all of them: no range, a list of ranges, or none that is understood.
- * `none` when no byte of it exists.
+ * The part of `bytes` to send; undefined for all of them: there is no range, a list of ranges, or an unreadable one.
+ * `none` when the range lies outside.
  */
 export const spanOf = (range: string | null, bytes: number): Span | 'none' | undefined => {
   const [whole, from, to, lastOnes] = RANGE.exec(range ?? '') ?? []
@@ -16,7 +16,7 @@ export const spanOf = (range: string | null, bytes: number): Span | 'none' | und
   }
   const first = Number(from)
   const last = to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1)
-  // A last byte before the first makes the header one that is not understood.
+  // A range whose last byte is before its first is unreadable.
   if (to !== '' && Number(to) < first) return undefined
   return first >= bytes ? 'none' : { first, last }
 }

@@ -1,4 +1,4 @@
-/** Headers that every call of a model may carry beside its credential. */
+/** Headers that every model call may carry beside its credential. */
 export const callHeaders = [
   'X-Max-Cost-Usd',
   'Idempotency-Key',

@@ -1,4 +1,4 @@
-/** Who sent a request: the key behind its credential, and whether it speaks for the whole account. */
+/** Who sent a request: the key behind its credential, and whether that key speaks for the whole account. */
 import { must, refuse } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { ownerOf, whoCalls } from '../gateway/incoming.ts'
@@ -18,18 +18,18 @@ export const callerOf = async (
 export const anyCallerOf = async (gateway: Gateway, { request, trace }: HttpCall): Promise<Key> =>
   ownerOf(gateway, request.headers.get('authorization'), trace)
 
-/** PostgreSQL can keep neither U+0000 nor half a surrogate pair. */
+/** PostgreSQL can store neither U+0000 nor half a surrogate pair. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
 
 /** A caller that speaks for the whole account. */
 export const accountOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>
   wholeAccount(await callerOf(gateway, call))
 
-/** A caller that may govern what is its own: keys below it, sub-wallets. */
+/** A caller that may manage what is its own: keys below it, sub-wallets. */
 export const managerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>
   manager(await callerOf(gateway, call))
 
-/** A caller that may govern the whole wallet: its rules and its saved card. */
+/** A caller that may manage the whole wallet: its rules and its saved card. */
 export const accountManagerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>
   accountManager(await callerOf(gateway, call))
 
@@ -42,8 +42,8 @@ const manager = (key: Key): Key => {
 }
 
 /**
- * The key, if it speaks for the whole account: not a reseller's child, which shares the wallet with others, not a key that
- * is bound to a part of it, and not an anonymous trial.
+ * The key, if it speaks for the whole account. A reseller's child does not, because it shares the wallet with others;
+ * nor does a key that is bound to a sub-wallet, nor an anonymous trial.
  */
 const wholeAccount = (key: Key): Key => {
   if (key.trialUntil !== undefined)

@@ -1,4 +1,7 @@
-/** The configuration over HTTP, for the operator's command: who has the ledger can make the token that opens it. */
+/**
+ * The configuration over HTTP, for the operator's command. Its token is made from a secret in the ledger, so whoever
+ * has the ledger can call it.
+ */
 import type { z } from 'zod'
 import { isOurs } from '../core/keyed-hash.ts'
 import { must, refuse, unavailable } from '../core/refusal.ts'
@@ -9,7 +12,7 @@ import type { Handler, HttpCall } from './route.ts'
 import type { ConfigReloaded, ConfigShown, configAsk } from './schema/config.ts'
 import type { BodyHandler } from './with-body.ts'
 
-/** The token of the operator's command, of the secret of the keys. */
+/** The token of the operator's command, made from the secret of the keys. */
 export const configToken = (hash: Gateway['hash']): string => hash(CONFIG)
 
 const CONFIG = 'turnpike config'
@@ -39,7 +42,7 @@ export const postConfig: BodyHandler<z.output<typeof configAsk>> = async (gatewa
   return json(together(told))
 }
 
-/** One answer for all processes: refused where one of them refuses. */
+/** One answer for all processes; a refusal if one of them refuses. */
 const together = (told: readonly ConfigTold[]): ConfigReloaded => {
   const all = told.flatMap(({ reloaded }) => reloaded ?? [])
   const linesOf = (lines: (one: (typeof all)[number]) => readonly string[]) => [

@@ -1,4 +1,6 @@
-/** The console's pages: one page for all addresses, which asks the API; and its script and style, as they were bundled. */
+/**
+ * The console's pages: one page for all addresses, which calls the API, with its script and style as they were bundled.
+ */
 import { randomBytes } from 'node:crypto'
 import { type Bundle, bundleOf } from '../console/bundle.ts'
 import { consoleOf } from '../console/open-console.ts'
@@ -8,7 +10,7 @@ import type { Handler, HttpCall } from './route.ts'
 
 const encoder = new TextEncoder()
 
-/** Scripts and styles come from here alone; the page asks nobody else for anything, and is in no frame. */
+/** Scripts and styles come only from here; the page contacts no other server and cannot be framed. */
 const policyOf = (nonce: string): string =>
   [
     "default-src 'none'",
@@ -61,7 +63,7 @@ export const getConsolePage: Handler = async (gateway) => {
   }
 }
 
-/** A file of the bundle. Its name changes with its content, so it may be kept for ever. */
+/** A file of the bundle. Its name changes with its content, so it may be cached for ever. */
 export const getConsoleFile: Handler = async (gateway, call: HttpCall): Promise<Answer> => {
   consoleOf(gateway)
   const { files } = await bundleOf()

@@ -1,4 +1,4 @@
-/** The part of the route table for the console: its API, each row behind its guard, and its pages. */
+/** The console's part of the route table: its API, each row behind its guard, and its pages. */
 import { letIn } from '../console/guard.ts'
 import type { ConsoleRoute, Reply } from '../console/here.ts'
 import { consoleRoutes as apiRoutes } from '../console/routes.ts'
@@ -38,7 +38,7 @@ const answerOf = ({ value, status = 200, cookies, csv, redirect }: Reply): Answe
   return { ...json(value, status), ...set }
 }
 
-/** The row of the route table of a row of the console. */
+/** Turns a row of the console into a row of the route table. */
 const routeOf = (route: ConsoleRoute): Route => ({
   method: route.method,
   path: `/console/api${route.path}`,

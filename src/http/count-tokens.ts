@@ -1,4 +1,4 @@
-/** POST /v1/messages/count_tokens: how long an input is, without asking for an answer. Free. */
+/** POST /v1/messages/count_tokens: counts the tokens of an input without asking for an answer. Free. */
 import { must } from '../core/refusal.ts'
 import { decodeMessagesCall } from '../dialects/messages/call.ts'
 import { countTokens } from '../gateway/count-tokens.ts'

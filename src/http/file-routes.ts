@@ -1,4 +1,4 @@
-/** Routes of files that callers bring as inputs of products. */
+/** Routes of files that callers upload as inputs of products. */
 import { createFile, deleteFile, getFile, getFileContent, listFiles } from './files.ts'
 import type { Route } from './route.ts'
 import { fileAnswer, fileBytes, fileDeleted, fileList, fileUpload } from './schema/files.ts'

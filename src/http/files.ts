@@ -1,4 +1,6 @@
-/** Files that callers bring: streamed to the store, listed, read and deleted. Source: OpenAI API reference, "Files". */
+/**
+ * Files that callers upload: streamed to the store, listed, read and deleted. Source: OpenAI API reference, "Files".
+ */
 
 import { AssetFault } from '../assets/take.ts'
 import type { Uploads } from '../assets/uploads.ts'
@@ -18,7 +20,7 @@ import { tooLarge } from './read-body.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
 
-/** What a form has beside its file. */
+/** The form's other fields. */
 const FORM_BYTES = 64 * 1024
 const FIELD_MAX = 1_024
 const NAME_MAX = 255
@@ -48,7 +50,7 @@ export const createFile = async (gateway: Gateway, call: HttpCall): Promise<Answ
 
 type Sent = Pick<Parameters<Uploads['take']>[0], 'pieces' | 'note'>
 
-/** Some clients send what the file is for before it, others behind it. */
+/** Some clients send the purpose before the file, others after it. */
 const formFile = async (bytes: AsyncGenerator<Uint8Array>, boundary: string): Promise<Sent> => {
   const parts = formParts(bytes, boundary)
   const fields = new Map<string, string>()
@@ -71,7 +73,7 @@ const formFile = async (bytes: AsyncGenerator<Uint8Array>, boundary: string): Pr
   return { pieces: file.pieces, note }
 }
 
-/** The body is the file. */
+/** The file is the body itself. */
 const rawFile = ({ query, request }: HttpCall, pieces: AsyncGenerator<Uint8Array>): Sent => {
   const type = request.headers.get('content-type') ?? ''
   if (/^(?:multipart\/|application\/(?:json|x-www-form-urlencoded))/i.test(type))
@@ -86,7 +88,7 @@ const rawFile = ({ query, request }: HttpCall, pieces: AsyncGenerator<Uint8Array
 
 const SECONDS_MIN = 3_600
 
-/** What is said of a file. Throws the Refusal of what is wrong. */
+/** The file's metadata. Throws the Refusal of what is wrong. */
 const noteOf = (fields: ReadonlyMap<string, string>, filename: string) => {
   const purpose = fields.get('purpose') ?? 'user_data'
   if (!/^[a-z][a-z_-]{0,39}$/.test(purpose))
@@ -96,7 +98,7 @@ const noteOf = (fields: ReadonlyMap<string, string>, filename: string) => {
     throw invalid('expires_after', `'expires_after[seconds]' must be at least ${SECONDS_MIN}.`)
   return {
     purpose,
-    // A path in a name is the caller's own; control characters could break what lists it.
+    // A path in the name is the caller's own affair; control characters could break tools that list it.
     name:
       storable(filename)
         .replaceAll(/\p{Cc}/gu, '')
@@ -161,7 +163,7 @@ export const deleteFile = async (gateway: Gateway, call: HttpCall): Promise<Answ
   return json({ id: shownFileId(id), object: 'file', deleted: true })
 }
 
-/** The file that the address names, if it is the caller's or of a key below. */
+/** The file that the address names, if it belongs to the caller or to a key below. */
 const named = async (gateway: Gateway, call: HttpCall): Promise<Upload> => {
   const uploads = uploadsOf(gateway)
   const key = await anyCallerOf(gateway, call)

@@ -1,40 +1,42 @@
-/** Forms read while they come, in constant memory: one part after the other, each as pieces. Source: RFC 7578, RFC 2046. */
+/**
+ * Reads forms as they arrive, in constant memory: one part after the other, each in pieces. Source: RFC 7578, RFC 2046.
+ */
 import { invalid, type Refusal } from '../core/refusal.ts'
 
 type FormPart = {
   readonly name: string
-  /** Of parts that are files. */
+  /** Only for parts that are files. */
   readonly filename: string | undefined
-  /** What is not read is passed over when the next part is asked for. */
+  /** Unread pieces are skipped when the next part is requested. */
   readonly pieces: AsyncGenerator<Uint8Array>
 }
 
 const BOUNDARY = /^multipart\/form-data\s*;.*\bboundary="?([^";,]{1,70})"?/i
 
-/** The boundary of a form by its Content-Type; undefined for what is no form. */
+/** The boundary of a form, from its Content-Type; undefined if it is not a form. */
 export const boundaryOf = (contentType: string | null): string | undefined =>
   BOUNDARY.exec(contentType ?? '')?.[1]
 
 const PARTS_MAX = 32
-/** Bytes of the head of one part, and before the first. */
+/** The most bytes in the head of a part, and before the first part. */
 const HEAD_MAX = 8_192
 const PREAMBLE_MAX = 1_024
 
 const broken = (): Refusal => invalid('body', 'The body is not the form that its Content-Type announces.')
 
 type Window = {
-  /** The bytes before the next `mark`, as they come; gives nothing more than `most`, where it is given. */
+  /** The bytes before the next `mark`, as they arrive; at most `most` bytes, if given. */
   readonly before: (mark: Buffer, most?: number) => AsyncGenerator<Uint8Array>
-  /** Takes so many bytes. */
+  /** Takes exactly this many bytes. */
   readonly take: (length: number) => Promise<Buffer>
 }
 
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
 
-/** A look at bytes that come, with as much of them as a mark may be cut by. */
+/** A window on arriving bytes. It holds back as many as could be the beginning of a mark. */
 const windowOn = (source: AsyncIterator<Uint8Array>): Window => {
-  // Every boundary begins with a line break, the first one of a body has none before it.
+  // Every boundary begins with a line break, except the first one of a body.
   let held: Buffer = Buffer.from('\r\n')
   const more = async (): Promise<void> => {
     const { done, value } = await source.next()
@@ -63,7 +65,7 @@ const windowOn = (source: AsyncIterator<Uint8Array>): Window => {
   }
 }
 
-/** All of what comes, of which there is little. */
+/** All of the pieces, for parts that are small. */
 export const textOf = async (pieces: AsyncIterable<Uint8Array>, most: number): Promise<string> => {
   const all: Uint8Array[] = []
   let length = 0
@@ -75,7 +77,7 @@ export const textOf = async (pieces: AsyncIterable<Uint8Array>, most: number): P
   return new TextDecoder().decode(Buffer.concat(all))
 }
 
-/** The parts in their order. Throws the Refusal of what is no form. */
+/** The parts in order. Throws the Refusal if this is not a form. */
 export async function* formParts(
   source: AsyncIterator<Uint8Array>,
   boundary: string,
@@ -88,7 +90,7 @@ export async function* formParts(
     if (end === '--') return
     if (end !== '\r\n') throw broken()
     if (parts === PARTS_MAX) throw invalid('body', `A form may have at most ${PARTS_MAX} parts.`)
-    // A head without a line has its empty line at once, which no client sends.
+    // A part without headers would begin with the empty line; no client sends that.
     const head = await textOf(window.before(Buffer.from('\r\n\r\n'), HEAD_MAX), HEAD_MAX)
     const pieces = window.before(mark)
     yield { ...namesOf(head), pieces }
@@ -107,7 +109,7 @@ const namesOf = (head: string): Pick<FormPart, 'name' | 'filename'> => {
   return { name, filename: quotedAt(line, 'filename') }
 }
 
-/** A quoted parameter, as browsers escape it. */
+/** A quoted parameter, unescaped as browsers escape it. */
 const quotedAt = (line: string | undefined, name: string): string | undefined =>
   new RegExp(`;\\s*${name}="([^"]*)"`, 'i')
     .exec(line ?? '')?.[1]

@@ -1,4 +1,4 @@
-/** The part of the route table about money: checkouts, change of payments, Stripe's events, post-paid billing. */
+/** The money part of the route table: checkouts, change of payments, Stripe's events, post-paid billing. */
 import { getBilling, getStatement, payInvoice } from './billing.ts'
 import { deletePaymentMethod, getCheckout, postCheckout, stripeWebhook } from './funding.ts'
 import type { Route } from './route.ts'

@@ -20,7 +20,7 @@ export const postCheckout: BodyHandler<CheckoutRequest> = async (gateway, call, 
   const key = await callerOf(gateway, call)
   stripeOf(gateway)
   const { amount_usd: amount, save_payment_method: save = false } = await body()
-  // The wallet's rules may charge a saved card, so whoever may set the rules may save it.
+  // The wallet's rules may charge a saved card, so whoever may change the rules may save a card.
   if (save) accountManager(key)
   await takeTurn(gateway, key, call.trace)
   const opened = await openTopUp(gateway, {
@@ -44,13 +44,16 @@ export const deletePaymentMethod = async (gateway: Gateway, call: HttpCall): Pro
 /** The address of this server as the caller wrote it. */
 const originOf = (call: HttpCall): string => new URL(addressOf(call.request)).origin
 
-/** A checkout for an invoice that is not paid yet. */
+/** A checkout for an unpaid invoice. */
 export const payByStripe = async (gateway: Gateway, call: HttpCall, invoice: Invoice): Promise<Answer> => {
   const opened = await openForInvoice(gateway, invoice, { origin: originOf(call) })
   return json({ ...opened, amount_usd: usdNumber(invoice.total) }, 201)
 }
 
-/** The checkout's id is its secret: whoever has it may see whether it is paid, also a browser that comes back from Stripe. */
+/**
+ * The checkout's id is its secret: whoever has it may see whether it is paid, including a browser that returns from
+ * Stripe.
+ */
 export const getCheckout = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   stripeOf(gateway)
   const checkout = await gateway.store.funding.checkout(call.params.id ?? '')
@@ -64,7 +67,7 @@ export const getCheckout = async (gateway: Gateway, call: HttpCall): Promise<Ans
   })
 }
 
-/** Stripe sends an event again until it gets a 200, so what is not for us is answered with one too. */
+/** Stripe repeats an event until it gets a 200, so we answer 200 to events that are not for us, too. */
 export const stripeWebhook = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const stripe = stripeOf(gateway)
   const raw = await readBody(gateway, call, EVENT_BYTES_MAX)

@@ -1,4 +1,4 @@
-/** The generate-content endpoints: model and method stand in the path, `…/<vendor>/<model>:<method>`. */
+/** The generate-content endpoints: model and method are in the path, `…/<vendor>/<model>:<method>`. */
 import type { Call } from '../core/call.ts'
 import { bodyOf, isObject, type JsonBody, readJsonBody } from '../core/json-body.ts'
 import type { Product } from '../core/model.ts'
@@ -28,7 +28,7 @@ const methods = [
 ] as const
 type Method = (typeof methods)[number]
 
-/** What follows `models/`, or `publishers/<vendor>/models/` as Vertex AI has it, as the name of a model. */
+/** The model's name: what follows `models/`, or `publishers/<vendor>/models/` in Vertex AI's form. */
 const nameIn = (path: string): string =>
   path.replace(/^models\//, '').replace(/^publishers\/([^/]+)\/models\//, '$1/')
 
@@ -41,7 +41,7 @@ const targetOf = (rest: string): { readonly modelName: string; readonly method: 
   return { modelName: nameIn(rest.slice(0, at)), method }
 }
 
-/** A call of the method, by the kind of its model. */
+/** A call of the method, read by the kind of its model. */
 const decoded = (
   body: JsonBody,
   it: Parameters<typeof decodeGeminiCall>[1] & { readonly method: Method },
@@ -63,7 +63,7 @@ const decoded = (
 
 export const geminiCall: Handler = (gateway, call) => methodCall(gateway, call, call.params.rest ?? '')
 
-/** The same under a publisher, as clients of Vertex AI ask. */
+/** The same under a publisher, as clients of Vertex AI call it. */
 export const publisherCall: Handler = (gateway, call) =>
   methodCall(gateway, call, `publishers/${call.params.rest ?? ''}`)
 
@@ -81,7 +81,7 @@ const methodCall = (gateway: Gateway, call: HttpCall, path: string): Promise<Ans
   })
 }
 
-/** How an operation stands, for the key that began it or one above. */
+/** The state of an operation, for the key that began it or a key above that one. */
 const fetchOperation = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const key = await callerOf(gateway, call, 'gemini')
   const body = must(readJsonBody(await readBody(gateway, call, OPERATION_BYTES_MAX)))

@@ -1,7 +1,7 @@
 /**
- * Pictures and films in the style of generate content: `generateContent` of an image model, and Vertex AI's `predict` and
+ * Images and films in the style of generate content: `generateContent` of an image model, and Vertex AI's `predict` and
  * `predictLongRunning`. Sources: Gemini API reference, "Generate content"; Vertex AI reference of Imagen and Veo; npm
- * @google/genai 3.1.0. What is said there and is no input of the model is refused by the model's own check.
+ * @google/genai 3.1.0. Members that are no input of the model are refused by the model's own check.
  */
 import type { Call } from '../core/call.ts'
 import { isObject, type Json, type JsonBody, type JsonObject } from '../core/json-body.ts'
@@ -10,10 +10,10 @@ import { invalid, Refusal, refuse } from '../core/refusal.ts'
 import { member } from '../dialects/spelling.ts'
 import { mediaCall } from './media-calls.ts'
 
-/** How a model of the catalogue is asked for here. */
+/** The model of the catalogue that a call names. */
 type Target = { readonly modelName: string; readonly product: Product }
 
-/** Names of these APIs, and what products call the same thing. */
+/** Names in these APIs, and the products' names for the same inputs. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   sampleCount: ['n'],
   candidateCount: ['n'],
@@ -24,7 +24,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Members as inputs of a product. That one result is asked for says nothing to a product that makes one. */
+/** Members as inputs of a product. A request for one result is dropped where the product only makes one. */
 const inputsOf = (members: JsonObject, { inputs }: Product): JsonObject =>
   Object.fromEntries(
     Object.entries(members).flatMap(([name, value]): [string, Json][] => {
@@ -35,7 +35,7 @@ const inputsOf = (members: JsonObject, { inputs }: Product): JsonObject =>
     }),
   )
 
-/** Members of an object but those that are read by themselves. */
+/** The names of an object's members, except those that are read separately. */
 const others = (from: JsonObject, read: readonly string[]): readonly string[] =>
   Object.entries(from)
     .filter(([name, value]) => value !== undefined && value !== null && !read.includes(name))
@@ -44,7 +44,7 @@ const others = (from: JsonObject, read: readonly string[]): readonly string[] =>
 const dataUrl = (mediaType: Json | undefined, data: Json | undefined): string | undefined =>
   typeof mediaType === 'string' && typeof data === 'string' ? `data:${mediaType};base64,${data}` : undefined
 
-/** A picture of a part: its bytes, or its address. */
+/** The image in a part: its bytes, or its address. */
 const pictureOf = (part: JsonObject): Json | undefined => {
   const [inline, file] = [member(part, 'inlineData'), member(part, 'fileData')]
   if (isObject(inline)) return dataUrl(member(inline, 'mimeType'), member(inline, 'data'))
@@ -53,7 +53,7 @@ const pictureOf = (part: JsonObject): Json | undefined => {
 
 type Said = { readonly prompt: string; readonly pictures: readonly Json[] }
 
-/** What one turn of the user says and shows. */
+/** The text and images of the only user turn. */
 const saidIn = (contents: Json | undefined): Said | Refusal => {
   const [turn, ...more] = Array.isArray(contents) ? contents : []
   const parts = isObject(turn) && Array.isArray(turn.parts) ? turn.parts : undefined
@@ -83,7 +83,7 @@ const withPictures = (pictures: readonly Json[], { media }: Product): JsonObject
 const notTaken = (name: string): Refusal =>
   invalid(name, `'${name}' is not taken by models that make pictures.`)
 
-/** `generateContent` of an image model: the pictures are parts of the answer. */
+/** `generateContent` of an image model: the images are parts of the answer. */
 export const decodeContentPicture = (
   body: JsonBody,
   { modelName, product }: Target,
@@ -115,7 +115,7 @@ export const decodeContentPicture = (
   return mediaCall(modelName, body, { product, inputs, results: 'gemini_content', flat: true })
 }
 
-/** The one instance of a prediction, as inputs. */
+/** The single instance of a prediction, as inputs. */
 const instanceOf = ({ instances }: JsonObject, product: Product): JsonObject | Refusal => {
   const [instance, ...more] = Array.isArray(instances) ? instances : []
   if (!isObject(instance) || more.length > 0)
@@ -142,10 +142,10 @@ const prediction =
     return mediaCall(modelName, body, { product, inputs: { ...instance, ...set }, flat: true, ...it })
   }
 
-/** `predict` of an image model: the pictures themselves. */
+/** `predict` of an image model: answers with the images themselves. */
 export const decodePredict = prediction('image', { results: 'gemini_predictions' })
 
-/** `predictLongRunning` of a video model: an operation that is asked for later. */
+/** `predictLongRunning` of a video model: answers with an operation to poll. */
 export const decodePredictLongRunning = prediction('video', {
   results: 'gemini_operation',
   job: { prefer: { waitMs: 0, said: 'respond-async' } },

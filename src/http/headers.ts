@@ -1,8 +1,11 @@
-/** Headers of requests: one that decides about money or identity may be there once; the caller's key, in the header or the query its client library sends it in. */
+/**
+ * Headers of requests. One that decides about money or identity may occur once. The caller's key is read from the
+ * header or query in which its client library sends it.
+ */
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 
-/** The runtime joins a repeated header with a comma; none of these may contain one. */
+/** The runtime joins repeated headers with a comma, and no valid value of these contains one. */
 const single = [
   'host',
   'authorization',
@@ -19,13 +22,13 @@ const single = [
 
 const HEADERS_MAX = 100
 
-/** What may not stand in a host: letters that begin another part of an address for some parser. */
+/** Characters that may not be in a host, because some parser starts another part of the address at them. */
 const NOT_IN_HOST = /[\s/?#@\\,]/
 
-/** Callers name few hosts: the last good one is not looked at again. */
+/** Callers use few hosts, so the last valid one is not checked again. */
 let lastGoodHost: string | null = ''
 
-/** Refuses a `Host` that no address can be made of (RFC 9112, 3.2); HTTP/1.0 may leave it out. */
+/** Refuses a `Host` that cannot be part of an address (RFC 9112, 3.2); HTTP/1.0 may leave it out. */
 export const checkHost = (headers: HeaderReader): Refusal | undefined => {
   const host = headers.get('host')
   if (host === lastGoodHost || host === null || host === '') return undefined
@@ -35,10 +38,10 @@ export const checkHost = (headers: HeaderReader): Refusal | undefined => {
   return undefined
 }
 
-/** Where headers are read. */
+/** Where we read headers from. */
 export type HeaderReader = Pick<Headers, 'get'>
 
-/** Headers whose single ones were read: to ask the runtime for one costs more than to remember it. */
+/** Headers that were already checked and read: asking the runtime for one costs more than remembering it. */
 class ReadHeaders implements HeaderReader {
   readonly #headers: Headers
   readonly #single: Readonly<Record<string, string | null>>
@@ -54,7 +57,9 @@ class ReadHeaders implements HeaderReader {
   }
 }
 
-/** Reads the headers of a request; the Refusal of those that are sent twice, are too many or name no host. */
+/**
+ * Reads the headers of a request; returns the Refusal if one is repeated, there are too many, or the host is invalid.
+ */
 export const readHeaders = (headers: Headers): HeaderReader | Refusal => {
   const read: Record<string, string | null> = {}
   for (const name of single) {
@@ -70,7 +75,7 @@ export const readHeaders = (headers: Headers): HeaderReader | Refusal => {
     : known
 }
 
-/** The payments by x402 that a request brings, under the names of both versions. */
+/** The x402 payments that a request brings, under the header names of both versions. */
 export const paymentHeaders = (headers: HeaderReader): PaymentHeaders => ({
   v2: headers.get('payment-signature') ?? undefined,
   v1: headers.get('x-payment') ?? undefined,
@@ -79,8 +84,8 @@ export const paymentHeaders = (headers: HeaderReader): PaymentHeaders => ({
 export type CredentialStyle = 'bearer' | 'messages' | 'gemini'
 
 /**
- * The `Authorization` value that stands for the request's credential; null when there is none. Two different keys in
- * one request are refused: which of them pays must not depend on the reader.
+ * The `Authorization` value of the request's credential; null when there is none. Two different keys in one request are
+ * refused, because which of them pays must not depend on who reads it.
  */
 export const credentialOf = (
   headers: HeaderReader,
@@ -105,6 +110,6 @@ export const credentialOf = (
 const queryKey = (query: string): string | undefined =>
   query === '' ? undefined : (new URLSearchParams(query).get('key') ?? undefined)
 
-/** Whose request it seems to be, whatever its address: to tell callers apart before it is known who they are. */
+/** Whose request it seems to be, whatever its address; tells callers apart before they are authenticated. */
 export const callerOf = (headers: HeaderReader): string =>
   headers.get('authorization') ?? headers.get('x-api-key') ?? headers.get('x-goog-api-key') ?? ''

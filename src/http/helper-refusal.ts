@@ -1,5 +1,5 @@
 /**
- * Refusals of the helper endpoints under /api: `error` is a stable string, as the specification has it, beside `code`,
+ * Refusals of the helper endpoints under /api. As the specification wants, `error` is a stable string, beside `code`,
  * `message` and `request_id`. docs/errors.md is generated from this table.
  */
 import type { Refusal } from '../core/refusal.ts'
@@ -7,9 +7,9 @@ import type { Refusal } from '../core/refusal.ts'
 type HelperRow = {
   readonly at: string
   readonly status: number
-  /** The stable string; the name of the row when absent. */
+  /** The stable string; the row's name by default. */
   readonly error?: string
-  /** The code of the same refusal elsewhere; the name of the row where there is none. */
+  /** The code of the same refusal at other endpoints; the row's name by default. */
   readonly code?: string
   readonly meaning: string
   readonly members?: string
@@ -153,7 +153,7 @@ export class HelperRefusal {
     return this.#row.error ?? this.#name
   }
 
-  /** Seconds after which it may be tried again. */
+  /** Seconds after which to try again. */
   get retryAfter(): string | undefined {
     const { retry_after_seconds: seconds } = this.#members
     return seconds === undefined ? undefined : String(seconds)
@@ -165,7 +165,7 @@ export class HelperRefusal {
   }
 }
 
-/** Any other refusal in the shape of these endpoints: its code is the string. */
+/** Any other refusal in the shape of these endpoints; its code is the string. */
 export const helperBody = ({ code, message, members }: Refusal, requestId: string) => ({
   error: code,
   code,

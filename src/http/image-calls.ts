@@ -1,4 +1,4 @@
-/** The endpoints of pictures: how what their callers send becomes the inputs of a product. */
+/** The image endpoints: turn what their callers send into the inputs of a product. */
 import type { Call, ResultStyle } from '../core/call.ts'
 import { isObject, type Json, type JsonBody, type JsonObject } from '../core/json-body.ts'
 import type { Product } from '../core/model.ts'
@@ -7,10 +7,10 @@ import { sizeInputs } from '../media/image-size.ts'
 import { inputsOf, type ModelNamed, mediaCall, productNamed } from './media-calls.ts'
 
 type Endpoint = {
-  /** Members that the endpoint itself reads. */
+  /** Members that the endpoint reads itself. */
   readonly own: readonly string[]
   readonly style: (body: JsonObject) => ResultStyle | Refusal
-  /** What the endpoint's own members are as inputs of the product. */
+  /** The product inputs that the endpoint's own members stand for. */
   readonly more?: (body: JsonObject, product: Product) => JsonObject | Refusal
 }
 
@@ -46,7 +46,7 @@ const withSize = (inputs: JsonObject, product: Product): JsonObject | Refusal =>
   return named instanceof Refusal ? named : { ...rest, ...named }
 }
 
-/** Clients send `n: 1` to every model, also to those that make one picture a call. */
+/** Clients send `n: 1` to every model, even to those that make one image per call. */
 const withCount = (inputs: JsonObject, product: Product): JsonObject | Refusal => {
   const { n, ...rest } = inputs
   if (n === undefined || product.inputs.includes('n')) return inputs
@@ -55,7 +55,7 @@ const withCount = (inputs: JsonObject, product: Product): JsonObject | Refusal =
     : invalid('n', "'n' must be 1: this model makes one picture a call. Call it again for more.")
 }
 
-/** `POST /v1/image/generate`: `{model, prompt, size?}` gives `{image_url}`; further members are the product's inputs. */
+/** `POST /v1/image/generate`: `{model, prompt, size?}` gives `{image_url}`; other members are the product's inputs. */
 export const decodeImageCall = imageCall({ own: [], style: () => 'image_url' })
 
 const OWN = ['response_format', 'user', 'stream', 'partial_images']
@@ -72,7 +72,7 @@ const styleFor =
       : invalid('response_format', "'response_format' must be url or b64_json.")
   }
 
-/** Products that show none give the finished picture alone, as the API has it that this may be. */
+/** A product without previews sends only the finished image, which the API allows. */
 const partialImages = ({ partial_images: partial }: JsonObject, { inputs }: Product): JsonObject =>
   partial !== undefined && partial !== null && inputs.includes('partial_images')
     ? { partial_images: partial }
@@ -85,7 +85,7 @@ export const decodeImagesCall = imageCall({
   more: partialImages,
 })
 
-/** Forms have texts only. */
+/** Fields of a form are always strings. */
 const NUMBERS = ['n', 'partial_images', 'output_compression', 'width', 'height', 'seed', 'strength']
 
 const typed = (body: JsonObject): JsonObject =>
@@ -102,7 +102,7 @@ const listOf = (value: Json | undefined): readonly Json[] => {
   return value === undefined || value === null ? [] : [value]
 }
 
-/** Pictures as the API names them: files of a form, addresses, or `{image_url}` and `{file_id}`. */
+/** Images as the API names them: files of a form, addresses, or `{image_url}` and `{file_id}`. */
 const picturesOf = (body: JsonObject): readonly Json[] => {
   const named = (one: Json): Json => (isObject(one) ? (one.image_url ?? one.file_id ?? one) : one)
   return [...listOf(body.image), ...listOf(body['image[]']), ...listOf(body.images)].map(named)

@@ -1,4 +1,4 @@
-/** Responses that are kept: showing one again, and deleting one. */
+/** Kept responses: reading one, and deleting one. */
 import { isObject, parseJson } from '../core/json-body.ts'
 import { refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
@@ -16,7 +16,7 @@ export const getKeptResponse = async (gateway: Gateway, call: HttpCall): Promise
   return json({ ...body, output: kept.output.flatMap((item) => parseJson(item) ?? []) })
 }
 
-/** Deletes a response, also for a key that is disabled. */
+/** Deletes a response; a disabled key may do it too. */
 export const forgetKeptResponse = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const key = await anyCallerOf(gateway, call)
   const id = call.params.id ?? ''

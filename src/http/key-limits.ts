@@ -16,7 +16,7 @@ import { shownKey } from './shown-key.ts'
 import { anyTargetOf, checkGoverns, notYours, targetOf } from './target-key.ts'
 import type { BodyHandler } from './with-body.ts'
 
-/** Resolves when no process can admit a call on the older limits any more. */
+/** Resolves once no process admits a call on the old limits. */
 export const putKeyLimits: BodyHandler<LimitsBody> = async (gateway, call, read) => {
   const caller = await anyCallerOf(gateway, call)
   const target = await targetOf(gateway, caller, call)
@@ -34,7 +34,7 @@ export const putKeyLimits: BodyHandler<LimitsBody> = async (gateway, call, read)
   return json({ data: await shownKey(gateway, changed) })
 }
 
-/** What a key that switched itself off together with its children did, it may also undo. */
+/** A key that disabled itself together with its children may also undo that. */
 const checkOwnChildren = (gateway: Gateway, key: Key, { withChildren }: LimitsBody): Refusal | undefined => {
   if (withChildren !== true) return undefined
   return key.disabledReason === 'self' ? checkManages(key) : checkGoverns(gateway, key)
@@ -63,12 +63,12 @@ const changeOf = (body: LimitsBody, byCreator: boolean): KeyChange => {
   return { ...limits, byCreator, disabledReason: disabled ? (byCreator ? 'operator' : 'self') : null }
 }
 
-/** The least that any limit leaves; a deleted key has nothing left. */
+/** The smallest remainder of all limits; a deleted key has nothing left. */
 const leftOf = (target: Key, left: LeftToSpend | undefined) => ({
   remaining_usd: usdNumber(greatest(left?.amount ?? 0n, 0n)),
   limited_by: left === undefined ? null : { limit: left.limit, of: ownerOf(target, left) },
 })
 
-/** Whose limit it is, for a reader who may not know other keys' names. */
+/** Whose limit it is, in words that reveal no other key's name. */
 const ownerOf = (target: Key, { owner }: LeftToSpend): 'key' | 'parent' | 'account' =>
   owner === undefined ? 'account' : owner === target.id ? 'key' : 'parent'

@@ -1,4 +1,4 @@
-/** The part of the route table about keys: those below the calling one, their limits and their use. */
+/** The key part of the route table: keys below the calling one, their limits and their use. */
 
 import { limitsBody, newKeyBody } from '../tenancy/limits-body.ts'
 import { getKeyUsage, putKeyLimits } from './key-limits.ts'

@@ -1,4 +1,4 @@
-/** /v1/key/wholesale: keys below the calling one, made, listed, shown and deleted by a key that may manage them. */
+/** /v1/key/wholesale: a key that may manage others makes, lists, shows and deletes the keys below it. */
 
 import type { z } from 'zod'
 import type { KeyedHash } from '../core/keyed-hash.ts'
@@ -25,7 +25,7 @@ const LIST_USUAL = 100
 export const listQuery = ['limit', 'after', 'deleted'] as const
 export const deleteQuery = ['with_children'] as const
 
-/** A repeat with the same Idempotency-Key is answered with the same key. */
+/** A repeat with the same Idempotency-Key gets the same key. */
 export const createChild: BodyHandler<z.output<typeof newKeyBody>> = async (gateway, call, body) => {
   const maker = await managerOf(gateway, call)
   const asked = await body()
@@ -57,7 +57,7 @@ export const createChild: BodyHandler<z.output<typeof newKeyBody>> = async (gate
   return json({ data: { ...(await shownKey(gateway, made)), key: token } }, 201)
 }
 
-/** Below the calling key at any depth, newest first. */
+/** Keys below the calling key at any depth, newest first. */
 export const listChildren: Handler = async (gateway, call) => {
   const caller = await anyCallerOf(gateway, call)
   const query = must(readQuery(call.query, listQuery))
@@ -78,13 +78,13 @@ export const listChildren: Handler = async (gateway, call) => {
   })
 }
 
-/** Shows a deleted key too, for its history stays. */
+/** Also shows deleted keys, because their history stays. */
 export const getChild: Handler = async (gateway, call) => {
   const caller = await anyCallerOf(gateway, call)
   return json({ data: await shownKey(gateway, await anyTargetOf(gateway, caller, call)) })
 }
 
-/** Resolves when no process can admit a call of the key any more. */
+/** Resolves once no process admits a call of the key. */
 export const deleteChild: Handler = async (gateway, call) => {
   const caller = await managerOf(gateway, call)
   const target = await targetOf(gateway, caller, call)
@@ -101,7 +101,10 @@ const limitsOf = (body: LimitsBody): NewKey['limits'] => {
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null))
 }
 
-/** The value is derived under the server's secret; from the Idempotency-Key, where there is one, so that a repeat derives the same. */
+/**
+ * The token is derived under the server's secret. If there is an Idempotency-Key it is derived from that, so that a
+ * repeat gets the same token.
+ */
 const identityOf = async (gateway: Gateway, maker: Key, call: HttpCall) => {
   const attempt = call.request.headers.get('idempotency-key')
   const fresh = gateway.newCallId().replaceAll('-', '')
@@ -112,7 +115,7 @@ const identityOf = async (gateway: Gateway, maker: Key, call: HttpCall) => {
     const id = `key_${attempt === null ? fresh : secret(`id of ${token}`).slice(0, 32)}`
     return { token, id, hash: hash(token), hashedBy: hash.id, prefix: token.slice(0, 10) }
   }
-  // A repeat of what was made under the secret of before is given the same.
+  // A repeat of a request made under the previous secret gets the same token.
   const before = attempt === null || hash.before === undefined ? undefined : under(hash.before)
   return before !== undefined && (await gateway.store.keys.key(before.id)) !== undefined
     ? before

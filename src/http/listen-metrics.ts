@@ -1,11 +1,11 @@
-/** Metrics on a port of their own, which callers of models do not reach. */
+/** Metrics on a port of their own, which callers of models cannot reach. */
 import type { Present } from '../gateway/gateway.ts'
 import { metricsAnswer } from './metrics.ts'
 import { splitUrl } from './router.ts'
 
 type MetricsAddress = { readonly hostname: string; readonly port: number; readonly shared: boolean }
 
-/** Listens until the returned function is called. Throws where the port is taken. */
+/** Listens until the returned function is called. Throws if the port is taken. */
 export const listenForMetrics = (present: Present, place: MetricsAddress): (() => void) => {
   const server = Bun.serve({
     hostname: place.hostname,

@@ -8,7 +8,7 @@ import { watchTurns } from './watch-turns.ts'
 
 type ListenAddress = {
   readonly hostname: string
-  /** 0 takes a free one. */
+  /** 0 takes any free port. */
   readonly port: number
   /** Several processes listen on the port. */
   readonly shared: boolean
@@ -16,7 +16,7 @@ type ListenAddress = {
 
 type Listening = {
   readonly port: number
-  /** Sends callers elsewhere: answers close their connections, and sockets end when their requests have ended. */
+  /** Sends callers elsewhere: answers close their connections, and sockets close once their requests have ended. */
   goAway(): void
   /** Ends every connection at once. */
   stop(): void
@@ -29,7 +29,7 @@ const RESTARTING = 1012
 
 /** Listens until it is stopped. */
 export const listen = (present: Present, place: ListenAddress): Listening => {
-  // What is used of it here is the same in all that follow.
+  // What is used of it here is the same in every later gateway.
   const { gateway } = present
   const app = createApp(present)
   const { socketBytesMax, socketIdleSeconds, connectionSeconds } = gateway.options
@@ -45,7 +45,8 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
     port: place.port,
     reusePort: place.shared,
     idleTimeout: connectionSeconds,
-    // The runtime's own refusal has no body, id or line of log; what is read is bounded where it is read.
+    // The runtime's own refusal has no body, id or log line, so we turn its limit off and limit bodies where they are
+    // read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request, server) => {
       watch()
@@ -60,7 +61,7 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
           },
           (thrown: unknown) => refusedSocket(gateway, thrown),
         )
-      // While a call runs its own deadlines hold: its vendor may be silent for longer than connections may.
+      // While a call runs its own deadlines apply: its vendor may be silent for longer than idle connections may.
       server.timeout(request, NEVER)
       return app.fetch(request, new Served(server, request, connectionSeconds))
     },
@@ -105,11 +106,11 @@ class Served implements Connection {
     return this.#server.requestIP(this.#request)?.address
   }
 
-  /** From now on the deadline of idle connections holds again. */
+  /** From now on the deadline of idle connections applies again. */
   ended(): void {
     this.#server.timeout(this.#request, this.#seconds)
   }
 }
 
-/** The 400 of an upgrade that the runtime could not make into a socket. */
+/** The 400 for an upgrade that the runtime could not turn into a socket. */
 const notASocket = () => refuse('invalid_parameter', 'The request is not a valid WebSocket upgrade.')

@@ -1,4 +1,4 @@
-/** The address of the MCP server: tools for agents. What it is made of is loaded at the first call. */
+/** The address of the MCP server: tools for agents. The MCP library is loaded at the first call. */
 
 import { isObject, parseJson } from '../core/json-body.ts'
 import { must, refuse } from '../core/refusal.ts'
@@ -14,7 +14,7 @@ import type { Handler, HttpCall, Route } from './route.ts'
 import { rpcAnswer, rpcRequest } from './schema/mcp.ts'
 import { sendPieces } from './send-pieces.ts'
 
-/** A browser says which page asks; only pages of this server may (rebound names would get in otherwise). */
+/** A browser says which page sends a request; only pages of this server may. Otherwise DNS rebinding would get in. */
 const checkOrigin = ({ request }: HttpCall, base: string): void => {
   const origin = request.headers.get('origin')
   if (origin === null || origin === base || origin === new URL(request.url).origin) return
@@ -37,7 +37,7 @@ const mcpWith =
     const { request, trace } = call
     enter(gateway.doors, gateway.options.openCallsMax, callerOf(request.headers), trace)
     const authorization = must(credentialOf(request.headers, call.query, 'bearer'))
-    // A wrong key is told at once; without one, lists are free and calls are due to be paid.
+    // A wrong key is refused at once; without a key, lists are free and calls must be paid.
     if (authorization !== null) await whoCalls(gateway, authorization, trace)
     const bytes = await readBody(gateway, call, gateway.options.bodyBytesMax)
     const message = parseJson(decoder.decode(bytes))

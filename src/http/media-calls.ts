@@ -1,4 +1,4 @@
-/** The endpoints of products that are not chat: each makes a priced call of what its callers send. */
+/** The endpoints of products that are not chat: each makes a priced call from what its callers send. */
 import type { Call, ResultStyle } from '../core/call.ts'
 import { bodyOf, isObject, type Json, type JsonBody, type JsonObject } from '../core/json-body.ts'
 import type { Category, Model, Product } from '../core/model.ts'
@@ -54,7 +54,7 @@ export const mediaCall = (
   }
 }
 
-/** Partial pictures cost, and only a stream shows them. */
+/** Partial images cost money, and only a stream shows them. */
 const partialsUnseen = (
   inputs: Json | undefined,
   { stream, flat }: { readonly stream?: boolean; readonly flat?: true },
@@ -81,11 +81,14 @@ export const productNamed = (
   )
 }
 
-/** The inputs of an endpoint with fixed names: what the endpoint itself reads is left out, the rest goes to the product. */
+/**
+ * The inputs of an endpoint with fixed names: members that the endpoint itself reads are left out, the rest goes to the
+ * product.
+ */
 export const inputsOf = ({ model: _model, ...rest }: JsonObject, own: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(rest).filter(([name]) => !own.includes(name)))
 
-/** Refusals name the member as this endpoint's callers know it. */
+/** Refusals use the member's name at this endpoint. */
 const asSent = (refusal: Refusal): Refusal => {
   const { param } = refusal.members as { param?: string }
   if (param?.startsWith('inputs.') !== true) return refusal
@@ -110,7 +113,7 @@ export const decodeSpeechCall = (body: JsonBody, modelNamed: ModelNamed): Call |
   return mediaCall(found.name, body, { product: found.product, inputs, results: 'bytes', flat: true })
 }
 
-/** Where a job's caller wants to be told of its end: a public address by https. */
+/** Where a job's caller wants to hear of its end: a public https address. */
 const webhookOf = (value: Json | undefined, isJob: boolean): string | undefined | Refusal => {
   if (value === undefined || value === null) return undefined
   const url = isObject(value) ? value.url : undefined
@@ -124,7 +127,10 @@ const webhookOf = (value: Json | undefined, isJob: boolean): string | undefined 
 
 const WEBHOOK_LETTERS_MAX = 2_000
 
-/** `{model, inputs}`: the inputs are what the model takes; of a chat or embeddings model the body of its own kind. */
+/**
+ * `{model, inputs}`: the inputs are what the model takes; for a chat or embeddings model they are the usual body of its
+ * kind.
+ */
 export const decodeRun = (body: JsonBody, modelNamed: ModelNamed, headers: Headers): Call | Refusal => {
   const name = modelNameOf(body.value)
   if (name instanceof Refusal) return name

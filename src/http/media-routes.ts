@@ -1,4 +1,4 @@
-/** The addresses of products that are not chat, in styles that clients know; POST /v1/run takes them all. */
+/** The addresses of products that are not chat, in the styles of known clients; POST /v1/run takes them all. */
 import { callHeaders } from './call-headers.ts'
 import {
   editImages,

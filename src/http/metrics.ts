@@ -1,4 +1,6 @@
-/** GET /metrics: what operators' tools read. Every number is the business of who runs the server, so a token opens it. */
+/**
+ * GET /metrics, for the operators' monitoring. The figures are the operator's own business, so a token protects them.
+ */
 import { must, refuse, unavailable } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -8,7 +10,7 @@ import type { Handler } from './route.ts'
 
 const encoder = new TextEncoder()
 
-/** The text for all processes on the port, in the format that the request likes best. */
+/** The text for all processes on the port, in the format that the request prefers. */
 export const metricsAnswer = async (gateway: Gateway, accept: string | null): Promise<Answer> => {
   const together = gateway.metrics?.together
   const snapshot = together === undefined ? ownMetrics(gateway) : await together.all().catch(notAll)
@@ -20,7 +22,7 @@ export const metricsAnswer = async (gateway: Gateway, accept: string | null): Pr
   }
 }
 
-/** A part of the sums would look as if the process had started again. */
+/** A partial sum would look as if a process had restarted, so a missing process is a refusal. */
 const notAll = (): never => {
   throw unavailable('The other processes of this server do not answer.')
 }
@@ -33,7 +35,7 @@ export const getMetrics: Handler = async (gateway, { request: { headers } }) => 
   return metricsAnswer(gateway, headers.get('accept'))
 }
 
-/** Hashes are compared, so that how long it takes tells nothing of the token. */
+/** Compares hashes, so that the time it takes reveals nothing about the token. */
 const opens = ({ hash }: Gateway, tokenHash: string, authorization: string | null) => {
   const given = /^bearer +(\S+)$/i.exec(authorization?.trim() ?? '')?.[1]
   if (given === undefined)

@@ -1,4 +1,4 @@
-/** The endpoints that call models: each says how its body is read; the rest is the life of a call. */
+/** The endpoints that call models: each says how to read its body; the rest is the life of a call. */
 import type { Call } from '../core/call.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
@@ -36,13 +36,13 @@ type Endpoint = {
   readonly form?: true
 }
 
-/** Runs one call to a model. */
+/** Runs one model call. */
 export const answerCall = (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
   enter(gateway.doors, gateway.options.openCallsMax, callerOf(call.headers), call.trace)
   return runCall(gateway, new HttpIncoming(gateway, call, endpoint), call.trace)
 }
 
-/** A request over HTTP, as the life of a call sees it. */
+/** An HTTP request, as the life of a call sees it. */
 class HttpIncoming implements Incoming {
   readonly endpoint: string
   readonly recalls: boolean

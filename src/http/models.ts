@@ -1,4 +1,4 @@
-/** GET /v1/models: what is sold, and for how much. Clients of the generate-content style get that style's list. */
+/** GET /v1/models: what is sold, and at what price. Clients of the generate-content style get that style's list. */
 import type { Model } from '../core/model.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { guestKey } from '../gateway/guest-key.ts'
@@ -13,7 +13,7 @@ import { originOfCall } from './origin.ts'
 import { json } from './reply.ts'
 import type { Handler, HttpCall } from './route.ts'
 
-/** Newer libraries of the generate-content style ask under /v1 too; only they send this header. */
+/** Newer libraries of the generate-content style also ask under /v1; only they send this header. */
 const wantsGemini = ({ request }: HttpCall): boolean => request.headers.has('x-goog-api-key')
 
 /** Only clients of messages send this header. */
@@ -22,7 +22,10 @@ const listingFor = (gateway: Gateway, { request }: HttpCall) => {
   return (model: Model) => listing(model, gateway.options.creditNano)
 }
 
-/** The caller; where calls can be paid one by one, also one without a key, who has to learn names and prices first. */
+/**
+ * The caller. If calls can be paid one by one, a caller without a key may ask too, because it must learn names and
+ * prices first.
+ */
 const readerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
   const { x402 } = gateway
   const isGuest = credentialOf(call.request.headers, call.query, 'messages') === null
@@ -35,7 +38,7 @@ export const listModels: Handler = async (gateway, call) => {
   if (wantsGemini(call)) return listGeminiModels(gateway, call)
   const key = await readerOf(gateway, call)
   const data = (await modelsFor(gateway, key)).map(listingFor(gateway, call))
-  // The messages style reads its pages from the members behind the list.
+  // Clients of messages page through the list by these members.
   return json({
     object: 'list',
     data,

@@ -1,8 +1,8 @@
-/** The address of the WebSocket, asked without an upgrade. */
+/** The WebSocket's address, requested without an upgrade. */
 import { refuse } from '../core/refusal.ts'
 import type { Handler } from './route.ts'
 
-/** The 426 of a request that does not ask to become a socket. */
+/** The 426 for a request that does not ask for an upgrade. */
 export const needsUpgrade: Handler = () =>
   Promise.reject(
     refuse(

@@ -1,10 +1,10 @@
-/** Open sockets by the key that opened them: those of a key that was revoked are closed, with what runs on them. */
+/** Open sockets by the key that opened them. When a key is revoked, its sockets close, and what runs on them ends. */
 import type { Gateway } from '../gateway/gateway.ts'
 import { isRevoked, type KeyId } from '../tenancy/key.ts'
 
 type Closing = { readonly data: { readonly keyId: KeyId }; close(code: number, reason: string): void }
 
-/** RFC 6455, 7.4.1: a message broke a policy of the server. */
+/** RFC 6455, 7.4.1: a message violates a policy of the server. */
 const POLICY_VIOLATION = 1008
 
 /** Watches the keys of sockets from `opened` until `closed`. */

@@ -1,4 +1,7 @@
-/** Pages for people, and what crawlers and agents read first. Everything on them is made of what the server sells and answers. */
+/**
+ * Pages for people, and the first files that crawlers and agents read. They are built from what the server sells and
+ * answers.
+ */
 import { must, refuse } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { llmsText, robotsText, siteMap } from '../products/pages/for-agents.ts'
@@ -18,7 +21,7 @@ const TEXT = 'text/plain; charset=utf-8'
 export const getListPage: Handler = async (gateway, call) =>
   publicPage(call, listPage(askedFor(gateway, call), placeOf(gateway, call)))
 
-/** The descriptor or the page of a product, by how its address ends. */
+/** A product's descriptor or page, depending on how the address ends. */
 export const getProduct: Handler = async (gateway, call) => {
   must(readQuery(call.query, []))
   const { rest = '' } = call.params
@@ -42,7 +45,7 @@ export const getFundingPage: Handler = async (gateway, call) =>
 export const getQuickstarts: Handler = async (gateway, call) =>
   publicPage(call, quickstartsPage(placeOf(gateway, call)))
 
-/** A model of the recipe's choice, or one that is sold here. */
+/** The recipe's preferred model, or another that is sold here. */
 const modelHere = ({ catalogue }: Gateway, wanted: string): string =>
   catalogue.find(wanted) === undefined
     ? (catalogue.list().find(({ kind, vendor }) => kind === 'chat' && vendor === 'local')?.id ?? wanted)

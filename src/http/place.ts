@@ -1,4 +1,4 @@
-/** What this server says of itself where it shows its products: its address, and what it takes and gives. */
+/** What this server says about itself where it shows its products: its address, what it takes, and what it answers. */
 import { z } from 'zod'
 import { isObject, type JsonObject } from '../core/json-body.ts'
 import type { ModelKind } from '../core/model.ts'
@@ -17,12 +17,12 @@ const HOURS_A_DAY = 24
 const answerSchemas = { chat: chatCompletion, embeddings: embeddingsAnswer, media: mediaRun }
 const made = new Map<ModelKind, JsonObject>()
 
-/** The same schemas that the API reference tells, as a document of their own. */
+/** The schemas of the API reference, each as a document of its own. */
 const answersOf = (kind: ModelKind): JsonObject => {
   const known = made.get(kind)
   if (known !== undefined) return known
   const whole = z.toJSONSchema(answerSchemas[kind], { io: 'input' }) as JsonObject
-  // A schema with a name is told beside the root, which only refers to it.
+  // zod puts a named schema under `$defs`, and the root only refers to it.
   const [named] = isObject(whole.$defs) ? Object.values(whole.$defs) : []
   const { $schema: _dialect, id: _name, ...schema } = isObject(named) ? named : whole
   made.set(kind, schema)
@@ -48,5 +48,5 @@ export const placeOf = (gateway: Gateway, { request }: HttpCall): Place => {
   }
 }
 
-/** The products as they are sold now. */
+/** The products that are sold now. */
 export const shelfHere = ({ catalogue, clock }: Gateway): Shelf => shelfFor(catalogue, clock.now())

@@ -1,4 +1,4 @@
-/** The addresses where products are shown: to agents as JSON and text, to people as pages. Nobody needs a key for them. */
+/** The addresses that show products: as JSON and text for agents, as pages for people. They need no key. */
 import {
   getFundingPage,
   getHome,

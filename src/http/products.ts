@@ -1,4 +1,4 @@
-/** Descriptors of products: `/products.json`, `/products/{id}/product.json`, and the vocabulary they are told in. */
+/** Descriptors of products: `/products.json`, `/products/{id}/product.json`, and their vocabulary. */
 import { invalid, must, refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -23,7 +23,7 @@ const whole = (name: string, text: string | undefined, fallback: number, most: n
   return value
 }
 
-/** The part of the shelf that a query asks for, and where the next one is. */
+/** The part of the shelf that a query asks for, and where the next part begins. */
 export const askedFor = (gateway: Gateway, { query }: HttpCall) => {
   const read = must(readQuery(query, productQuery))
   const page = whole('page', read.get('page'), 1, PAGES_MOST)
@@ -71,7 +71,7 @@ export const listProducts: Handler = async (gateway, call) => {
 export const getContext: Handler = async (gateway, call) =>
   publicJson(call, contextOf(placeOf(gateway, call)), 'application/ld+json')
 
-/** The product of a name: its id, a short one or an alias. Throws the 404. */
+/** The product by its id, short name or alias. Throws the 404. */
 export const itemNamed = (gateway: Gateway, name: string): Item => {
   const id = gateway.catalogue.find(name)?.id
   const item = id === undefined ? undefined : shelfHere(gateway).byId.get(id)
@@ -80,7 +80,7 @@ export const itemNamed = (gateway: Gateway, name: string): Item => {
   return item
 }
 
-/** The descriptor; its ETag stays while nothing but its time has changed. */
+/** The descriptor; its ETag stays the same while only its time changes. */
 export const descriptorReply = (gateway: Gateway, call: HttpCall, name: string): Answer => {
   const item = itemNamed(gateway, name)
   const whole = descriptorOf(shelfHere(gateway), item, placeOf(gateway, call))
@@ -92,6 +92,6 @@ export const descriptorReply = (gateway: Gateway, call: HttpCall, name: string):
   })
 }
 
-/** The name of the product whose descriptor an address asks for; undefined where it asks for its page. */
+/** The name of the product whose descriptor an address asks for; undefined if it asks for the page. */
 export const descriptorNamed = (rest: string): string | undefined =>
   /^(.+?)(?:\/product\.json|\.json)$/.exec(rest)?.[1]

@@ -1,4 +1,6 @@
-/** Answers that anyone may read, from any page, and keep for a while: they are the same until the catalogue changes. */
+/**
+ * Answers that anyone may read, from any page, and cache for a while: they stay the same until the catalogue changes.
+ */
 import type { Answer } from '../gateway/answer.ts'
 import { PAGE_POLICY } from '../products/pages/page.ts'
 import type { HttpCall } from './route.ts'
@@ -7,7 +9,7 @@ const encoder = new TextEncoder()
 const NOTHING = new Uint8Array()
 const KEPT_S = 60
 
-/** `same` is what stays the same where nothing that matters has changed; the text itself when it is not given. */
+/** `same` is the text that decides the ETag; by default the whole text. */
 export const publicReply = (
   { request }: HttpCall,
   { type, text, same = text }: { readonly type: string; readonly text: string; readonly same?: string },
@@ -31,7 +33,7 @@ export const publicReply = (
   return { status: 200, headers: { ...headers, 'content-type': type }, body: encoder.encode(text) }
 }
 
-/** A page in its one style, which loads nothing and runs nothing. */
+/** A page with its single style; it loads nothing and runs no script. */
 export const publicPage = (call: HttpCall, text: string): Answer => {
   const { headers, ...answer } = publicReply(call, { type: 'text/html; charset=utf-8', text })
   const policy = { 'content-security-policy': PAGE_POLICY, 'referrer-policy': 'no-referrer' }

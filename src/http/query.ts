@@ -1,4 +1,6 @@
-/** The query of an address. A parameter that is not known, or is given twice, is refused: it must not turn into a silent default. */
+/**
+ * The query of an address. An unknown or repeated parameter is refused, so that it never silently becomes a default.
+ */
 import { invalid, type Refusal } from '../core/refusal.ts'
 
 /** Reads a query of known parameters, each at most once. */

@@ -1,4 +1,4 @@
-/** Bodies: bounded in bytes and time, by what is declared and by what comes; what was counted is known to the doors. */
+/** Bodies: bounded in bytes and time, by what is declared and by what arrives; the doors know what was counted. */
 import { expect, test } from 'bun:test'
 import { Refusal } from '../core/refusal.ts'
 import { newDoors } from '../gateway/doors.ts'

@@ -9,11 +9,13 @@ import type { HttpCall } from './route.ts'
 const SMALL_BYTES_MAX = 64 * 1024
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 
-/** Reads the small JSON object that endpoints take which call no model. */
+/** Reads the small JSON object of an endpoint that does not call a model. */
 export const readSmallBody = async (gateway: Gateway, call: HttpCall): Promise<JsonObject> =>
   readWeighed(gateway.doors, call.trace, await readBody(gateway, call, SMALL_BYTES_MAX)).value
 
-/** Reads the body's bytes, which count until the request is answered. Throws the Refusal that names what is wrong. */
+/**
+ * Reads the body's bytes; they are counted until the request is answered. Throws the Refusal that names what is wrong.
+ */
 export const readBody = (
   gateway: Gateway,
   call: HttpCall,
@@ -28,7 +30,7 @@ export const readBody = (
   }
 }
 
-/** Reads a body by what its headers say of it. Throws the Refusal of headers that are wrong. */
+/** Reads a body according to its headers. Throws the Refusal if these are wrong. */
 const readDeclared = (
   gateway: Gateway,
   { request, trace }: HttpCall,
@@ -45,15 +47,15 @@ const readDeclared = (
   const declared = headers.get('content-length')
   const length = declared === null ? undefined : Number.parseInt(declared, 10)
   if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
-  // The bytes are counted before the body is read: until then the runtime lets the sender wait.
+  // The bytes are counted before the body is read; until then the runtime makes the sender wait.
   if (length === undefined)
     return readUpTo(request, bytesMax, (bytes) => takeBytes(gateway.doors, trace, bytes))
   takeBytes(gateway.doors, trace, length)
-  // What is past the limit is not read: the runtime takes it from the wire and drops it.
+  // Bytes past the limit are not read: the runtime takes them from the wire and drops them.
   return request.bytes().catch(brokeOff)
 }
 
-/** A body of unknown length, piece by piece. */
+/** A body of unknown length, read piece by piece. */
 const readUpTo = async (
   { body }: Request,
   bytesMax: number,
@@ -85,7 +87,7 @@ export const brokeOff = (): never => {
 export const tooLarge = (bytesMax: number) =>
   refuse('request_too_large', `The body may be at most ${bytesMax} bytes.`)
 
-/** The rest of the body would stand in the way of the next request, so the connection ends. */
+/** The rest of the body would be read as the next request, so the connection ends. */
 export const tooSlow = (ms: number) =>
   refuse('request_timeout', `The body did not come within ${ms / 1000} s.`, {
     headers: { connection: 'close' },

@@ -1,4 +1,7 @@
-/** Forms with files, read as the JSON object that the same call would be: its fields, and each file as a data: address. Source: RFC 7578. */
+/**
+ * Forms with files, read as the JSON object of the same call: its fields, and each file as a data: address. Source: RFC
+ * 7578.
+ */
 import type { Json } from '../core/json-body.ts'
 import { invalid, refuse } from '../core/refusal.ts'
 import { takeBytes } from '../gateway/doors.ts'
@@ -13,8 +16,8 @@ const PARTS_MAX = 32
 const FORM_TYPE = /^multipart\/form-data\s*;.*\bboundary="?([^";,]{1,70})"?/i
 
 /**
- * The body as JSON, whose members are in the order of their names: a retry of the same form gives the same bytes, though
- * its boundary differs. A body that is JSON already is taken as it is. Throws the Refusal that names what is wrong.
+ * The body as JSON with its members sorted by name: a retry of the same form gives the same bytes, though its boundary
+ * differs. A JSON body is taken as it is. Throws the Refusal that names what is wrong.
  */
 export const readFormOrJson = async (
   gateway: Gateway,
@@ -33,7 +36,7 @@ export const readFormOrJson = async (
   const members = new Map<string, Json>()
   for (const [name, value] of form.entries()) {
     const read = typeof value === 'string' ? value : await fileOf(gateway, call, name, value)
-    // `name[]` may come several times.
+    // `name[]` may be repeated.
     if (name.endsWith('[]')) members.set(name, [...listOf(members.get(name)), read])
     else if (members.has(name)) throw invalid(name, `'${name}' came twice.`)
     else members.set(name, read)
@@ -52,7 +55,7 @@ const partsOf = (bytes: Uint8Array, boundary: string): number => {
   return count - 1
 }
 
-/** Parts that are pictures; sounds are in `file`. */
+/** Parts that are images; sounds are in `file`. */
 const PICTURES: readonly string[] = ['image', 'image[]', 'mask']
 
 const UNKNOWN = {
@@ -64,7 +67,7 @@ const UNKNOWN = {
 const fileOf = async (gateway: Gateway, call: HttpCall, name: string, file: File): Promise<string> => {
   const kind = PICTURES.includes(name) ? 'picture' : name === 'file' ? 'sound' : undefined
   if (kind === undefined) throw invalid(name, `'${name}' must be a text, and not a file.`)
-  // The runtime does not tell the type that the part was sent with.
+  // The runtime does not report the type that the part was sent with.
   const bytes = new Uint8Array(await file.arrayBuffer())
   const type = kind === 'picture' ? pictureTypeOf(bytes) : (typeOfName(file.name) ?? typeOfBytes(bytes))
   if (type === undefined) throw refuse('unsupported_media_type', UNKNOWN[kind])

@@ -1,4 +1,6 @@
-/** Receipts: one call's receipt again, whether a receipt is good, and the keys with which anyone can find that out. */
+/**
+ * Receipts: issuing a call's receipt again, checking a receipt, and the public keys with which anyone can check one.
+ */
 import { parseJson } from '../core/json-body.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { judgeReceipt, receiptOf } from '../gateway/check-receipt.ts'
@@ -13,7 +15,7 @@ import type { BodyHandler } from './with-body.ts'
 
 const RETRY_SECONDS = 30
 
-/** The receipt of a call by its request id, for the key that made it or one above that key. */
+/** The receipt of a call by its request id, for the key that made the call or a key above it. */
 export const getReceipt = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const caller = await callerOf(gateway, call)
   const receipt = await receiptOf(
@@ -27,7 +29,7 @@ export const getReceipt = async (gateway: Gateway, call: HttpCall): Promise<Answ
 const claimsIn = (receipt: string) =>
   parseJson(Buffer.from(receipt.split('.')[1] ?? '', 'base64url').toString())
 
-/** Judges a receipt: 200 with `valid`, whatever is wrong with it. */
+/** Checks a receipt: always a 200, with `valid` and, if that is false, the reason. */
 export const verifyReceipt: BodyHandler<ReceiptToVerify> = async (gateway, call, body) => {
   await callerOf(gateway, call)
   const { receipt } = await body()

@@ -1,4 +1,4 @@
-/** The API reference, served by what it describes. */
+/** The API reference, served by the server that it describes. */
 import type { JsonObject } from '../core/json-body.ts'
 import { refusalTable, refuse } from '../core/refusal.ts'
 import { endpointPage, errorsPage, referencePage } from '../products/pages/reference-pages.ts'
@@ -27,11 +27,11 @@ const rows = (): Rows => ({
   })),
 })
 
-/** Its own rows among them, so that they are asked for when the table is whole. */
+/** The table includes these rows, so it is requested only once it is complete. */
 export const referenceRoutes = (all: () => readonly Route[]): readonly Route[] => {
   let made: JsonObject | undefined
   const document = (): JsonObject => {
-    // As JSON it is: members that are undefined are left out.
+    // As it is in JSON: undefined members are left out.
     made ??= JSON.parse(JSON.stringify(referenceOf(all()))) as JsonObject
     return made
   }

@@ -1,9 +1,12 @@
-/** The API reference, from the route table and the schemas of its rows: docs/openapi.json, and what the server tells of itself. */
+/**
+ * The API reference, made from the route table and the schemas of its rows, for docs/openapi.json and for the server
+ * itself.
+ */
 import { z } from 'zod'
 import type { Route } from './route.ts'
 import { errorSchemasOf } from './schema/errors.ts'
 
-/** The name of a schema in the reference. Throws for one without. */
+/** The name of a schema in the reference. Throws if it has none. */
 const nameOf = (schema: z.ZodType, where: string): string => {
   const id = z.globalRegistry.get(schema)?.id
   if (id === undefined) throw new Error(`the schema of ${where} has no id`)
@@ -53,7 +56,9 @@ const operationOf = (route: Route): object => {
   }
 }
 
-/** Every schema of these routes, and those inside them that have a name, as JSON Schema. Throws for two of one name. */
+/**
+ * Every schema of these routes, with the named schemas inside them, as JSON Schema. Throws if two have the same name.
+ */
 const schemasOf = (all: readonly Route[]): unknown => {
   const named = new Map<string, z.ZodType>()
   for (const route of all)
@@ -70,7 +75,7 @@ const schemasOf = (all: readonly Route[]): unknown => {
   )
 }
 
-/** The document of these routes. Throws where a row has a schema without a name. */
+/** The reference document of these routes. Throws if a row's schema has no name. */
 export const referenceOf = (all: readonly Route[]) => {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of all) {

@@ -1,4 +1,4 @@
-/** /api/referrals: an account's own code, and the one claim of somebody else's, which credits both sides. */
+/** /api/referrals: an account's own code, and its one claim of somebody else's code, which credits both sides. */
 import { creditsOf } from '../gateway/credits.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { accountOf } from './caller.ts'
@@ -8,7 +8,7 @@ import type { Handler } from './route.ts'
 import { invalidCode, type ReferralCode } from './schema/account-bodies.ts'
 import type { BodyHandler } from './with-body.ts'
 
-/** Letters that people do not take for one another. */
+/** Letters that people do not confuse. */
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const LENGTH = 10
 const CODE = new RegExp(`^[${LETTERS}]{${LENGTH}}$`)
@@ -51,7 +51,10 @@ export const claimReferral: BodyHandler<ReferralCode> = async (gateway, call, bo
   return json({ code, claimed: true, credits: creditsOf(gateway)(claimantAmount) })
 }
 
-/** Derived from the account, so that two requests at once propose the same; 50 bits, so that none can be guessed. */
+/**
+ * Derived from the account, so that simultaneous requests propose the same code; it has 50 bits, so that nobody can
+ * guess one.
+ */
 const codeOf = (gateway: Gateway, walletId: string): string =>
   [...Buffer.from(gateway.hash(`referral code of ${walletId}`), 'hex').subarray(0, LENGTH)]
     .map((byte) => LETTERS[byte % LETTERS.length])

@@ -1,10 +1,10 @@
-/** What a caller is told of whatever was thrown: a refusal as it is, a fault of the store, or a bug of ours. */
+/** The refusal for whatever was thrown: a refusal itself, a fault of the store, or a bug of ours. */
 import { Refusal, refuse, unavailable } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Trace } from '../gateway/trace.ts'
 import { StoreFault } from '../store/faults.ts'
 
-/** The refusal that stands for whatever was thrown; a fault of our own is logged. */
+/** The refusal for whatever was thrown; a fault of our own is logged. */
 export const refusalFor = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
   if (thrown instanceof Refusal) return thrown
   if (thrown instanceof StoreFault) {
@@ -26,5 +26,5 @@ const internalError = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal
   )
 }
 
-/** Where the error is told at length, on this server. */
+/** Where this server explains the error in detail. */
 export const helpFor = (code: string) => ({ link: `</reference/errors#${code}>; rel="help"` })

@@ -1,4 +1,4 @@
-/** /api/reviews: what accounts think of a skill, which is a model or a tool by its name. */
+/** /api/reviews: accounts' opinions of a skill, which is a model or a tool, by its name. */
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Review } from '../store/accounts/community-port.ts'
 import { accountOf, callerOf, storable } from './caller.ts'

@@ -1,4 +1,4 @@
-/** From method and path to a route; and what of a query and a credential counts. */
+/** From method and path to a route, and how queries and credentials are read. */
 import { expect, test } from 'bun:test'
 import { Refusal } from '../core/refusal.ts'
 import { credentialOf } from './headers.ts'

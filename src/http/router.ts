@@ -1,4 +1,4 @@
-/** From the address of a request to a route of the table, and whether its path is one that could mean two things to two readers. */
+/** Finds the route for a request's address, and refuses paths that two readers could understand differently. */
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Route } from './route.ts'
 
@@ -6,7 +6,7 @@ export type Matched = { readonly route: Route; readonly params: Readonly<Record<
 
 const NO_PARAMS: Readonly<Record<string, string>> = {}
 
-/** Makes the matcher once; most requests are found by one look-up. */
+/** Builds the matcher once; most requests are found with a single look-up. */
 export const createRouter = (routes: readonly Route[]) => {
   const fixed = new Map<string, Route[]>()
   const patterns: { readonly segments: readonly string[]; readonly routes: Route[] }[] = []
@@ -31,7 +31,7 @@ export const createRouter = (routes: readonly Route[]) => {
   return (method: string, path: string): Matched | Refusal => {
     const found = fixed.get(path)
     if (found) return chosen(found, method, NO_PARAMS)
-    // A path that could mean two things is none of the fixed ones.
+    // An ambiguous path is never one of the fixed ones.
     const ambiguous = checkPath(path)
     if (ambiguous) return ambiguous
     const matched = byPattern(path)
@@ -41,7 +41,7 @@ export const createRouter = (routes: readonly Route[]) => {
   }
 }
 
-/** What a path can have meant whose client was given an address with `/v1` too much or too little. */
+/** What a path may have meant when the client's base address has one `/v1` too many or too few. */
 const meantBy = (path: string): readonly string[] => [
   path.replace(/^(\/v1)+\//, '/v1/'),
   path.replace(/^(\/v1)+\//, '/'),
@@ -99,9 +99,9 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** Path and query of a request's URL, without parsing the rest of it. */
+/** Path and query of a request's URL, without parsing the rest. */
 export const splitUrl = (url: string): { path: string; query: string } => {
-  // Without a host, as HTTP/1.0 may be, it begins with the path.
+  // Without a host, which HTTP/1.0 may leave out, it begins with the path.
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   if (start < 0) return { path: '/', query: '' }
   const mark = url.indexOf('?', start)
@@ -110,12 +110,15 @@ export const splitUrl = (url: string): { path: string; query: string } => {
     : { path: url.slice(start, mark), query: url.slice(mark + 1) }
 }
 
-/** The whole address a request came in under, also where it named no host. */
+/** The full address of a request, even if it named no host. */
 export const addressOf = ({ url }: Request): string => (url.startsWith('/') ? `http://localhost${url}` : url)
 
 const AMBIGUOUS = /\/\/|\/\.{1,2}(?:\/|$)|;|\\|%(?:2e|5c|00|3b)/i
 
-/** Refuses dot segments, empty segments, parameters and encoded separators: they are how a check and a route come apart. */
+/**
+ * Refuses dot segments, empty segments, parameters and encoded separators: with these, a check and a route can
+ * disagree.
+ */
 export const checkPath = (path: string): Refusal | undefined =>
   AMBIGUOUS.test(path)
     ? refuse('invalid_parameter', 'The path has empty or dot segments, or encoded separators.', {

@@ -1,4 +1,4 @@
-/** Routes of runs: how a job stands, its end, and the address that vendors wake it by. */
+/** Routes of runs: a job's state, its cancellation, and the address that vendors call to wake it. */
 import type { Route } from './route.ts'
 import { deleteRun, getRun, listRuns, vendorHook } from './runs.ts'
 import { noContent, runList, runShown } from './schema/media.ts'

@@ -1,4 +1,4 @@
-/** Runs over HTTP: how a job stands, its end, and where vendors say that it may have ended. */
+/** Runs over HTTP: a job's state, its cancellation, and where vendors report that it may have ended. */
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { awaitRun, cancelRun } from '../gateway/answer-job.ts'
@@ -13,10 +13,10 @@ import type { Handler, HttpCall } from './route.ts'
 
 const LIST_MOST = 100
 const LIST_USUAL = 20
-/** How long a cancellation is waited for: most vendors answer at once. */
+/** How long we wait for a cancellation: most vendors answer at once. */
 const CANCEL_WAIT_MS = 2_000
 
-/** A run of the key or of a key below it; who paid for one without a key has its token. */
+/** A run of the key or of a key below it; whoever paid for one without a key has its token. */
 const runOf = async (gateway: Gateway, call: HttpCall): Promise<Run> => {
   const id = call.params.id ?? ''
   const token = must(readQuery(call.query, ['token'])).get('token')
@@ -40,7 +40,7 @@ const shown = async (gateway: Gateway, run: Run): Promise<Answer> =>
 
 export const getRun: Handler = async (gateway, call) => shown(gateway, await runOf(gateway, call))
 
-/** Asks for the end of a run; one that has ended stays as it is. */
+/** Asks to cancel a run; one that has ended stays as it is. */
 export const deleteRun: Handler = async (gateway, call) => {
   const run = await runOf(gateway, call)
   if (run.endedAt !== undefined) return shown(gateway, run)
@@ -71,7 +71,7 @@ const statesOf = (text: string | undefined): readonly Run['state'][] | undefined
     : invalid('status', `'status' must be one of ${Object.values(shownStates).join(', ')}.`)
 }
 
-/** Whatever it says, and whoever says it, gets the same answer. */
+/** Every message gets the same answer, whatever it says and whoever sends it. */
 export const vendorHook: Handler = async (gateway, { params }) => {
   await wakeBy(gateway, params.vendor ?? '', params.token ?? '').catch(() => undefined)
   return { status: 204, headers: {}, body: new Uint8Array() }

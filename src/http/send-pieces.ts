@@ -1,10 +1,13 @@
-/** A file on its way to a reader: what is taken is read, and who takes nothing for long has gone. */
+/**
+ * Sends a file to a reader: it is read only as fast as the reader takes it, and a reader that takes nothing for long
+ * counts as gone.
+ */
 import type { ByteStream } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { newPace } from '../gateway/patience.ts'
 import type { HttpCall } from './route.ts'
 
-/** The pieces as the body of an answer; whatever ends it, the file is closed and the call has its line of log. */
+/** The pieces as the body of an answer; however it ends, the file is closed and the call gets its log line. */
 export const sendPieces = (
   gateway: Gateway,
   { request, trace }: Pick<HttpCall, 'request' | 'trace'>,

@@ -1,4 +1,4 @@
-/** Keys as the control plane shows them: their limits, what binds, and their state. */
+/** Keys as the control plane shows them: their limits, which of them bind, and their state. */
 import { type Nano, usdNumber } from '../core/money.ts'
 import { monthOf } from '../core/time.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -20,7 +20,7 @@ const shown = (gateway: Gateway, key: Key, leastRpm: number | undefined) => {
     spend_cap_usd: usd(limits.spendCap),
     monthly_cap_usd: usd(limits.monthlyCap),
     rpm_limit: limits.rpm ?? null,
-    // The plan's rate stands in for a key's own; those above it bind only where they are set.
+    // The plan's rate replaces a missing rate of the key's own; keys above bind only where they have a rate.
     effective_rpm_limit:
       limits.rpm === undefined ? Math.min(planRpm, leastRpm ?? planRpm) : (leastRpm ?? limits.rpm),
     rph_limit: limits.rph ?? null,
@@ -36,7 +36,7 @@ const shown = (gateway: Gateway, key: Key, leastRpm: number | undefined) => {
   }
 }
 
-/** The keys with the rates that bind them, which may be those of the keys above them. */
+/** The keys with the rates that bind them, possibly those of keys above them. */
 export const shownKeys = async (gateway: Gateway, keys: readonly Key[]) => {
   const rates: ReadonlyMap<KeyId, number> =
     keys.length === 0 ? new Map() : await gateway.store.keys.leastRpm(keys.map(({ id }) => id))

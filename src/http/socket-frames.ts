@@ -7,13 +7,13 @@ import type { KeyId } from '../tenancy/key.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import type { Terms } from './socket-terms.ts'
 
-/** The close code of a socket that is not read (RFC 6455, 7.4.1). */
+/** The close code of a socket whose client does not read (RFC 6455, 7.4.1). */
 const NOT_READ = 1008
 
-/** What the runtime's socket must be able to do. */
+/** What we need of the runtime's socket. */
 export type Socket = {
   readonly data: SocketData
-  /** Bytes taken, 0 when dropped, -1 when they wait for the client to read. */
+  /** The number of bytes taken; 0 when dropped, -1 when they wait for the client to read. */
   send(text: string): number
   close(code: number, reason: string): void
 }
@@ -23,15 +23,15 @@ export type SocketData = {
   /** The terms of every message that sets none of its own; a Refusal closes the socket with its name. */
   readonly terms: Terms | Refusal
   readonly keyId: KeyId
-  /** Running requests by the id the client gave. */
+  /** Running requests, by the client's id for them. */
   readonly running: Map<string, AbortController>
   /** Resolves when the client has read what waits. */
   drained: PromiseWithResolvers<void> | undefined
-  /** The server goes away: the socket is closed when nothing runs on it. */
+  /** The server is draining: the socket closes once nothing runs on it. */
   leaving: boolean
 }
 
-/** Turns the events of an answer into frames; a client that does not read holds the vendor back. */
+/** Turns the events of an answer into frames; a client that does not read slows the vendor down. */
 export const relay = async (
   gateway: Gateway,
   socket: Socket,
@@ -65,14 +65,14 @@ const frameOf = (id: SocketId, data: string) => {
   if (data === '') return undefined
   if (data === '[DONE]') return { id, type: 'done' as const }
   const value = parseJson(data)
-  // A vendor's nonsense is no chunk: clients read members of each.
+  // Nonsense from a vendor is not a chunk: clients read members of every chunk.
   if (!isObject(value)) return undefined
   return isObject(value.error)
     ? { id, type: 'error' as const, error: value.error }
     : { id, type: 'chunk' as const, chunk: value }
 }
 
-/** Sends one frame and waits while the client is behind, though not for ever; false when the socket is gone. */
+/** Sends one frame and waits while the client is behind, but not for ever; false when the socket is gone. */
 export const send = async (gateway: Gateway, socket: Socket, frame: object): Promise<boolean> => {
   const taken = socket.send(JSON.stringify(frame))
   if (taken === 0) return false
@@ -81,7 +81,7 @@ export const send = async (gateway: Gateway, socket: Socket, frame: object): Pro
   const { promise } = socket.data.drained
   const { readerMs } = gateway.options
   const late = setTimeout(() => socket.close(NOT_READ, 'The socket was not read.'), readerMs)
-  // Everything that waits for the socket goes on when it is closed.
+  // Everything that waits for the socket resumes when the socket closes.
   await promise
   clearTimeout(late)
   return true

@@ -1,4 +1,6 @@
-/** The terms of a socket: those of the upgrade hold unless a message says otherwise, and none reaches a vendor. */
+/**
+ * The terms of a socket: those of the upgrade apply unless a message says otherwise, and none of them reaches a vendor.
+ */
 import { expect, test } from 'bun:test'
 import type { Refusal } from '../core/refusal.ts'
 import { asksForSocket } from './socket.ts'

@@ -1,6 +1,6 @@
 /**
- * The terms of a socket's messages: ceiling, sub-wallet, payment mode and Idempotency-Key. The upgrade's headers are the
- * defaults of each message; a member of a message takes the place of its header, and null takes it away.
+ * The terms of a socket's messages: ceiling, sub-wallet, payment mode and Idempotency-Key. The upgrade's headers are
+ * the defaults of each message; a message's member replaces its header, and null removes it.
  */
 import { unknownSubWallet } from '../admission/caller.ts'
 import { readCeiling } from '../admission/ceiling.ts'
@@ -26,7 +26,7 @@ const terms = ['maxCostUsd', 'subWallet', 'paymentProtocol', 'idempotencyKey'] a
 
 const SUB_WALLET = /^[\x21-\x7e]{1,255}$/
 
-/** A socket has no place for the quote and the payment of x402. */
+/** A socket has no place for an x402 quote and payment. */
 const notPaidHere = (): Refusal =>
   refuse(
     'payment_mode_unavailable',
@@ -34,7 +34,7 @@ const notPaidHere = (): Refusal =>
     { members: { payment_modes: 'wallet, mpp' } },
   )
 
-/** What is wrong with the terms of an upgrade or a message; a sub-wallet that does not exist shows when it is used. */
+/** What is wrong with the terms of an upgrade or a message. A missing sub-wallet is only noticed when it is used. */
 const checkTerms = ({
   maxCostUsd,
   subWallet,
@@ -49,7 +49,7 @@ const checkTerms = ({
   return subWallet !== undefined && !SUB_WALLET.test(subWallet) ? unknownSubWallet() : undefined
 }
 
-/** The terms that the headers of an upgrade set, or the Refusal of what cannot be honoured. */
+/** The terms in the headers of an upgrade, or the Refusal of those that cannot be honoured. */
 export const termsOfUpgrade = (headers: Headers): Terms | Refusal => {
   const given = (term: keyof Terms): string | undefined => headers.get(names[term][0]) ?? undefined
   const read: Terms = {
@@ -61,7 +61,7 @@ export const termsOfUpgrade = (headers: Headers): Terms | Refusal => {
   return checkTerms(read) ?? (bringsPayment(paymentHeaders(headers)) ? notPaidHere() : read)
 }
 
-/** The terms of a message, and what is left of it without them: nothing of ours reaches a vendor. */
+/** The terms of a message, and the message without them: nothing of ours reaches a vendor. */
 export const termsOfMessage = (
   message: JsonObject,
   defaults: Terms,
@@ -89,7 +89,7 @@ const nothing: Terms = {
   idempotencyKey: undefined,
 }
 
-/** A member as its header would have it; null for what has no such form. An amount may be a number too. */
+/** A member in the form of its header; null if it has none. An amount may also be a number. */
 const textOf = (term: keyof Terms, value: unknown): string | null => {
   if (typeof value === 'string') return value
   const amount = term === 'maxCostUsd' ? nanoFromNumber(value) : undefined

@@ -25,7 +25,7 @@ import { termsOfMessage, termsOfUpgrade } from './socket-terms.ts'
 const REQUESTS_MAX = 32
 const PATH = '/v1/stream'
 const PROTOCOL = 'turnpike.key.'
-/** The close code of a socket whose terms cannot be kept (RFC 6455, 7.4.1). */
+/** The close code of a socket whose terms cannot be honoured (RFC 6455, 7.4.1). */
 const POLICY_VIOLATION = 1008
 
 /** Whether a request asks to become a socket. */
@@ -33,7 +33,7 @@ export const asksForSocket = ({ headers, method, url }: Request): boolean =>
   method === 'GET' && headers.get('upgrade')?.toLowerCase() === 'websocket' && splitUrl(url).path === PATH
 
 /**
- * Checks the key before the protocol changes. The key stands in `Authorization`, or, for browsers, in
+ * Checks the key before the protocol changes. The key comes in `Authorization` or, from browsers, in
  * `Sec-WebSocket-Protocol: turnpike.key.<key>`. Throws the Refusal.
  */
 export const admitSocket = async (gateway: Gateway, request: Request): Promise<SocketData> => {
@@ -80,7 +80,7 @@ export const refusedSocket = (gateway: Gateway, thrown: unknown): Response => {
 const GOING_AWAY = 1001
 const LEAVING = 'The server is shutting down; open another socket for new requests.'
 
-/** Asks the client to open its next socket elsewhere, and closes this one when its requests have ended. */
+/** Asks the client to open its next socket elsewhere, and closes this one once its requests have ended. */
 export const goAway = (socket: Socket): void => {
   socket.data.leaving = true
   socket.send(JSON.stringify({ id: null, type: 'goaway', reason: LEAVING }))
@@ -89,7 +89,7 @@ export const goAway = (socket: Socket): void => {
 
 const sayGoodbye = (socket: Socket): void => socket.close(GOING_AWAY, LEAVING)
 
-/** The handlers of the runtime's socket server; they note in `all` which are open. */
+/** The handlers of the runtime's socket server; they keep the open sockets in `all`. */
 export const socketHandlers = (present: Present, all = new Set<Socket>()) => {
   const { gateway } = present
   const sockets = openSockets(gateway)
@@ -123,7 +123,7 @@ export const socketHandlers = (present: Present, all = new Set<Socket>()) => {
   }
 }
 
-/** The object that a message is; it and its bytes are counted before it is parsed. Throws the Refusal. */
+/** The object in a message; it and its bytes are counted before it is parsed. Throws the Refusal. */
 const readMessage = (gateway: Gateway, trace: Trace, bytes: Uint8Array): JsonObject => {
   const scan = scanJson(bytes)
   takeBytes(gateway.doors, trace, bytes.length + scan.weight)
@@ -202,7 +202,7 @@ const answerFrame = async (
 
 type MessageRun = { readonly trace: ReturnType<typeof newTrace>; readonly signal: AbortSignal }
 
-/** Runs the message as a streamed call that shows its usage; members of the frame itself are taken off. */
+/** Runs the message as a streamed call that shows its usage; members of the frame itself are removed. */
 const answerMessage = async (
   gateway: Gateway,
   socket: Socket,

@@ -1,4 +1,4 @@
-/** Addresses for those who run the server: its health, and its metrics. */
+/** Addresses for operators: the server's health, and its metrics. */
 import { getConfig, postConfig } from './config.ts'
 import { getMetrics } from './metrics.ts'
 import type { Route } from './route.ts'

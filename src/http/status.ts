@@ -17,7 +17,7 @@ const LEAVING = 'the server is shutting down; new calls are refused'
 /** GET /livez: the process answers. */
 export const getLive = async (): Promise<Answer> => json({ status: 'ok' })
 
-/** GET /readyz: whether new calls are to be sent here. For balancers; it asks nobody. */
+/** GET /readyz: whether to send new calls here. For load balancers; it contacts nobody. */
 export const getReady = async (gateway: Gateway): Promise<Answer> => {
   const { fresh, draining } = gateway.book.health()
   if (draining) return json({ status: 'draining', error: LEAVING }, 503)

@@ -42,7 +42,7 @@ export const getSubWallet: Handler = async (gateway, call) => {
   return json(shown(found))
 }
 
-/** Answers when no process admits a call on the older ceiling any more. */
+/** Answers once no process admits a call on the old ceiling. */
 export const changeSubWallet: BodyHandler<SubWalletChange> = async (gateway, call, body) => {
   const key = await makerOf(gateway, call)
   const { label, budget_usd: budget } = await body()
@@ -64,7 +64,7 @@ export const deleteSubWallet: Handler = async (gateway, call): Promise<Answer> =
   return json({ id, deleted: true })
 }
 
-/** A key that is bound to a sub-wallet could lift its own ceiling: it may only look. */
+/** A key that is bound to a sub-wallet could raise its own ceiling, so it may only look. */
 const makerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
   const key = await managerOf(gateway, call)
   if (key.subWallet !== undefined)

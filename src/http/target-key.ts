@@ -8,7 +8,9 @@ import type { Key } from '../tenancy/key.ts'
 import { checkManages } from '../tenancy/rights.ts'
 import type { HttpCall } from './route.ts'
 
-/** `me`, or an id or a token of the calling key or of one below it; what is not yours looks like what does not exist. */
+/**
+ * `me`, or an id or token of the calling key or a key below it; somebody else's key looks like one that does not exist.
+ */
 export const anyTargetOf = async (gateway: Gateway, caller: Key, call: HttpCall): Promise<Key> => {
   const token = call.params.token ?? 'me'
   const found =
@@ -22,14 +24,14 @@ export const anyTargetOf = async (gateway: Gateway, caller: Key, call: HttpCall)
   return found
 }
 
-/** The same, of keys that were not deleted. */
+/** The same, for keys that were not deleted. */
 export const targetOf = async (gateway: Gateway, caller: Key, call: HttpCall): Promise<Key> => {
   const found = await anyTargetOf(gateway, caller, call)
   if (found.deleted) throw notYours()
   return found
 }
 
-/** Why the caller may not govern keys below it: it is switched off, or may not manage any. */
+/** Why the caller may not manage keys below it: it is disabled, or may not manage any. */
 export const checkGoverns = (gateway: Gateway, caller: Key): Refusal | undefined =>
   checkEnabled(caller, monthOf(gateway.clock.now())) ?? checkManages(caller)
 

@@ -17,7 +17,7 @@ const styleOf = (format: Json | undefined, product: Product): TranscriptStyle | 
     : style
 }
 
-/** A form has texts only. */
+/** Fields of a form are always strings. */
 const numbered = ({ temperature, ...rest }: JsonObject): JsonObject =>
   temperature === undefined || temperature === ''
     ? rest

@@ -1,4 +1,4 @@
-/** POST /api/try/anonymous-wallet: a small wallet and a key without signing up, once for each network address. */
+/** POST /api/try/anonymous-wallet: a small wallet and a key without sign-up, once per network address. */
 import { signUpAt, signUpMember } from '../admission/caller.ts'
 import { must } from '../core/refusal.ts'
 import { creditsOf } from '../gateway/credits.ts'
@@ -38,12 +38,12 @@ export const claimTrial: Handler = async (gateway, call) => {
   )
 }
 
-/** Callers whose address cannot be known share one claim. */
+/** Callers with unknown addresses share one claim. */
 const claimantOf = (gateway: Gateway, call: HttpCall): string => gateway.hash(claimant(gateway, call))
 
 const claimant = (gateway: Gateway, call: HttpCall): string => `trial of ${originOfCall(gateway, call)}`
 
-/** Derived under the server's secret: who repeats a claim with its Idempotency-Key is given the same key again. */
+/** Derived under the server's secret: a claim repeated with its Idempotency-Key gets the same key again. */
 const tokenOf = (gateway: Gateway, call: HttpCall): string => {
   const attempt = call.request.headers.get('idempotency-key')
   const name =

@@ -1,6 +1,6 @@
 /**
- * Turning calls away while the process is overloaded, for a small part of what a call costs: before anything is known of a
- * request but where it goes and whose it seems to be. The answer is that of every refusal; its text is made once.
+ * Turns calls away while the process is overloaded, at a small part of the cost of a call: all that is known of a
+ * request is its address and whose it seems to be. The answer looks like any refusal; its text is built once.
  */
 import { Refusal } from '../core/refusal.ts'
 import { callerDialects } from '../dialects/index.ts'
@@ -11,13 +11,13 @@ import { helpFor } from './refusal-for.ts'
 import type { Route } from './route.ts'
 import { type createRouter, splitUrl } from './router.ts'
 
-/** Stands for the request's id in a text. */
+/** A placeholder for the request's id in the text. */
 const ID = '\0'
 
-/** A refusal in the form of a dialect, but for the request's id. */
+/** A refusal in the form of a dialect, without the request's id. */
 type Prepared = {
   readonly parts: readonly string[]
-  /** One for all: the runtime copies them, which costs less than making new ones. */
+  /** One for all answers: the runtime copies it, which costs less than building a new one. */
   readonly init: { readonly status: number; readonly headers: Headers }
   readonly idNames: readonly string[]
 }
@@ -32,7 +32,7 @@ export const turnsAway = (gateway: Gateway, match: ReturnType<typeof createRoute
     if (!overload.limits() || doors.leaving) return undefined
     const matched = match(request.method, splitUrl(request.url).path)
     if (matched instanceof Refusal || matched.route.runs !== true) return undefined
-    // To read a header is the dearest step of all this.
+    // Reading a header is the most expensive step here.
     if (!overload.turnsAllAway() && !overload.turnsAway(callerOf(request.headers))) return undefined
     if (request.headers.has('expect')) return undefined
     tell()
@@ -66,7 +66,7 @@ const prepare = (dialect: Route['dialect']): Prepared => {
 
 const SECOND_MS = 1_000
 
-/** The log says once a second how many were turned away: a line for each would cost more than the answer. */
+/** The log reports once a second how many were turned away: a line for each would cost more than the answer. */
 const newTeller = ({ clock, log, meters }: Gateway): (() => void) => {
   let count = 0
   let toldMs = Number.NEGATIVE_INFINITY

@@ -1,4 +1,4 @@
-/** Media that inputs name by a file of ours, or by an address that the product does not take as it is. */
+/** Inputs that name media by a file of ours, or by an address that the product does not take as it is. */
 
 import type { UnreadMedia } from '../core/call.ts'
 import { isFileId } from '../core/file-id.ts'
@@ -8,7 +8,7 @@ import type { MediaInput } from '../core/model.ts'
 const listOf = (value: Json | undefined): readonly Json[] =>
   Array.isArray(value) ? value : value === undefined ? [] : [value]
 
-/** What must be read of these inputs; empty for most calls. */
+/** The media that must be read for these inputs; none for most calls. */
 export const unreadMedia = (
   inputs: Json | undefined,
   media: readonly MediaInput[],
@@ -27,7 +27,7 @@ export const unreadMedia = (
 const mustBeRead = (address: string, takes: MediaInput['takes']): boolean =>
   isFileId(address) || (/^https:\/\//i.test(address.slice(0, 10)) && !takes(address))
 
-/** The inputs with what was read in place of its addresses. */
+/** The inputs, with each address replaced by what was read there. */
 export const withRead = (
   inputs: JsonObject,
   media: readonly MediaInput[],

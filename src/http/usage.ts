@@ -1,4 +1,7 @@
-/** GET /v1/usage: what the calling key and all keys below it used, or it alone with `own=true`; deleted keys count too. */
+/**
+ * GET /v1/usage: what the calling key and all keys below it used, or the key alone with `own=true`; deleted keys count
+ * too.
+ */
 import { usdNumber } from '../core/money.ts'
 import { invalid, must, type Refusal } from '../core/refusal.ts'
 import { DAY_MS, type Instant } from '../core/time.ts'
@@ -38,7 +41,7 @@ export const getUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer
       own,
       total: shown(total ?? { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0n }),
       rows: rows.slice(0, ROWS_MAX).map((row) => ({ ...labelsOf(row), ...shown(row) })),
-      // The total counts what the rows leave out.
+      // The total includes what the rows leave out.
       has_more: rows.length > ROWS_MAX,
     },
   })
@@ -68,7 +71,7 @@ const readGroups = (text: string | undefined): readonly UsageGroup[] | Refusal =
     : invalid('group_by', `'group_by' is a list of ${groups.join(', ')}, each at most once.`)
 }
 
-/** A day (`2026-11-21`) or a moment in ISO 8601, in UTC where it names no offset. */
+/** A day (`2026-11-21`) or a moment in ISO 8601; without an offset it is in UTC. */
 const readInstant = (name: string, text: string | undefined, otherwise: Instant): Instant | Refusal => {
   if (text === undefined) return otherwise
   const instant = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.test(text)

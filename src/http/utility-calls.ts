@@ -7,7 +7,7 @@ import { inputsOf, type ModelNamed, mediaCall, productNamed } from './media-call
 type Utility = {
   readonly body: JsonBody
   readonly modelNamed: ModelNamed
-  /** The input by which the endpoint knows its products. */
+  /** The input that a product of this endpoint must have. */
   readonly marked: string
   readonly inputs: JsonObject
 }
@@ -22,7 +22,7 @@ const utilityCall = ({ body, modelNamed, marked, inputs }: Utility): Call | Refu
   return mediaCall(found.name, body, { product: found.product, inputs, results: 'plain', flat: true })
 }
 
-/** Documents are texts, or objects that hold one. */
+/** Documents are strings, or objects that contain one. */
 const textOf = (document: Json): Json =>
   isObject(document) && typeof document.text === 'string' ? document.text : document
 
@@ -41,7 +41,7 @@ export const decodeRerankCall = (body: JsonBody, modelNamed: ModelNamed): Call |
   return utilityCall({ body, modelNamed, marked: 'documents', inputs })
 }
 
-/** OpenAI's default where no model is named. */
+/** OpenAI's default when no model is named. */
 const MODERATION = 'openai/omni-moderation-latest'
 
 const MODERATIONS: readonly Json[] = [MODERATION, 'omni-moderation-latest']

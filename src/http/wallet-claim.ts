@@ -1,4 +1,4 @@
-/** POST /api/wallet/claim: the change of an x402 payment that was made without a key, to the wallet of the calling key, once. */
+/** POST /api/wallet/claim: moves the change of an x402 payment made without a key to the calling key's wallet, once. */
 import { isObject } from '../core/json-body.ts'
 import { usdNumber } from '../core/money.ts'
 import { unavailable } from '../core/refusal.ts'
@@ -19,7 +19,7 @@ export const claimChange: BodyHandler<ClaimOfChange> = async (gateway, call, rea
   const body = await read()
   const payment = await paymentOf(gateway, body)
   const known = payment === undefined ? undefined : await gateway.store.payments.payment(payment)
-  // The change of a bearer's payment is that bearer's.
+  // The change of a payment that came with a key belongs to that key.
   if (payment === undefined || known === undefined || known.creditTo !== undefined)
     throw new HelperRefusal(
       'unknown_claim',
@@ -33,7 +33,7 @@ export const claimChange: BodyHandler<ClaimOfChange> = async (gateway, call, rea
   throw new HelperRefusal('not_served_yet', 'The payment still buys its answer; its change is not known yet.')
 }
 
-/** The payment whose claim, or whose good receipt, this is. */
+/** The payment that this claim, or this valid receipt, belongs to. */
 const paymentOf = async (gateway: Gateway, body: ClaimOfChange): Promise<string | undefined> => {
   if ('claim' in body) return gateway.x402?.paymentOfClaim(body.claim)
   const verdict = verifyReceipt(

@@ -1,4 +1,4 @@
-/** GET and PUT /api/wallet/rules: what calls of a wallet may cost, which models they may use, and when to warn. */
+/** GET and PUT /api/wallet/rules: what a wallet's calls may cost, which models they may use, and when to warn. */
 import { usdNumber } from '../core/money.ts'
 import { changeRules } from '../gateway/change-rules.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -19,7 +19,7 @@ export const getWalletRules: Handler = async (gateway, call) => {
   return json(await shown(gateway, key, rules))
 }
 
-/** Answers when no process admits a call on the older rules any more. */
+/** Answers once no process admits a call on the old rules. */
 export const putWalletRules: BodyHandler<RulesChange> = async (gateway, call, body) => {
   checkCredential(call)
   const key = await accountManagerOf(gateway, call)
@@ -27,7 +27,7 @@ export const putWalletRules: BodyHandler<RulesChange> = async (gateway, call, bo
   return json(await shown(gateway, key, rules))
 }
 
-/** The specification's own word for a request without a credential. */
+/** The specification's own error string for a request without a credential. */
 const checkCredential = (call: HttpCall): void => {
   if ((call.request.headers.get('authorization') ?? '').trim() === '')
     throw new HelperRefusal('unauthorized', "Send your key in the header 'Authorization: Bearer sk-…'.")

@@ -1,9 +1,11 @@
-/** How late a process is, by the turns of a loop in virtual time. */
+/** How late a process is, measured by the turns of a loop in virtual time. */
 import { expect, test } from 'bun:test'
 import { newOverload } from '../admission/overload.ts'
 import { watchTurns } from './watch-turns.ts'
 
-/** A loop whose turns take so long, with one request at the start of each; tells how late each note says that it is. */
+/**
+ * A loop with turns of these lengths and one request at the start of each; returns how late each note says the loop is.
+ */
 const loopOf = (turnsMs: readonly number[], queuedMs = 0) => {
   let nowMs = 0
   let wake: (() => void)[] = []

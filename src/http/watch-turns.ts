@@ -1,25 +1,28 @@
 /**
- * How late the process is: how long one turn of its event loop takes that waits for nothing. Whoever waits for the process
- * waits a turn at each step, be it a call at the door, a vendor's answer or a piece of a stream.
+ * How late the process is: the time of one turn of its event loop without waiting. Everything in the process waits one
+ * turn at each step: a new call, a vendor's answer, a piece of a stream.
  */
 import type { Overload } from '../admission/overload.ts'
 import type { Clock } from '../core/time.ts'
 
-/** A shorter turn is measured at most this often, a longer one each time. */
+/** Shorter turns are measured at most this often, longer ones every time. */
 const PAUSE_MS = 10
-/** The ledger is late when a write has waited for this long. */
+/** The ledger is late when a write has waited this long. */
 const QUEUED_MS = 200
 
 type Watched = {
   readonly clock: Pick<Clock, 'monotonicMs' | 'turn'>
   /** How long a turn may take; with 0 the process is never late. */
   readonly overloadMs: number
-  /** For how long the oldest write has waited for the ledger. */
+  /** How long the oldest write has been waiting for the ledger. */
   readonly queuedMs: () => number
   readonly overload: Pick<Overload, 'note'>
 }
 
-/** To be called when a request comes: measures what is left of this turn, or the next one where that is longer, and all that follow for as long as they are long. */
+/**
+ * Call it when a request arrives: it measures the rest of this turn, or the next one if that is longer, and then every
+ * turn for as long as they are long.
+ */
 export const watchTurns = ({ clock, overloadMs, queuedMs, overload }: Watched): (() => void) => {
   let watching = false
   let notedMs = clock.monotonicMs()
@@ -37,7 +40,7 @@ export const watchTurns = ({ clock, overloadMs, queuedMs, overload }: Watched): 
     const restMs = await turn()
     let turnMs = Math.max(restMs, await turn())
     note(turnMs)
-    // Seen now and then, long turns are so few that it takes many seconds to tell an overload from a burst.
+    // Long turns are few, so sampling them would take many seconds to tell an overload from a burst.
     while (turnMs >= PAUSE_MS) {
       turnMs = await turn()
       note(turnMs)

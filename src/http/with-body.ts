@@ -1,4 +1,4 @@
-/** Rows of the route table whose handlers get the body as the row's schema reads it. */
+/** Rows of the route table whose handlers get their body as the row's schema reads it. */
 import type { z } from 'zod'
 import { readAs } from '../core/body.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -8,7 +8,7 @@ import { HelperRefusal } from './helper-refusal.ts'
 import { readSmallBody } from './read-body.ts'
 import type { HttpCall, Route } from './route.ts'
 
-/** `body` reads the body, which a handler asks for once it knows the caller. Throws the refusal of what is wrong with it. */
+/** `body` reads the body; a handler calls it once it knows the caller. Throws the refusal of what is wrong. */
 export type BodyHandler<Body> = (
   gateway: Gateway,
   call: HttpCall,
@@ -17,7 +17,7 @@ export type BodyHandler<Body> = (
 
 type BodyRoute<Body> = Omit<Route, 'body' | 'handler'> & {
   readonly body: z.ZodType<Body>
-  /** The specification's own word for what is wrong with these members, where it has one. */
+  /** The specification's own error string for what is wrong with these members, if it has one. */
   readonly otherwise?: (wrong: ReadonlySet<string>) => HelperRefusal | undefined
   readonly handler: BodyHandler<Body>
 }

@@ -1,19 +1,19 @@
-/** Invoices of a credit line: what a month comes to, and how an invoice stands. */
+/** Invoices of a credit line: what a month amounts to, and the state of an invoice. */
 import { NANO_PER_USD, type Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
 
 export const CENT: Nano = NANO_PER_USD / 100n
 
 /**
- * What an invoice asks for: all that is owed, rounded down to whole cents once. The rest is carried to the next month,
- * so that over all invoices nothing is lost or made; more given back than used is carried too.
+ * What an invoice asks for: everything owed, rounded down to whole cents once. The rest is carried into the next month,
+ * so no money is lost or created over all invoices. If more was given back than used, that is carried too.
  */
 export const invoiced = (owed: Nano): { readonly total: Nano; readonly carried: Nano } => {
   const total = owed > 0n ? owed - (owed % CENT) : 0n
   return { total, carried: owed - total }
 }
 
-/** The reference under which an invoice is paid: once, however. */
+/** The reference under which an invoice is paid: only once, in whatever way. */
 export const invoiceRef = (id: string): string => `invoice:${id}`
 
 export type InvoiceStatus = 'open' | 'past_due' | 'paid' | 'nothing_due'

@@ -1,4 +1,4 @@
-/** What a lease may grow by, and what binds. */
+/** How much a lease may grow, and which limit binds. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { growth, type Limit, type Shortage, shortLimits, verdictOf, WALLET_MINIMUM } from './lend.ts'
@@ -75,7 +75,7 @@ describe('a loan', () => {
     expect(shortLimits([wallet(WALLET_MINIMUM - 1n)], ask(1n))).toHaveLength(1)
     expect(shortLimits([wallet(WALLET_MINIMUM - 1n)], ask(1n, 1n, 1n))).toEqual([])
     expect(shortLimits([wallet(WALLET_MINIMUM)], ask(1n))).toEqual([])
-    // A call that is open already may grow into it.
+    // A call that is already open may grow into it.
     expect(shortLimits([wallet(1n)], ask(1n, 1n, 0n, 0n))).toEqual([])
   })
 })

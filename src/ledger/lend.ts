@@ -1,21 +1,23 @@
-/** Decides what a lease may grow by, and what to say when money does not fit. All limits in money are alike. */
+/**
+ * Decides how much a lease may grow, and what to answer when money does not fit. All limits in money are treated alike.
+ */
 import { greatest, least, NANO_PER_USD, type Nano } from '../core/money.ts'
 import type { KeyId } from '../tenancy/key.ts'
 import type { BindingLimit } from './types.ts'
 
-/** The least a wallet must have available for any call: 0.01 USD. */
+/** The least that a wallet must have available for any call: 0.01 USD. */
 export const WALLET_MINIMUM: Nano = NANO_PER_USD / 100n
 
-/** Under this much available money, or under this many calls' worth, every call asks the ledger. */
+/** With less money than this available, or less than this many calls' worth, every call asks the ledger. */
 const TIGHT_BELOW: Nano = NANO_PER_USD / 20n
 const TIGHT_CALLS = 20n
 
-/** One limit in money: the wallet's floor or its daily limit, a credit line, a cap, a sub-wallet, or a key's stop-at. */
+/** One limit in money: the wallet's floor or daily limit, a credit line, a cap, a sub-wallet, or a key's stop-at. */
 export type Limit = {
   readonly name: BindingLimit
-  /** What still may be leased under it: limit − used − held. Negative after the limit was lowered. */
+  /** What may still be leased under it: limit − used − held. Negative after the limit was lowered. */
   readonly room: Nano
-  /** The counter behind a cap, a sub-wallet or a daily limit; absent for the wallet, the credit line and stop-at. */
+  /** The counter behind a cap, sub-wallet or daily limit; absent for the wallet, the credit line and stop-at. */
   readonly scope?: string
   /** Whose cap it is. */
   readonly owner?: KeyId
@@ -25,8 +27,8 @@ export type Limit = {
 
 export type Demand = {
   /**
-   * The growth without which the call cannot run; negative by what the own lease covers beyond the call. Undefined when
-   * no call waits and the lease is only renewed.
+   * The growth without which the call cannot run; negative by the amount that the lease covers beyond the call.
+   * Undefined when no call waits and the lease is only renewed.
    */
   readonly need: Nano | undefined
   /** What the call holds; nothing when no call waits. */
@@ -34,29 +36,29 @@ export type Demand = {
   readonly want: Nano
   /** Room of the asking instance's own lease that no open call holds. */
   readonly ownUnused: Nano
-  /** What a wallet must have: its minimum, and nothing for a call that is open already. */
+  /** What a wallet must have: its minimum, but nothing for a call that is already open. */
   readonly minimum: Nano
 }
 
-/** Whether a limit that has so much is too short for the ask; the own unused room counts for it. */
+/** Whether a limit with this much left is too short for the request; the lease's own unused room counts for it. */
 const isShort = ({ name }: Limit, has: Nano, { need, amount, ownUnused, minimum }: Demand): boolean => {
   if (need === undefined) return false
   if (name === 'wallet') return has < greatest(need, minimum - ownUnused)
-  // A call that costs nothing fits under every cap, also under one that was lowered below what is spent.
+  // A call that costs nothing fits under every cap, even one that was lowered below what is spent.
   return has < need && amount > 0n
 }
 
 /**
- * The limits that are too short for the ask. What the own lease has is counted with what the limit has left, so a call
- * that fits is never refused, whoever leased the money.
+ * The limits that are too short for the request. The room of the asking lease counts together with what the limit has
+ * left, so a call that fits is never refused, whichever lease holds the money.
  */
 export const shortLimits = (limits: readonly Limit[], ask: Demand): readonly Limit[] =>
   limits.filter((limit) => isShort(limit, limit.room, ask))
 
 /**
- * How much the lease grows when no limit is short: up to `want`, but never more than half of what is left unless the
- * call itself needs more, so that a small wallet stays usable from every instance. Near the end of the money exactly
- * what the call needs.
+ * How much the lease grows when no limit is short: up to `want`, but at most half of what is left unless the call
+ * itself needs more, so that a small wallet stays usable from every instance. Near the end of the money, exactly what
+ * the call needs.
  */
 export const growth = (
   limits: readonly Limit[],
@@ -81,10 +83,13 @@ export type Shortage = {
 }
 
 type ShortageVerdict = {
-  /** `recall`: other leases' unused room would do. `held`: what open calls hold would, if it comes back. `spent`: it is gone. */
+  /**
+   * `recall`: other leases' unused room would suffice. `held`: what open calls hold would suffice, if it comes back.
+   * `spent`: the money is gone.
+   */
   readonly outcome: 'recall' | 'held' | 'spent'
   readonly binding: Shortage
-  /** Keys whose cap has no use left, with the cap that says so. */
+  /** Keys whose cap leaves nothing useful, each with that cap. */
   readonly exhausted: readonly {
     readonly owner: KeyId
     readonly limit: 'spend_cap_usd' | 'monthly_cap_usd'
@@ -105,7 +110,10 @@ const order: readonly BindingLimit[] = [
   'payment',
 ]
 
-/** What could be had of a limit now, the own unused room aside: what it has left and what a recall brings back. */
+/**
+ * What could be made available under a limit now, apart from the lease's own unused room: what is left, and what a
+ * recall brings back.
+ */
 const reachable = ({ limit, idle }: Shortage): Nano => limit.room + idle
 
 const tighter = (a: Shortage, b: Shortage): Shortage => {
@@ -117,9 +125,9 @@ const tightest = ([first, ...rest]: readonly [Shortage, ...Shortage[]]): Shortag
   rest.reduce(tighter, first)
 
 /**
- * What to answer when limits are short. Other leases' unused room is recalled if that can help; what open calls hold may
- * come back; only what is spent is gone. A cap is exhausted when even without any open hold the smallest useful charge
- * would not fit.
+ * What to answer when limits are short. Other leases' unused room is recalled if that can help. What open calls hold
+ * may come back. Only spent money is gone. A cap is exhausted when the smallest useful charge would not fit even
+ * without any open hold.
  */
 export const verdictOf = (
   shortages: readonly [Shortage, ...Shortage[]],

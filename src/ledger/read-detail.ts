@@ -1,4 +1,4 @@
-/** Reads a call's kept detail back: what was written by this program, perhaps by an older one that kept less. */
+/** Reads a call's stored detail: it was written by this program, perhaps by an older version that stored less. */
 import { isObject, type Json } from '../core/json-body.ts'
 import { type UsageClass, usageClasses } from '../core/usage.ts'
 import type { ReceiptFacts, UsageDetail } from './types.ts'

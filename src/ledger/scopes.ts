@@ -1,4 +1,4 @@
-/** Scopes: the counters that a call of a key moves. Each cap is one, and so is a sub-wallet's budget. */
+/** Scopes: the counters that a key's call moves. Each cap is one, and so is a sub-wallet's budget. */
 import type { Day, Month } from '../core/time.ts'
 import type { KeyId, WalletId } from '../tenancy/key.ts'
 
@@ -9,7 +9,7 @@ export const subScope = (sub: string): string => `sub:${sub}`
 /** The sub-wallet of a scope. */
 export const subOf = (scope: string): string => scope.slice('sub:'.length)
 
-/** A spending path: whose caps it counts against, on which wallet and day, and under which sub-wallet. */
+/** A spending path: whose caps it counts against, on which wallet and day, and in which sub-wallet. */
 type ScopePath = {
   readonly line: readonly KeyId[]
   readonly walletId: WalletId
@@ -21,8 +21,8 @@ type ScopePath = {
 export const monthOfDay = (day: Day): Month => day.slice(0, 7)
 
 /**
- * The scopes of a lease: both caps of the key and of each of its makers, its wallet's day, and its sub-wallet; sorted, as
- * locks need it.
+ * The scopes of a lease: both caps of the key and of each key above it, its wallet's day, and its sub-wallet; sorted,
+ * in the order in which they are locked.
  */
 export const scopesOf = ({ line, walletId, day, sub }: ScopePath): readonly string[] =>
   [
@@ -31,5 +31,7 @@ export const scopesOf = ({ line, walletId, day, sub }: ScopePath): readonly stri
     ...(sub === undefined ? [] : [subScope(sub)]),
   ].sort()
 
-/** The call a refund belongs to: its ref is the call's id, or that with `:` and anything after it for a further refund. */
+/**
+ * The call that a refund belongs to: its ref is the call's id, or the id with `:` and a suffix for a further refund.
+ */
 export const refundedCall = (ref: string): string => ref.split(':')[0] ?? ref

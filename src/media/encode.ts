@@ -1,4 +1,4 @@
-/** A request to a vendor as path, headers and bytes. Forms by RFC 7578. */
+/** A request to a vendor as path, headers and bytes. Forms follow RFC 7578. */
 import { concat } from '../core/json-body.ts'
 import type { FormPart, Outgoing } from './shape.ts'
 
@@ -12,7 +12,7 @@ type Encoded = {
 const encoder = new TextEncoder()
 const NOTHING = new Uint8Array()
 
-/** `boundary` must not stand in any part; a call's id serves. */
+/** `boundary` must not occur in any part; we use a call's id. */
 export const encodeOutgoing = (
   { method, path, query, headers = {}, body }: Outgoing,
   boundary: string,
@@ -41,7 +41,7 @@ const encodeBody = (body: Outgoing['body'], boundary: string): { type?: string; 
   return { type: `multipart/form-data; boundary=${boundary}`, bytes }
 }
 
-/** What may not stand in a quoted name, as browsers escape it. */
+/** Characters that a quoted name may not contain, escaped as browsers do. */
 const quoted = (text: string): string =>
   text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 

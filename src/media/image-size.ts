@@ -1,11 +1,11 @@
-/** A picture's size as callers give it, in the inputs that a product has for it. */
+/** An image's size as callers give it, written into the inputs that a product has for it. */
 
 import type { JsonObject } from '../core/json-body.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 
 const SIZE = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/
 
-/** `names` are the product's inputs: `size` itself, `width` and `height`, or an `aspect_ratio`. */
+/** `names` are the product's inputs: `size` itself, `width` and `height`, or `aspect_ratio`. */
 export const sizeInputs = (size: string, names: readonly string[]): JsonObject | Refusal => {
   if (names.includes('size')) return { size }
   const [, width = '', height = ''] = SIZE.exec(size) ?? []

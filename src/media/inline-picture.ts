@@ -1,14 +1,14 @@
-/** Pictures that callers send inline, for vendors that want their bytes. */
+/** Images that callers send inline, for vendors that want their bytes. */
 import { z } from 'zod'
 import type { MediaBytes } from './shape.ts'
 
-/** Letters of one picture's address: ten megabytes in base64. */
+/** Letters of one image's address: ten megabytes in base64. */
 export const LETTERS_MAX = 14_000_000
 
-/** A picture's own `data:` address. */
+/** A `data:` address of an image. */
 export const PICTURE_ADDRESS = /^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/
 
-/** An input that takes a picture as a `data:` address. */
+/** An input that takes an image as a `data:` address. */
 export const inlinePicture = z
   .string()
   .max(LETTERS_MAX)
@@ -18,7 +18,7 @@ export const inlinePicture = z
   })
   .meta({ 'x-media': 'image/*' })
 
-/** The type of a picture by its first bytes. */
+/** The type of an image by its first bytes. */
 export const pictureTypeOf = (bytes: Uint8Array): string | undefined => {
   const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1')
   if (head.startsWith('\u0089PNG')) return 'image/png'
@@ -26,7 +26,7 @@ export const pictureTypeOf = (bytes: Uint8Array): string | undefined => {
   return head.startsWith('RIFF') && head.endsWith('WEBP') ? 'image/webp' : undefined
 }
 
-/** The bytes of an input that was checked by `inlinePicture`. */
+/** The bytes of an input that `inlinePicture` has checked. */
 export const pictureBytes = (address: string): MediaBytes => {
   const comma = address.indexOf(',')
   return {

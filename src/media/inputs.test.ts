@@ -1,4 +1,4 @@
-/** What callers are told of inputs that a product does not take. */
+/** The errors for inputs that a product does not take. */
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { Refusal } from '../core/refusal.ts'

@@ -1,4 +1,7 @@
-/** Checks a call's inputs against its product's record: what is unknown is refused, with the name that was probably meant. */
+/**
+ * Checks a call's inputs against its product's record: an unknown one is refused, with the name that was probably
+ * meant.
+ */
 import type { z } from 'zod'
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
@@ -6,13 +9,13 @@ import { nearestName } from '../pricing/spelling.ts'
 import type { MediaModel } from './product.ts'
 import type { Inputs } from './shape.ts'
 
-/** The inputs with defaults filled in, which are also sent; or the Refusal that names the first wrong one. */
+/** The inputs with their defaults, which are sent too; or the Refusal that names the first wrong input. */
 export const readInputs = (model: Pick<MediaModel, 'inputs'>, given: Json | undefined): Inputs | Refusal => {
   if (!isObject(given)) return invalid('inputs', "'inputs' is required: an object with what the model takes.")
   const read = model.inputs.safeParse(given)
   if (read.success) return read.data as Inputs
   const { issues } = read.error
-  // A misspelt name explains what is missing, so it is told first.
+  // A misspelt name explains what is missing, so it is reported first.
   return refusalOf(model, given, issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0])
 }
 
@@ -36,7 +39,7 @@ const isMissing = (given: JsonObject, { path }: z.core.$ZodIssue): boolean =>
   path.reduce<unknown>((inside, name) => (inside as Record<PropertyKey, unknown>)?.[name], given) ===
   undefined
 
-/** What the input must be, in the words of the other refusals. */
+/** What the input must be, in the wording of the other refusals. */
 const wrong = (path: string, issue: z.core.$ZodIssue | undefined): string => {
   switch (issue?.code) {
     case 'invalid_type':

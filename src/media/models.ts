@@ -1,4 +1,4 @@
-/** From the records of a vendor's products to models as the catalogue sells them. */
+/** Turns the records of a vendor's products into models for the catalogue. */
 import { z } from 'zod'
 import { isObject, type JsonObject } from '../core/json-body.ts'
 import type { MediaInput, Model, Price, UnitPrices } from '../core/model.ts'
@@ -44,13 +44,13 @@ export const modelOf = (vendor: string, record: MediaModel): Model => {
   }
 }
 
-/** What callers may send: defaults need not be there. */
+/** What callers may send: inputs with defaults may be left out. */
 const schemaOf = (inputs: MediaModel['inputs']): JsonObject => {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(inputs, { io: 'input' })
   return schema as JsonObject
 }
 
-/** The inputs that are marked `x-media`, themselves or each of their list. */
+/** The inputs that are marked `x-media`, on themselves or on the items of their list. */
 const mediaInputs = (inputs: MediaModel['inputs']): readonly MediaInput[] => {
   const { properties } = schemaOf(inputs)
   return Object.entries(isObject(properties) ? properties : {}).flatMap(([name, of]): MediaInput[] => {

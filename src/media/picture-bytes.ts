@@ -1,11 +1,11 @@
-/** Reads an answer that is one picture's own bytes, with what its maker says of it in headers. */
+/** Reads an answer that is an image's own bytes, with its metadata in headers. */
 
 import { NOT_READ } from './picture-list.ts'
 import type { VendorAnswer, Verdict } from './shape.ts'
 
 /**
- * The verdict over an answer of bytes. Filters show in the header `finish-reason`, beside a blurred or black picture that
- * is not delivered. Undefined for a status that is no success.
+ * The verdict on an answer of bytes. Filters show in the header `finish-reason`, beside a blurred or black image that
+ * is not delivered. Undefined for an unsuccessful status.
  */
 export const readPictureBytes = ({ status, header, bytes }: VendorAnswer): Verdict | undefined => {
   if (status < 200 || status > 299) return undefined

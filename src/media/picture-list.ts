@@ -1,4 +1,4 @@
-/** Reads the answer that most vendors of pictures give: a list in `data`, each with its bytes in base64 or an address. */
+/** Reads the answer of most image vendors: a list in `data`, each entry with base64 bytes or an address. */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Output, VendorAnswer, Verdict } from './shape.ts'
 
@@ -9,11 +9,11 @@ export const NOT_READ: Verdict = {
 }
 
 type Reading = {
-  /** Pictures that were asked for; what a vendor sends beyond them is not delivered. */
+  /** The number of images requested; what a vendor sends beyond that is not delivered. */
   readonly asked: number
-  /** Whether this one was withheld by the vendor's filters. */
+  /** Whether the vendor's filters withheld this one. */
   readonly isBlocked?: (picture: JsonObject) => boolean
-  /** `file` for drawings, which are documents and not pixels. */
+  /** `file` for drawings, which are documents rather than pixels. */
   readonly type?: 'image' | 'file'
 }
 
@@ -26,8 +26,8 @@ const sourceOf = ({ b64_json: base64, url }: JsonObject) => {
 }
 
 /**
- * The verdict over an answer with a list of pictures: done with those that came, each charged as one image; blocked where
- * none came because of filters. Undefined for a status that is no success.
+ * The verdict on an answer with a list of images: done with those that came, each charged as one image; blocked if
+ * filters left none. Undefined for an unsuccessful status.
  */
 export const readPictureList = (
   { status, json }: VendorAnswer,

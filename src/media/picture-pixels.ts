@@ -1,8 +1,8 @@
-/** How many pixels an inline picture has, as its head tells. */
+/** How many pixels an inline image has, according to its header. */
 import { imageSize } from 'image-size'
 import { pictureBytes } from './inline-picture.ts'
 
-/** Undefined where the head cannot be read. */
+/** Undefined if the header cannot be read. */
 export const picturePixels = (address: string): number | undefined => {
   try {
     const { width, height } = imageSize(pictureBytes(address).bytes)

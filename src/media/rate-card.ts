@@ -1,6 +1,6 @@
 /**
- * Prices of products that are not chat. A card turns checked inputs into plain unit prices and the most units of each, so
- * that a call is priced before it is sent. Law: charge(measured) ≤ charge(most).
+ * Prices of products that are not chat. A card turns checked inputs into unit prices and the maximum units of each
+ * class, so a call is priced before it is sent. Law: charge(measured) ≤ charge(most).
  */
 
 import type { Json } from '../core/json-body.ts'
@@ -9,14 +9,14 @@ import type { Pico } from '../core/money.ts'
 import { type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
 import type { Inputs } from './shape.ts'
 
-/** USD as a decimal text for so many units. */
+/** USD as a decimal text, for `per` units. */
 type UnitPrice = { readonly usd: string; readonly per: number }
 
-/** A price of some units; 1 where `per` is left out. */
+/** The price of `per` units, by default 1. */
 export const usd = (text: string, per = 1): UnitPrice => ({ usd: text, per })
 
 type Row = {
-  /** Holds where each input named is one of the values given; always, when absent. */
+  /** The row matches when each named input has one of the given values; without `when` it always matches. */
   readonly when?: Readonly<Record<string, Json | readonly Json[]>>
   readonly rates: { readonly [Class in UsageClass]?: UnitPrice }
 }
@@ -24,7 +24,7 @@ type Row = {
 export type RateCard = {
   /** The first row that matches the inputs prices them; every accepted input must match one. */
   readonly rows: readonly [Row, ...Row[]]
-  /** The most units of each class that inputs can cost. Whole numbers. */
+  /** The most units of each class that the inputs can cost. Whole numbers. */
   readonly most: { readonly [Class in UsageClass]?: (inputs: Inputs) => number }
 }
 
@@ -54,7 +54,7 @@ export const ratesOf = ({ rates }: Row): UnitPrices => {
   return found
 }
 
-/** The vendor's prices of a call with these inputs. Throws where no row matches, which the cards' law rules out. */
+/** The vendor's prices of a call with these inputs. Throws if no row matches, which the cards' law rules out. */
 export const ratesFor = (card: RateCard, inputs: Inputs): UnitPrices => {
   const row = card.rows.find((one) => matches(one, inputs))
   if (row === undefined) throw new Error('no row of the rate card matches the inputs')

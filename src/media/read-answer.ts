@@ -1,4 +1,4 @@
-/** What the shapes of many vendors read alike. */
+/** Readers that the shapes of many vendors share. */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import type { VendorAnswer, Verdict } from './shape.ts'
@@ -6,7 +6,7 @@ import type { Spoken } from './transcript.ts'
 
 const isOk = ({ status }: VendorAnswer): boolean => status >= 200 && status < 300
 
-/** The body of a success that is an object. */
+/** The body of a successful answer, if it is an object. */
 export const objectOf = (answer: VendorAnswer): JsonObject | undefined =>
   isOk(answer) && isObject(answer.json) ? answer.json : undefined
 
@@ -24,7 +24,7 @@ export const numberAt = (value: Json | undefined, name: string): number | undefi
   return typeof found === 'number' && found >= 0 && Number.isFinite(found) ? found : undefined
 }
 
-/** A whole number of at least 0, such as units that a vendor counted. */
+/** A whole number of at least 0, such as a vendor's count of units. */
 export const countAt = (value: Json | undefined, name: string): number | undefined => {
   const found = numberAt(value, name)
   return found === undefined || !Number.isSafeInteger(found) ? undefined : found
@@ -35,10 +35,10 @@ export const listAt = (value: Json | undefined, name: string): readonly Json[] |
   return Array.isArray(found) ? found : undefined
 }
 
-/** Seconds as the milliseconds that are billed. */
+/** Seconds as billable milliseconds. */
 export const msOf = (seconds: number): number => Math.ceil(seconds * 1000)
 
-/** Those of a list that have times. */
+/** The items of a list that have times. */
 export const spokenIn = (list: readonly Json[] | undefined, ...names: readonly string[]): readonly Spoken[] =>
   (list ?? []).flatMap((one) => {
     const [start, end] = [numberAt(one, 'start'), numberAt(one, 'end')]
@@ -46,7 +46,7 @@ export const spokenIn = (list: readonly Json[] | undefined, ...names: readonly s
     return start === undefined || end === undefined || text === undefined ? [] : [{ start, end, text }]
   })
 
-/** An answer that is a sound; undefined where it is none. */
+/** An answer that is a sound; undefined if it is not one. */
 export const soundOf = (answer: VendorAnswer, measured?: Usage): Verdict | undefined => {
   const type = answer.header('content-type') ?? ''
   if (!isOk(answer) || answer.bytes.length === 0 || !/^(?:audio\/|application\/octet-stream)/i.test(type))
@@ -59,7 +59,7 @@ export const soundOf = (answer: VendorAnswer, measured?: Usage): Verdict | undef
   }
 }
 
-/** An answer that is the result itself. */
+/** An answer whose body is the result itself. */
 export const jsonDone = (body: JsonObject, measured?: Usage): Verdict => ({
   verdict: 'done',
   outputs: [{ type: 'json', value: body }],

@@ -1,4 +1,4 @@
-/** What the shapes of jobs read alike. */
+/** Readers that the shapes of jobs share. */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import { textAt } from './read-answer.ts'
@@ -6,7 +6,7 @@ import type { Output, Verdict } from './shape.ts'
 
 export const BLOCKED: Verdict = { verdict: 'blocked' }
 
-/** The vendor could not, or would not; its own text, or ours where it is silent. */
+/** The vendor could not or would not do it; with the vendor's own text, or ours if it gave none. */
 export const failed = (
   message: string | undefined,
   fault: 'inputs' | 'vendor' = 'vendor',
@@ -22,7 +22,7 @@ export const addressAt = (value: Json | undefined, name: string): string | undef
   return found?.startsWith('https://') === true ? found : undefined
 }
 
-/** A segment of a path from what a vendor called a job, which is not to be believed. */
+/** A path segment from the vendor's name for a job; the name is not trusted. */
 export const segmentOf = (ref: JsonObject, name: string): string =>
   encodeURIComponent(textAt(ref, name) ?? '')
 
@@ -35,7 +35,7 @@ export const outputAt = (
 
 const ASKED = /^(?:actual_|revised_)?prompt$/
 
-/** The same without the prompt, which vendors like to repeat: a run's answer is kept, and no prompt is. */
+/** The body without the prompt, which vendors like to repeat: a run's answer is stored, and a prompt never is. */
 const withoutPrompt = (value: Json): Json => {
   if (Array.isArray(value)) return value.map(withoutPrompt)
   if (!isObject(value)) return value
@@ -46,7 +46,7 @@ const withoutPrompt = (value: Json): Json => {
   )
 }
 
-/** The job has ended well; where outputs say so with `at`, the body's addresses are replaced. */
+/** The job succeeded; where outputs have `at`, the body's addresses are replaced. */
 export const jobDone = (
   outputs: readonly Output[],
   body: JsonObject,
@@ -58,5 +58,5 @@ export const jobDone = (
   ...(measured === undefined ? {} : { measured }),
 })
 
-/** Whole units of a count that may be a fraction, rounded up; noise of floating point is no unit. */
+/** Rounds a count that may be a fraction up to whole units; floating-point noise does not count. */
 export const unitsOf = (count: number, each: number): number => Math.ceil(Number((count * each).toFixed(4)))

@@ -40,10 +40,10 @@ const extensions: Readonly<Record<string, string>> = {
   'video/webm': 'webm',
 }
 
-/** A name for a form's file: some vendors read the container from its ending. */
+/** A file name for a form: some vendors read the container from its extension. */
 export const fileNameFor = (mediaType: string): string => `audio.${extensions[mediaType] ?? 'mp3'}`
 
-/** The type of a sound by the ending of its name, for forms that do not tell it. */
+/** The type of a sound by its file name's extension, for forms that do not give the type. */
 export const typeOfName = (name: string): string | undefined => {
   const ending = name.slice(name.lastIndexOf('.') + 1).toLowerCase()
   const usual: Readonly<Record<string, string>> = { mpga: 'audio/mpeg', oga: 'audio/ogg', opus: 'audio/ogg' }

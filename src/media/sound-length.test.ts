@@ -1,4 +1,7 @@
-/** The length of sounds: exact, counted, or bounded by their bytes; and no head that lies makes it shorter than its bytes. */
+/**
+ * The length of sounds: exact, counted, or bounded by their bytes; no false header makes it shorter than its bytes
+ * allow.
+ */
 import { expect, test } from 'bun:test'
 import { EXAMPLE_SOUND } from '../vendors/openai-transcription.ts'
 import { bytesAt } from './sound-input.ts'

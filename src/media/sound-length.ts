@@ -1,17 +1,18 @@
 /**
- * How long a sound is, and how long it can be at most. Exact for WAV with PCM; MP3 is counted frame by frame; of all else
- * only the bytes tell. Sources: RFC 2361 and Microsoft's WAVE format; ISO/IEC 11172-3 and 13818-3 for MPEG audio frames.
+ * How long a sound is, and how long it can be at most. Exact for WAV with PCM; MP3 is counted frame by frame; for
+ * everything else only the bytes tell. Sources: RFC 2361 and Microsoft's WAVE format; ISO/IEC 11172-3 and 13818-3 for
+ * MPEG audio frames.
  */
 import type { MediaBytes } from './shape.ts'
 import { bytesAt } from './sound-input.ts'
 
-/** Below these rates, in bits a second, sounds are taken for damaged or lying. */
+/** Below these rates, in bits per second, we take a sound for damaged or false. */
 const LEAST_RATE = 6_000
 const LEAST_RATE_MP3 = 64_000
 
 const msAt = (bytes: number, bitsPerSecond: number): number => Math.ceil((bytes * 8_000) / bitsPerSecond)
 
-/** The most milliseconds that a sound can last, at a data: address. */
+/** The most milliseconds that a sound at a data: address can last. */
 export const mostMs = (address: string): number => {
   const sound = bytesAt(address)
   const { bytes } = sound
@@ -23,13 +24,13 @@ export const mostMs = (address: string): number => {
     : Math.max(mp3, msAt(bytes.length, LEAST_RATE_MP3))
 }
 
-/** The length of a sound in whole milliseconds; undefined where it cannot be told from its bytes. */
+/** The length of a sound in whole milliseconds; undefined if its bytes do not tell. */
 export const lengthMs = ({ bytes }: Pick<MediaBytes, 'bytes'>): number | undefined =>
   pcmMs(bytes) ?? mp3Ms(bytes)
 
 const nameAt = (bytes: Uint8Array, at: number): string => String.fromCharCode(...bytes.subarray(at, at + 4))
 
-/** Of all bytes behind the head, whatever length the head claims for them. */
+/** Counts all bytes after the header, whatever length the header claims. */
 const pcmMs = (bytes: Uint8Array): number | undefined => {
   if (bytes.length < 44 || nameAt(bytes, 0) !== 'RIFF' || nameAt(bytes, 8) !== 'WAVE') return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -70,10 +71,10 @@ const frameAt = (bytes: Uint8Array, at: number): Frame | undefined => {
 }
 
 const ID3_HEAD = 10
-/** What may stand behind the last frame: tags of players. */
+/** What may follow the last frame: tags of players. */
 const TAIL_MAX = 4_096
 
-/** Undefined unless frames fill the whole file but a tag before and one behind. */
+/** Undefined unless frames fill the whole file, except for one tag before and one after. */
 const mp3Ms = (bytes: Uint8Array): number | undefined => {
   let at = 0
   if (nameAt(bytes, 0).startsWith('ID3'))

@@ -1,4 +1,7 @@
-/** What was said in a sound, with its times, and the forms in which callers want it. Sources: W3C WebVTT; OpenAI API reference, "Create transcription". */
+/**
+ * A transcript with its times, and the forms in which callers want it. Sources: W3C WebVTT; OpenAI API reference,
+ * "Create transcription".
+ */
 import type { JsonObject } from '../core/json-body.ts'
 
 /** Seconds from the sound's start. */
@@ -8,22 +11,22 @@ export type Transcript = {
   readonly text: string
   readonly language?: string
   readonly seconds?: number
-  /** Empty where the vendor tells no times. */
+  /** Empty if the vendor gives no times. */
   readonly segments: readonly Spoken[]
   readonly words?: readonly Spoken[]
 }
 
-/** Styles in which a transcript is told. */
+/** The forms of a transcript. */
 export const transcriptStyles = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const
 
 export type TranscriptStyle = (typeof transcriptStyles)[number]
 
-/** Whether a style needs times. */
+/** Whether a form needs times. */
 export const needsTimes = (style: TranscriptStyle): boolean => style !== 'json' && style !== 'text'
 
 const WORDS_MAX = 14
 
-/** Words as segments: one ends with a sentence, a pause of a second, or after some words. */
+/** Groups words into segments: one ends with a sentence, a pause of a second, or after a number of words. */
 export const segmentsOf = (words: readonly Spoken[]): readonly Spoken[] => {
   const segments: Spoken[] = []
   let begun: Spoken[] = []
@@ -45,14 +48,14 @@ export const segmentsOf = (words: readonly Spoken[]): readonly Spoken[] => {
 
 const two = (count: number): string => String(count).padStart(2, '0')
 
-/** `00:00:01,500`; WebVTT writes a point. */
+/** `00:00:01,500`; WebVTT uses a point instead of the comma. */
 const timeOf = (seconds: number, point: ',' | '.'): string => {
   const ms = Math.max(0, Math.round(seconds * 1000))
   const [s, m, h] = [Math.floor(ms / 1000), Math.floor(ms / 60_000), Math.floor(ms / 3_600_000)]
   return `${two(h)}:${two(m % 60)}:${two(s % 60)}${point}${String(ms % 1000).padStart(3, '0')}`
 }
 
-/** One line a cue: an empty line would end it, and an arrow would be read as times. */
+/** One line per cue: an empty line would end it, and an arrow would be read as times. */
 const lineOf = ({ text }: Spoken): string =>
   text
     .trim()

@@ -1,4 +1,4 @@
-/** Addresses of pictures, films and sounds that callers name and vendors fetch: public https addresses only. */
+/** Addresses of images, films and sounds that callers name and vendors fetch: public https addresses only. */
 import { z } from 'zod'
 import { publicHttpsUrl } from '../core/address.ts'
 import { LETTERS_MAX, PICTURE_ADDRESS } from './inline-picture.ts'
@@ -7,7 +7,7 @@ const isPublicAddress = (address: string): boolean => typeof publicHttpsUrl('url
 
 const message = 'must be an https address of a public server'
 
-/** An input that a vendor fetches; of a kind such as `video/*`. */
+/** An input that a vendor fetches, of a kind such as `video/*`. */
 export const webAddress = (kind: string) =>
   z
     .string()
@@ -16,7 +16,7 @@ export const webAddress = (kind: string) =>
     .refine(isPublicAddress, { message })
     .meta({ 'x-media': kind })
 
-/** A picture, inline or at an address that the vendor fetches. */
+/** An image, inline or at an address that the vendor fetches. */
 export const pictureInput = z
   .string()
   .max(LETTERS_MAX)

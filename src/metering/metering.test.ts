@@ -1,4 +1,4 @@
-/** What vendors report, and what is made of it. */
+/** What vendors report, and what we make of it. */
 import { expect, test } from 'bun:test'
 import type { JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'

@@ -1,6 +1,6 @@
 /**
- * Reading a vendor's usage: inclusive totals become disjoint classes. A usage that is silent or absurd is no usage: the
- * meter then estimates, and says so.
+ * Reads a vendor's usage: inclusive totals become disjoint classes. A missing or absurd usage does not count: then the
+ * meter estimates, and says so.
  * Source of the format: OpenAI API reference, "CompletionUsage".
  */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
@@ -8,10 +8,10 @@ import type { Mutable } from '../core/mutable.ts'
 import type { Usage } from '../core/usage.ts'
 import type { UsageQuirks } from './usage-quirks.ts'
 
-/** More tokens than any call has: a count beyond it is a fault, not a bill. */
+/** More tokens than any call has: a larger count is a fault, not a bill. */
 const COUNT_MAX = 1_000_000_000
 
-/** A count that is there and plausible; undefined when it is absent. */
+/** A count that is present and plausible; undefined otherwise. */
 const count = (value: Json | undefined): number | undefined | 'absurd' => {
   if (value === undefined || value === null) return undefined
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX
@@ -25,7 +25,7 @@ export const readUsage = (raw: JsonObject, quirks: UsageQuirks): Usage | undefin
   const completion = isObject(raw.completion_tokens_details) ? raw.completion_tokens_details : {}
   const input = count(raw.prompt_tokens)
   const output = count(raw.completion_tokens) ?? 0
-  // DeepSeek reports cache hits beside the totals, Moonshot under its own name; the others in the details.
+  // DeepSeek reports cache hits beside the totals, Moonshot under a name of its own, the others in the details.
   const cacheRead = count(prompt.cached_tokens ?? raw.prompt_cache_hit_tokens ?? raw.cached_tokens) ?? 0
   const cacheWrite = count(prompt.cache_write_tokens ?? prompt.cache_creation_tokens) ?? 0
   const inputAudio = count(prompt.audio_tokens) ?? 0
@@ -54,7 +54,7 @@ export const readUsage = (raw: JsonObject, quirks: UsageQuirks): Usage | undefin
   })
 }
 
-/** Zero of a class is left out, except that an explicit zero of input stays: the vendor did report. */
+/** Leaves out zeros, but keeps an explicit zero of input, because it shows that the vendor did report. */
 const present = (usage: Usage & { readonly input: number }): Usage => {
   const kept: Mutable<Usage> = { input: usage.input }
   for (const name of COUNTED) {

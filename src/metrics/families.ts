@@ -1,19 +1,25 @@
-/** Every metric of `GET /metrics`: its name, what it counts, by which labels, and how those of several processes are one. */
+/**
+ * Every metric of `GET /metrics`: its name, what it counts, its labels, and how the values of several processes are
+ * merged.
+ */
 
 export type Family = {
-  /** Without the `_total` that counters end in. */
+  /** Without the `_total` at the end of counters. */
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  /** Each has a bounded set of values; never a key, a wallet or a caller, whose figures are in the ledger. */
+  /** Each has a bounded set of values; never a key, wallet or caller, whose figures are in the ledger. */
   readonly labels: readonly string[]
-  /** Upper bounds of a histogram's buckets, without the last, which has none. */
+  /** Upper bounds of a histogram's buckets, except the last, which has none. */
   readonly bounds?: readonly number[]
-  /** What gauges of several processes are together: their sum where it is not said. */
+  /** How gauges of several processes are merged; by default they are added. */
   readonly together?: 'most' | 'least'
-  /** Counted in nano-USD, told in USD. */
+  /** Counted in nano-USD, shown in USD. */
   readonly money?: true
-  /** The most series of it: strangers, who can make them by asking for anything, leave room for those of calls. */
+  /**
+   * The most series it may have. Strangers can create some of these by requesting anything, so they must leave room for
+   * those of calls.
+   */
   readonly seriesMax?: number
 }
 
@@ -42,7 +48,7 @@ const gauge = (name: string, help: string, more: Partial<Family> = {}): Family =
   ...more,
 })
 
-/** Counted and measured where it happens. */
+/** Counted and measured where things happen. */
 export const countedFamilies = {
   calls: counter('calls', 'Calls of models that were answered, by how they ended.', [...CALL, 'outcome']),
   refusals: {
@@ -108,7 +114,7 @@ export const countedFamilies = {
   ),
 } as const satisfies Readonly<Record<string, Family>>
 
-/** Read when somebody asks. */
+/** Read on request. */
 const readFamilies = {
   info: gauge('build_info', 'Which version this is, with which storage engine.', {
     labels: ['version', 'engine'],
@@ -196,7 +202,7 @@ export const families: Readonly<Record<FamilyId, Family>> = { ...countedFamilies
 export type CountedId = keyof typeof countedFamilies
 export type FamilyId = CountedId | keyof typeof readFamilies
 
-/** The names under which the samples of a family are told. */
+/** The names of a family's samples. */
 export const sampleNames = ({ name, type }: Family): readonly string[] =>
   type === 'counter'
     ? [`${name}_total`]

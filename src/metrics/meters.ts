@@ -1,4 +1,7 @@
-/** What a process counts of its calls, its vendors and its ledger: numbers that are written where things happen, and told when somebody asks. */
+/**
+ * What a process counts of its calls, its vendors and its ledger: plain numbers, written where things happen and read
+ * on request.
+ */
 import type { Nano } from '../core/money.ts'
 import { outputTokens, tokenClasses, type Usage, type UsageClass } from '../core/usage.ts'
 import { countedFamilies } from './families.ts'
@@ -6,7 +9,7 @@ import { type Counter, type Histogram, newRegistry, observe, type Registry } fro
 
 /** What is known of a call when it has ended; times are monotonic milliseconds. */
 type CallFacts = {
-  /** The address in the route table, of those that run calls. */
+  /** The address in the route table, if it runs calls. */
   readonly endpoint?: string
   readonly vendor?: string
   readonly model?: string
@@ -14,9 +17,9 @@ type CallFacts = {
   readonly startedMs: number
   /** When the first piece of a stream was ready for its caller. */
   readonly firstOutMs?: number
-  /** Spent on attempts that came to nothing. */
+  /** Time spent on failed attempts. */
   readonly lostMs: number
-  /** Of the attempt that was answered: when it was sent, when its answer began and when it ended. */
+  /** For the attempt that was answered: when it was sent, when its answer began and when it ended. */
   readonly askedMs?: number | undefined
   readonly begunMs?: number
   readonly answeredMs?: number
@@ -28,14 +31,14 @@ type CallFacts = {
 type Attempt = 'ok' | 'refused' | 'busy' | 'key_refused' | 'may_bill' | 'failed' | 'unfit' | 'gone'
 
 export type Meters = {
-  /** A request has ended; what is told of its charge is counted with it. */
+  /** A request has ended; its charge, if known, is counted with it. */
   called(call: CallFacts, status: number, nowMs: number): void
-  /** A job was charged long after its call. */
+  /** A job was charged, long after its call. */
   jobCharged(of: { readonly vendor: string; readonly model: string }, usage: Usage, charged: Nano): void
   attempted(vendor: string, outcome: Attempt, ms: number): void
   gateWaited(gate: 'intent' | 'settle', ms: number): void
   committed(operations: number, fromMs: number, toMs: number): void
-  /** The span of the last commit. */
+  /** The begin and end of the last commit. */
   lastCommit(): { readonly fromMs: number; readonly toMs: number }
   commitFailed(): void
   turnedAway(): void
@@ -45,12 +48,12 @@ export type Meters = {
 }
 
 const SECOND_MS = 1_000
-/** Where the charge of a job is counted. */
+/** Where a job's charge is counted. */
 const JOB = 'job'
 
 const tokens = new Set<string>(tokenClasses)
 
-/** The series of one vendor, model and endpoint, found once for all calls of the three. */
+/** The series of one vendor, model and endpoint, looked up once for all their calls. */
 type Line = {
   readonly labels: readonly [string, string, string]
   readonly outcomes: Map<string, Counter>
@@ -63,7 +66,7 @@ type Line = {
   readonly addedFirst: Histogram
 }
 
-/** More lines than there can be series are not remembered. */
+/** There are never more series than this, so more lines are not cached. */
 const LINES_MAX = 1_000
 
 export const newMeters = (registry = newRegistry()): Meters => {
@@ -178,7 +181,7 @@ const noteCharge = (registry: Registry, line: Line, usage: Usage, charged: Nano)
   }
 }
 
-/** Latency of answers that ended as they should: of others nobody knows what they would have taken. */
+/** Latency only of answers that ended well: nobody knows how long the others would have taken. */
 const noteTimes = (line: Line, call: CallFacts, outcome: string, nowMs: number): void => {
   const { startedMs, askedMs, begunMs, answeredMs, firstOutMs, lostMs, usage } = call
   if (askedMs === undefined || answeredMs === undefined || outcome !== 'ok') return

@@ -1,6 +1,6 @@
 /**
- * The series of one process: plain numbers, made when they are first needed, at most so many. What finds no place any more
- * is counted under `other`, so that sums stay right.
+ * The series of one process: plain numbers, created on first use, up to a limit. What no longer finds a place is
+ * counted under `other`, so that sums stay right.
  */
 import type { Nano } from '../core/money.ts'
 import { type CountedId, countedFamilies, type Family } from './families.ts'
@@ -11,16 +11,16 @@ type Money = { readonly labels: readonly string[]; nano: Nano }
 
 export type Histogram = {
   readonly labels: readonly string[]
-  /** Of each bucket alone; the last has no upper bound. */
+  /** Counts of each bucket alone; the last has no upper bound. */
   readonly counts: number[]
   sum: number
 }
 
 export type Series = Counter | Money | Histogram
 
-/** The specification's bound on the series of a process. */
+/** The specification's limit on the series of a process. */
 export const SERIES_MAX = 2_000
-/** Places for what is read when somebody asks: gauges of the process, and those of its vendors' keys. */
+/** Places for what is read on request: gauges of the process, and of its vendors' keys. */
 export const READ_MAX = 400
 
 const OTHER = 'other'
@@ -31,7 +31,7 @@ type HistogramId = {
 }[CountedId]
 type CounterId = Exclude<CountedId, HistogramId | MoneyId>
 
-/** How many lines a series of the family is told in. */
+/** How many lines a series of the family takes. */
 export const linesOf = ({ bounds }: Family): number => (bounds === undefined ? 1 : bounds.length + 3)
 
 export type Registry = {
@@ -70,13 +70,13 @@ export const newRegistry = (linesMax = SERIES_MAX - READ_MAX): Registry => {
     return all.get(id)?.get(other.join('\n')) ?? make(id, other)
   }
   const registry: Registry = {
-    // The types of the ids say which of them it is.
+    // The ids' types say which kind it is.
     counter: (id, labels = []) => find(id, labels) as Counter,
     money: (id, labels) => find(id, labels) as Money,
     histogram: (id, labels = []) => find(id, labels) as Histogram,
     all: () => all,
   }
-  // What has no labels is there from the start; of the others the place for the rest is kept free.
+  // Metrics without labels exist from the start; of the others, the place for `other` is reserved.
   for (const [id, family] of Object.entries(countedFamilies) as [CountedId, Family][]) {
     all.set(id, new Map())
     lines += linesOf(family)

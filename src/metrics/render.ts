@@ -14,7 +14,7 @@ const WANTED = /^\s*(application\/openmetrics-text|text\/plain)\s*(;.*)?$/i
 const VERSION = /;\s*version=([\d.]+)/i
 const QUALITY = /;\s*q=([\d.]+)/i
 
-/** The format that an `Accept` header likes best; the older one where it says nothing of either. */
+/** The format that an `Accept` header prefers; the older one if it names neither. */
 export const formatFor = (accept: string | null): TextFormat => {
   const best = { prometheus: 0, openmetrics: 0 }
   for (const part of (accept ?? '').split(',')) {

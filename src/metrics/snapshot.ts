@@ -1,9 +1,11 @@
-/** All series of a process as plain values, which can go from one process to another, and those of several as one. */
+/**
+ * All series of a process as plain values that can be sent to another process, and those of several processes merged.
+ */
 import type { Nano } from '../core/money.ts'
 import { type FamilyId, families } from './families.ts'
 import { linesOf, READ_MAX, type Registry, type Series } from './registry.ts'
 
-/** One series; money is told in nano-USD as a text, which JSON can carry whole. */
+/** One series; money is a text in nano-USD, which JSON keeps exactly. */
 export type Sample =
   | { readonly labels: readonly string[]; readonly value: number }
   | { readonly labels: readonly string[]; readonly nano: string }
@@ -11,7 +13,7 @@ export type Sample =
 
 export type Snapshot = { readonly [Id in FamilyId]?: readonly Sample[] }
 
-/** What is read when somebody asks: the labels and the value, as a bigint where it is money. */
+/** What is read on request: the labels and the value, a bigint if it is money. */
 export type Reading = readonly [id: FamilyId, value: number | Nano, labels?: readonly string[]]
 
 const sampleOf = (series: Series): Sample => {
@@ -22,7 +24,7 @@ const sampleOf = (series: Series): Sample => {
     : { labels, value: series.value }
 }
 
-/** What a process has counted, with what was read just now; readings beyond their places are left out and counted as cut. */
+/** What a process has counted, and what was just read; readings beyond their places are dropped and counted as cut. */
 export const snapshotOf = (registry: Registry, readings: readonly Reading[]): Snapshot => {
   const told = readings.slice(0, READ_MAX - linesOf(families.series))
   registry.counter('cut').value += readings.length - told.length
@@ -37,7 +39,7 @@ export const snapshotOf = (registry: Registry, readings: readonly Reading[]): Sn
   return { ...snapshot, series: [{ labels: [], value: lines.reduce((sum, some) => sum + some, 1) }] }
 }
 
-/** One answer for several processes: what they counted is added up; each gauge says what it is together. */
+/** One answer for several processes: counters are added; each gauge says how it is merged. */
 export const merged = (snapshots: readonly Snapshot[]): Snapshot => {
   const together: Partial<Record<FamilyId, Sample[]>> = {}
   for (const id of Object.keys(families) as FamilyId[]) {
@@ -65,6 +67,6 @@ const both = (id: FamilyId, a: Sample, b: Sample): Sample => {
   return { labels, value: a.value + b.value }
 }
 
-/** What goes on to count of a process that has ended: sums only grow, its gauges are gone with it. */
+/** What still counts of a process that has ended: sums never shrink, but its gauges are gone with it. */
 export const countersOf = (snapshot: Snapshot): Snapshot =>
   Object.fromEntries(Object.entries(snapshot).filter(([id]) => families[id as FamilyId].type !== 'gauge'))

@@ -3,13 +3,13 @@ import { families } from './families.ts'
 
 type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
-/** Samples by their names. */
+/** Samples by name. */
 export type Samples = ReadonlyMap<string, readonly Sample[]>
 
 const LINE = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/
 const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g
 
-/** Reads the text that this server's own `GET /metrics` tells; other lines are left out. */
+/** Reads the text of this server's own `GET /metrics`; other lines are skipped. */
 export const samplesIn = (text: string): Samples => {
   const samples = new Map<string, Sample[]>()
   for (const line of text.split('\n')) {
@@ -30,13 +30,13 @@ const sumOf = (samples: Samples, name: string, only: Only = {}): number =>
     .filter(({ labels }) => Object.entries(only).every(([label, value]) => labels[label] === value))
     .reduce((sum, { value }) => sum + value, 0)
 
-/** What a span of time looks like between two readings. */
+/** What happened between two readings. */
 type Span = { readonly before: Samples; readonly after: Samples; readonly seconds: number }
 
 const grown = ({ before, after }: Span, name: string, only?: Only): number =>
   Math.max(0, sumOf(after, name, only) - sumOf(before, name, only))
 
-/** The value below which this share of what was measured in the span lies, within its bucket; undefined for nothing. */
+/** A percentile of what was measured in between, interpolated within its bucket; undefined if nothing was measured. */
 export const quantileIn = (span: Span, name: string, share: number, only: Only = {}): number | undefined => {
   const bounds = [...new Set((span.after.get(`${name}_bucket`) ?? []).map(({ labels }) => labels.le ?? ''))]
     .map((le) => ({ le, bound: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le) }))
@@ -84,7 +84,7 @@ export const overviewOf = (span: Span) => {
   }
 }
 
-/** A row for each vendor: how much it is asked, how it answers, and what it brings. */
+/** A row for each vendor: how often it is asked, how it answers, and what it earns. */
 export const vendorRowsOf = (span: Span) => {
   const { after, seconds } = span
   const names = new Set((after.get(families.vendorKeys.name) ?? []).map(({ labels }) => labels.vendor ?? ''))

@@ -1,4 +1,4 @@
-/** What can be paid at Stripe's Checkout at a time, as the member of a body. */
+/** The amount of one payment at Stripe's Checkout, as a member of a body. */
 import { usd } from '../core/body.ts'
 import type { Nano } from '../core/money.ts'
 import { CENT } from '../ledger/invoice.ts'

@@ -1,4 +1,4 @@
-/** Writes invoices as months end, for as long as a server runs. */
+/** Writes invoices as months end, while a server runs. */
 
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
@@ -9,7 +9,7 @@ const EVERY_MS = 60_000
 
 type MonthParts = { readonly store: CreditStore; readonly clock: Clock; readonly log: Log }
 
-/** Runs until the returned function is called. Several servers may do it at the same time. */
+/** Runs until the returned function is called. Several servers may do it at once. */
 export const keepMonthsClosed = ({ store, clock, log }: MonthParts): (() => void) => {
   let stopped = false
   const run = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * Payment modes: which account funds the hold of a call. The wallet of the key's organisation, the credit line beside it,
- * or a payment made for this one call.
+ * Payment modes: which account funds the hold of a call. It is the wallet of the key's organisation, the credit line
+ * beside it, or a payment made for this one call.
  */
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 import { type AccountId, creditAccountOf } from '../ledger/types.ts'
@@ -9,7 +9,7 @@ import type { PaymentHeaders } from './x402/presented.ts'
 
 export type PaymentMode = 'wallet' | 'mpp' | 'x402'
 
-/** The mode a call asks for in `X-Payment-Protocol`, or by bringing a payment; absent means the wallet. */
+/** The mode that a call asks for in `X-Payment-Protocol` or by bringing a payment; the wallet by default. */
 export const paymentMode = (
   header: string | undefined,
   payment: PaymentHeaders | undefined,
@@ -35,6 +35,6 @@ export const x402Unavailable = (): Refusal =>
     { members: { payment_modes: 'wallet, mpp' } },
   )
 
-/** The account that pays for a call of the key in this mode; undefined is the key's own wallet. */
+/** The account that pays for the key's call in this mode; undefined for the key's own wallet. */
 export const payingAccount = (mode: PaymentMode, key: Key): AccountId | undefined =>
   mode === 'mpp' ? creditAccountOf(key.walletId) : undefined

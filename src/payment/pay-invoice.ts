@@ -1,4 +1,4 @@
-/** Pays an invoice from its wallet, waiting for the idle leases that hold the money. */
+/** Pays an invoice from its wallet, waiting for idle leases that hold the money. */
 import type { Clock } from '../core/time.ts'
 import type { CreditStore, PayOutcome } from '../store/funding/funding-port.ts'
 import type { Actor } from '../store/people/event-port.ts'

@@ -2,7 +2,7 @@
 import { greatest, usdNumber } from '../core/money.ts'
 import type { CreditLine, CreditStatement, Invoice } from '../store/funding/funding-port.ts'
 
-/** What may still be used: nothing while the line is suspended. */
+/** What may still be used; nothing while the line is suspended. */
 const availableOf = ({ limit, owed, held, status }: CreditLine): bigint =>
   status === 'active' ? greatest(limit - owed - held, 0n) : 0n
 

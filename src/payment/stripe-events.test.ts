@@ -1,4 +1,4 @@
-/** What events of Stripe mean: money moves for what is ours, is paid, and is whole cents of USD. */
+/** What Stripe's events mean: money moves only if the payment is ours, paid, and in whole cents of USD. */
 import { expect, test } from 'bun:test'
 import type Stripe from 'stripe'
 import { creditAccountOf } from '../ledger/types.ts'

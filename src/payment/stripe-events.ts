@@ -1,11 +1,11 @@
-/** What an event of Stripe means for the ledger. Its money is whole cents of USD; anything else is not ours. */
+/** What a Stripe event means for the ledger. Money must be whole cents of USD; anything else is not ours. */
 import type Stripe from 'stripe'
 import type { Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
 import { CENT } from '../ledger/invoice.ts'
 import type { TopUpPause } from '../store/funding/top-up-port.ts'
 
-/** A payment method of a customer of Stripe, saved for payments without its owner at this instant. */
+/** A payment method of a Stripe customer, saved for unattended payments at this instant. */
 type SavedMethod = { readonly customer: string; readonly method: string; readonly at: Instant }
 
 export type Meaning =
@@ -16,18 +16,20 @@ export type Meaning =
       readonly amount: Nano
       readonly saved?: SavedMethod
     }
-  /** Nothing was paid; only a payment that no payer attends ends by it. */
+  /** Nothing was paid. This ends only unattended payments; a payer may try again. */
   | { readonly does: 'fail'; readonly checkoutId: string; readonly why: TopUpPause }
-  /** `outstanding`: without what came back to us, by a refund that failed or a dispute that was won, wholly or in part. */
+  /**
+   * `outstanding`: what is refunded or disputed now, less what came back to us through failed refunds and won disputes.
+   */
   | { readonly does: 'take'; readonly id: string; readonly payment: string; readonly outstanding: Nano }
   | { readonly does: 'nothing'; readonly why: string }
 
-/** The name under which a session and its payment carry our checkout's id. */
+/** The metadata name under which a session and its payment carry our checkout's id. */
 export const CHECKOUT = 'turnpike_checkout'
 
 const nothing = (why: string): Meaning => ({ does: 'nothing', why })
 
-/** A name of Stripe's or ours; undefined for what is none, as in an event that was signed and has another form. */
+/** A name of Stripe's or ours; undefined if it is not one, which can happen in a signed event of another form. */
 const nameOf = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[\w-]{1,255}$/.test(value) ? value : undefined
 
@@ -42,7 +44,7 @@ const amountOf = (cents: number | null | undefined, currency: string | null | un
     ? BigInt(cents) * CENT
     : undefined
 
-/** Reads an event whose signature was good. Kinds that do not move money mean nothing here. */
+/** Reads an event whose signature was valid. Kinds that do not move money mean nothing here. */
 export const meaningOf = (event: Stripe.Event): Meaning => {
   switch (event.type) {
     case 'checkout.session.completed':
@@ -77,7 +79,10 @@ const ofSession = (session: Stripe.Checkout.Session): Meaning => {
   return { does: 'credit', checkoutId, payment, amount }
 }
 
-/** The same payment as its session tells of, which is credited once; and the only word of a payment without a session. */
+/**
+ * The payment that its session also reports (it is credited once), or a payment without a session, which is only
+ * reported here.
+ */
 const ofPayment = (intent: Stripe.PaymentIntent): Meaning => {
   const checkoutId = checkoutOf(intent)
   if (checkoutId === undefined) return nothing('the payment is not ours')
@@ -119,7 +124,7 @@ const ofDispute = (dispute: Stripe.Dispute, reinstated: boolean): Meaning => {
   const amount = amountOf(dispute.amount, dispute.currency)
   if (id === undefined || payment === undefined || status === undefined || amount === undefined)
     return nothing('the dispute is of no payment in USD')
-  // An inquiry withdraws nothing.
+  // An inquiry withdraws no money.
   if (status.startsWith('warning_')) return nothing('an inquiry moves no money')
   const given = givenBack(dispute)
   const ended = status === 'won' || given > amount || (reinstated && status !== 'lost' && given === 0n)

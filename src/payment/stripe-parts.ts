@@ -1,4 +1,4 @@
-/** What payments by Stripe are made of: the operator's settings, and the store they are written to. */
+/** The parts of payments by Stripe: the operator's settings, and the store. */
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Secret } from '../core/secret.ts'
@@ -10,7 +10,7 @@ export type StripeSettings = {
   /** Several while the secret is being changed. */
   readonly webhookSecrets: readonly Secret[]
   readonly baseUrl: string
-  /** Where payers come back to; without it they see the state of their checkout. */
+  /** Where payers return to; without it they see the state of their checkout. */
   readonly returnUrl: string | undefined
   /** The most that one wallet is topped up automatically in a UTC day. */
   readonly topUpDailyMax: Nano

@@ -1,4 +1,4 @@
-/** What Stripe is asked for: a session of Checkout for a payer, and payments from a saved method that no payer attends. */
+/** Requests to Stripe: a Checkout session for a payer, and unattended payments with a saved method. */
 import type Stripe from 'stripe'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
@@ -17,15 +17,15 @@ export type CheckoutAsk = {
   readonly label: string
   /** The address of this server as the caller used it. */
   readonly origin: string
-  /** Saves the card for later payments, with the words by which the payer agrees to it. */
+  /** Saves the card for later payments, with the text to which the payer agrees. */
   readonly saves?: { readonly consent: string; readonly customer?: string }
-  /** Where the payer comes back to, instead of the operator's STRIPE_RETURN_URL or the state of the checkout. */
+  /** Where the payer returns to, in place of the operator's STRIPE_RETURN_URL or the state of the checkout. */
   readonly back?: string
   /** Recorded with the checkout. */
   readonly by?: Actor
 }
 
-/** Opens a session of Checkout; its row is there first, so that no payment can come in unknown. */
+/** Opens a Checkout session. Its row is written first, so that no unknown payment can come in. */
 export const openSession = async (
   stripe: Stripe,
   { settings, store, log, newId }: StripeParts,
@@ -78,7 +78,7 @@ const sessionOf = (
   }
 }
 
-/** Cards only: a bank debit is known to be paid days after it was asked for. */
+/** Cards only: a bank debit takes days to show whether it was paid. */
 const savingOf = ({
   consent,
   customer,
@@ -89,8 +89,8 @@ const savingOf = ({
 })
 
 /**
- * Asks for a payment from a saved method. Its id is the idempotency key and all else is in its row, so that a repeat is the
- * same request, to which Stripe gives the answer of the first. `unknown`: it may or may not have been paid.
+ * Requests a payment with a saved method. Its id is the idempotency key and everything else is in its row, so a repeat
+ * sends the same request, and Stripe returns the first answer. `unknown`: it may or may not have been paid.
  */
 export const chargeSaved = async (
   stripe: Stripe,

@@ -1,4 +1,4 @@
-/** Stripe: payers at Checkout, saved cards, and signed events that say what was paid, refunded and disputed. */
+/** Stripe: payers at Checkout, saved cards, and signed events that report payments, refunds and disputes. */
 import type Stripe from 'stripe'
 import { isObject } from '../core/json-body.ts'
 import type { Nano } from '../core/money.ts'
@@ -12,20 +12,20 @@ import { type CheckoutAsk, chargeSaved, openSession } from './stripe-requests.ts
 export type StripePayments = {
   /** Opens a session of Stripe's Checkout; a Refusal when Stripe fails. */
   checkout(ask: CheckoutAsk): Promise<{ readonly id: string; readonly url: string } | Refusal>
-  /** Charges a saved payment method; asked again for the same payment, Stripe gives the answer it gave at first. */
+  /** Charges a saved payment method; for a repeat of the same payment Stripe returns its first answer. */
   charge(topUp: DueTopUp): Promise<'paid' | TopUpPause | 'unknown'>
   /** Makes Stripe forget a payment method. */
   detach(method: string): Promise<void>
   readonly topUpDailyMax: Nano
-  /** Takes in an event, by its raw bytes. A Refusal makes Stripe send it again later. */
+  /** Processes an event, given its raw bytes. A Refusal makes Stripe send it again later. */
   receive(raw: Uint8Array, signature: string | null): Promise<'done' | 'replayed' | 'ignored' | Refusal>
 }
 
-/** Events older than this are refused, so that a recorded one is of no use later; so are those as far ahead of the clock. */
+/** Older events are refused, so that a recorded one is useless later; so are events as far ahead of the clock. */
 const TOLERANCE_SECONDS = 300
 const TIMEOUT_MS = 15_000
 
-/** Loads the library, which takes a while, only for a server that takes payments. */
+/** Loads the library, which takes a while, only on servers that take payments. */
 export const openStripe = async (parts: StripeParts): Promise<StripePayments> => {
   const { default: Client } = await import('stripe')
   const { key, baseUrl } = parts.settings
@@ -60,18 +60,18 @@ export const openStripe = async (parts: StripeParts): Promise<StripePayments> =>
   }
 }
 
-/** The library looks at the signature only, not at what was signed. */
+/** The library checks only the signature, not what was signed. */
 const isEvent = (value: unknown): boolean =>
   isObject(value) && typeof value.type === 'string' && isObject(value.data) && isObject(value.data.object)
 
-/** The event, if one of the secrets signed these very bytes a short while ago. */
+/** The event, if one of the secrets signed exactly these bytes recently. */
 const verified = async (
   stripe: Stripe,
   { webhookSecrets }: StripeSettings,
   raw: Uint8Array,
   signature: string | null,
 ): Promise<Stripe.Event | Refusal> => {
-  // The library looks at the past only: an event signed for later could be replayed until then.
+  // The library only checks for old events: an event dated in the future could be replayed until then.
   if (isAhead(signature)) return wrongSignature()
   for (const secret of webhookSecrets)
     try {
@@ -82,7 +82,7 @@ const verified = async (
         TOLERANCE_SECONDS,
       )
     } catch {
-      // Another secret may fit; what failed is not told, so that nothing is learnt from it.
+      // Another secret may fit. The message does not say what failed, so that nobody learns anything from it.
     }
   return wrongSignature()
 }
@@ -119,7 +119,10 @@ const apply = async (
   return isOurs(stripe, store, meaning.payment)
 }
 
-/** Taken back before it was credited: events come in any order. Ours is asked for again; another product's is not. */
+/**
+ * Money taken back before it was credited, because events arrive in any order. For our own payment we ask Stripe to
+ * send the event again; another product's is ignored.
+ */
 const isOurs = async (
   stripe: Stripe,
   store: CheckoutStore,

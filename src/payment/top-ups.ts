@@ -1,4 +1,4 @@
-/** Tops wallets up automatically for as long as a server runs: asks Stripe for what is due, and notes what it says. */
+/** Tops wallets up automatically while a server runs: requests due payments from Stripe, and records the outcome. */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Clock } from '../core/time.ts'
@@ -14,7 +14,7 @@ type TopUpParts = {
   readonly newId: () => string
 }
 
-/** One round. Several servers may do it at the same time: each payment is one row, asked for under its own id. */
+/** One round. Several servers may do it at once: each payment is one row, requested under its own id. */
 export const topUpOnce = async ({ store, stripe, log, newId }: TopUpParts): Promise<void> => {
   const due = await store.dueTopUps({
     newId: () => `atu_${newId().replaceAll('-', '')}`,

@@ -1,6 +1,7 @@
 /**
- * The x402 mode: the caller pays for one request in a token on a chain; no key is needed. The money comes in before the
- * model runs, lies in an account of its own, is charged like any other, and what is left goes back as change.
+ * The x402 mode: the caller pays for one request with a token on a chain; no key is needed. The money arrives before
+ * the model runs and is kept in an account of its own. It is charged like any other, and what is left goes back as
+ * change.
  */
 import type { JsonObject } from '../core/json-body.ts'
 import type { Log } from '../core/log.ts'
@@ -18,7 +19,7 @@ import type { Hash } from './x402/quote.ts'
 import { type Collected, collect, isIn, resolve, type SettlementParts } from './x402/settlement.ts'
 import { type Authorized, authorize, type Finished, finish } from './x402/upto.ts'
 
-/** The key that stands for callers without one: the operator may limit or disable it as any other. */
+/** The key that stands for all callers without one; the operator may limit or disable it like any other. */
 export const GUESTS_KEY = 'key_x402_guests'
 const GUESTS_WALLET = 'wal_x402_guests'
 
@@ -35,29 +36,29 @@ type Authorization = Omit<Collection, 'invoiceId' | 'creditTo'>
 
 export type X402 = {
   readonly options: X402Options
-  /** The hash under which the key of guests is found, and the one under the secret of before. */
+  /** The hash under which the guests' key is found, and its hash under the previous secret. */
   readonly guestsHash: string
   readonly guestsHashBefore: string | undefined
-  /** What can be paid with now. */
+  /** What callers can pay with now. */
   offers(): readonly Offer[]
-  /** What keeps payments from being taken; undefined when nothing does. */
+  /** What prevents payments from being taken; undefined if nothing does. */
   trouble(): string | undefined
-  /** Under the server's secret: proves quotes. */
+  /** Made under the server's secret: proves quotes. */
   readonly hash: Hash
   /** The account that holds what a payment brought. */
   accountOf(paymentId: string): string
   collect(it: Collection): Promise<Collected>
-  /** The facilitator's address that payers of the scheme `upto` name; undefined where the bound is not taken so. */
+  /** The facilitator's address that payers of the scheme `upto` name; undefined if this bound is not taken that way. */
   uptoBy(offer: Offer, bound: Nano): string | undefined
-  /** The token an open payment was made in, while it is offered. */
+  /** The token of an open payment, while it is still offered. */
   offerOf(payment: Payment): Offer | undefined
-  /** Takes note of what a payer authorised, before its call runs. */
+  /** Records what a payer authorised, before its call runs. */
   authorize(it: Authorization): Promise<Authorized>
   /** Settles what the call of an authorised payment was charged. */
   finish(paymentId: string, offer: Offer): Promise<Finished>
-  /** Pays the change of a call that has ended; what fails now is done by the next round. */
+  /** Pays the change of a call that has ended; if that fails, the next round does it. */
   payChange(paymentId: string, to: string): Promise<ChangePaid | undefined>
-  /** A text that lets its holder claim the change of a payment. */
+  /** A text with which its holder can claim the change of a payment. */
   claimFor(paymentId: string): string
   paymentOfClaim(claim: string): string | undefined
   /** One round over payments whose outcome is open and change that is due. */
@@ -76,17 +77,17 @@ type X402Parts = {
 const ROUND_MS = 5_000
 const ROUND_SIZE = 20
 const KINDS_ROUNDS = 60
-/** Payments one process takes at the same time; whoever sends junk waits for the facilitator like everyone. */
+/** How many payments one process takes at once; senders of junk wait for the facilitator like everyone else. */
 const COLLECTING_MAX = 256
 
-/** What settles payments, and the chain where it can be seen. */
+/** What settles payments, and the chain that shows whether they happened. */
 export type Rail = { readonly facilitator: Facilitator; readonly chain: Chain }
 
-/** Makes the mode ready over the operator's facilitator and nodes. */
+/** Prepares the mode with the operator's facilitator and nodes. */
 export const openX402 = async (parts: X402Parts): Promise<X402> =>
   startX402(parts, { facilitator: await openFacilitator(parts.options), chain })
 
-/** Makes the mode ready over a rail: the guests' key, the rounds. */
+/** Prepares the mode with a given rail: the guests' key, and the rounds. */
 export const startX402 = async (parts: X402Parts, rail: Rail): Promise<X402> => {
   const { store, hash } = parts
   const guestsHash = hash(GUESTS)
@@ -100,7 +101,7 @@ const GUESTS = 'x402 guests'
 
 const makeGuests = async (store: X402Parts['store'], hash: Hash, guestsHash: string): Promise<void> => {
   if ((await store.keys.key(GUESTS_KEY)) !== undefined) {
-    // It has no token that somebody could bring: it goes over to another secret at once.
+    // Nobody has a token for it, so it moves to a new secret at once.
     const before = hash.before?.(GUESTS)
     if (before !== undefined)
       await store.keys.rehash(GUESTS_KEY, { before, hash: guestsHash, hashedBy: hash.id })
@@ -184,7 +185,7 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
     guestsHash,
     guestsHashBefore: hash.before?.(GUESTS),
     hash,
-    // A facilitator that has not answered yet is given the benefit of the doubt: no payment is taken without it.
+    // A facilitator that has not answered yet gets the benefit of the doubt: no payment is taken without it.
     offers: () =>
       options.offers.filter(({ network }) => kinds === undefined || kinds.has(`2 exact ${network}`)),
     trouble: () => {
@@ -210,7 +211,7 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
       ),
     finish: async (paymentId, offer) => {
       const finished = await finish(settlement, paymentId, offer)
-      // What is less than a unit of the token; what fails now is done by the next round.
+      // The rest, less than one unit of the token, becomes revenue; if that fails now, the next round does it.
       if (finished.outcome === 'settled') await payChange(paymentId, 'revenue')
       return finished
     },

@@ -8,38 +8,40 @@ import { type Change, eachInTime, type Given, inTime, type Later, modelAt } from
 
 export type Catalogue = {
   /**
-   * By full id, by short id where its vendor has those, by either with the trailing `l` of the discounted family, or by an
-   * alias of the operator's. A model that has ended is not found.
+   * Finds a model by full id, by short id if its vendor has those, by either with the trailing `l` of the discounted
+   * family, or by an alias of the operator's. A retired model is not found.
    */
   find(name: string): Model | undefined
   list(): readonly Model[]
-  /** When the vendor ended the model of that name, in ms since 1970; undefined of those that are sold or unknown. */
+  /**
+   * When the vendor retired the model of that name, in ms since 1970; undefined for models that are sold or unknown.
+   */
   ended(name: string): number | undefined
 }
 
-/** What the catalogue must know of a vendor that is on. */
+/** What the catalogue needs to know of a vendor that is on. */
 type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
-  /** How its models are asked, by the vendor's own name of each. */
+  /** How its models are asked, by the vendor's own name for each. */
   readonly asked?: (upstreamName: string) => AskStyle | undefined
 }
 
-/** What the operator says of a model's price: the rates and tiers that are given, and those of later. */
+/** The operator's price for a model: present rates and tiers, and later ones. */
 export type Override = Given & { readonly later?: readonly Later[] }
 
 type CatalogueParts = {
   readonly vendors: readonly SoldVendor[]
-  /** Models beside those of the price table; the same id replaces. */
+  /** Models beside those of the price table; one with the same id replaces the table's. */
   readonly extra: readonly TableModel[]
   /** Prices by model id that replace those of the table. */
   readonly overrides: Readonly<Record<string, Override>>
-  /** Model ids or short ids by the names that stand for them. */
+  /** Model ids or short ids, by their aliases. */
   readonly aliases?: Readonly<Record<string, string>>
-  /** Factors as decimal texts: what vendors' prices are multiplied by, and what discounted ones are on top. */
+  /** Factors as decimal texts: the markup on vendors' prices, and a further one on discounted prices. */
   readonly markup: string
   readonly discount: string
-  /** In ms since 1970: models end at a date. */
+  /** The time, in ms since 1970, because models end on a date. */
   readonly now: () => number
 }
 
@@ -54,12 +56,12 @@ type CatalogueEntry = {
   readonly cheaper?: { readonly tier: string; readonly atFullPrice?: readonly string[] }
 }
 
-/** For vendors that do not say what an image costs: more than any usual picture does. */
+/** For vendors that do not say what an image costs: more tokens than any usual image has. */
 const IMAGE_TOKENS_MAX = 6_000
 /** Small OpenAI models count an image as up to this many tokens (2 833 and 5 667 for each of eight tiles). */
 const IMAGE_TOKENS_MAX_MINI = 50_000
 
-/** Builds the catalogue. Throws an Error that names the setting when an override or an alias names no model. */
+/** Builds the catalogue. Throws an Error that names the setting if an override or an alias names no model. */
 export const buildCatalogue = (parts: CatalogueParts): Catalogue => {
   const sold = pricedModels(parts)
   const names = new Map(sold)
@@ -77,7 +79,7 @@ export const buildCatalogue = (parts: CatalogueParts): Catalogue => {
     list: () => {
       const now = parts.now()
       const listed = all.filter((model) => !hasEnded(model)).map((model) => modelAt(model, now))
-      // The same list while nothing is sold otherwise: what others make of it is kept by it.
+      // The same list object until the models change, so that what others derive from it stays cached.
       if (listed.length !== last.length || listed.some((model, at) => model !== last[at])) last = listed
       return last
     },
@@ -88,7 +90,7 @@ export const buildCatalogue = (parts: CatalogueParts): Catalogue => {
   }
 }
 
-/** The models of the table and the operator's by id, at the prices they are sold for, with their discounted twins. */
+/** The models of the table and the operator's, by id, at their selling prices, with their discounted twins. */
 const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
   const markup = factorOf(parts.markup)
   const discount = factorOf(parts.discount)
@@ -121,14 +123,16 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
   return sold
 }
 
-/** The model at the price that the operator's words make of its own, times the markup. */
+/** The model with the operator's price in place of its own, times the markup. */
 const asSold = (model: Model, changes: readonly Change[], markup: bigint): Model => ({
   ...model,
   price: scaled(changes.reduce(overridden, model.price), markup),
   ...productAsSold(model, changes, markup),
 })
 
-/** Products price each call by its inputs: those prices, too, are the operator's where he gives one, times the markup. */
+/**
+ * A product prices each call by its inputs. Here, too, the operator's price replaces its own, and the markup applies.
+ */
 const productAsSold = (
   { product }: Model,
   changes: readonly Change[],
@@ -148,14 +152,16 @@ const productAsSold = (
   }
 }
 
-/** A class that the operator prices costs that at every length of the input; tiers of the operator's replace the table's. */
+/**
+ * A class that the operator prices has that price at every length of input; the operator's tiers replace the table's.
+ */
 const overridden = (price: Price, { rates, tiers, from }: Change): Price => ({
   rates: { ...price.rates, ...rates },
   tiers: tiers ?? price.tiers.map((tier) => ({ ...tier, rates: { ...tier.rates, ...rates } })),
   version: from === undefined ? 'config' : `config from ${new Date(from).toISOString()}`,
 })
 
-/** Adds the operator's names to those that models are found by. */
+/** Adds the operator's aliases to the names of models. */
 const addAliases = (
   names: Map<string, Model>,
   sold: Map<string, Model>,
@@ -181,7 +187,7 @@ const addAliases = (
   }
 }
 
-/** Names without the vendor, where just one vendor with short ids has them. */
+/** Names without the vendor, if exactly one vendor with short ids has them. */
 const shortNames = (sold: ReadonlyMap<string, Model>, vendors: readonly SoldVendor[]): Map<string, Model> => {
   const short = new Set(vendors.filter((vendor) => vendor.shortIds === true).map((vendor) => vendor.id))
   const names = new Map<string, Model>()
@@ -196,7 +202,7 @@ const shortNames = (sold: ReadonlyMap<string, Model>, vendors: readonly SoldVend
   return names
 }
 
-/** A model of the table or the operator's before it is priced, with the cheaper tier that its vendor has for it. */
+/** A model of the table or the operator's before pricing, with the vendor's cheaper tier for it. */
 export type TableModel = Model & {
   readonly later?: readonly Later[]
   readonly lower?: { readonly tier: string; readonly atFullPrice?: readonly string[] }
@@ -255,7 +261,7 @@ const factorOf = (decimal: string): bigint => {
 
 const BILLION = 1_000_000_000n
 
-/** Prices times a factor, each rounded up to a pico-dollar, but for the classes that stay as they are. */
+/** Prices times a factor, each rounded up to a pico-dollar, except the classes in `but`. */
 const scaled = (price: Price, factor: bigint, but: readonly string[] = []): Price => {
   if (factor === BILLION) return price
   const scale = (rates: UnitPrices): UnitPrices =>

@@ -3,7 +3,7 @@ import type { Model, Price, UnitPrices } from '../core/model.ts'
 import { decimalOf, type Nano, nanoFromPicoUp, nanoFromSafePicoUp, type Pico } from '../core/money.ts'
 import { inputTokens, type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
 
-/** What a class without a rate of its own is priced as. */
+/** The class that prices a class without a rate of its own. */
 const base: { readonly [Class in UsageClass]?: UsageClass } = {
   cache_read: 'input',
   cache_write: 'input',
@@ -17,19 +17,19 @@ const base: { readonly [Class in UsageClass]?: UsageClass } = {
 }
 
 /**
- * The price a call is charged by: of a discounted model the cheaper one, unless the vendor says that it served the call in
- * another tier than was asked for, which it then bills in full.
+ * The price that a call is charged by. For a discounted model it is the cheaper one, unless the vendor says it served
+ * the call in another tier than requested, and therefore bills in full.
  */
 export const priceOf = (model: Model, served?: string): Price =>
   model.cheaper === undefined || (served !== undefined && served !== model.cheaper.tier)
     ? model.price
     : model.cheaper.price
 
-/** The usage of a call with the call itself, where it has a price. */
+/** The usage of a call, plus the call itself if it has a price of its own. */
 export const withCall = (price: Price, usage: Usage): Usage =>
   price.rates.call === undefined ? usage : { ...usage, call: 1 }
 
-/** The rate of a class in a set of rates; 0 only where neither it nor its base class is priced. */
+/** The rate of a class; 0 only if neither it nor its base class is priced. */
 export const rateOf = (rates: UnitPrices, usageClass: UsageClass): Pico => {
   let at: UsageClass | undefined = usageClass
   while (at !== undefined) {
@@ -40,14 +40,14 @@ export const rateOf = (rates: UnitPrices, usageClass: UsageClass): Pico => {
   return 0
 }
 
-/** The rates in force for an input of that many tokens: the tier it reaches prices the whole call. */
+/** The rates for an input of this many tokens: the tier that it reaches prices the whole call. */
 export const ratesFor = (price: Price, input: number): UnitPrices => {
   let rates = price.rates
   for (const tier of price.tiers) if (input > tier.aboveInputTokens) rates = { ...price.rates, ...tier.rates }
   return rates
 }
 
-/** Whether some unit costs more under the one price than under the other, at some length of the input. */
+/** Whether any unit costs more under one price than under the other, at some length of input. */
 export const dearerThan = (price: Price, other: Price): boolean =>
   [0, ...[...price.tiers, ...other.tiers].map(({ aboveInputTokens }) => aboveInputTokens + 1)].some(
     (input) => {
@@ -65,14 +65,15 @@ export const chargeFor = (price: Price, usage: Usage): Nano => {
     const units = usage[usageClass]
     if (units !== undefined && units > 0) small += units * rateOf(rates, usageClass)
   }
-  // Numbers are exact below 2^53 pico-dollars, some nine thousand dollars; beyond it the sum is taken again in bigints.
+  // Numbers are exact below 2^53 pico-dollars, about nine thousand dollars; above that the sum is computed again in
+  // bigints.
   return Number.isSafeInteger(small) ? nanoFromSafePicoUp(small) : nanoFromPicoUp(largeSum(rates, usage))
 }
 
 const largeSum = (rates: UnitPrices, usage: Usage): bigint =>
   usageClasses.reduce((sum, one) => sum + BigInt(usage[one] ?? 0) * BigInt(rateOf(rates, one)), 0n)
 
-/** The unit prices behind a charge, of the classes that were used: units times these is what `chargeFor` rounds. */
+/** The unit prices behind a charge, for the classes that were used: `chargeFor` rounds units times these. */
 export const unitPrices = (price: Price, usage: Usage): UnitPrices => {
   const rates = ratesFor(price, inputTokens(usage))
   const used: { [Class in UsageClass]?: Pico } = {}
@@ -81,7 +82,7 @@ export const unitPrices = (price: Price, usage: Usage): UnitPrices => {
   return used
 }
 
-/** USD by usage class as exact decimal texts, before the rounding of the total. */
+/** USD by usage class as exact decimal texts, before the total is rounded. */
 export const costDetails = (price: Price, usage: Usage): Record<string, string> => {
   const rates = ratesFor(price, inputTokens(usage))
   const details: Record<string, string> = {}
@@ -95,5 +96,5 @@ export const costDetails = (price: Price, usage: Usage): Record<string, string> 
   return details
 }
 
-/** Pico-USD, a safe integer where it is a number, as an exact decimal text of USD. */
+/** Pico-USD (a safe integer, if it is a number) as an exact decimal text of USD. */
 export const usdOfPico = (pico: bigint | number): string => decimalOf(String(pico), 12)

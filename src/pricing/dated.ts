@@ -1,22 +1,22 @@
-/** Prices with a date: a model at its price of now is followed by the same model at each price that comes. */
+/** Dated prices: a model at its present price is followed by the same model at each later price. */
 import type { Model, Tier, UnitPrices } from '../core/model.ts'
 
 export type Given = { readonly rates: UnitPrices; readonly tiers?: readonly Tier[] }
 
-/** Rates and tiers that replace what is in force until then, in ms since 1970. */
+/** Rates and tiers that replace those in force until then, in ms since 1970. */
 export type Later = Given & { readonly from: number }
 
-/** Of now, without a time, or of later. */
+/** The present price, which has no time, or a later one. */
 export type Change = Given & { readonly from?: number }
 
-/** The model at the price of an instant: a call is priced by that of its start. */
+/** The model at the price of an instant; a call is priced as of its start. */
 export const modelAt = (model: Model, now: number): Model => {
   let at = model
   while (at.coming !== undefined && at.coming.from <= now) at = at.coming.model
   return at
 }
 
-/** The model that is made of no change, with those that follow as each change has come. */
+/** The model built from the present price, followed by one for each change in turn. */
 export const inTime = (changes: readonly Later[], made: (changes: readonly Later[]) => Model): Model => {
   let next: Model['coming']
   for (let count = changes.length; count > 0; count--) {

@@ -10,7 +10,7 @@ import { buildCatalogue, type Override } from './catalogue.ts'
 import { chargeFor, costDetails, priceOf, rateOf, ratesFor, withCall } from './charge.ts'
 import { affordableOutput, ceiling, inputBound } from './quote.ts'
 
-/** A day on which some models have ended and some are about to. */
+/** A day after some models have ended and before others do. */
 const TODAY = Date.parse('2026-11-21')
 const parts = {
   vendors: vendors.map(({ id, shortIds }) => ({ id, shortIds: shortIds === true })),
@@ -24,7 +24,7 @@ const catalogue = buildCatalogue(parts)
 const models = catalogue.list()
 const price = (rates: Price['rates'], tiers: Price['tiers'] = []): Price => ({ rates, tiers, version: 't' })
 
-// Rates in pico-dollars a token: 0.15 USD a million is 150 000.
+// Rates in pico-dollars per token: 0.15 USD per million is 150 000.
 const mini = price({ input: 150_000, cache_read: 75_000, output: 600_000 })
 const tiered = price({ input: 2_500_000, cache_read: 250_000, output: 15_000_000 }, [
   { aboveInputTokens: 271_999, rates: { input: 5_000_000, cache_read: 500_000, output: 22_500_000 } },
@@ -109,7 +109,7 @@ test('only models whose vendor has a cheaper tier have a twin, each from a named
         rateOf(price.rates, usageClass),
       )
   }
-  // What the vendor bills in full in its cheaper tier too.
+  // What the vendor bills in full in its cheaper tier, too.
   expect(catalogue.find('google/gemini-3.8-flashl')?.cheaper?.price.rates).toEqual({
     input: 375_000,
     cache_read: 75_000,
@@ -203,7 +203,7 @@ test('aliases stand for models; they hide none and stand for none that is not th
   expect(['fast', 'best', 'o1-preview'].map((name) => aliased.find(name)?.id)).toEqual([
     'groq/openai/gpt-oss-20b',
     'openai/gpt-6-astra',
-    // The name of a model that has ended is free.
+    // The name of a retired model is free.
     'openai/gpt-6-sol',
   ])
   expect(aliased.list().find(({ id }) => id === 'openai/gpt-6-astra')?.aliases).toEqual(['best'])
@@ -221,7 +221,7 @@ const size = fc.record({
   audioBytes: fc.constantFrom(0, 0, 1_300, 500_000),
   unbounded: fc.boolean(),
 })
-/** The table's, and what an operator may add: a fee a call, tiers, a cheaper tier. */
+/** The table's, and what an operator may add: a fee per call, tiers, a cheaper tier. */
 const odd: readonly Model[] = models.slice(0, 20).map((model, index) => {
   const dear = price({ ...model.price.rates, call: 7_000_000_001 + index }, model.price.tiers)
   return index % 2 === 0

@@ -8,9 +8,9 @@ import { type Nano, nanoFromPicoUp, nanoFromSafePicoUp, type Pico } from '../cor
 import type { UsageClass } from '../core/usage.ts'
 import { rateOf, ratesFor } from './charge.ts'
 
-/** Tokens a vendor's template may add beyond what the body's own JSON around the text already allows for. */
+/** Tokens that a vendor's template may add beyond what the JSON around the text already allows for. */
 const TEMPLATE_TOKENS = 64
-/** A second of audio is at least this many base64 characters in any format the vendors take (some 8 kbit/s)… */
+/** A second of audio takes at least this many base64 characters in any format that vendors accept (about 8 kbit/s)… */
 const AUDIO_CHARACTERS_A_SECOND = 1_300
 /** …and at most this many tokens. */
 const AUDIO_TOKENS_A_SECOND = 50
@@ -27,8 +27,8 @@ const outputClasses: readonly UsageClass[] = ['output', 'reasoning']
 const spokenClasses: readonly UsageClass[] = [...outputClasses, 'output_audio', 'output_image']
 
 /**
- * The most input tokens the call can have: no byte-level tokenizer makes more tokens than bytes, no chat model takes more
- * than its context. A call for embeddings brings many inputs, each of which may fill the context.
+ * The most input tokens that the call can have: no byte-level tokenizer makes more tokens than bytes, and no chat model
+ * takes more than its context. A call for embeddings has many inputs, each of which may fill the context.
  */
 export const inputBound = (model: Model, size: InputSize): number => {
   if (size.unbounded === true) return model.contextTokens
@@ -65,7 +65,10 @@ const dearestOf = (
   call: rateOf(rates, 'call'),
 })
 
-/** The highest rates that an input of up to `tokens` can meet: each tier it may reach, the dearest class of each side. */
+/**
+ * The highest rates that an input of up to `tokens` can meet: of each tier it may reach, the dearest class on each
+ * side.
+ */
 const dearestRates = (model: Model, size: InputSize, tokens: number): Dearest => {
   const input = size.audioBytes > 0 || size.unbounded === true ? audioClasses : textClasses
   const output = model.capabilities.includes('audio') ? spokenClasses : outputClasses
@@ -82,7 +85,7 @@ const dearestRates = (model: Model, size: InputSize, tokens: number): Dearest =>
   return highest
 }
 
-/** The most the call can cost with up to `maxOutput` tokens in each of `choices` answers. */
+/** The most that the call can cost with up to `maxOutput` tokens in each of `choices` answers. */
 export const ceiling = (model: Model, size: InputSize, maxOutput: number, choices: number): Nano => {
   const tokens = inputBound(model, size)
   const rates = dearestRates(model, size, tokens)
@@ -95,7 +98,7 @@ export const ceiling = (model: Model, size: InputSize, maxOutput: number, choice
   )
 }
 
-/** The largest output bound, up to the model's own, whose ceiling fits the budget; 0 when none does. */
+/** The largest output bound, up to the model's own, whose ceiling fits the budget; 0 if none does. */
 export const affordableOutput = (model: Model, size: InputSize, choices: number, budget: Nano): number => {
   const tokens = inputBound(model, size)
   const rates = dearestRates(model, size, tokens)
@@ -107,15 +110,14 @@ export const affordableOutput = (model: Model, size: InputSize, choices: number,
   return affordable > BigInt(model.maxOutputTokens) ? model.maxOutputTokens : Number(affordable)
 }
 
-/** The smallest charge that would still be of use: the input and one token of output. */
+/** The smallest useful charge: the input and one token of output. */
 export const smallestUseful = (model: Model, size: InputSize): Nano =>
   ceiling(model, size, model.kind === 'chat' ? 1 : 0, 1)
 
 const NO_INPUT: InputSize = { textBytes: 0, images: 0, audioBytes: 0 }
 
 /**
- * When a cap leaves less than this charge it is used up, and its key is disabled: a shorter prompt would not fit
- * either.
+ * A cap that leaves less than this charge is used up, and its key is disabled: a shorter prompt would not fit either.
  */
 export const usedUpBelow = (model: Model): Nano => {
   let least = leastOfModels.get(model)
@@ -126,5 +128,5 @@ export const usedUpBelow = (model: Model): Nano => {
   return least
 }
 
-/** Each call asks for it. */
+/** Cached, because every call needs it. */
 const leastOfModels = new WeakMap<Model, Nano>()

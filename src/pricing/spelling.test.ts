@@ -1,4 +1,4 @@
-/** Which model a name that nobody sells was meant for. */
+/** Which model was probably meant by a name that is not sold. */
 import { expect, test } from 'bun:test'
 import { vendors } from '../vendors/index.ts'
 import { buildCatalogue } from './catalogue.ts'

@@ -1,8 +1,8 @@
-/** Did you mean: the model that a name nobody sells was most likely meant for. */
+/** Did you mean: the model that was most likely meant by a name that is not sold. */
 import type { Model, ModelKind } from '../core/model.ts'
 import type { Catalogue } from './catalogue.ts'
 
-/** Longer names are no typing errors, and looking for what is near them would cost too much. */
+/** Longer names are not typing errors, and comparing them would cost too much. */
 const NAME_MAX = 100
 
 /** Differences in how vendors, people and other gateways write names. */
@@ -16,8 +16,8 @@ type Candidate = {
 }
 
 /**
- * The models of a catalogue as they are compared, made at the first question: those sold under their short name too, by
- * the vendor that makes them, before others, and discounted ones last.
+ * The models of a catalogue, prepared for comparison at the first question. Models that are also sold under a short
+ * name, by the vendor that makes them, come first; discounted ones come last.
  */
 const candidatesOf = (catalogue: Catalogue): readonly Candidate[] => {
   const made = known.get(catalogue)
@@ -37,7 +37,7 @@ const candidatesOf = (catalogue: Catalogue): readonly Candidate[] => {
 
 const known = new WeakMap<Catalogue, readonly Candidate[]>()
 
-/** The id of the nearest model, of one kind if it is given; undefined when none is near. */
+/** The id of the nearest model, of one kind if given; undefined if none is near. */
 export const nearestModel = (name: string, catalogue: Catalogue, kind?: ModelKind): string | undefined => {
   if (name.length > NAME_MAX) return undefined
   const asked = plain(name)
@@ -48,12 +48,12 @@ export const nearestModel = (name: string, catalogue: Catalogue, kind?: ModelKin
   const found =
     candidates.find(({ full }) => full === asked) ??
     candidates.find(({ short }) => short === asked) ??
-    // The trailing l of a model that is sold in one tier.
+    // The trailing l of a model that is sold in one tier only.
     (asked.endsWith('l')
       ? candidates.find(({ full, short }) => full === asked.slice(0, -1) || short === asked.slice(0, -1))
       : undefined) ??
     candidates.find(({ short }) => short === last) ??
-    // A date or version behind the name.
+    // A date or version after the name.
     longest(candidates.filter(({ full, short }) => continues(asked, full) || continues(last, short))) ??
     nearest(candidates, asked, last)
   return found?.model.id
@@ -68,7 +68,7 @@ const longest = (candidates: readonly Candidate[]): Candidate | undefined =>
     undefined,
   )
 
-/** Letters that may be wrong: one in six, two at most. */
+/** How many letters may be wrong: one in six, at most two. */
 const nearest = (candidates: readonly Candidate[], asked: string, last: string): Candidate | undefined => {
   let best: Candidate | undefined
   let least = Math.min(2, Math.floor(asked.length / 6)) + 1
@@ -81,7 +81,7 @@ const nearest = (candidates: readonly Candidate[], asked: string, last: string):
   return best
 }
 
-/** The nearest of some names, such as those of members; undefined when none is near. */
+/** The nearest of some names, such as those of members; undefined if none is near. */
 export const nearestName = (name: string, names: readonly string[]): string | undefined => {
   if (name.length > NAME_MAX) return undefined
   let best: string | undefined
@@ -95,9 +95,11 @@ export const nearestName = (name: string, names: readonly string[]): string | un
   return best
 }
 
-/** Letters to insert, leave out or change between two texts (Levenshtein); `limit` when there are that many or more. */
+/**
+ * Letters to insert, delete or change between two texts (Levenshtein); returns `limit` if there are that many or more.
+ */
 const distanceWithin = (a: string, b: string, limit: number): number => {
-  // Few mistake the first letter, and looking at all the others would cost too much.
+  // People rarely get the first letter wrong, and comparing all other names would cost too much.
   if (a[0] !== b[0] || Math.abs(a.length - b.length) >= limit) return limit
   let row = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let at = 1; at <= a.length; at++) {

@@ -1,11 +1,11 @@
-/** What a model's price is the price of: the unit it is counted in, and a handful of units that people compare by. */
+/** The unit that a model's price refers to, and a handful of such units for comparing prices. */
 import type { Model, Price } from '../core/model.ts'
 import { tokenClasses, type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
 
 /** All other classes have a unit of their own. */
 const inTokens: ReadonlySet<UsageClass> = new Set(tokenClasses)
 
-/** How many of a unit are compared by, and what that is called; one where nothing else is said. */
+/** How many units a comparison uses, and what to call them; by default one. */
 const handfuls: { readonly [Class in UsageClass]?: readonly [count: number, name: string] } = {
   pixel: [1_000_000, 'million pixels'],
   video_ms: [1_000, 'second of video'],
@@ -22,14 +22,14 @@ export const unitOf = ({ rates }: Price): UsageClass | 'token' => {
   return own.find((one) => one !== 'call') ?? (priced.length > own.length ? 'token' : 'call')
 }
 
-/** The class of tokens that a model makes. */
+/** The class of tokens that a model produces. */
 export const outputClass = ({ kind }: Pick<Model, 'kind'>, { rates }: Price): UsageClass =>
   kind === 'chat'
     ? 'output'
     : ((['output_image', 'output_audio', 'output'] as const).find((one) => rates[one] !== undefined) ??
       'output')
 
-/** A usage to compare prices by, and what it is called: 1,000 tokens each way, or a handful of the unit. */
+/** A usage for comparing prices, with its name: 1,000 tokens each way, or a handful of units. */
 export const compared = (model: Model, price: Price): { readonly usage: Usage; readonly name: string } => {
   const unit = unitOf(price)
   if (unit !== 'token') {

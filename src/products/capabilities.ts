@@ -1,4 +1,4 @@
-/** What a model can do, in the words of the specification's descriptors. `GET /v1/models` tells the same ones. */
+/** What a model can do, in the words of the specification's descriptors. `GET /v1/models` uses the same words. */
 import type { Category, Model } from '../core/model.ts'
 
 const byCategory: Readonly<Record<Category, readonly string[]>> = {
@@ -16,7 +16,7 @@ const byCategory: Readonly<Record<Category, readonly string[]>> = {
 export const categoryOf = ({ product, kind }: Pick<Model, 'product' | 'kind'>): Category =>
   product?.category ?? (kind === 'embeddings' ? 'embeddings' : 'chat')
 
-/** `image_input` of products that take pictures, and so on. */
+/** Adds `image_input` for products that take images, and so on. */
 const mediaTaken = ({ product }: Model): readonly string[] =>
   ['image', 'audio', 'video']
     .filter((type) => product?.media.some(({ types }) => types.includes(`${type}/`)))

@@ -1,4 +1,7 @@
-/** The descriptor of a product: all that an agent must know to call it, made of the record that validates and prices it. */
+/**
+ * The descriptor of a product: everything an agent needs in order to call it, made from the record that validates and
+ * prices it.
+ */
 import type { JsonObject } from '../core/json-body.ts'
 import { usdNumber } from '../core/money.ts'
 import { WALLET_MINIMUM } from '../ledger/lend.ts'
@@ -12,14 +15,14 @@ import type { Item, Shelf } from './shelf.ts'
 const SPEC_VERSION = '1.0'
 const ATTEMPTS = 3
 
-/** A path with each of its parts encoded; the slashes of ids stay. */
+/** A path with each of its segments encoded; the slashes of ids stay. */
 const pathOf = (id: string): string => id.split('/').map(encodeURIComponent).join('/')
 
 export const contextUrl = ({ base }: Place): string => `${base}/products/context.jsonld`
 export const humanUrl = ({ model }: Item, { base }: Place): string => `${base}/products/${pathOf(model.id)}`
 export const descriptorUrl = (item: Item, place: Place): string => `${humanUrl(item, place)}/product.json`
 
-/** What a list tells of a product. */
+/** A product's entry in a list. */
 export const summaryOf = (item: Item, place: Place) => ({
   id: item.model.id,
   slug: item.slug,
@@ -87,7 +90,7 @@ export const descriptorOf = ({ madeAt }: Pick<Shelf, 'madeAt'>, item: Item, plac
 const json = (id: string) => ({ '@id': id, '@type': '@json' })
 const link = (id: string) => ({ '@id': id, '@type': '@id' })
 
-/** The vocabulary of descriptors: schema.org where it has a word, else this server's own. */
+/** The vocabulary of descriptors: schema.org's word if there is one, else this server's own. */
 export const contextOf = (place: Place): JsonObject => ({
   '@context': {
     '@version': 1.1,

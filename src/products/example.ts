@@ -1,4 +1,4 @@
-/** A first call of each product: its inputs, and how it is sent by a shell, by Python, TypeScript and Go. */
+/** A first call of each product: its inputs, and how to send it with a shell, Python, TypeScript and Go. */
 import type { JsonObject } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import type { Place } from './place.ts'
@@ -22,7 +22,7 @@ const bodyOf = (model: Model): JsonObject => ({ model: model.id, inputs: example
 /** A text as one word of a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** A command for a POSIX shell; the key is in TURNPIKE_KEY where the credential is one. */
+/** A command for a POSIX shell; if a credential is needed, the key is in TURNPIKE_KEY. */
 export const curlOf = (model: Model, place: Place, header: string): string =>
   [
     `curl -sS ${quoted(endpointOf(place))}`,
@@ -33,13 +33,13 @@ export const curlOf = (model: Model, place: Place, header: string): string =>
 
 export const BEARER = '"Authorization: Bearer $TURNPIKE_KEY"'
 
-/** JSON is an expression of both languages, but for the words of Python. */
+/** JSON is a valid expression in both languages, except for the words that Python spells differently. */
 const pythonOf = (value: JsonObject): string =>
   `json.loads(r'''${JSON.stringify(value).replaceAll("'", '\\u0027')}''')`
 
 type Programs = { readonly python: string; readonly typescript: string; readonly go: string }
 
-/** Each does with its language's own library, so that a reader installs nothing. */
+/** Each example uses only its language's own library, so that a reader installs nothing. */
 export const programsOf = (model: Model, place: Place): Programs => ({
   python: [
     'import json, os, urllib.request',

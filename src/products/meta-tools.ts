@@ -1,4 +1,4 @@
-/** The tools that every agent has, by which it finds and runs all products: names, inputs and what they say of themselves. */
+/** The tools that every agent has, with which it finds and runs all products: names, inputs and descriptions. */
 import type { JsonObject } from '../core/json-body.ts'
 
 type MetaTool = {

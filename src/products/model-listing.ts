@@ -7,12 +7,12 @@ import { compared, unitOf } from '../pricing/unit.ts'
 import { capabilitiesOf, categoryOf } from './capabilities.ts'
 import { titleOf } from './shelf.ts'
 
-/** Vendors do not tell when a model was released: what clients read as unknown. */
+/** Vendors do not say when a model was released; clients read this value as unknown. */
 const UNKNOWN_DATE = new Date(0).toISOString()
 
 /**
- * The listing, with all members that clients of chat completions and of messages read; `cost` is in credits for what
- * `cost_unit` names, prices are exact decimal texts of USD.
+ * The listing, with every member that clients of chat completions and of messages read. `cost` is in credits, for the
+ * unit named in `cost_unit`; prices are exact decimal texts of USD.
  */
 export const modelListing = (model: Model, creditNano: Nano) => {
   const price = priceOf(model)
@@ -51,13 +51,13 @@ const pricingOf = (model: Model) => {
   return {
     unit: unitOf(price),
     ...pricesOf(price),
-    // This is what a call costs that the vendor serves in its usual tier after all.
+    // A call costs this if the vendor serves it in its usual tier after all.
     ...(model.cheaper === undefined ? {} : { otherwise: pricesOf(model.price) }),
     version: price.version,
   }
 }
 
-/** The same for clients of messages, whose `capabilities` are another thing; null is what they know as unknown. */
+/** The same for clients of messages, whose `capabilities` have another form; they read null as unknown. */
 export const messagesListing = (model: Model, creditNano: Nano) => {
   const listing = modelListing(model, creditNano)
   const retires = listing.ends === undefined ? null : `${listing.ends}T00:00:00Z`
@@ -71,7 +71,7 @@ export const messagesListing = (model: Model, creditNano: Nano) => {
   }
 }
 
-/** A model as the generate-content style lists it. */
+/** A model in the generate-content style's list. */
 export const geminiListing = (model: Model) => ({
   name: `models/${model.id}`,
   version: model.price.version,

@@ -1,4 +1,4 @@
-/** Names of products for agents: short, of safe letters, never the same for two. */
+/** Names of products for agents: short, in safe letters, and different for any two products. */
 import { expect, test } from 'bun:test'
 import { namesOf } from './names.ts'
 

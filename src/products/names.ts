@@ -1,23 +1,26 @@
-/** Names that agents and addresses take: no slashes or dots, of bounded length, and never the same for two products. */
+/** Names for agents and addresses: no slashes or dots, of bounded length, and different for any two products. */
 const TOOL_MOST = 64
 const HASH_LETTERS = 8
 
 const hashOf = (id: string): string =>
   new Bun.CryptoHasher('sha256').update(id).digest('hex').slice(0, HASH_LETTERS)
 
-/** The name with its end replaced by a hash of the id, where it is too long or taken. */
+/** The name; if it is too long or taken, its end is replaced by a hash of the id. */
 const unlike = (name: string, id: string, most: number): string =>
   `${name.slice(0, most - HASH_LETTERS - 1)}-${hashOf(id)}`
 
-/** The id with `/` and `.` as `-`. */
+/** The id with `-` in place of `/` and `.`. */
 const slugOf = (id: string): string => id.replaceAll(/[^A-Za-z0-9_-]/g, '-')
 
-/** `<vendor>_<name>` in the letters that tools of agents may have. */
+/** `<vendor>_<name>` in the letters that agents allow in names of tools. */
 const toolOf = (id: string): string => id.replace('/', '_').replaceAll(/[^A-Za-z0-9_-]/g, '-')
 
 export type Names = { readonly slug: string; readonly tool: string }
 
-/** Names of products by their ids. The first of two that would have the same name keeps it; `taken` are no product's. */
+/**
+ * Names of products by their ids. If two would get the same name, the first keeps it; names in `taken` go to no
+ * product.
+ */
 export const namesOf = (ids: readonly string[], taken: readonly string[]): ReadonlyMap<string, Names> => {
   const slugs = new Set<string>()
   const tools = new Set<string>(taken)

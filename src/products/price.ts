@@ -1,4 +1,4 @@
-/** What a product costs, as its descriptor tells it: of the same prices that calls are charged by. */
+/** What a product costs, as its descriptor says: from the same prices that calls are charged by. */
 import type { Json } from '../core/json-body.ts'
 import { bodyOf } from '../core/json-body.ts'
 import type { Model, Price } from '../core/model.ts'
@@ -12,7 +12,7 @@ import { ceiling } from '../pricing/quote.ts'
 import { outputClass, unitOf } from '../pricing/unit.ts'
 import { exampleOf } from './example.ts'
 
-/** USD for one of each unit as exact decimal texts, where the inputs have these values. */
+/** USD per unit as exact decimal texts, for inputs with these values. */
 type Row = {
   readonly when?: Readonly<Record<string, Json | readonly Json[]>>
   readonly above_input_tokens?: number
@@ -22,15 +22,15 @@ type Row = {
 type Pricing = {
   readonly '@type': 'Offer'
   readonly currency: 'USD'
-  /** What calls are counted in, such as token or image. */
+  /** The unit in which calls are counted, such as token or image. */
   readonly unit: string
   readonly per_1m_input_usd: number
   readonly per_1m_output_usd: number
-  /** For one unit; of tokens, for one of the input. */
+  /** For one unit; if that is a token, for a token of input. */
   readonly per_unit_usd: number
-  /** The first row that holds prices a call; rows of longer inputs stand in front. */
+  /** The first row that matches prices a call; rows for longer inputs come first. */
   readonly rows: readonly Row[]
-  /** The most that the example can cost: what is held for it. */
+  /** The most that the example can cost, which is what is held for it. */
   readonly max_usd: number
   readonly version: string
 }
@@ -56,7 +56,7 @@ const rowsOf = (model: Model, price: Price): readonly Row[] => {
   return [...tiers, { rates: ratesOf(price) }]
 }
 
-/** What is held for a call with these inputs, in nano-USD; a Refusal for inputs that are not taken. */
+/** What is held for a call with these inputs, in nano-USD; a Refusal for inputs that are not accepted. */
 const boundOf = (model: Model): bigint | Refusal => {
   const example = exampleOf(model)
   if (model.product !== undefined) {

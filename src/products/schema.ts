@@ -1,4 +1,4 @@
-/** What a product takes, as JSON Schema: the description by which its calls are checked. */
+/** What a product takes, as JSON Schema: the same description that checks its calls. */
 import { FILE_ID } from '../core/file-id.ts'
 import { isObject, type JsonObject } from '../core/json-body.ts'
 import type { Model, Product } from '../core/model.ts'
@@ -7,7 +7,7 @@ import { embeddingsRequest } from '../dialects/embeddings.ts'
 
 const known = new WeakMap<Model, JsonObject>()
 
-/** Inputs of the run interface: of a chat or embeddings model the body of its own endpoint without the model. */
+/** Inputs of the run interface; for a chat or embeddings model, the body of its own endpoint without the model. */
 export const inputSchemaOf = (model: Model): JsonObject => {
   const made = known.get(model)
   if (made !== undefined) return made
@@ -16,7 +16,7 @@ export const inputSchemaOf = (model: Model): JsonObject => {
   return schema
 }
 
-/** Beside what a product takes itself, the server reads addresses and files of the caller for it. */
+/** Where the product does not take an address or file itself, the server reads the caller's for it. */
 const READ_HERE: readonly JsonObject[] = [
   { type: 'string', pattern: '^[hH][tT][tT][pP][sS]://', description: 'A public https address' },
   { type: 'string', pattern: FILE_ID.source, description: 'The id of a file of POST /v1/files' },

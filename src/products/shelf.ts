@@ -1,4 +1,7 @@
-/** All products of a catalogue with their names, to be found by id, by tool, by what they are. Made once for a catalogue. */
+/**
+ * All products of a catalogue with their names, to be found by id, by tool, or by what they are. Built once per
+ * catalogue.
+ */
 import type { Category, Model } from '../core/model.ts'
 import type { Catalogue } from '../pricing/catalogue.ts'
 import { capabilitiesOf, categoryOf } from './capabilities.ts'
@@ -10,7 +13,7 @@ export type Item = Names & {
   readonly category: Category
   readonly name: string
   readonly description: string
-  /** What searches look through, in small letters. */
+  /** The text that searches look through, in lower case. */
   readonly words: string
 }
 
@@ -19,12 +22,12 @@ export type Shelf = {
   readonly items: readonly Item[]
   readonly byId: ReadonlyMap<string, Item>
   readonly byTool: ReadonlyMap<string, Item>
-  /** Products that agents are shown without asking. */
+  /** Products that agents see without asking. */
   readonly featured: readonly Item[]
-  /** Categories and vendors with the number of their products, in the order of their names. */
+  /** Categories and vendors with the number of their products, sorted by name. */
   readonly categories: readonly (readonly [Category, number])[]
   readonly vendors: readonly (readonly [string, number])[]
-  /** When it was made, as ISO 8601. */
+  /** When it was built, as ISO 8601. */
   readonly madeAt: string
 }
 
@@ -51,7 +54,7 @@ const counted = <T extends string>(all: readonly T[]): readonly (readonly [T, nu
   return [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** In turns one of each category, and in each category one of each vendor before the second of any. */
+/** Takes one of each category in turn and, within a category, one of each vendor before the second of any. */
 const featuredOf = (items: readonly Item[]): readonly Item[] => {
   const seen = new Map<string, number>()
   const numberIn = (name: string): number => {
@@ -96,7 +99,10 @@ const shelfOf = (models: readonly Model[], madeAt: string): Shelf => {
 
 const shelves = new WeakMap<readonly Model[], Shelf>()
 
-/** The shelf of a catalogue as it is now; made anew when a model has ended or has another price. `now` in ms since 1970. */
+/**
+ * The shelf of a catalogue as it is now, rebuilt when a model has ended or its price has changed. `now` in ms since
+ * 1970.
+ */
 export const shelfFor = (catalogue: Catalogue, now: number): Shelf => {
   const models = catalogue.list()
   const known = shelves.get(models)
@@ -109,11 +115,11 @@ export const shelfFor = (catalogue: Catalogue, now: number): Shelf => {
 type Wanted = {
   readonly category?: readonly string[]
   readonly vendor?: string
-  /** Words, all of which must be there. */
+  /** Words that must all occur. */
   readonly q?: string
 }
 
-/** The items that are wanted, in their order. */
+/** The matching items, in order. */
 export const found = ({ items }: Shelf, { category, vendor, q = '' }: Wanted): readonly Item[] => {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean)
   return items.filter(

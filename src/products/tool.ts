@@ -16,14 +16,14 @@ export type Tool = {
   readonly _meta?: Readonly<Record<string, unknown>>
 }
 
-/** Tools answer whole: streams are for the other addresses. */
+/** Tools answer whole; streams are for the other addresses. */
 const withoutStream = (schema: JsonObject): JsonObject => {
   if (!isObject(schema.properties)) return schema
   const { stream: _stream, stream_options: _options, ...properties } = schema.properties
   return { ...schema, properties }
 }
 
-/** An answer, or what is told in its place: clients hold errors to the same schema. */
+/** An answer, or what replaces it: clients check errors against the same schema. */
 const orError = (answer: JsonObject): JsonObject & { readonly type: 'object' } => ({
   type: 'object',
   anyOf: [answer, { type: 'object', required: ['error'] }],
@@ -37,7 +37,7 @@ export const toolOf = (item: Item, place: Place): Tool => {
     title: name,
     description: `${description} ${priceText(pricing)}; the example costs at most ${pricing.max_usd} USD.`,
     inputSchema: { ...withoutStream(inputSchemaOf(model)), type: 'object' },
-    // What a job answers that has not ended is another thing than its results.
+    // A job that has not ended answers something else than its results.
     ...(model.product?.flow === 'job' ? {} : { outputSchema: orError(place.answers(model.kind)) }),
     annotations: { readOnlyHint: false, openWorldHint: true },
     _meta: { 'turnpike/product': model.id, 'turnpike/pricing': pricing },

@@ -1,4 +1,4 @@
-/** Fingerprints of bodies: SHA-256, so that `sha256sum` over the same bytes tells whether a receipt is about them. */
+/** Fingerprints of bodies: SHA-256, so that `sha256sum` over the same bytes shows whether a receipt is about them. */
 
 /** Takes a body piece by piece. */
 export type BodyHasher = { readonly update: (piece: Uint8Array) => void; readonly digest: () => string }

@@ -1,5 +1,5 @@
 /**
- * What a receipt says: who called what, what it used, at which prices, what was charged, and of which bytes it speaks.
+ * What a receipt says: who called what, what it used, at which prices, what was charged, and which bytes it is about.
  * Never what was asked or answered, nor a label. The amount follows from the other claims (`recompute.ts`).
  */
 import { decimalFromNano, least, type Nano, nanoFromPicoUp, perMillionFromPico } from '../core/money.ts'
@@ -28,7 +28,7 @@ type Cost = {
   /** The difference between the amount and what the other claims give, with its reason. */
   readonly adjustment?: string
   readonly amount: string
-  /** What was held for the call: it is never charged more. */
+  /** What was held for the call, which is never charged more. */
   readonly authorized?: string
   readonly currency: 'USD'
   readonly price_version?: string
@@ -39,7 +39,7 @@ type Cost = {
 /** How long a receipt may be used in a dispute. */
 export const RECEIPT_LIFE_SECONDS = 90 * 24 * 60 * 60
 
-/** Alphabetical, so that claims are written in their canonical form without sorting them. */
+/** Alphabetical, so that claims are already in canonical form and need no sorting. */
 const sortedClasses: readonly UsageClass[] = [...usageClasses].sort()
 
 /** The claims of a charged call, with the members of every object in alphabetical order. */

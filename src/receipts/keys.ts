@@ -15,7 +15,7 @@ import { bytesOf } from './base64url.ts'
 /** A public key as it is published: `x` is its 32 bytes in base64url. */
 export type PublicKey = { readonly kid: string; readonly x: string; readonly key: KeyObject }
 
-/** The public key of those 32 bytes; undefined when they are no key. */
+/** The public key with these 32 bytes; undefined if they are not a key. */
 export const publicKeyOf = (x: string): PublicKey | undefined => {
   if (bytesOf(x)?.length !== 32) return undefined
   try {
@@ -35,7 +35,9 @@ export const jwksOf = (keys: readonly PublicKey[]) => ({
   keys: keys.map(({ kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', x, kid, use: 'sig', alg: 'EdDSA' })),
 })
 
-/** The Ed25519 keys of a key set, by the names it gives them; undefined when it is no key set. Others are left out. */
+/**
+ * The Ed25519 keys of a key set, by the names it gives them; undefined if it is not a key set. Other keys are left out.
+ */
 export const readJwks = (value: Json | undefined): ReadonlyMap<string, KeyObject> | undefined => {
   if (!isObject(value) || !Array.isArray(value.keys)) return undefined
   const keys = new Map<string, KeyObject>()
@@ -59,7 +61,7 @@ export const seal = (key: KeyObject, kid: string, secret: Uint8Array, iv: Uint8A
   return Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString('base64url')
 }
 
-/** The private key again; undefined under another secret. */
+/** Decrypts the private key; undefined under another secret. */
 export const unseal = (sealed: string, kid: string, secret: Uint8Array): KeyObject | undefined => {
   const bytes = Buffer.from(sealed, 'base64url')
   try {

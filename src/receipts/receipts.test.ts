@@ -1,4 +1,4 @@
-/** Receipts: their amount follows from their claims, and only what we signed, as we signed it, is valid. */
+/** Receipts: the amount follows from the claims, and only what we signed, as we signed it, is valid. */
 import { describe, expect, test } from 'bun:test'
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import fc from 'fast-check'
@@ -213,7 +213,7 @@ describe('tokens', () => {
           const flipped = Buffer.from(raw)
           flipped[at] = (flipped[at] ?? 0) ^ (1 << bit)
           const parts = [header, payload, signature].with(index, base64url(flipped))
-          // A header that is no JSON any more is malformed; whatever else was changed, the signature says so.
+          // A header that is no longer JSON is malformed; any other change breaks the signature.
           expect(errorOf(parts.join('.'))).toMatch(
             index === 0 ? /^(malformed_jwt|signature_mismatch)$/ : /^signature_mismatch$/,
           )

@@ -1,4 +1,4 @@
-/** The amount of a receipt from its own claims alone: what anyone can do who holds one, without asking the server. */
+/** Computes a receipt's amount from its own claims alone: any holder can do that, without asking the server. */
 import { isObject, type JsonObject } from '../core/json-body.ts'
 import { least, type Nano, nanoFromDecimal, nanoFromPicoUp, picoFromPerMillion } from '../core/money.ts'
 
@@ -25,7 +25,7 @@ export const recompute = (claims: JsonObject): Nano | undefined => {
     : least(sum, authorized) + adjustment
 }
 
-/** Whether the amount that a receipt states is the one that its other claims give. */
+/** Whether the amount in a receipt equals the one that its other claims give. */
 export const recomputes = (claims: JsonObject): boolean => {
   const stated = isObject(claims.cost) ? signed(claims.cost.amount) : undefined
   return stated !== undefined && stated === recompute(claims)

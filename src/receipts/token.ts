@@ -1,8 +1,8 @@
 /**
  * Receipts as tokens: a compact JWS (RFC 7515) of type `receipt+jwt` with EdDSA, and nothing else.
  *
- * The algorithm is fixed in code and never read from the token; its name must merely be right. The header has three
- * members, the key is one of ours by name, and nothing is fetched.
+ * The algorithm is fixed in code and never read from the token; the token only has to name it correctly. The header has
+ * three members, the key is one of ours by name, and nothing is fetched.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
@@ -10,7 +10,7 @@ import type { Instant } from '../core/time.ts'
 import { base64url, bytesOf } from './base64url.ts'
 import { type Claims, RECEIPT_LIFE_SECONDS } from './claims.ts'
 
-/** A key that signs, with its header written once. */
+/** A signing key, with its encoded header. */
 export type SigningKey = { readonly kid: string; readonly key: KeyObject; readonly header: string }
 
 type TokenVerdict =
@@ -23,7 +23,7 @@ const LENGTH_MAX = 8 * 1024
 /** Clocks of signer and verifier may differ by this much. */
 const TOLERANCE_MS = 5_000
 
-/** A receipt is checked by other processes than its signer at once: their clocks may be that far behind it. */
+/** Another process may check a receipt as soon as it is signed, and its clock may be this far behind. */
 const ISSUED_TOLERANCE_MS = 60_000
 
 const isSecond = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
@@ -37,7 +37,7 @@ export const signingKey = (kid: string, key: KeyObject): SigningKey => ({
   header: base64url(JSON.stringify({ alg: 'EdDSA', kid, typ: TYPE })),
 })
 
-/** Signs. Ed25519 has no randomness: the same claims under the same key are the same token. */
+/** Signs the claims. Ed25519 uses no randomness: the same claims under the same key give the same token. */
 export const signReceipt = (claims: Claims, { key, header }: SigningKey): string => {
   const signed = `${header}.${base64url(JSON.stringify(claims))}`
   return `${signed}.${base64url(sign(null, Buffer.from(signed), key))}`
@@ -45,11 +45,11 @@ export const signReceipt = (claims: Claims, { key, header }: SigningKey): string
 
 type TrustedSigners = {
   readonly keys: ReadonlyMap<string, KeyObject>
-  /** Who may have issued it; undefined takes whatever name one of the keys has signed. */
+  /** Who may have issued it; when undefined, any name that one of the keys has signed. */
   readonly issuers: readonly string[] | undefined
 }
 
-/** Judges a token at `now`. The order is: form, header, signature, claims, age. */
+/** Judges a token at `now`, in this order: form, header, signature, claims, age. */
 export const verifyReceipt = (
   token: string,
   { keys, issuers }: TrustedSigners,
@@ -74,7 +74,7 @@ export const verifyReceipt = (
     return mismatch
   if (issuers !== undefined && !issuers.includes(claims.iss)) return mismatch
   const { iat, exp } = claims
-  // Only receipts that live as long as ours do and were issued by now can have been issued here.
+  // We can only have issued receipts that live as long as ours do and whose issue time has come.
   if (!isSecond(iat) || !isSecond(exp) || exp <= iat || exp - iat > RECEIPT_LIFE_SECONDS) return mismatch
   if (iat * 1000 > now + ISSUED_TOLERANCE_MS) return mismatch
   return now > exp * 1000 + TOLERANCE_MS

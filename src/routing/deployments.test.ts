@@ -1,4 +1,4 @@
-/** The order of attempts, and what failures and successes change in it. */
+/** The order of attempts, and how failures and successes change it. */
 import { expect, test } from 'bun:test'
 import type { Model } from '../core/model.ts'
 import { Secret } from '../core/secret.ts'
@@ -119,7 +119,7 @@ test('keys that are there as before rest on under their new places; another key 
   noteFailure(traffic, first!, { scope: 'key', nowMs: 0, askedMs: 5_000 })
   noteFailure(traffic, second!, { scope: 'model', nowMs: 0, askedMs: 7_000 })
   noteAttempt(traffic, third!, true)
-  // The first key is another one, and the second is now the first.
+  // The first key is a new one, and the second was the first before.
   const secrets = ['k1', 'new', 'k2'].map((key) => new Secret(key))
   const now = setupOf(3, { secrets })
   const places = deploymentsOf(now, model)

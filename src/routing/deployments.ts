@@ -1,25 +1,25 @@
 /**
  * Deployments: the addresses and keys that can answer for a model, in the order to try them.
  *
- * A deployment is one model at one key of its vendor. One that refused or failed rests: for as long as its vendor asked,
- * else longer each time; the other models of the key go on, unless the vendor refused the key itself. After the rest one
- * call probes it while the others still go elsewhere; its answer closes the circuit again.
+ * A deployment is one model at one key of its vendor. One that refused or failed rests: as long as its vendor asked,
+ * else longer each time. The key's other models continue, unless the vendor refused the key itself. After the rest one
+ * call probes it while the others still go elsewhere; a good answer closes the circuit again.
  */
 import type { Model } from '../core/model.ts'
 import type { Secret } from '../core/secret.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 
 export type Deployment = {
-  /** The key at its vendor. */
+  /** The id of the key at its vendor. */
   readonly key: string
-  /** The model at that key. */
+  /** The id of the model at that key. */
   readonly id: string
   readonly setup: VendorSetup
-  /** The model to ask for there: the one that was priced, or its equal at another vendor. */
+  /** The model to ask for there: the one that was priced, or an equal one at another vendor. */
   readonly model: Model
   /** Undefined for a vendor that needs no key. */
   readonly secret: Secret | undefined
-  /** Its share among those of one priority. */
+  /** Its share among deployments of the same priority. */
   readonly weight: number
   /** Lower ones are tried first. */
   readonly priority: number
@@ -27,24 +27,24 @@ export type Deployment = {
 
 type Health = { failures: number; restingUntilMs: number; probing: boolean }
 
-/** What traffic has shown of the deployments of this process. */
+/** What traffic has shown about the deployments of this process. */
 export type Traffic = {
   readonly health: Map<string, Health>
-  /** The budget of retries: calls pay in, retries take out, so that a broken vendor is not asked twice by everyone. */
+  /** The retry budget: calls pay in, retries take out, so that a broken vendor does not get every call twice. */
   retries: number
-  /** How many calls an equal answered that costs more than the model asked for. */
+  /** How many calls were answered by an equal model that costs more than the requested one. */
   dearer: number
 }
 
-/** In fifths of a retry: each call pays one in. */
+/** In fifths of a retry; each call pays in one. */
 const RETRY_COST = 5
 const RETRIES_MAX = 20 * RETRY_COST
 
 export const newTraffic = (): Traffic => ({ health: new Map(), retries: RETRIES_MAX, dearer: 0 })
 
 /**
- * What is still known when vendors were set up anew: rests of keys that are there as before, under their new places. Calls
- * that run go on to note what they see in the old traffic, of which some may be a probe, so none is under way here.
+ * What stays known when vendors are set up anew: the rests of unchanged keys, under their new places. Running calls
+ * still note what they see in the old traffic. A probe may be among them, so no probe is in progress here.
  */
 export const trafficAfter = (
   { traffic, vendors: before }: { readonly traffic: Traffic; readonly vendors: Setups },
@@ -62,7 +62,7 @@ export const trafficAfter = (
 
 type Setups = ReadonlyMap<string, VendorSetup>
 
-/** The new name of a key whose secret and address are what they were. */
+/** The new name of a key whose secret and address are unchanged. */
 const sameKey = (name: string, before: Setups, after: Setups): string | undefined => {
   const [id = '', place] = name.split('#', 2)
   const [was, is] = [before.get(id), after.get(id)]
@@ -77,10 +77,10 @@ const sameKey = (name: string, before: Setups, after: Setups): string | undefine
 export const ATTEMPTS_MAX = 3
 const REST_FIRST_MS = 1_000
 const REST_LONGEST_MS = 60_000
-/** After this long a vendor is probed, however long a rest it asked for. */
+/** After this time a vendor is probed, however long a rest it asked for. */
 const REST_ASKED_MAX_MS = 600_000
 
-/** The deployments of one vendor: one for each of its keys. `rank` puts them behind those of other vendors. */
+/** The deployments of one vendor, one for each of its keys. `rank` puts them after those of other vendors. */
 export const deploymentsOf = (setup: VendorSetup, model: Model, rank = 0): readonly Deployment[] => {
   const base = { setup, model, weight: 1, priority: rank }
   const named = (key: string) => ({ key, id: `${key} ${model.id}` })
@@ -96,12 +96,12 @@ export const deploymentsOf = (setup: VendorSetup, model: Model, rank = 0): reado
 
 const keyName = ({ vendor }: VendorSetup, index: number): string => `${vendor.id}#${index}`
 
-/** How far apart the ranks of vendors are, so that priorities within one never reach the next. */
+/** The distance between the ranks of vendors, so large that priorities within one vendor never reach the next. */
 export const RANK = 1_000
 
 /**
- * The order in which to try deployments for one call: by priority, within one by weighted chance, those at rest last.
- * `random` is from 0 to 1, `nowMs` monotonic.
+ * The order in which to try deployments for one call: by priority; within a priority by weighted chance; resting ones
+ * last. `random` is from 0 to 1, `nowMs` monotonic.
  */
 export const orderOf = (
   deployments: readonly Deployment[],
@@ -113,21 +113,21 @@ export const orderOf = (
     .map((one) => ({
       one,
       rests: isResting(traffic, one, now.nowMs),
-      // The order of these keys is that of drawing by weight without putting back (Efraimidis and Spirakis, 2006).
+      // Ordering by these keys equals drawing by weight without replacement (Efraimidis and Spirakis, 2006).
       draw: now.random() ** (1 / one.weight),
     }))
     .sort((a, b) => Number(a.rests) - Number(b.rests) || a.one.priority - b.one.priority || b.draw - a.draw)
     .map(({ one }) => one)
 }
 
-/** Takes the right to one more attempt out of the budget of retries. */
+/** Takes one more attempt out of the retry budget, if it allows one. */
 export const takeRetry = (traffic: Traffic): boolean => {
   if (traffic.retries < RETRY_COST) return false
   traffic.retries -= RETRY_COST
   return true
 }
 
-/** Notes that an attempt begins; after a rest it is the probe. */
+/** Notes the beginning of an attempt; after a rest it is the probe. */
 export const noteAttempt = (traffic: Traffic, deployment: Deployment, first: boolean): void => {
   if (first) traffic.retries = Math.min(RETRIES_MAX, traffic.retries + 1)
   for (const health of healthOf(traffic, deployment)) health.probing = true
@@ -163,7 +163,7 @@ export const noteSuccess = ({ health }: Traffic, { key, id }: Deployment): void 
   health.delete(id)
 }
 
-/** Notes an attempt that shows nothing about the deployment: the caller went, or the request was at fault. */
+/** Notes an attempt that says nothing about the deployment: the caller left, or the request was at fault. */
 export const noteNothing = (traffic: Traffic, deployment: Deployment): void => {
   for (const health of healthOf(traffic, deployment)) health.probing = false
 }
@@ -171,7 +171,7 @@ export const noteNothing = (traffic: Traffic, deployment: Deployment): void => {
 export const isResting = (traffic: Traffic, deployment: Deployment, nowMs: number): boolean =>
   healthOf(traffic, deployment).some(({ restingUntilMs, probing }) => restingUntilMs > nowMs || probing)
 
-/** How long each of a vendor's keys goes on to rest, with one model or all, in their order; 0 for one that does not. */
+/** How much longer each of a vendor's keys rests, with one model or all, in order; 0 for a key that does not rest. */
 export const restsOf = (setup: VendorSetup, { health }: Traffic, nowMs: number): readonly number[] => {
   const rests = Array.from({ length: Math.max(1, setup.secrets.length) }, () => 0)
   for (const [name, { restingUntilMs }] of health) {
@@ -181,7 +181,7 @@ export const restsOf = (setup: VendorSetup, { health }: Traffic, nowMs: number):
   return rests
 }
 
-/** How many of a vendor's keys are at rest, of how many, with one model or all; for /api/status. */
+/** How many of a vendor's keys rest, with one model or all, and how many there are; for /api/status. */
 export const restingOf = (
   setup: VendorSetup,
   traffic: Traffic,

@@ -5,22 +5,22 @@ import type { Deployment, Scope } from './deployments.ts'
 export type FailedAttempt = { readonly refusal: Refusal } & (
   | {
       /**
-       * `refused`: the call itself is at fault, and all would say the same. `unfit`: this model at its vendor cannot take
-       * the call, an equal model may. `failed`: the vendor failed and bills nothing, so that it too may be asked again.
-       * `may_bill`: the vendor stopped answering and may go on and bill, so that nobody is asked.
+       * `refused`: the call itself is at fault, and every vendor would say so. `unfit`: this model at its vendor cannot
+       * take the call, but an equal model may. `failed`: the vendor failed and bills nothing, so it may be asked again
+       * too. `may_bill`: the vendor stopped answering but may continue and bill, so nobody else is asked.
        */
       readonly outcome: 'refused' | 'unfit' | 'failed' | 'may_bill'
     }
-  /** The vendor asked to be left alone for so long. */
+  /** How long the vendor asked to be left alone. */
   | { readonly outcome: 'busy'; readonly restMs: number }
-  /** The key is refused, or what pays for it is used up: no model of it answers. */
+  /** The key is refused, or its funds are used up: none of its models answers. */
   | { readonly outcome: 'key_refused'; readonly restMs: number | undefined }
 )
 
-/** Whether nobody else is asked after it. */
+/** Whether no other deployment is asked afterwards. */
 export const isLast = ({ outcome }: FailedAttempt): boolean => outcome === 'refused' || outcome === 'may_bill'
 
-/** Whether a deployment need not be asked, after what it or another one said. */
+/** Whether a deployment can be skipped, after what it or another one said. */
 export const rulesOut = ({ outcome }: FailedAttempt, asked: Deployment, one: Deployment): boolean => {
   switch (outcome) {
     case 'unfit':

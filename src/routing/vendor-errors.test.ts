@@ -1,4 +1,4 @@
-/** What callers learn of a vendor's error: what concerns their request, and nothing of the vendor's secrets. */
+/** What callers learn of a vendor's error: what concerns their request, and none of the vendor's secrets. */
 import { expect, test } from 'bun:test'
 import { comeBackIn, judgeVendorError, vendorDown } from './vendor-errors.ts'
 
@@ -15,7 +15,7 @@ const judge = (status: number, body: unknown, retryAfter: string | null = null) 
   )
 
 const table: readonly (readonly [number, unknown, string, number, string])[] = [
-  // This server's own account is at fault, whatever the status.
+  // This server's own account is at fault, whatever the status says.
   [
     400,
     { error: { message: 'Your credit balance is too low to use the API.' } },
@@ -60,7 +60,7 @@ const table: readonly (readonly [number, unknown, string, number, string])[] = [
   [429, { error: { code: 'insufficient_quota', message: 'x' } }, 'upstream_error', 503, 'key_refused'],
   [403, { error: { message: 'no access' } }, 'upstream_error', 503, 'failed'],
   [404, { error: { message: 'no such model' } }, 'model_not_found', 400, 'unfit'],
-  // A proxy before the vendor stopped waiting: the vendor may go on, and bill.
+  // A proxy in front of the vendor gave up waiting: the vendor may continue and bill.
   [504, 'gateway time-out', 'upstream_error', 503, 'may_bill'],
   [524, 'a timeout occurred', 'upstream_error', 503, 'may_bill'],
   [

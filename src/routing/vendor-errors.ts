@@ -1,6 +1,6 @@
 /**
- * What a vendor's error status means for the call: how the attempt failed, and what the caller is told.
- * The vendor's own text reaches a caller only where it speaks of the caller's request, shortened and without secrets.
+ * What a vendor's error means for the call: how the attempt failed, and what the caller learns. The vendor's own text
+ * reaches a caller only if it is about the caller's request, shortened and without secrets.
  */
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
 import { decimalFromNano, type Nano, usdNumber } from '../core/money.ts'
@@ -11,7 +11,7 @@ type VendorError = {
   readonly status: number
   readonly code: string
   readonly message: string
-  /** How long the body asks to be left alone. */
+  /** How long the body asks us to wait. */
   readonly restMs?: number | undefined
 }
 
@@ -37,14 +37,14 @@ export const judgeVendorError = (
     )
   if (answer.status === 413)
     return refused(refuse('request_too_large', `The vendor ${vendor} refuses a request of this size.`))
-  // Some vendors answer 400 when it is this server's own account that is at fault.
+  // Some vendors answer 400 when this server's own account is at fault.
   if (isAccountFault(error))
     return { outcome: 'key_refused', refusal: vendorDown(vendor, 401), restMs: undefined }
   const text = withoutSecrets(error.message, secret)
   if (answer.status === 400 || answer.status === 422) return refused(refusedRequest(vendor, text))
   if (answer.status === 404) return { outcome: 'unfit', refusal: unknownThere(vendor, text) }
   const refusal = vendorDown(vendor, answer.status)
-  // A proxy that stopped waiting: the vendor behind it may go on, and bill.
+  // A proxy gave up waiting: the vendor behind it may continue and bill.
   if (answer.status === 504 || answer.status === 524) return { outcome: 'may_bill', refusal }
   const restMs = restOf(answer.retryAfter) ?? error.restMs
   if (isKeyRefused(error)) return { outcome: 'key_refused', refusal, restMs }
@@ -59,7 +59,7 @@ const refusedRequest = (vendor: string, text: string): Refusal =>
       : `The vendor ${vendor} refused the request: ${text}`,
   )
 
-/** The 400 of a model that its vendor does not have, or does not offer to this server: asking again is of no use. */
+/** The 400 for a model that its vendor does not have, or does not offer to this server: asking again is no use. */
 const unknownThere = (vendor: string, text: string): Refusal =>
   refuse(
     'model_not_found',
@@ -67,14 +67,14 @@ const unknownThere = (vendor: string, text: string): Refusal =>
     { members: { param: 'model', provider: vendor } },
   )
 
-/** The refusal of a call that nobody could serve, with when to come back if a vendor said so. */
+/** The refusal of a call that nobody could serve, with a time to come back if a vendor gave one. */
 export const comeBackIn = (refusal: Refusal, restMs: number | undefined): Refusal => {
   if (restMs === undefined || refusal.code !== 'upstream_error') return refusal
   const { members, headers } = retryIn(Math.max(1, Math.ceil(restMs / 1000)))
   return refuse(refusal.code, refusal.message, { members: { ...refusal.members, ...members }, headers })
 }
 
-/** The 503 for a vendor that failed, with what its status says but without its text. */
+/** The 503 for a vendor that failed, with the meaning of its status but without its text. */
 export const vendorDown = (vendor: string, status: number | undefined): Refusal => {
   const reason =
     status === undefined
@@ -95,7 +95,7 @@ export const vendorDown = (vendor: string, status: number | undefined): Refusal 
   )
 }
 
-/** The error that ends an answer whose vendor failed in the middle of it: what was delivered by then is charged. */
+/** The error that ends an answer whose vendor failed in the middle of it; what was delivered by then is charged. */
 export const brokeOff = (vendor: string, charged: Nano, kept: boolean): Refusal =>
   refuse(
     'upstream_error',
@@ -106,7 +106,10 @@ export const brokeOff = (vendor: string, charged: Nano, kept: boolean): Refusal 
     { members: { provider: vendor, cost_usd: usdNumber(charged) } },
   )
 
-/** What a log may hold of a vendor's error: its text without secrets, and without long quotations, which may be a caller's. */
+/**
+ * What a log may contain of a vendor's error: its text without secrets, and without long quotations, which may be a
+ * caller's.
+ */
 export const vendorText = (
   answer: { status: number; body: Uint8Array },
   secret: string | undefined,
@@ -116,7 +119,10 @@ export const vendorText = (
   return [code, text].filter((part) => part !== '').join(': ') || undefined
 }
 
-/** Reads the error objects vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`, `{errors}`, or a list of one. */
+/**
+ * Reads the error objects that vendors send: `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`, `{errors}`,
+ * or a list of one.
+ */
 const readVendorError = (status: number, body: Uint8Array): VendorError => {
   const parsed = parseJson(decoder.decode(body.subarray(0, 65_536)))
   const value = Array.isArray(parsed) ? parsed[0] : parsed
@@ -139,7 +145,7 @@ const readVendorError = (status: number, body: Uint8Array): VendorError => {
   }
 }
 
-/** A delay as Google writes it: seconds with an `s`. Source: Google AIP-193, RetryInfo. */
+/** A delay in Google's form: seconds with an `s`. Source: Google AIP-193, RetryInfo. */
 const delayOf = (delay: unknown): number | undefined => {
   const seconds = typeof delay === 'string' ? /^(\d{1,5})(?:\.\d+)?s$/.exec(delay)?.[1] : undefined
   return seconds === undefined ? undefined : (Number.parseInt(seconds, 10) + 1) * 1000
@@ -151,13 +157,13 @@ const isContentFilter = (error: VendorError): boolean =>
   error.status < 500 &&
   /content_filter|content_policy|content_management|data_inspection|responsibleai/i.test(error.code)
 
-/** The vendor does not take this server's key, or its bill is not paid. */
+/** The vendor refuses this server's key, or its bill is unpaid. */
 const isAccountFault = (error: VendorError): boolean =>
   error.status === 400 &&
   (/API_KEY_INVALID|billing|not_enough_credits/i.test(error.code) ||
     /credit balance is too low|API key not valid/i.test(error.message))
 
-/** The key itself is refused, or what pays for it is used up: no model of it answers. */
+/** The key itself is refused, or its funds are used up: none of its models answers. */
 const isKeyRefused = (error: VendorError): boolean =>
   error.status === 401 ||
   error.status === 402 ||
@@ -170,7 +176,7 @@ const isContextLength = (error: VendorError): boolean =>
       error.message,
     ))
 
-/** Removes the vendor key and anything that looks like one, links and account ids; shortens the rest. */
+/** Removes the vendor key and anything that looks like a key, links and account ids; shortens the rest. */
 export const withoutSecrets = (text: string, secret: string | undefined): string => {
   const known = secret === undefined || secret === '' ? text : text.replaceAll(secret, '[hidden]')
   return known

@@ -1,4 +1,4 @@
-/** Settings of results that are stored here: where, for how long, how many, and under which address. */
+/** Settings of results that are stored here: where, for how long, how many, and at which address. */
 import { duration, integer, matching, secret, unshown } from './form.ts'
 import type { SettingGroup } from './setting.ts'
 

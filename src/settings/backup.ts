@@ -1,4 +1,4 @@
-/** Settings of backups that go into a bucket, which wants credentials of its own. */
+/** Settings of backups that go into a bucket, which has credentials of its own. */
 import { matching, secret, unshown } from './form.ts'
 import type { SettingGroup } from './setting.ts'
 

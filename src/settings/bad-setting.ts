@@ -1,4 +1,4 @@
-/** What is wrong with the settings: a line for each, all told at once. */
+/** What is wrong with the settings: one line each, all reported at once. */
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -10,7 +10,7 @@ export const bad = (message: string): never => {
   throw new BadSetting(message)
 }
 
-/** Runs each of these, also after one found a bad setting. Throws one BadSetting with the lines of all. */
+/** Runs each of these, even after one found a bad setting. Throws one BadSetting with the lines of all. */
 export const together = <Parts extends Readonly<Record<string, () => unknown>>>(
   parts: Parts,
 ): { readonly [Name in keyof Parts]: ReturnType<Parts[Name]> } => {

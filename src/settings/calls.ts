@@ -1,6 +1,6 @@
 /**
- * Settings that a running server reads while it answers, as `gateway.options`: rates, bounds, times, and what the house gives away.
- * A row here is all that a new one needs.
+ * Settings that a running server reads while it answers, as `gateway.options`: rates, bounds, times, and what the house
+ * gives away. A new setting needs only a row here.
  */
 import { amount, amountAboveZero, block, duration, integer, integerOrOff, list, matching } from './form.ts'
 import type { SettingGroup, ValuesOf } from './setting.ts'

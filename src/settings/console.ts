@@ -1,4 +1,4 @@
-/** Settings of the console: whether there is one, where, who may sign up, its mail. */
+/** Settings of the console: whether there is one, where it is, who may sign up, and its mail. */
 import { matching, oneOf, onOff, secret } from './form.ts'
 import type { SettingGroup } from './setting.ts'
 

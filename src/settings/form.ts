@@ -1,21 +1,23 @@
-/** The forms a setting's text may have: each reads it to its type, once, and tells in words what is allowed. */
+/**
+ * The forms that a setting's text may have: each parses the text to its type, once, and says in words what is allowed.
+ */
 import { type AddressBlock, readBlock } from '../core/address.ts'
 import { type Nano, nanoFromDecimal } from '../core/money.ts'
 import { Secret } from '../core/secret.ts'
 import { DAY_MS, HOUR_MS } from '../core/time.ts'
 
-/** What the text says, or the part of it that is not allowed. */
+/** The parsed value, or the part of the text that is not allowed. */
 type Reading<T> = { readonly value: T } | { readonly unfit: string }
 
 export type Form<T> = {
-  /** Goes on after `must be`, and into docs/settings.md. */
+  /** Follows `must be` in messages, and is printed in docs/settings.md. */
   readonly allowed: string
   /** Never shown, not even when it is wrong. */
   readonly secret?: true
   readonly read: (text: string) => Reading<T>
 }
 
-/** A form by what it makes of a text; undefined refuses it. */
+/** A form from a function that parses a text; undefined refuses it. */
 const formOf = <T>(allowed: string, parse: (text: string) => T | undefined): Form<T> => ({
   allowed,
   read: (text) => {
@@ -29,13 +31,13 @@ const wholeWithin = (text: string, least: number, most: number): number | undefi
   return value >= least && value <= most ? value : undefined
 }
 
-/** A whole number, both ends included; `of` names what it counts. */
+/** A whole number, both bounds included; `of` names what it counts. */
 export const integer = (least: number, most: number, of?: string): Form<number> =>
   formOf(`a number${of === undefined ? '' : ` of ${of}`} from ${least} to ${most}`, (text) =>
     wholeWithin(text, least, most),
   )
 
-/** A whole number, or `off`, which is read to undefined. */
+/** A whole number, or `off`, which becomes undefined. */
 export const integerOrOff = (least: number, most: number, of: string): Form<number | undefined> => ({
   allowed: `a number of ${of} from ${least} to ${most}, or off`,
   read: (text) => {
@@ -47,7 +49,7 @@ export const integerOrOff = (least: number, most: number, of: string): Form<numb
 
 const unitMs = { seconds: 1_000, hours: HOUR_MS, days: DAY_MS }
 
-/** A span of time in whole units, read to milliseconds. */
+/** A time span in whole units, parsed to milliseconds. */
 export const duration = (unit: keyof typeof unitMs, least: number, most: number): Form<number> =>
   formOf(`a number of ${unit} from ${least} to ${most}`, (text) => {
     const units = wholeWithin(text, least, most)
@@ -59,7 +61,7 @@ const amountWithin = (text: string, least: Nano): Nano | undefined => {
   return amount !== undefined && amount >= least ? amount : undefined
 }
 
-/** A share of all, from none to all of them. */
+/** A share, from none to all. */
 export const share = (): Form<number> =>
   formOf('a number from 0 to 1', (text) =>
     /^(0|1|1\.0{1,9}|0?\.\d{1,9})$/.test(text) ? Number(text) : undefined,
@@ -70,7 +72,7 @@ export const amount = (): Form<Nano> => formOf('a decimal amount', (text) => amo
 export const amountAboveZero = (): Form<Nano> =>
   formOf('a decimal amount above 0', (text) => amountWithin(text, 1n))
 
-/** One of some words; the message joins the last two with `or`. */
+/** One of these words; the message joins the last two with `or`. */
 export const oneOf = <const Words extends readonly [string, string, ...string[]]>(
   ...words: Words
 ): Form<Words[number]> =>
@@ -81,17 +83,17 @@ export const oneOf = <const Words extends readonly [string, string, ...string[]]
 export const onOff = (): Form<boolean> =>
   formOf('on or off', (text) => (text === 'on' ? true : text === 'off' ? false : undefined))
 
-/** A text of this shape. */
+/** A text that matches this pattern. */
 export const matching = (shape: RegExp, allowed: string): Form<string> =>
   formOf(allowed, (text) => (shape.test(text) ? text : undefined))
 
-/** A path, or `off`, which is read to undefined. */
+/** A path, or `off`, which becomes undefined. */
 export const pathOrOff = (): Form<string | undefined> => ({
   allowed: 'a path or off',
   read: (text) => ({ value: text === 'off' ? undefined : text }),
 })
 
-/** A port of an address of this machine, or one of some words. */
+/** A port on an address of this machine, or one of these words. */
 type Place = { readonly host: string; readonly port: number }
 
 const PLACE = /^(?:(\[[0-9a-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i
@@ -109,7 +111,7 @@ export const place = <const Words extends readonly string[]>(
   }),
 })
 
-/** A text that is not shown where it is wrong, and is handed on as it is. */
+/** A text that is not shown when it is wrong, and is passed on unchanged. */
 export const unshown = (shape: RegExp, allowed: string): Form<string> => ({
   ...matching(shape, allowed),
   secret: true,
@@ -131,7 +133,7 @@ const readParts = <T>(of: Form<T>, parts: readonly string[]): Reading<readonly T
   return { value }
 }
 
-/** Items between commas, each of the form; blanks and empty items do not count. `allowed` describes them all. */
+/** Items between commas, each of the given form; blanks and empty items are ignored. `allowed` describes them all. */
 export const list = <T>(of: Form<T>, allowed: string): Form<readonly T[]> => ({
   ...of,
   allowed,

@@ -1,4 +1,4 @@
-/** Settings of a process: where it listens, where its ledger and its files are, what it says. */
+/** Settings of a process: where it listens, where its ledger and files are, what it logs. */
 import {
   amount,
   duration,

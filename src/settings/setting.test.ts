@@ -1,4 +1,4 @@
-/** Settings are read to their types once; what is wrong is told for all of them. */
+/** Settings are parsed to their types once; all wrong ones are reported together. */
 import { expect, test } from 'bun:test'
 import { messageOf } from '../../test/cli/bad-setting.ts'
 import {

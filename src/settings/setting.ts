@@ -6,15 +6,15 @@ type Setting<T = unknown> = {
   /** The environment variable. */
   readonly name: string
   readonly is: Form<T>
-  /** The value where the variable is not set or empty; without a fallback the value is then undefined. */
+  /** The value when the variable is unset or empty; without a fallback that value is undefined. */
   readonly fallback?: string
   readonly meaning: string
 }
 
-/** Rows by the names under which the code reads them, in groups of groups. */
+/** Rows by the names that the code uses for them, in groups of groups. */
 export type SettingGroup = { readonly [name: string]: Setting | SettingGroup }
 
-/** What a group is read to. */
+/** The parsed values of a group. */
 export type ValuesOf<Entry> =
   Entry extends Setting<infer T>
     ? Entry extends { readonly fallback: string }
@@ -28,12 +28,12 @@ const isRow = (entry: Setting | SettingGroup): entry is Setting => typeof entry.
 export const rowsOf = (group: SettingGroup): readonly Setting[] =>
   Object.values(group).flatMap((entry) => (isRow(entry) ? [entry] : rowsOf(entry)))
 
-/** Reads a row, or all rows of a group. Throws one BadSetting for all that is wrong. */
+/** Reads one row, or all rows of a group. Throws one BadSetting for everything that is wrong. */
 export const readSettings = <Entry extends Setting | SettingGroup>(
   entry: Entry,
   environment: Environment,
 ): ValuesOf<Entry> =>
-  // The type follows the rows; no check at run time could establish it.
+  // The type follows from the rows; no check at run time could establish it.
   (isRow(entry)
     ? readRow(entry, environment[entry.name])
     : together(

@@ -1,12 +1,14 @@
-/** The settings as operators look at them: each with its value, and whether the environment set it. Secrets are not told. */
+/**
+ * The settings as operators see them: each with its value, and whether the environment set it. Secrets are never shown.
+ */
 import type { Environment } from './bad-setting.ts'
 import { rowsOf, type SettingGroup } from './setting.ts'
 
 export type ShownSetting = {
-  /** The group of rows it stands in. */
+  /** The group of rows it belongs to. */
   readonly group: string
   readonly name: string
-  /** As it was written; undefined where there is none, and of a secret. */
+  /** As it was written; undefined when there is none, or when it is a secret. */
   readonly value: string | undefined
   readonly from: 'environment' | 'default' | 'unset'
   readonly secret: boolean

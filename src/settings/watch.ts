@@ -1,4 +1,4 @@
-/** Settings of those who watch the server: its metrics and traces. The names of OTEL_ are those of OpenTelemetry. */
+/** Settings for monitoring the server: its metrics and traces. Names with OTEL_ are those of OpenTelemetry. */
 import { matching, oneOf, place, secret, share } from './form.ts'
 import type { SettingGroup } from './setting.ts'
 

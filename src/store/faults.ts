@@ -6,7 +6,7 @@ export class ReplayConflict extends Error {}
 /** A posting that would take more out of a wallet than is free in it. */
 export class Overdrawn extends Error {}
 
-/** A posting after which a wallet would hold more than any can: an amount was mistaken. */
+/** A posting after which a wallet would hold more than any wallet can: the amount was a mistake. */
 export class TooLarge extends Error {}
 
 /** The database could not be asked, or did not answer: the effect is unknown. */

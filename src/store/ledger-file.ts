@@ -1,4 +1,4 @@
-/** A ledger of SQLite as one file: copied while it is served, and looked at beside its server, for backups. */
+/** A SQLite ledger as one file: copied while it is served, and read beside its server, for backups. */
 import { Database } from 'bun:sqlite'
 import type { Instant } from '../core/time.ts'
 import type { Asset } from './calls/asset-port.ts'
@@ -30,7 +30,7 @@ const withFile = <T>(path: string, work: (database: Database) => T): T => {
 
 type Measures = { readonly bytes: number; readonly schema: number }
 
-/** What a copy of the ledger takes at most, and the last migration that was applied to it. */
+/** The most space that a copy of the ledger takes, and the last migration that was applied to it. */
 export const measureLedger = (path: string): Measures =>
   withFile(path, (database) => {
     const row = database
@@ -43,45 +43,45 @@ export const measureLedger = (path: string): Measures =>
   })
 
 /**
- * Copies the ledger as it stands at one moment, while servers go on: SQLite reads it in one transaction and writes a whole
- * new file, which nobody has synced yet. The schema is taken as it is.
+ * Copies the ledger as of one moment, while servers continue: SQLite reads it in one transaction and writes a whole new
+ * file, which is not synced yet. The schema is copied unchanged.
  */
 export const copyLedger = (path: string, to: string): void =>
   withFile(path, (database) => void database.query('vacuum into ?1').run(to))
 
-/** A stored result whose bytes lie beside the ledger. */
+/** A stored result whose bytes are beside the ledger. */
 export type FiledAsset = Pick<Asset, 'id' | 'sha256' | 'bytes'>
 
 export type LedgerFacts = {
   /** Rows of each table. */
   readonly rows: Readonly<Record<string, number>>
-  /** Whether the secret under which keys are hashed is in it. */
+  /** Whether it contains the secret that hashes the keys. */
   readonly hasSecret: boolean
   readonly audit: readonly AuditRow[]
 }
 
 type LedgerFile = {
-  /** Reads all of it, for the audit. Only of a ledger at this program's schema. */
+  /** Reads all of it, for the audit. Only for a ledger with this program's schema. */
   facts(): Promise<LedgerFacts>
-  /** All results whose bytes lie beside the ledger. */
+  /** All results whose bytes are beside the ledger. */
   assets(): AsyncGenerator<FiledAsset>
   /** Afterwards the file stands alone, without a log beside it. */
   close(): Promise<void>
 }
 
-/** What this program's ledgers are at. */
+/** The last migration of this program. */
 export const newestSchema = migrations.length
 
 const filed = rowsOf({ id: text('id'), sha256: text('sha256'), bytes: integer('bytes') })
 const PAGE = 1_000
 
-/** Opens a ledger that nobody serves. With `upgrade` it is brought to this program's schema, as a start would. */
+/** Opens a ledger that nobody serves. With `upgrade` it gets this program's schema, as a start would give it. */
 export const openLedgerFile = async (
   path: string,
   now: () => Instant,
   { upgrade = false }: { readonly upgrade?: boolean } = {},
 ): Promise<LedgerFile> => {
-  // A clock of its own: all is read on one connection, so that nothing stays beside the file.
+  // A clock of its own: everything is read on one connection, so that no file stays beside it.
   const engine = openEngine({ url: `sqlite:${path}`, now })
   const ask = (asked: string, ...params: string[]) => once(engine, 'control', statement(asked, ...params))
   const facts = async (): Promise<LedgerFacts> => {

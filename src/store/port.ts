@@ -1,10 +1,10 @@
 /**
- * The store's ports: everything that is durable, as its users need it. Who needs one part of it takes that port, which
- * stands beside its store. Two engines (SQLite, PostgreSQL) run the same statements; the rules are written once.
+ * The store's ports: everything that is durable, as its users need it. Code that needs one part takes that part's port,
+ * which is beside its store. Two engines (SQLite, PostgreSQL) run the same statements; the rules are written once.
  *
- * Promises every engine keeps: each method is one serialisable transaction; when it resolves, its effect is on disk
- * (except `beat` and `takeRates`, which may be lost in a crash and err on the safe side); when it rejects, the effect is
- * unknown and the call may be repeated word for word.
+ * Promises that every engine keeps: each method is one serialisable transaction. When it resolves, its effect is on
+ * disk (except `beat` and `takeRates`, which may be lost in a crash and err on the safe side). When it rejects, the
+ * effect is unknown and the call may be repeated word for word.
  */
 import type { ReferralStore, ReviewStore, TrialStore } from './accounts/community-port.ts'
 import type { SubWalletStore } from './accounts/sub-wallet-port.ts'

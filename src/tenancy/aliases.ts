@@ -1,13 +1,16 @@
-/** A key's own names for models: as a body gives them, and as a call uses them. */
+/** A key's own names for models, as a body sets them and as a call uses them. */
 import { isObject, type Json } from '../core/json-body.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import type { Aliases, Key } from './key.ts'
 
 const MOST = 100
-/** Letters, marks, digits, punctuation, symbols and spaces: what can be seen in a list. */
+/** Letters, marks, digits, punctuation, symbols and spaces: everything that is visible in a list. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,64}$/u
 
-/** Reads the member `aliases`: all that the key shall have, null for none. Whether the models are sold is not looked at. */
+/**
+ * Reads the member `aliases`: all aliases that the key is to have, null for none. It does not check whether the models
+ * are sold.
+ */
 export const readAliases = (value: Json): Aliases | null | Refusal => {
   if (value === null) return null
   if (!isObject(value))
@@ -24,6 +27,6 @@ export const readAliases = (value: Json): Aliases | null | Refusal => {
 
 const malformed = (what: string): Refusal => invalid('aliases', `'aliases' ${what}.`)
 
-/** What a name in a call of the key stands for: its own alias comes before whatever else has that name. */
+/** The model that a name in the key's call stands for; the key's own alias wins over anything else with that name. */
 export const nameFor = ({ aliases }: Pick<Key, 'aliases'>, name: string): string =>
   aliases !== undefined && Object.hasOwn(aliases, name) ? (aliases[name] ?? name) : name

@@ -1,4 +1,4 @@
-/** A key narrows itself; its creator decides what it may have. */
+/** A key narrows its own limits; its creator decides how wide they may be. */
 import { expect, test } from 'bun:test'
 import { readAs } from '../core/body.ts'
 import { Refusal } from '../core/refusal.ts'

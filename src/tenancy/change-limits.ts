@@ -1,4 +1,4 @@
-/** Who may change which limit of a key: a key narrows itself, its creator decides what it may have. */
+/** Who may change which limit of a key: the key narrows itself, its creator decides how wide the limits may be. */
 import { decimalFromNano, type Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Key } from './key.ts'
@@ -33,7 +33,7 @@ export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): 
   return undefined
 }
 
-/** A limit that is absent is left, and one that was never granted may be anything. */
+/** An absent limit stays unchanged, and one that was never granted may be set to anything. */
 const raises = (asked: Nano | number | null | undefined, granted: Nano | number | undefined): boolean =>
   asked !== undefined && granted !== undefined && (asked === null || asked > granted)
 
@@ -51,7 +51,7 @@ const bound = (key: Key, name: string, granted: Nano | number | undefined): Refu
   )
 }
 
-/** Nobody set a rate: the plan's is in force. */
+/** Nobody set a rate, so the plan's applies. */
 const abovePlan = (key: Key, planRpm: number): Refusal =>
   refuse(
     'forbidden',

@@ -1,4 +1,4 @@
-/** API keys: what is known of one, and the limits that bind it. */
+/** API keys: what is known of a key, and the limits that bind it. */
 import type { Nano } from '../core/money.ts'
 import type { Instant, Month } from '../core/time.ts'
 import type { RateLimits } from './rates.ts'
@@ -13,56 +13,56 @@ export type Limits = RateLimits & {
   readonly stopAt?: Nano
 }
 
-/** A key's own names for models: model ids, or names of the operator's, by the name. */
+/** A key's own names for models: each name with its model id, or with a name of the operator's. */
 export type Aliases = Readonly<Record<string, string>>
 
-/** Who or what switched the key off. `operator` covers the operator and the reseller; a key cannot lift that itself. */
+/** Who or what disabled the key. `operator` means the operator or the reseller; a key cannot undo that itself. */
 export type DisabledReason = 'self' | 'operator' | 'spend_cap' | 'monthly_cap'
 
 export type Key = {
   readonly id: KeyId
   readonly walletId: WalletId
-  /** The organisation whose wallet pays; a child's is its reseller's. */
+  /** The organisation whose wallet pays; for a child key, its reseller's. */
   readonly orgId: string
-  /** The key that made this one, then that key's maker, and so on; empty for a key of the operator's making. */
+  /** The key that made this one, then the key that made that one, and so on; empty for a key that the operator made. */
   readonly ancestors: readonly KeyId[]
   /** The sub-wallet that the key is bound to: a ceiling on the wallet's money that such keys share. */
   readonly subWallet?: string
   readonly label: string
-  /** The first characters of the key, for people to recognise it by. */
+  /** The first characters of the key, so that people recognise it. */
   readonly prefix: string
   readonly limits: Limits
-  /** What the creator set: the key itself may stay at or under these, never above. */
+  /** What the creator set: the key itself may stay at or below these limits, never above. */
   readonly granted: Limits
-  /** Whether it may make and govern keys below itself and, where it speaks for the whole account, the wallet. */
+  /** Whether it may make and manage keys below itself and, if it speaks for the whole account, the wallet. */
   readonly canManage: boolean
-  /** Absent where it has none; keys below it do not use them. */
+  /** Absent if it has none; keys below it do not use them. */
   readonly aliases?: Aliases
   readonly disabledReason?: DisabledReason
-  /** The key above this one with which it was disabled; its reason is then `operator`. */
+  /** The key above this one that was disabled together with it; its own reason is then `operator`. */
   readonly disabledBy?: KeyId
-  /** What it was before that: it had switched itself off. */
+  /** Its state before that: it had disabled itself. */
   readonly disabledBefore?: 'self'
-  /** For `monthly_cap`: the month it was hit; the key is enabled again in the next. */
+  /** For `monthly_cap`: the month in which the cap was reached; the key is enabled again in the next. */
   readonly disabledMonth?: Month
   readonly deleted: boolean
-  /** Set for the key of an anonymous trial: when it ends. */
+  /** Set for the key of an anonymous trial: when the trial ends. */
   readonly trialUntil?: Instant
   readonly createdAt: Instant
-  /** Grows by one with every change; a cache keeps the highest it has seen. */
+  /** Grows by one with every change; a cache keeps the highest version it has seen. */
   readonly version: number
 }
 
-/** Whether the key is one that anybody may know: not deleted, and not of a trial that is over. */
+/** Whether others may learn that the key exists: it is not deleted, and not of an ended trial. */
 export const isKnown = (key: Key, now: Instant): boolean =>
   !key.deleted && (key.trialUntil === undefined || now < key.trialUntil)
 
-/** Whether the key may make calls in `month`; a monthly cap lifts by itself in a later month. */
+/** Whether the key may make calls in `month`; a monthly cap ends by itself in a later month. */
 export const isEnabled = (key: Key, month: Month): boolean =>
   !key.deleted &&
   (key.disabledReason === undefined ||
     (key.disabledReason === 'monthly_cap' && key.disabledMonth !== undefined && key.disabledMonth < month))
 
-/** Switched off by a person or deleted, not by a cap. */
+/** Disabled by a person or deleted, not by a cap. */
 export const isRevoked = ({ deleted, disabledReason }: Key): boolean =>
   deleted || disabledReason === 'self' || disabledReason === 'operator'

@@ -1,18 +1,18 @@
-/** Bodies that set limits of keys, as schemas: the limits of a key there is, and a new key. */
+/** Bodies that set limits of keys, as schemas: the limits of an existing key, and a new key. */
 import { z } from 'zod'
 import { readBy, strangers, text, usd, whole } from '../core/body.ts'
 import { readAliases } from './aliases.ts'
 import type { Aliases, Limits } from './key.ts'
 import { rateWindows } from './rates.ts'
 
-/** The members of a limits body as read: absent leaves a limit, null removes a cap. */
+/** The members of a limits body as read: absent keeps a limit, null removes a cap. */
 export type LimitsBody = { readonly [Name in keyof Limits]?: Limits[Name] | null } & {
-  /** null and absent both leave it. */
+  /** Both null and absent keep it. */
   readonly disabled?: boolean
   readonly canManage?: boolean
-  /** All aliases that the key shall have; a key may set its own. */
+  /** All aliases that the key is to have; a key may set its own. */
   readonly aliases?: Aliases | null
-  /** What `disabled` says is for all keys below as well. */
+  /** `disabled` also applies to all keys below. */
   readonly withChildren?: boolean
 }
 
@@ -27,7 +27,7 @@ const rateOf = (rate: keyof typeof rateWindows) =>
     .nullable()
     .optional()
 
-/** What stands in a body about limits, and what it says of keys below. */
+/** What a body says about limits and about the keys below. */
 const limitMembers = {
   spend_cap_usd: cap,
   monthly_cap_usd: cap,
@@ -53,7 +53,7 @@ const limitMembers = {
     .describe('With `disabled`: also for all keys below'),
 }
 const known = Object.keys(limitMembers).join(', ')
-/** A typing error would leave a key unlimited. */
+/** A typing error would otherwise leave a key unlimited. */
 const isNoLimit = strangers(`is not a limit; those are ${known}`)
 const membersOnly = z.strictObject(limitMembers)
 
@@ -95,7 +95,7 @@ export const limitsBody = z
 const LABEL_MAX = 200
 const labelled = `is required: who uses the key, in at most ${LABEL_MAX} characters`
 
-/** The body of POST …/wholesale: a new key, what it may have, and the sub-wallet that it is bound to. */
+/** The body of POST …/wholesale: a new key, its rights, and the sub-wallet that it is bound to. */
 export const newKeyBody = z
   .strictObject(
     {

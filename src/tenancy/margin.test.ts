@@ -1,4 +1,4 @@
-/** A reseller's prices: rounded up by less than a nano-dollar, and each month by what was set for it. */
+/** A reseller's prices: rounded up by less than a nano-dollar, and each month at the margin set for it. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { billedFor, marginIn } from './margin.ts'

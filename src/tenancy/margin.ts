@@ -1,20 +1,23 @@
-/** A reseller's prices: what they add to ours, by month, and what a tenant is billed by that. A report: the ledger has no part in it. */
+/**
+ * A reseller's prices: the margin on ours, by month, and what a tenant is billed with it. Only a report: the ledger
+ * knows nothing of it.
+ */
 import type { Nano } from '../core/money.ts'
 import type { Month } from '../core/time.ts'
 import type { KeyId } from './key.ts'
 
 const WHOLE = 10_000n
 
-/** Our price and so many hundredths of a percent of it; rounded up, here and nowhere else. */
+/** Our price plus a margin in hundredths of a percent; rounded up, here and nowhere else. */
 export const billedFor = (cost: Nano, basisPoints: number): Nano => {
   const scaled = cost * (WHOLE + BigInt(basisPoints))
-  // Division rounds towards zero, which is up where more was given back than charged.
+  // Division rounds towards zero, which is up when more was given back than charged.
   return scaled > 0n ? (scaled + WHOLE - 1n) / WHOLE : scaled / WHOLE
 }
 
 type Margin = { readonly tenantId?: KeyId; readonly fromMonth: Month; readonly basisPoints?: number }
 
-/** What is added in a month, in hundredths of a percent: the tenant's own price, else that of all, else nothing. */
+/** A month's margin in hundredths of a percent: the tenant's own, else the general one, else none. */
 export const marginIn = (
   margins: readonly Margin[],
   month: Month,

@@ -22,7 +22,7 @@ test.each([
   expect(matches(pattern, text)).toBe(expected)
 })
 
-// A matcher that goes back at each star would not end.
+// A matcher that backtracks at each star would not end.
 test('a pattern of many stars is matched', () => {
   expect(matches(`${'a*'.repeat(100)}b`, 'a'.repeat(200))).toBe(false)
 })
@@ -44,7 +44,7 @@ test('a discounted twin follows its model, and can be named by itself', () => {
   expect(allowsModel({ blockedModels: ['a/bl'] }, twin)).toBe(false)
   expect(allowsModel({ blockedModels: ['a/bl'] }, plain('a/b'))).toBe(true)
   expect(allowsModel({ allowedModels: ['a/bl'] }, plain('a/b'))).toBe(false)
-  // A model whose own name ends so is nobody's twin.
+  // A model whose own name ends in l is nobody's twin.
   expect(allowsModel({ allowedModels: ['a/b'] }, plain('a/bl'))).toBe(false)
 })
 

@@ -1,17 +1,17 @@
-/** Patterns of models in the rules of a wallet: globs of model ids, as people write them and as they are kept. */
+/** Patterns of models in a wallet's rules: globs of model ids, as people write them and as they are stored. */
 import type { Model } from '../core/model.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import type { RulesChange, WalletRules } from './wallet-rules.ts'
 
-/** What is sold, under its ids and short names. */
+/** The models on sale, by their ids and short names. */
 type SoldModel = {
   readonly find: (name: string) => Model | undefined
   readonly list: () => readonly Model[]
 }
 
 /**
- * The change with its patterns as they are kept: a short name becomes the id it stands for. Refuses a pattern that no
- * model on sale matches, for it is a typing error that would lock everything out or block nothing.
+ * The change, with its patterns as they are stored: a short name becomes the id it stands for. A pattern that matches
+ * no model on sale is refused, because it is a typing error that would block everything or nothing.
  */
 export const withModelIds = (change: RulesChange, sold: SoldModel): RulesChange | Refusal => {
   const allowedModels = idsOf('allowed_models', change.allowedModels, sold)
@@ -36,7 +36,7 @@ const idsOf = (name: string, patterns: Patterns, sold: SoldModel): Patterns | Re
     : invalid(name, `'${name}': '${unknown}' matches no model that is sold here; nothing was changed.`)
 }
 
-/** The patterns of ids that stand for one as it was written; none when nothing matches. */
+/** The patterns of ids for a pattern as written; none if nothing matches. */
 const keptAs = (pattern: string, { find, list }: SoldModel): readonly string[] => {
   const named = find(pattern)
   if (named !== undefined) return [named.id]
@@ -48,11 +48,14 @@ const keptAs = (pattern: string, { find, list }: SoldModel): readonly string[] =
   return short.map(({ id }) => id)
 }
 
-/** The names that rules know a model by: a discounted one follows the model that it is, and may be named by itself. */
+/**
+ * The names by which rules know a model: a discounted model follows the rules of its twin, and may also be named
+ * itself.
+ */
 const namesOf = ({ id, cheaper }: Pick<Model, 'id' | 'cheaper'>): readonly string[] =>
   cheaper === undefined ? [id] : [id, id.slice(0, -1)]
 
-/** Whether calls of the model are allowed: not blocked, and on the list if there is one. */
+/** Whether calls of the model are allowed: it is not blocked and, if there is a list, it is on it. */
 export const allowsModel = (
   { allowedModels, blockedModels }: WalletRules,
   model: Pick<Model, 'id' | 'cheaper'>,
@@ -62,7 +65,10 @@ export const allowsModel = (
   return !(blockedModels ?? []).some(fits) && (allowedModels === undefined || allowedModels.some(fits))
 }
 
-/** Glob matching in time bounded by the product of both lengths, whatever the pattern: the last star takes one more. */
+/**
+ * Glob matching in time bounded by the product of both lengths, whatever the pattern: on a mismatch the last star takes
+ * one more letter.
+ */
 export const matches = (pattern: string, text: string): boolean => {
   let [at, place, star, from] = [0, 0, -1, 0]
   while (at < text.length) {

@@ -1,4 +1,4 @@
-/** The rates of a key: how many requests or tokens it may use in the fixed windows of the database's clock. */
+/** The rates of a key: how many requests or tokens it may use in fixed windows of the database's clock. */
 
 /** Each is optional; an absent one does not bind. */
 export type RateLimits = {

@@ -1,12 +1,12 @@
-/** Who may govern what: the flag `can_manage`, and what a key may give to the keys that it makes. */
+/** Who may manage what: the flag `can_manage`, and what a key may give to the keys that it makes. */
 import { decimalFromNano, type Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Key } from './key.ts'
 import type { LimitsBody } from './limits-body.ts'
 
 /**
- * Why the key may not govern: make keys below itself, change and delete them, make sub-wallets, and, where it speaks for
- * the whole account, set the wallet's rules and save cards. Undefined when it may.
+ * Why the key may not manage: make, change and delete keys below itself, make sub-wallets and, if it speaks for the
+ * whole account, set the wallet's rules and save cards. Undefined when it may.
  */
 export const checkManages = (key: Key): Refusal | undefined => {
   if (key.canManage && key.trialUntil === undefined) return undefined
@@ -25,9 +25,9 @@ const wayOf = ({ id, ancestors, trialUntil }: Key): string => {
 }
 
 /**
- * Why a key may not give these limits to one below it: they would reach beyond its own. A limit that is left out or
- * null gives nothing, for what binds the maker binds the keys below it as well. `planRpm` is the rate of a key that has
- * none of its own. /
+ * Why a key may not give these limits to a key below it: they would exceed its own. A limit that is left out or null
+ * gives nothing, because the creator's limits also bind the keys below it. `planRpm` is the rate of a key that has none
+ * of its own.
  */
 export const checkWithin = (maker: Key, asked: LimitsBody, planRpm: number): Refusal | undefined => {
   const { spendCap, monthlyCap, rpm, rph, rpd, tpm, stopAt } = maker.limits

@@ -8,7 +8,7 @@ import { invalid, type Refusal } from '../core/refusal.ts'
 import type { AutoTopUp, RulesChange } from './wallet-rules.ts'
 
 const CENT = NANO_PER_USD / 100n
-/** What Stripe takes at a time. */
+/** What Stripe takes per payment. */
 const TOP_UP_LEAST = 50n * CENT
 const TOP_UP_MOST = 1_000_000n * CENT
 const PATTERNS_MAX = 100
@@ -51,7 +51,7 @@ const topUp: Reader<AutoTopUp> = (name, value) => {
     )
   if (value.monthly_max_usd === undefined || value.monthly_max_usd === null) return { below, amount: each }
   const monthlyMax = nanoFromNumber(value.monthly_max_usd)
-  // A month that one payment does not fit would never charge.
+  // If one payment exceeds the monthly maximum, the rule could never charge.
   return monthlyMax === undefined || monthlyMax < each
     ? wrong('.monthly_max_usd')
     : { below, amount: each, monthlyMax }
@@ -118,7 +118,7 @@ export const rulesBody = z
 
 const { auto_top_up: autoTopUp, ...others } = members
 
-/** The same without the rule that charges a card: whoever sets the others need not be allowed to pay. */
+/** The same without the rule that charges a card: whoever sets the other rules need not be allowed to pay. */
 export const ownRulesBody = z
   .strictObject(others, { error: noRule(others) })
   .transform((read) => changeIn(read))
@@ -126,7 +126,7 @@ export const ownRulesBody = z
 
 export type AutoTopUpChange = { readonly autoTopUp: AutoTopUp | null }
 
-/** The rule that charges a card alone; null removes it. */
+/** Only the rule that charges a card; null removes it. */
 export const autoTopUpBody = z
   .strictObject({ auto_top_up: autoTopUp.unwrap() })
   .transform(({ auto_top_up: rule }): AutoTopUpChange => ({ autoTopUp: rule }))

@@ -1,4 +1,4 @@
-/** Amazon's binary framing: whole events whatever the cuts, damaged bytes refused. */
+/** Amazon's binary framing: events stay whole however the bytes are cut, and damaged bytes are refused. */
 import { expect, test } from 'bun:test'
 import { awsMessage } from '../../test/server/aws-message.ts'
 import { awsEventSplitter } from './aws-event-stream.ts'
@@ -44,7 +44,7 @@ test('a flipped bit anywhere is never taken for an event', () => {
     try {
       events = splitter.feed(damaged).length
     } catch {
-      // It is refused, as it should be.
+      // The damaged event was refused, as it should be.
     }
     expect(events).toBe(0)
   }

@@ -1,6 +1,6 @@
 /**
- * Framing of Amazon's binary event streams: bytes in any pieces → whole events, their payload wrapped under the event's
- * name. Source of the format: AWS SDK documentation, "Amazon event stream encoding".
+ * Framing of Amazon's binary event streams: bytes in any pieces → whole events, with their payload wrapped under the
+ * event's name. Source of the format: AWS SDK documentation, "Amazon event stream encoding".
  */
 import { concat } from '../core/json-body.ts'
 import type { StreamEvent } from './event-stream.ts'
@@ -13,7 +13,10 @@ const STRING = 7
 
 const utf8 = new TextDecoder()
 
-/** Makes a splitter for one stream; it has the form of the splitter of text streams. Throws VendorFault at damaged bytes. */
+/**
+ * Makes a splitter for one stream, with the interface of the splitter of text streams. Throws VendorFault at damaged
+ * bytes.
+ */
 export const awsEventSplitter = () => {
   let rest: Uint8Array = new Uint8Array()
   return {
@@ -49,7 +52,7 @@ const eventOf = (message: Uint8Array): StreamEvent => {
   return { bytes: message, data: `{${JSON.stringify(name)}:${payload === '' ? '{}' : payload}}` }
 }
 
-/** Headers are texts here; one of another type ends the reading, as nothing behind it is needed. */
+/** All headers we need are strings; at another type reading stops, because we need nothing after it. */
 const headersOf = (message: Uint8Array, end: number): Map<string, string> => {
   const headers = new Map<string, string>()
   let at = PRELUDE

@@ -1,4 +1,4 @@
-/** The credentials of cloud vendors: signatures that the signing rules reproduce, tokens that are asked for once. */
+/** The credentials of cloud vendors: signatures match the published rules, and tokens are fetched once. */
 import { expect, test } from 'bun:test'
 import { createHash, createHmac, createVerify, generateKeyPairSync } from 'node:crypto'
 import { Secret } from '../core/secret.ts'

@@ -1,4 +1,4 @@
-/** Models on localhost: little servers that answer as Ollama, llama-server and LM Studio do, and others that do not. */
+/** Models on localhost: small servers that answer like Ollama, llama-server and LM Studio, and others that do not. */
 import { afterAll, expect, test } from 'bun:test'
 import { buildCatalogue } from '../pricing/catalogue.ts'
 import { discover, type LocalServer } from './discover.ts'
@@ -124,7 +124,7 @@ test.each<[string, () => Response | Promise<Response>]>([
   ['a server that says nothing', () => new Promise<Response>(() => undefined)],
   ['a body that does not end', () => new Response(new ReadableStream({ pull: () => Bun.sleep(10_000) }))],
 ])('%s is passed over, and the others are found all the same', async (_what, answer) => {
-  // A start does not wait for servers that are not there: two of these never answer.
+  // A start does not wait for servers that are absent: two of these never answer.
   const found = await discover(none, [place('odd', answer), closed, place('lmstudio', lmStudio)])
   expect(found.map(({ setup }) => setup.vendor.id)).toEqual(['lmstudio'])
 })

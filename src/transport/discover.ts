@@ -1,7 +1,7 @@
 /**
- * Models on localhost: Ollama, llama-server and LM Studio, found by asking for GET /v1/models on their usual ports.
- * They cost the operator no vendor's bill, so they are offered at a price of zero, which is a price: they are metered
- * like any other, and turnpike.yaml can set another.
+ * Models on localhost: Ollama, llama-server and LM Studio, found by GET /v1/models on their usual ports. No vendor
+ * bills the operator for them, so their default price is zero. They are metered like any other model, and turnpike.yaml
+ * can set another price.
  */
 import { isObject, parseJson } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
@@ -22,7 +22,7 @@ const EMBEDDING = /embed|bge-|minilm/i
 
 type Found = { readonly setup: VendorSetup; readonly models: readonly Model[] }
 
-/** Looks at all places at once; `known` are vendors the operator set up under the same name, which win. */
+/** Asks all places at once; a vendor in `known`, which the operator set up under the same name, takes precedence. */
 export const discover = async (
   known: ReadonlySet<string>,
   places: readonly LocalServer[] = usualPlaces,
@@ -40,7 +40,7 @@ const look = async ({ id, baseUrl }: LocalServer): Promise<Found | undefined> =>
   }
 }
 
-/** The names of the models that an address lists; none where nothing listens, or another kind of server does. */
+/** The names of the models that an address lists; none if nothing listens there, or another kind of server does. */
 export const offeredAt = async (
   baseUrl: string,
   headers: Readonly<Record<string, string>>,
@@ -55,7 +55,7 @@ export const offeredAt = async (
     const text = await response.text()
     const body = text.length > BYTES_MAX ? undefined : parseJson(text)
     if (!response.ok || !isObject(body)) return []
-    // Generate-content has another name for the list, and for what names a model in it.
+    // Generate-content has other names for the list and for a model's name in it.
     const [listed, member] = Array.isArray(body.data) ? [body.data, 'id'] : [body.models, 'name']
     if (!Array.isArray(listed)) return []
     return listed.flatMap((one: unknown) => {

@@ -1,4 +1,4 @@
-/** Event framing does not depend on where the network cuts the bytes. */
+/** The framing of events does not depend on where the network cuts the bytes. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { concat } from '../core/json-body.ts'

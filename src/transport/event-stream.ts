@@ -11,16 +11,16 @@ export type StreamEvent = { readonly bytes: Uint8Array; readonly data: string }
 const LF = 0x0a
 const CR = 0x0d
 
-/** An event larger than this is a vendor's fault: it would only fill memory. */
+/** A larger event is the vendor's fault: it would only fill memory. */
 const EVENT_BYTES_MAX = 16 * 1024 * 1024
 
 const utf8 = new TextDecoder()
 const NOTHING: Uint8Array = new Uint8Array()
 
 /**
- * Makes a splitter for one stream. Feed it pieces as they arrive; it returns the events that are complete.
- * Lines may end in LF, CR LF or CR, also mixed; comments and unknown fields yield events with empty data.
- * `skip` may take an event at a place of the bytes by itself: it returns the event's end, or -1. Its data is not read.
+ * Makes a splitter for one stream. Feed it pieces as they arrive; it returns the events that are complete. Lines may
+ * end in LF, CR LF or CR, even mixed; comments and unknown fields yield events with empty data. `skip` may take an
+ * event at a given place itself: it returns the event's end, or -1. The data of such an event is not read.
  */
 export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number = () => -1) => {
   let rest = NOTHING
@@ -44,7 +44,9 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
   }
   return {
     feed,
-    /** What has come after the last complete event: a stream that ends here was cut, or left out its last blank line. */
+    /**
+     * The bytes after the last complete event: a stream that ends here was cut off, or left out its last blank line.
+     */
     remainder: (): StreamEvent | undefined =>
       rest.length === 0 ? undefined : { bytes: rest, data: dataOf(rest, 0, rest.length) },
   }
@@ -63,7 +65,7 @@ const eventEnd = (bytes: Uint8Array, start: number): number => {
   }
 }
 
-/** The rare streams whose lines end in a bare CR. */
+/** For the rare streams whose lines end in a bare CR. */
 const crEventEnd = (bytes: Uint8Array, start: number): number => {
   let at = start
   for (;;) {

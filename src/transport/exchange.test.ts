@@ -1,4 +1,4 @@
-/** Deadlines of an exchange, also with a vendor whose body does not follow the signal. */
+/** Deadlines of an exchange, including a vendor whose body ignores the signal. */
 import { expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -68,7 +68,7 @@ test('a vendor that never got the request bills nothing; one that broke off afte
   expect(await ask('http://vendor.invalid')).toEqual(['connect', false])
 })
 
-/** A vendor on a socket of its own that ends its body some milliseconds after the last event, in a packet by itself. */
+/** A vendor on a plain socket that ends its body some milliseconds after the last event, in a packet of its own. */
 const vendorThatEndsLate = async (endsAfterMs: number) => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
   const event = 'data: [DONE]\n\n'

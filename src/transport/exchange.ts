@@ -8,7 +8,7 @@ import { neverSent, VendorFault } from './vendor-fault.ts'
 import { NOWHERE, unwatch, type Watched, watch } from './watch.ts'
 
 type Timeouts = {
-  /** To the vendor's status line and its first body byte. */
+  /** Until the vendor's status line and its first body byte. */
   readonly firstByteMs: number
   /** Between two pieces of the body. */
   readonly idleMs: number
@@ -16,27 +16,27 @@ type Timeouts = {
   readonly totalMs: number
 }
 
-/** Answers larger than this are a vendor's fault: they would only fill memory. */
+/** Larger answers are the vendor's fault: they would only fill memory. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 /** How long a body may take to end after its last event. */
 const LEAVE_MS = 1_000
 
-/** Who waits for the answer. */
+/** Whoever waits for the answer. */
 export type Asker = {
-  /** Whether they have gone; asked at each look of the watch. */
+  /** Whether they have gone; checked at each look of the watch. */
   hasGone(): boolean
-  /** Told once that they have gone. */
+  /** Called once when they have gone. */
   onGone(): void
-  /** Told when the request is really sent, by a `fetch` that waits before: until then what else the process does is in its way. */
+  /** Called when the request is really sent, for a `fetch` that waits first: time before that is this process's own. */
   onSend(): void
 }
 
-/** Who counts an answer that is read whole. */
+/** Counts an answer that is read whole. */
 export type Counting = {
-  /** Called with the number of bytes that are about to be kept; throws when they may not be. */
+  /** Called with the number of bytes about to be kept; throws if they may not be. */
   take(bytes: number): void
-  /** Called with a whole body before it is handed on; throws when what it will be parsed to may not be kept. */
+  /** Called with a whole body before it is passed on; throws if the memory for parsing it may not be used. */
   weigh(body: Uint8Array): void
 }
 
@@ -58,7 +58,7 @@ type ExchangeRequest = {
   readonly timeouts: Timeouts
   readonly asker?: Asker
   readonly counting?: Counting
-  /** Ends the exchange from outside, also before there is an answer. */
+  /** Ends the exchange from outside, even before there is an answer. */
   readonly controller?: AbortController
 }
 
@@ -70,9 +70,9 @@ export const exchange = async (out: ExchangeRequest): Promise<Exchange> => {
     headers: out.headers,
     signal: it.controller.signal,
     redirect: 'manual',
-    // Bun's own time-out would cut long streams; the exchange knows the deadlines of this call.
+    // Bun's own time-out would cut long streams; the exchange enforces the deadlines of this call itself.
     timeout: false,
-    // Bodies are asked for as they are. What comes compressed anyway is unpacked here, piece by piece, within bounds.
+    // We ask for uncompressed bodies. What comes compressed anyway is unpacked here, piece by piece, within bounds.
     decompress: false,
   }
   if (out.body.length > 0 || out.method !== 'GET') init.body = out.body
@@ -84,7 +84,7 @@ export const exchange = async (out: ExchangeRequest): Promise<Exchange> => {
   }
 }
 
-/** How the runtime names the encodings of HTTP that it can undo. */
+/** The runtime's names for the HTTP encodings that it can undo. */
 const ENCODINGS: Readonly<Record<string, string>> = {
   gzip: 'gzip',
   'x-gzip': 'gzip',
@@ -93,7 +93,7 @@ const ENCODINGS: Readonly<Record<string, string>> = {
   zstd: 'zstd',
 }
 
-/** The decoded body. An encoding that is not known fails where the body is read. */
+/** The decoded body. An unknown encoding fails when the body is read. */
 const bodyOf = ({ body, headers }: Response) => {
   const encoding = headers.get('content-encoding')
   const format = encoding === null ? undefined : ENCODINGS[encoding.trim().toLowerCase()]
@@ -118,7 +118,7 @@ export class Exchange implements Watched {
   readonly #timeouts: Timeouts
   readonly #startedMs = performance.now()
   #idleMs: number
-  /** Pieces that came. They are only counted: a look that finds more than the last one counts as a sign of life. */
+  /** Pieces that arrived. They are only counted: if a look finds more than the last one did, that is a sign of life. */
   #pieces = 0
   #seen = 0
   #progressMs = this.#startedMs
@@ -127,9 +127,9 @@ export class Exchange implements Watched {
   #answer: Response | undefined
   #ended = false
   #reader: ReturnType<typeof readerOf>
-  /** Frees who waits for a body that does not follow the signal. */
+  /** Frees a reader whose body does not follow the signal. */
   #free: ((fault: Error) => void) | undefined
-  /** Bound once: a stream asks for every piece of it. */
+  /** Bound once, because a stream uses it for every piece. */
   #took: ((piece: Piece) => Uint8Array | undefined) | undefined
   #broke: ((cause: unknown) => never) | undefined
 
@@ -194,7 +194,7 @@ export class Exchange implements Watched {
     if (this.#ended) return Promise.resolve(undefined)
     this.#reader ??= readerOf(this.#response)
     if (this.#reader === undefined) return Promise.resolve(undefined)
-    // One promise for each piece, not one for every step.
+    // One promise per piece, not one per step.
     this.#took ??= (piece) => this.#take(piece)
     this.#broke ??= (cause) => this.#break(cause)
     return this.#reader.read().then(this.#took, this.#broke)
@@ -218,7 +218,7 @@ export class Exchange implements Watched {
     this.#cancel()
   }
 
-  /** Ends it after the last event: a body that soon ends by itself leaves its connection to the next call. */
+  /** Ends it after the last event: if the body soon ends by itself, its connection can serve the next call. */
   leave(): void {
     this.#idleMs = LEAVE_MS
     this.#pieces++
@@ -247,7 +247,7 @@ export class Exchange implements Watched {
     void this.#reader?.cancel().catch(nothing)
   }
 
-  /** A body whose length is declared is read in one step: its bytes are counted before. */
+  /** A body of declared length is read in one step; its bytes are counted before. */
   async #atOnce(length: number): Promise<Uint8Array> {
     this.#keep(length)
     this.#pieces++
@@ -278,7 +278,7 @@ export class Exchange implements Watched {
     return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : concat(pieces)
   }
 
-  /** Counts bytes that are about to be kept; what may not be kept is not read on. */
+  /** Counts bytes that are about to be kept; if they may not be, reading stops. */
   #keep(bytes: number): void {
     try {
       this.#counting.take(bytes)

@@ -1,4 +1,7 @@
-/** Requests of one turn go together, each with its own answer or fault; many do not wait for the end of the turn. */
+/**
+ * Requests of one turn are sent together, each with its own answer or fault; a large number does not wait for the end
+ * of the turn.
+ */
 import { expect, test } from 'bun:test'
 import { together } from './fetch-together.ts'
 

@@ -1,17 +1,23 @@
 /**
- * Requests to vendors, those of several calls at once: the runtime sends them from a thread of its own, and to wake that
- * costs both threads more than to send a request. What the calls of one turn of the event loop ask wakes it once.
+ * Sends the requests of several calls together. The runtime sends requests from a thread of its own, and waking it
+ * costs both threads more than sending a request. All requests of one turn of the event loop wake it once.
  */
 import type { VendorFetch } from '../vendors/setup.ts'
 
-/** So many go without waiting for the end of the turn: more would save little, and the first would wait for the last. */
+/**
+ * This many are sent without waiting for the end of the turn: more would save little, and the first would wait for the
+ * last.
+ */
 const MOST = 16
-/** A larger body goes at once, and takes along what waits: copied later, it would be read from memory and not from a cache. */
+/**
+ * A larger body is sent at once, together with what waits: copied later, it would come from memory and not from a
+ * cache.
+ */
 const LARGE_BYTES = 32 * 1024
 
 const isLarge = ({ body }: RequestInit): boolean => body instanceof Uint8Array && body.length > LARGE_BYTES
 
-/** Who is told when their request is sent. */
+/** Somebody who is told when their request is sent. */
 type Sender = { onSend(): void }
 
 type Waiting = {
@@ -22,8 +28,8 @@ type Waiting = {
 }
 
 /**
- * Sends a request when what is ready now has been handled; an idle process gets there in microseconds. The
- * asker is told at that moment.
+ * Sends a request once everything that is ready has been handled; an idle process gets there in microseconds. Then it
+ * tells the asker.
  */
 export const together = (send: VendorFetch) => {
   let waiting: Waiting[] = []

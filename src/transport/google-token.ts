@@ -14,11 +14,11 @@ type ServiceAccount = {
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 const LIFE_S = 3_600
-/** A token is renewed this long before it ends. */
+/** A token is renewed this long before it expires. */
 const EARLY_MS = 300_000
 const EXCHANGE_MS = 10_000
 
-/** Makes the credential's headers, with one token for all calls until shortly before it ends. Throws VendorFault. */
+/** Makes the credential's headers, with one token for all calls until shortly before it expires. Throws VendorFault. */
 export const googleTokens = (account: ServiceAccount, clock: Clock, send: VendorFetch = fetch) => {
   let token: { readonly text: Secret; readonly endsAt: number } | undefined
   let asking: Promise<Secret> | undefined

@@ -1,10 +1,13 @@
-/** Kling's credential: a token that is signed here with the secret key and good for half an hour. Source: Kling API reference, "Authentication"; RFC 7519. */
+/**
+ * Kling's credential: a token that is signed here with the secret key and is valid for half an hour. Source: Kling API
+ * reference, "Authentication"; RFC 7519.
+ */
 import { createHmac } from 'node:crypto'
 import type { Secret } from '../core/secret.ts'
 import type { Clock } from '../core/time.ts'
 
 const LIFE_S = 1_800
-/** Clocks differ. */
+/** Allows for clocks that differ. */
 const EARLY_S = 5
 
 /** Makes the credential's headers for one request. */

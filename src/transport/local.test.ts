@@ -1,4 +1,4 @@
-/** The built-in models keep nobody waiting: linear work, bounds with a clear refusal, and turns for others. */
+/** The built-in models keep nobody waiting: linear work, bounds with clear refusals, and turns for others. */
 import { expect, test } from 'bun:test'
 import { mustBeLinear } from '../../test/cpu-growth.ts'
 import { localFetch } from './local.ts'
@@ -19,7 +19,7 @@ const tool = (name: string, parameters: object = { type: 'object' }) => ({
   function: { name, parameters },
 })
 
-/** Each makes a body of some n letters. */
+/** Each makes a body of about n letters. */
 const hostile: Readonly<Record<string, (n: number) => Promise<Response>>> = {
   'a prompt of blanks': (n) => chat(' '.repeat(n)),
   'a prompt of blanks and a letter': (n) => chat(`${' '.repeat(n)}a`),

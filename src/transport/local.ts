@@ -1,4 +1,7 @@
-/** The built-in vendor as something to fetch from: answers in the chat-completions and embeddings shapes, in process; products that are not chat are in local-media. */
+/**
+ * The built-in vendor, as something to fetch from, in process: answers in the shapes of chat completions and
+ * embeddings. Products that are not chat are in local-media.
+ */
 import { isObject, type Json, type JsonObject, parseJson } from '../core/json-body.ts'
 import { invalid, Refusal, refusalBody, refuse } from '../core/refusal.ts'
 import { answerLocally, type LocalAnswer, type LocalReply } from '../vendors/local/chat.ts'
@@ -20,10 +23,10 @@ const chatAnswer: VendorFetch = (url, init) =>
     return Response.json(refusalBody(thrown, ''), { status: 400 })
   })
 
-/** Lets everyone else have a turn: work that others started, and what came in over the network. */
+/** Gives everyone else a turn: work that others started, and what arrived over the network. */
 const others = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Does work that pauses by itself, with a turn for others at each pause. */
+/** Runs work that pauses by itself, giving others a turn at each pause. */
 const inSlices = async <T>(work: Generator<undefined, T>): Promise<T> => {
   for (;;) {
     const { done, value } = work.next()
@@ -65,7 +68,7 @@ const whole = (body: JsonObject, reply: LocalReply) => ({
   usage: usageOf(reply),
 })
 
-/** Answers to the older `functions` name one function call instead of a list of tool calls. */
+/** For the older `functions` it names one function call in place of a list of tool calls. */
 const isLegacy = (body: JsonObject): boolean => Array.isArray(body.functions)
 
 const finishOf = (body: JsonObject, answer: LocalAnswer): string =>
@@ -81,7 +84,7 @@ const messageOf = (body: JsonObject, answer: LocalAnswer) => {
   return { role: 'assistant', content, tool_calls }
 }
 
-/** Events in a row, some microseconds each. */
+/** Events in a row, a few microseconds each. */
 const EVENTS_A_TURN = 32
 
 const streamed = (body: JsonObject, reply: LocalReply, signal: AbortSignal | undefined): Response => {
@@ -90,7 +93,7 @@ const streamed = (body: JsonObject, reply: LocalReply, signal: AbortSignal | und
   let told = 0
   const stream = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      // Its reader never waits for a network, so without this nobody else would have a turn until the end.
+      // Its reader never waits for a network, so without this pause nobody else would have a turn until the end.
       if (++told % EVENTS_A_TURN === 0) await others()
       const next = events.next()
       if (next.done === true || signal?.aborted === true) controller.close()
@@ -134,7 +137,7 @@ function* toolDeltas(body: JsonObject, answer: LocalAnswer): Generator<object> {
   }
 }
 
-/** How much the inputs of one call may hold together, and how many numbers its answer may have. */
+/** How much the inputs of one call may contain together, and how many numbers its answer may have. */
 const INPUT_TOKENS = 2 * CONTEXT_TOKENS
 const NUMBERS_MAX = 131_072
 
@@ -177,7 +180,7 @@ const countInputs = (inputs: readonly (string | readonly number[])[]): number =>
   return tokens
 }
 
-/** Little-endian floats, as the official clients ask for them. */
+/** Little-endian floats, as the official clients request them. */
 const base64 = (vector: Float32Array): string =>
   Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')
 

@@ -1,6 +1,6 @@
 /**
- * Traces over OTLP/HTTP, by OpenTelemetry's own parts; loaded only where an endpoint is set. A call hands its span on and
- * goes its way: what cannot be sent is dropped and told in the log.
+ * Traces over OTLP/HTTP, by OpenTelemetry's own packages; loaded only if an endpoint is set. A call hands over its span
+ * and does not wait; spans that cannot be sent are dropped, and the log says so.
  */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
@@ -37,7 +37,7 @@ type TraceOptions = {
   readonly version: string
   readonly instance: string
   readonly sampler: SamplerName
-  /** The share of calls that are traced where their caller did not decide. */
+  /** The share of calls to trace when their caller did not decide. */
   readonly ratio: number
   readonly random: () => number
   readonly log: Log
@@ -46,19 +46,19 @@ type TraceOptions = {
 type OpenTraces = {
   isSampled(parent: Parent | undefined): boolean
   end(span: Traced, at: { readonly nowMs: number; readonly now: number }): void
-  /** Sends what waits, for at most so long. */
+  /** Sends what waits, for at most this long. */
   close(): Promise<void>
 }
 
 const CLOSE_MS = 2_000
 const WARN_MS = 60_000
-/** Spans that wait; more are dropped. */
+/** How many spans may wait; more are dropped. */
 const QUEUE_MAX = 8_192
 const BATCH_MAX = 512
 const SECOND_MS = 1_000
 const NANO_A_MS = 1_000_000
 
-/** Loads the packages and makes ready to send. Rejects where they are not installed. */
+/** Loads the packages and gets ready to send. Rejects if they are not installed. */
 export const openTraces = async (it: TraceOptions): Promise<OpenTraces> => {
   const [api, sdk, { resourceFromAttributes }, { OTLPTraceExporter }] = await Promise.all([
     import('@opentelemetry/api'),
@@ -74,7 +74,7 @@ export const openTraces = async (it: TraceOptions): Promise<OpenTraces> => {
       'service.version': it.version,
       'service.instance.id': it.instance,
     }),
-    // What comes here was chosen before.
+    // Sampling was decided before, so everything that gets here is sent.
     sampler: new sdk.AlwaysOnSampler(),
     spanProcessors: [
       new sdk.BatchSpanProcessor({ exporter, maxQueueSize: QUEUE_MAX, maxExportBatchSize: BATCH_MAX }),
@@ -126,7 +126,7 @@ type Exporter = {
   shutdown(): Promise<void>
 }
 
-/** The exporter, whose failures are told once a minute. */
+/** The exporter; it logs failures once a minute. */
 const telling = <E extends Exporter>(exporter: E, log: Log): E => {
   let toldMs = Number.NEGATIVE_INFINITY
   const send = exporter.export.bind(exporter)

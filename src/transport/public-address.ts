@@ -1,6 +1,6 @@
 /**
- * Where a request to a stranger's server goes: the name is resolved once, every address of it must be public, and the
- * connection goes to the address that was checked, so that a name cannot mean something else a moment later.
+ * Where a request to a stranger's server goes. The name is resolved once, every address it has must be public, and the
+ * connection goes to the address that was checked, so that the name cannot mean something else a moment later.
  */
 import { lookup } from 'node:dns/promises'
 import { isPublic, publicHttpsUrl, readAddress } from '../core/address.ts'
@@ -18,20 +18,22 @@ export const systemPublicParts: PublicParts = {
 
 /** An address that may be called, and how. */
 export type Pinned = {
-  /** As it was meant: redirects are relative to it. */
+  /** The original address; redirects are relative to it. */
   readonly meant: URL
   /** With the checked address in place of the name. */
   readonly url: string
   /** The `Host` to send. */
   readonly host: string
-  /** The certificate must be that of the name, although the connection is to its address. */
+  /** The certificate must match the name, although the connection goes to its address. */
   readonly tls: { readonly serverName: string }
 }
 
-/** The address may not be called, whatever answers there. */
+/** The address may not be called, whatever would answer there. */
 export class NotPublic extends Error {}
 
-/** Checks and pins an address: https, its usual port, public hosts only. Throws NotPublic, and what the resolver throws. */
+/**
+ * Checks and pins an address: https, the usual port, public hosts only. Throws NotPublic, and errors of the resolver.
+ */
 export const pin = async (resolve: PublicParts['resolve'], address: string): Promise<Pinned> => {
   const checked = publicHttpsUrl('url', address)
   if (checked instanceof Refusal) throw new NotPublic(checked.message)

@@ -1,4 +1,7 @@
-/** Results are fetched from public servers only, whatever redirects and names say, within bounds that hold while they are read. */
+/**
+ * Results are fetched from public servers only, whatever redirects and names say, within bounds that apply while they
+ * are read.
+ */
 import { afterAll, expect, test } from 'bun:test'
 import type { PublicParts } from './public-address.ts'
 import { FetchFault, fetchPublic, type PublicFetch } from './public-fetch.ts'
@@ -7,7 +10,7 @@ type Seen = { readonly url: string; readonly host: string | undefined; readonly 
 const seen: Seen[] = []
 let closed = 0
 
-/** The Internet as far as these tests go: one server, whatever address is connected to. */
+/** The Internet of these tests: one server, whatever address is connected to. */
 const server = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',

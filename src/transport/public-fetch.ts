@@ -1,17 +1,17 @@
 /**
- * Fetching what a vendor's answer or a caller's input names: from public servers only, each redirect checked anew, as bytes that are counted
- * while they are read. Nothing is unpacked: a result that comes compressed all the same is refused.
+ * Fetches what a vendor's answer or a caller's input names: from public servers only, with each redirect checked again,
+ * counting the bytes as they are read. Nothing is unpacked: a compressed result is refused.
  */
 import { messageOf } from '../core/message-of.ts'
 import { NotPublic, type Pinned, type PublicParts, pin } from './public-address.ts'
 
-/** Why a result could not be had. */
+/** Why a result could not be fetched. */
 export class FetchFault extends Error {
-  /** `refused`: it may not be asked for; `too large`: it is longer than was allowed; `failed`: asking again may help. */
+  /** `refused`: it may not be requested; `too large`: it is longer than allowed; `failed`: another try may help. */
   readonly kind: 'refused' | 'too large' | 'failed'
-  /** The reason alone, without what it is about. */
+  /** The reason alone, without the address it is about. */
   readonly why: string
-  /** What the server answered, if that was the reason. */
+  /** The server's status, if that was the reason. */
   readonly status: number | undefined
 
   constructor(
@@ -28,16 +28,16 @@ export class FetchFault extends Error {
 
 export type PublicFetch = {
   readonly url: string
-  /** Headers with a secret, and the only hosts they are sent to, by their exact names. */
+  /** Headers with a secret, and the only hosts that get them, by exact name. */
   readonly credential?: {
     readonly headers: Readonly<Record<string, string>>
     readonly hosts: readonly string[]
   }
   readonly bytesMax: number
-  /** How long the server may say nothing, and how long all of it may take. */
+  /** How long the server may be silent, and how long the whole exchange may take. */
   readonly idleMs: number
   readonly totalMs: number
-  /** Comes when nobody waits for it any more. */
+  /** Aborts when nobody waits for it any more. */
   readonly leaving?: AbortSignal | undefined
 }
 
@@ -45,7 +45,7 @@ const REDIRECTS_MAX = 3
 const REDIRECTS = [301, 302, 303, 307, 308]
 
 /**
- * Asks for the address and gives its body piece by piece; nothing is read ahead. Who stops early ends the connection.
+ * Requests the address and yields its body piece by piece; nothing is read ahead. Stopping early closes the connection.
  * Throws FetchFault, at once or while the pieces are read.
  */
 export async function* fetchPublic(parts: PublicParts, it: PublicFetch): AsyncGenerator<Uint8Array> {
@@ -66,7 +66,7 @@ const faultOf = (error: unknown): FetchFault => {
   return new FetchFault(kind, messageOf(error), { cause: error })
 }
 
-/** Ends the exchange when it is silent or takes too long, and when its reader is done with it. */
+/** Ends the exchange when it is silent or takes too long, and when its reader is done. */
 const startDeadlines = ({ idleMs, totalMs, leaving }: PublicFetch) => {
   const controller = new AbortController()
   const leave = () => controller.abort(new Error('nobody waits for it'))
@@ -87,7 +87,7 @@ const startDeadlines = ({ idleMs, totalMs, leaving }: PublicFetch) => {
   }
 }
 
-/** The answer behind at most three redirects. */
+/** The answer, after at most three redirects. */
 const follow = async (parts: PublicParts, it: PublicFetch, signal: AbortSignal): Promise<Response> => {
   let address = it.url
   for (let hops = 0; ; hops++) {
@@ -117,14 +117,14 @@ const requestTo = (to: Pinned, it: PublicFetch, signal: AbortSignal) => {
     signal,
     tls: to.tls,
     decompress: false,
-    // A connection kept for one name must not serve another at the same address.
+    // A connection kept open for one name must not serve another name at the same address.
     keepalive: false,
     timeout: false,
   }
   return init
 }
 
-/** Waits no longer than the signal allows, also for what does not follow it. */
+/** Waits only as long as the signal allows, even for something that does not follow the signal. */
 const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
   const { promise, reject } = Promise.withResolvers<never>()
   const give = () => reject(signal.reason)
@@ -152,7 +152,7 @@ async function* bounded(
     if (Number(declared ?? 0) > bytesMax) throw tooLarge()
     let bytes = 0
     for (;;) {
-      // What the reader of the pieces takes its time for is no silence of the server.
+      // Time that the reader of the pieces takes does not count as silence of the server.
       progress()
       const { done, value } = await untilAborted(reader.read(), signal)
       if (done) break
@@ -163,7 +163,7 @@ async function* bounded(
     if (declared !== null && bytes !== Number(declared))
       throw new FetchFault('failed', `they ended after ${bytes} of ${declared}`)
   } finally {
-    // A reader whose body does not follow its signal is freed all the same.
+    // Frees a reader even if its body does not follow the signal.
     void reader.cancel().catch(() => undefined)
   }
 }

@@ -1,9 +1,9 @@
-/** Why an exchange with a vendor ended without what was asked for. */
+/** Why an exchange with a vendor ended without the requested answer. */
 
-/** `stage` tells what the caller may still do about it. */
+/** `stage` tells what the caller may still do. */
 export class VendorFault extends Error {
   readonly stage: 'connect' | 'first byte' | 'body' | 'deadline'
-  /** Whether the vendor may have taken the request, and bill it: asked again, it might be paid twice. */
+  /** Whether the vendor may have taken the request and bills it: asking again might pay twice. */
   readonly mayBill: boolean
 
   constructor(
@@ -17,7 +17,7 @@ export class VendorFault extends Error {
   }
 }
 
-/** Codes of a connection that was never made: no name, no route, nobody who listens, no certificate to trust. */
+/** Codes of a connection that was never made: no name, no route, no listener, no trusted certificate. */
 const NEVER_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ConnectionRefused|FailedToOpenSocket|CERT_.*|.*_CERT(_.*)?|ERR_TLS_CERT.*)$/
 

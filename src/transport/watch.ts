@@ -1,6 +1,12 @@
-/** One timer for everything that may be late: a timer, a race and a promise for each call would cost more than a look. */
+/**
+ * One timer for everything that may be late: a timer, a race and a promise for each call would cost more than a
+ * periodic look.
+ */
 
-/** Something that is looked at. The list is an array whose gaps are filled from its end: a Set that changes as often costs far more. */
+/**
+ * Something to look at. The list is an array whose gaps are filled from its end; a Set with as many changes costs far
+ * more.
+ */
 export type Watched = {
   /** Called with the monotonic time in milliseconds, 20 times a second. */
   look(nowMs: number): void
@@ -9,7 +15,7 @@ export type Watched = {
 }
 
 const LOOK_EVERY_MS = 50
-/** The place of what is not watched. */
+/** The place of something that is not watched. */
 export const NOWHERE = -1
 
 const all: Watched[] = []
@@ -22,18 +28,18 @@ const lookAtAll = (): void => {
     return
   }
   const nowMs = performance.now()
-  // From the end, since a look may remove itself.
+  // From the end, because a look may remove its entry.
   for (let at = all.length - 1; at >= 0; at--) all[at]?.look(nowMs)
 }
 
-/** Looks at it every 50 ms until it is given to `unwatch`. */
+/** Looks at it every 50 ms until it is passed to `unwatch`. */
 export const watch = (one: Watched): void => {
   one.at = all.length
   all.push(one)
   timer ??= setInterval(lookAtAll, LOOK_EVERY_MS)
 }
 
-/** Harmless when it is no longer watched. */
+/** Harmless if it is no longer watched. */
 export const unwatch = (one: Watched): void => {
   if (one.at === NOWHERE) return
   const last = all.pop()
@@ -44,7 +50,7 @@ export const unwatch = (one: Watched): void => {
   one.at = NOWHERE
 }
 
-/** A promise that is given up when it is late. */
+/** A promise that is abandoned when it is late. */
 class Timed<T> implements Watched {
   at = NOWHERE
   readonly #dueMs: number

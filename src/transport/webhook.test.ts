@@ -1,4 +1,4 @@
-/** Webhooks out reach public servers only, by the address that was checked, and only the server that was named. */
+/** Webhooks reach only public servers, at the address that was checked, and only the server that was named. */
 import { afterAll, expect, test } from 'bun:test'
 import type { PublicParts } from './public-address.ts'
 import { sendWebhook } from './webhook.ts'

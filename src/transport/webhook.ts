@@ -1,9 +1,9 @@
-/** Webhooks out: one POST to a public server, at the address that was checked. */
+/** Sends webhooks: one POST to a public server, at the address that was checked. */
 import { type PublicParts, pin } from './public-address.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** Sends the body; rejects unless the server took it with a 2xx. Redirects are not followed. */
+/** Sends the body; rejects unless the server answers with a 2xx. Redirects are not followed. */
 export const sendWebhook = async (
   parts: PublicParts,
   it: { readonly url: string; readonly headers: Readonly<Record<string, string>>; readonly body: string },

@@ -1,6 +1,6 @@
 /**
- * AssemblyAI's transcripts. Sources: npm assemblyai 4.41.5; assemblyai.com/docs, "Transcript". The sound is uploaded first,
- * then a transcript of it is asked for. Times of words are in milliseconds.
+ * AssemblyAI's transcripts. Sources: npm assemblyai 4.41.5; assemblyai.com/docs, "Transcript". The sound is uploaded
+ * first, then its transcript is requested. Times of words are in milliseconds.
  */
 import { z } from 'zod'
 import { isObject, type JsonObject } from '../core/json-body.ts'
@@ -14,7 +14,7 @@ import { mostMs } from '../media/sound-length.ts'
 import { segmentsOf } from '../media/transcript.ts'
 import { EXAMPLE_SOUND } from './openai-transcription.ts'
 
-/** Faults of the sound, by the text of the vendor's error. */
+/** Faults of the sound, recognised by the text of the vendor's error. */
 const isOfSound = (error: string): boolean =>
   /does not appear to contain audio|no spoken audio|too short|file type|could not be decoded|language/i.test(
     error,

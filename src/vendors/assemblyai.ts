@@ -1,4 +1,4 @@
-/** AssemblyAI: sells transcription, no chat; see assemblyai-media.ts. */
+/** AssemblyAI: sells transcription but no chat; see assemblyai-media.ts. */
 import { assemblyaiMedia } from './assemblyai-media.ts'
 import { noChat } from './no-chat.ts'
 import type { Vendor } from './vendor.ts'

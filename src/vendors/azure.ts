@@ -1,7 +1,7 @@
 /**
  * Azure OpenAI: speaks chat completions and responses below the operator's own resource, whose address must be set
- * (`AZURE_BASE_URL=https://<resource>.openai.azure.com/openai/v1`); models are named by deployment.
- * Source: Azure OpenAI in Microsoft Foundry Models, "v1 API"; its messages know no reasoning.
+ * (`AZURE_BASE_URL=https://<resource>.openai.azure.com/openai/v1`); models are named by deployment. Its chat
+ * completions take no reasoning in messages. Source: Azure OpenAI in Microsoft Foundry Models, "v1 API".
  */
 import { askedOfOpenai } from './openai-models.ts'
 import type { Vendor } from './vendor.ts'

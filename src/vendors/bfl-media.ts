@@ -1,7 +1,7 @@
 /**
- * FLUX at its maker. Sources: docs.bfl.ai, API reference and pricing; npm @ai-sdk/black-forest-labs 2.0.41. The submission
- * says where to poll, on another host of the vendor's; the result is elsewhere and must be fetched within ten minutes,
- * without the key. Not verified: the texts of errors, limits of active tasks.
+ * FLUX at its maker. Sources: docs.bfl.ai, API reference and pricing; npm @ai-sdk/black-forest-labs 2.0.41. The
+ * submission's answer says where to poll, on another host of the vendor's. The result is on a third host and must be
+ * fetched within ten minutes, without the key. Not verified: the texts of errors, limits of active tasks.
  */
 import { z } from 'zod'
 import { inlinePicture } from '../media/inline-picture.ts'
@@ -12,16 +12,16 @@ import { member, numberAt, objectOf, textAt } from '../media/read-answer.ts'
 import { addressAt, BLOCKED, failed, jobDone, outputAt } from '../media/read-job.ts'
 import type { Inputs, JobShape } from '../media/shape.ts'
 
-/** 1024 by 1024: what the vendor calls a megapixel. */
+/** 1024 by 1024: the vendor's megapixel. */
 const MEGAPIXEL = 1_048_576
-/** What a further one is counted as, so that its price is exact. */
+/** What each further megapixel is counted as, so that its price is exact. */
 const MILLION = 1_000_000
-/** A credit is a cent. */
+/** A credit is one cent. */
 const NANO_A_CREDIT = 10_000_000
 
 const megapixels = (pixels: number): number => Math.max(1, Math.ceil(pixels / MEGAPIXEL))
 
-/** Megapixels billed: of the result, and of a picture to change, each rounded up. */
+/** Billed megapixels: of the result, and of an image to change, each rounded up. */
 const billed = ({ width, height, input_image: input }: Inputs): number =>
   megapixels(Number(width) * Number(height)) +
   (typeof input === 'string' ? megapixels(picturePixels(input) ?? 0) : 0)

@@ -1,4 +1,4 @@
-/** Black Forest Labs: sells FLUX pictures, no chat; see bfl-media.ts. */
+/** Black Forest Labs: sells FLUX images but no chat; see bfl-media.ts. */
 import { bflMedia } from './bfl-media.ts'
 import { noChat } from './no-chat.ts'
 import type { Vendor } from './vendor.ts'

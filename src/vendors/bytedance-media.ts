@@ -14,7 +14,7 @@ import { pictureInput } from '../media/web-input.ts'
 
 const MILLION = 1_000_000
 
-/** The most pixels of a frame, of all aspect ratios, with a little room. */
+/** The most pixels of a frame over all aspect ratios, with some margin. */
 const FRAME_PIXELS: Readonly<Record<string, number>> = {
   '480p': 440_000,
   '720p': 940_000,
@@ -33,7 +33,7 @@ const errorOf = (error: Json | undefined): Verdict => {
   )
 }
 
-/** What a refusal's code says; others are left to the usual reading. */
+/** The meaning of a refusal's code; other codes are left to the usual reading. */
 const refusedOf = ({ status, json }: VendorAnswer): Verdict | undefined => {
   const error = status === 400 ? member(json, 'error') : undefined
   const verdict = textAt(error, 'code') === undefined ? undefined : errorOf(error ?? null)
@@ -88,7 +88,7 @@ const shape: JobShape = {
     }
   },
   cancel: (ref) => ({ method: 'DELETE', path: `/contents/generations/tasks/${segmentOf(ref, 'id')}` }),
-  // Only what waits can be cancelled, and only what was made is billed.
+  // Only a waiting task can be cancelled, and only a finished one is billed.
   onCancel: 'free',
   everyMs: 5_000,
   deadlineMs: 3_600_000,

@@ -3,7 +3,7 @@ import type { VendorMedia } from '../media/product.ts'
 import { countAt, jsonDone, listAt, member, objectOf } from '../media/read-answer.ts'
 import { documentsOf, rerankExample, rerankInputs } from './rerank-inputs.ts'
 
-/** Documents are cut in pieces of 510 tokens, the query with each; no token is shorter than a byte. */
+/** Documents are cut into pieces of 510 tokens, each with the query; no token is shorter than a byte. */
 const PIECE_BYTES = 255
 const PIECES_A_UNIT = 100
 

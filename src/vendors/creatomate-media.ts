@@ -1,6 +1,6 @@
 /**
- * Creatomate's renders. Source: api-evangelist/creatomate openapi (2026-06). The submission answers a list, with an address
- * before there is anything at it. Credits follow the pixels of all frames; what a credit costs depends on the plan.
+ * Creatomate's renders. Source: api-evangelist/creatomate openapi (2026-06). The submission's answer is a list whose
+ * addresses do not work yet. Credits follow the pixels of all frames; the price of a credit depends on the plan.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../core/json-body.ts'

@@ -26,7 +26,7 @@ const isBlocked = ({ status, json }: VendorAnswer): boolean =>
 
 const lettersOf = ({ text }: Inputs): number => String(text).length
 
-/** `perCredit`: letters that one credit of the vendor's pays for. */
+/** `perCredit`: how many letters one of the vendor's credits pays for. */
 const speech = (perCredit: number): OnceShape => ({
   flow: 'once',
   ask: ({ voice, output_format, ...rest }, model) => ({
@@ -100,7 +100,7 @@ const music: UnpricedModel = {
       query: { output_format: String(output_format) },
       body: { json: { ...rest, model_id: model } },
     }),
-    // How long it became, the stored piece tells.
+    // The length is measured on the stored result.
     read: (answer) => (isBlocked(answer) ? { verdict: 'blocked' } : soundOf(answer)),
   },
   most: { audio_ms: ({ music_length_ms: asked }) => Number(asked) },

@@ -5,7 +5,7 @@ import type { VendorMedia } from '../media/product.ts'
 import { usd } from '../media/rate-card.ts'
 import { jsonDone, listAt, member, objectOf } from '../media/read-answer.ts'
 
-/** Nano-USD of a search with ten results, and of each result more. */
+/** Nano-USD for a search with ten results, and for each further result. */
 const SEARCH = 7_000_000
 const RESULT = 1_000_000
 const INCLUDED = 10

@@ -1,7 +1,7 @@
 /**
- * How all of fal's models are asked. Sources: npm @fal-ai/client 1.10.1 (queue); docs.fal.ai, "Model APIs". The queue tells
- * when a job has ended; the result is asked for apart, and its header `x-fal-billable-units` says what was billed. Not
- * verified: the exact bodies of what was blocked or cancelled.
+ * How to ask any of fal's models. Sources: npm @fal-ai/client 1.10.1 (queue); docs.fal.ai, "Model APIs". The queue says
+ * when a job has ended. The result is requested separately, and its header `x-fal-billable-units` says what was billed.
+ * Not verified: the exact bodies of blocked or cancelled jobs.
  */
 import type { Json, JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
@@ -11,12 +11,12 @@ import type { JobShape, Output, VendorAnswer, Verdict } from '../media/shape.ts'
 
 type Billed = {
   readonly makes: 'video' | 'image'
-  /** The class that the vendor's units are counted in here, and how many of it a unit is. */
+  /** The class in which we count the vendor's units, and how many make one unit. */
   readonly unit: keyof Usage
   readonly each: number
 }
 
-/** Status, result and cancel are asked for below the first two names of a model. */
+/** Status, result and cancel are requested below the first two segments of a model's name. */
 const appOf = (model: string): string => model.split('/').slice(0, 2).join('/')
 
 const requestPath = (ref: JsonObject): string =>
@@ -42,7 +42,7 @@ const measuredOf = (answer: VendorAnswer, { unit, each }: Billed): { measured?: 
 
 const resultOf = (answer: VendorAnswer, billed: Billed): Verdict | undefined => {
   const body = objectOf(answer)
-  // A 500 is the model's own fault; others are those of the queue, and may pass.
+  // A 500 is the model's own fault; other statuses are the queue's, and may pass.
   if (answer.status === 500) return failed(textAt(answer.json, 'detail'))
   if (body === undefined) return refusedOf(answer)
   const { measured } = measuredOf(answer, billed)
@@ -60,7 +60,7 @@ const resultOf = (answer: VendorAnswer, billed: Billed): Verdict | undefined => 
   )
 }
 
-/** The 422 of a result is about the inputs, and names a type for each of its faults. */
+/** A result's 422 is about the inputs, and names a type for each of its faults. */
 const refusedOf = ({ status, json }: VendorAnswer): Verdict | undefined => {
   if (status !== 422 && status !== 400) return undefined
   const faults = listAt(json, 'detail') ?? []
@@ -98,7 +98,7 @@ export const falShape = (billed: Billed): JobShape => ({
     }
   },
   cancel: (ref) => ({ method: 'PUT', path: `${requestPath(ref)}/cancel` }),
-  // Only what was made is billed.
+  // Only finished results are billed.
   onCancel: 'free',
   everyMs: 1_000,
   deadlineMs: 1_800_000,

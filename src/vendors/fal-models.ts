@@ -1,4 +1,4 @@
-/** fal's models as records: what each takes, and what it costs by its own page. */
+/** fal's models as records: what each takes, and its price on its own page. */
 import { z } from 'zod'
 import type { JsonObject } from '../core/json-body.ts'
 import type { MediaModel, VendorMedia } from '../media/product.ts'
@@ -86,7 +86,7 @@ export const falModels: readonly MediaModel[] = [
         })
         .default({ width: 2_048, height: 2_048 }),
       num_images,
-      // More than one would be several pictures for each that was asked for.
+      // More than one would produce several images for each requested one.
       max_images: z.literal(1).default(1),
       seed,
       enable_safety_checker,

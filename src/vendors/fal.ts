@@ -1,4 +1,4 @@
-/** fal: one queue before many makers' models; see fal-media.ts and fal-models.ts. */
+/** fal: one queue for many makers' models; see fal-media.ts and fal-models.ts. */
 import { falModels, falWaiting } from './fal-models.ts'
 import { noChat } from './no-chat.ts'
 import type { Vendor } from './vendor.ts'

@@ -14,7 +14,7 @@ export const firecrawlMedia: VendorMedia = {
       description: 'Reads one web page as Markdown, HTML or links; one credit.',
       inputs: z.strictObject({
         url: z.httpUrl().max(2_000),
-        // A format of a language model costs four credits more: it is not offered.
+        // Formats that use a language model cost four credits more, so they are not offered.
         formats: z
           .array(z.enum(['markdown', 'html', 'rawHtml', 'links']))
           .min(1)
@@ -25,7 +25,7 @@ export const firecrawlMedia: VendorMedia = {
       example: { url: 'https://example.com' },
       shape: {
         flow: 'once',
-        // Each page of a PDF would cost a credit.
+        // Each page of a PDF would cost another credit.
         ask: (inputs) => ({
           method: 'POST',
           path: '/v1/scrape',

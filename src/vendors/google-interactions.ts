@@ -1,7 +1,7 @@
 /**
  * Google's films and songs by the Interactions API. Sources: ai.google.dev, "Gemini Omni Flash", "Lyria 3.5", pricing;
- * npm @google/genai 3.1.0. Results stand in `steps`, never in `output_video`, which only the clients know. Not verified: that
- * films keep to the length asked for, what a filter answers.
+ * npm @google/genai 3.1.0. Results are in `steps`, never in `output_video`, which only the clients add. Not verified:
+ * that films keep to the requested length, and a filter's answer.
  */
 import { z } from 'zod'
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
@@ -11,10 +11,10 @@ import { countAt, listAt, objectOf, textAt } from '../media/read-answer.ts'
 import { addressAt, BLOCKED, failed, jobDone, segmentOf } from '../media/read-job.ts'
 import type { JobShape, OnceShape, Output, Verdict } from '../media/shape.ts'
 
-/** Tokens of a second of 720p, sound included. */
+/** Tokens per second of 720p, sound included. */
 const TOKENS_A_SECOND = 5_792
 const MILLION = 1_000_000
-/** Thoughts and text beside a film, with room. */
+/** Thoughts and text beside a film, with some margin. */
 const TEXT_TOKENS = 16_384
 const FRAME_TOKENS = 200
 
@@ -50,7 +50,7 @@ const tokensOf = (usage: Json | undefined, list: string, modality: string): numb
     .filter((one) => textAt(one, 'modality')?.toLowerCase() === modality)
     .reduce<number>((sum, one) => sum + (countAt(one, 'tokens') ?? 0), 0)
 
-/** Tokens of film as the milliseconds of 720p that they are. */
+/** Converts tokens of film to milliseconds of 720p. */
 const usageOf = (body: JsonObject) => {
   const { usage } = body
   const total = countAt(usage, 'total_output_tokens')

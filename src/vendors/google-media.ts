@@ -12,12 +12,12 @@ import type { Inputs, OnceShape, Output, VendorAnswer } from '../media/shape.ts'
 
 const MILLION = 1_000_000
 
-/** Tokens of thoughts and text beside the picture; more is not asked for, and a limit ends it. */
+/** Tokens of thoughts and text beside the image; we ask for no more, and a limit enforces it. */
 const TEXT_TOKENS = 8_192
-/** Tokens around a prompt that the vendor counts beside its text, with room. */
+/** Tokens that the vendor counts around a prompt, with some margin. */
 const FRAME_TOKENS = 100
 
-/** Tokens of one picture by size. */
+/** Tokens of one image, by size. */
 type PictureTokens = Readonly<Record<string, number>>
 
 const list = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
@@ -42,7 +42,7 @@ const tokensOf = (body: JsonObject): Usage | undefined => {
   }
 }
 
-/** The pictures of the first candidate, and its parts without their bytes. */
+/** The images of the first candidate, and its parts without their bytes. */
 const picturesOf = (candidate: JsonObject): { outputs: Output[]; parts: Json[] } => {
   const outputs: Output[] = []
   const content = isObject(candidate.content) ? candidate.content : {}

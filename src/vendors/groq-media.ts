@@ -4,7 +4,7 @@ import { usd } from '../media/rate-card.ts'
 import { mostMs } from '../media/sound-length.ts'
 import { EXAMPLE_SOUND, transcription, whisperInputs } from './openai-transcription.ts'
 
-/** What a shorter sound is billed as. */
+/** The least that a sound is billed as. */
 const LEAST_MS = 10_000
 
 export const groqMedia: VendorMedia = {

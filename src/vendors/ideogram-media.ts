@@ -1,6 +1,6 @@
 /**
- * Ideogram 3.0. Source: Ideogram API reference, "Generate with Ideogram 3.0": a form; addresses of results expire. A filter
- * shows as a 422, or in a 200 as a picture that is not safe.
+ * Ideogram 3.0. Source: Ideogram API reference, "Generate with Ideogram 3.0": a form; addresses of results expire. A
+ * filter shows as a 422, or in a 200 as an image that is marked unsafe.
  */
 import { z } from 'zod'
 import { isObject } from '../core/json-body.ts'

@@ -1,4 +1,4 @@
-/** Ideogram: sells pictures, no chat; see ideogram-media.ts. */
+/** Ideogram: sells images but no chat; see ideogram-media.ts. */
 import { ideogramMedia } from './ideogram-media.ts'
 import type { Vendor } from './vendor.ts'
 

@@ -1,4 +1,4 @@
-/** The vendors of pictures: what each is asked, and each state of its answers, in fixtures of our own. */
+/** Image vendors: what we send to each, and how each kind of answer is read, with fixtures of our own. */
 import { describe, expect, test } from 'bun:test'
 import { recordOf } from '../../test/vendor-media.ts'
 import type { Json, JsonObject } from '../core/json-body.ts'

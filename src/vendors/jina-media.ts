@@ -4,7 +4,7 @@ import type { VendorMedia } from '../media/product.ts'
 import { countAt, jsonDone, listAt, member, objectOf, textAt } from '../media/read-answer.ts'
 import { documentsOf, rerankExample, rerankInputs } from './rerank-inputs.ts'
 
-/** What the vendor adds to each pair of query and document. */
+/** Tokens that the vendor adds to each pair of query and document. */
 const AROUND = 16
 
 export const jinaMedia: VendorMedia = {

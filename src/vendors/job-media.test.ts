@@ -1,4 +1,4 @@
-/** Vendors of jobs: what each is asked, and each state of its answers, in fixtures of our own. */
+/** Vendors of jobs: what we send to each, and how each kind of answer is read, with fixtures of our own. */
 import { expect, test } from 'bun:test'
 import { doneOf, jobOf, plain, pollTold, submissionTold, submitted } from '../../test/vendor-jobs.ts'
 import type { Reply } from '../../test/vendor-media.ts'
@@ -20,7 +20,7 @@ type Case = {
 
 const ok = (json: object, status = 200): Reply => ({ status, json })
 
-/** What every vendor says alike by its status. */
+/** What every vendor means by a status alone. */
 const usual = (bad: object, badStatus = 400): readonly Step[] => [
   ['bad request', { status: badStatus, json: bad }, 'invalid_parameter'],
   ...outages(bad),
@@ -33,7 +33,7 @@ const outages = (body: object): readonly Step[] => [
   ['something else', { json: { hello: 1 } }, 'broken'],
   ['no JSON', { text: '<p>' }, 'broken'],
 ]
-/** A poll that fails ends no job: it is left to the core. */
+/** A failed poll does not end a job; it is left to the core. */
 const lost: readonly Step[] = [
   ['gone', { status: 404, json: { detail: 'not found' } }, 'model_not_found'],
   ['an outage while polled', { status: 503, text: 'busy' }, 'upstream_error'],
@@ -767,7 +767,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-/** With its step: a missing argument would be taken for a callback to wait for. */
+/** Passes the step explicitly: a test runner takes a missing argument for a callback to wait for. */
 const whole = ([what, reply, told, step = 0]: Step) => [what, reply, told, step] as const
 
 for (const { id, inputs, sent, submissions, ref, poll, polls, cancel } of cases) {

@@ -1,4 +1,4 @@
-/** Kling: sells films, no chat; a credential is made of two keys, see cli/cloud-vendors.ts. */
+/** Kling: sells films but no chat; its credential is made of two keys, see cli/cloud-vendors.ts. */
 import { klingMedia } from './kling-media.ts'
 import { noChat } from './no-chat.ts'
 import type { Vendor } from './vendor.ts'

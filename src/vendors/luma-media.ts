@@ -1,6 +1,7 @@
 /**
- * Luma's Ray and Uni. Sources: docs.agents.lumalabs.ai, guides "Pricing" and "Video generation" (2026-06). The older Dream
- * Machine API is another one, with other keys. Not verified: the texts of errors. No cancel is documented.
+ * Luma's Ray and Uni. Sources: docs.agents.lumalabs.ai, guides "Pricing" and "Video generation" (2026-06). The older
+ * Dream Machine API is a different one, with other keys. Not verified: the texts of errors. Cancelling is not
+ * documented.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../core/json-body.ts'

@@ -1,4 +1,4 @@
-/** Luma: sells films and pictures, no chat; see luma-media.ts. */
+/** Luma: sells films and images but no chat; see luma-media.ts. */
 import { lumaMedia } from './luma-media.ts'
 import { noChat } from './no-chat.ts'
 import type { Vendor } from './vendor.ts'

@@ -1,4 +1,4 @@
-/** Laws that hold for each product of pictures, with inputs made from its own schema. */
+/** Laws that hold for each image product, with inputs made from its own schema. */
 import { describe, expect, test } from 'bun:test'
 import { z } from 'zod'
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
@@ -25,7 +25,7 @@ const integerOf = (
   return Number(minimum) + Math.floor(random() * (steps + 1)) * Number(multipleOf)
 }
 
-/** The smallest of pictures, for inputs that take some. */
+/** The smallest possible image, for inputs that take one. */
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=='
 
@@ -45,12 +45,12 @@ const valueBy = (schema: Schema, random: () => number): Json => {
   return 'añ狐🦊'.repeat(letters).slice(0, letters)
 }
 
-/** Inputs that the schema accepts; of those that may be left out, some are. */
+/** Inputs that the schema accepts, with some of the optional ones. */
 const inputsBy = (schema: z.ZodObject, example: JsonObject, random: () => number): JsonObject => {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' }) as Schema
   const entries = Object.entries(properties).filter(([name]) => required.includes(name) || random() < 0.5)
   const named = new Set(entries.map(([name]) => name))
-  // What goes with another input is refused without it, or what does not, with it.
+  // Drops inputs that only go together with others, or not together with them.
   const fits = (name: string) =>
     (name === 'mask') === named.has('image') || !['mask', 'moderation'].includes(name)
   return Object.fromEntries(
@@ -71,7 +71,7 @@ const products = vendors.flatMap((vendor) =>
     .map((record) => ({ id: `${vendor.id}/${record.name}`, record, model: modelOf(vendor.id, record) })),
 )
 
-/** Answers with more than was asked for, in all ways that vendors of pictures answer. */
+/** Answers with more than was requested, in every form that image vendors answer in. */
 const generous = (): JsonObject => {
   const picture = { b64_json: 'AAAA', url: 'https://example.com/a.png' }
   return {
@@ -130,7 +130,7 @@ describe.each(products)('$id', ({ record, model }) => {
   })
 })
 
-/** Tokens as each vendor reports them, from what a call was counted as. */
+/** Tokens as each vendor reports them, from what the call was counted as. */
 const reported = (id: string, it: Usage, thought: number): JsonObject => {
   const { input = 0, input_image: seen = 0, output = 0, output_image: made = 0 } = it
   const picture = { b64_json: 'AAAA' }

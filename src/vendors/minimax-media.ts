@@ -1,6 +1,7 @@
 /**
- * MiniMax: speech, music and pictures. Its answers are 200 whatever happened; `base_resp` tells. Source: platform.minimax.io,
- * API reference; prices of its page "Pay as You Go" as petehsu/LLM-Docs keeps it (2025-11) and others repeat it (2026-07).
+ * MiniMax: speech, music and images. Its answers are always 200; `base_resp` says what happened. Source:
+ * platform.minimax.io, API reference; prices of its page "Pay as You Go" as petehsu/LLM-Docs keeps it (2025-11) and
+ * others repeat it (2026-07).
  */
 import { z } from 'zod'
 import { NOT_READ } from '../media/picture-list.ts'
@@ -15,7 +16,7 @@ const BAD_INPUTS = [2013]
 
 export const source = 'platform.minimax.io/docs/guides/pricing-paygo, as two others keep it, 2026-07'
 
-/** What went wrong by the body, or nothing. */
+/** What went wrong according to the body, or nothing. */
 export const refusedBy = (answer: VendorAnswer): Verdict | undefined => {
   const base = member(objectOf(answer), 'base_resp')
   const code = countAt(base, 'status_code')
@@ -139,7 +140,7 @@ const speechModel = (name: string, title: string, million: string): MediaModel =
   shape: speech,
   card: {
     rows: [{ rates: { character: usd(million, 1_000_000) } }],
-    // A Han letter counts as two.
+    // A Han character counts as two letters.
     most: { character: (inputs) => lettersOf(inputs) * 2 },
   },
   source,

@@ -1,6 +1,7 @@
 /**
- * MiniMax's Hailuo films, in three steps: submit, ask, and then ask for the file's address, which lives an hour. Sources:
- * platform.minimax.io openapi; its pages of prices as minimax-media.ts names them. No cancel is documented.
+ * MiniMax's Hailuo films, in three steps: submit, poll, and then ask for the file's address, which is valid for an
+ * hour. Sources: platform.minimax.io openapi; its pages of prices as minimax-media.ts names them. Cancelling is not
+ * documented.
  */
 import { z } from 'zod'
 import type { MediaModel } from '../media/product.ts'

@@ -5,7 +5,7 @@ import { usd } from '../media/rate-card.ts'
 import { countAt, listAt, member, objectOf, textAt } from '../media/read-answer.ts'
 import type { Inputs, OnceShape } from '../media/shape.ts'
 
-/** The vendor's own limit of a document. */
+/** The vendor's own limit on a document. */
 const PAGES_MAX = 1_000
 
 const isPdf = (document: Inputs[string]): boolean => String(document).startsWith('data:application/pdf')

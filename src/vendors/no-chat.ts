@@ -1,4 +1,4 @@
-/** What vendors have in common that sell no chat: nothing of theirs is asked in a dialect, and what is begun they bill. */
+/** What vendors without chat have in common: they speak no dialect, and they bill what they have begun. */
 import type { Vendor } from './vendor.ts'
 
 export const noChat = {

@@ -17,7 +17,7 @@ const MILLION = 1_000_000
 const count = (value: Json | undefined): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
 
-/** Tokens by class, as the vendor counted them; where it does not split its output, all of it is picture. */
+/** Tokens by class, as the vendor counted them; if it does not split its output, all of it counts as image. */
 const tokensOf = ({ json }: VendorAnswer): Usage | undefined => {
   const usage = isObject(json) ? json.usage : undefined
   if (!isObject(usage)) return undefined
@@ -42,7 +42,7 @@ const isBlocked = ({ status, json }: VendorAnswer): boolean =>
   isObject(json.error) &&
   (json.error.code === 'moderation_blocked' || json.error.code === 'content_policy_violation')
 
-/** What an answer that came as events says: that of its end, as if it had come whole. */
+/** The answer of a stream of events: its final event, as if it had come whole. */
 const withoutEvents = (answer: VendorAnswer): VendorAnswer => {
   if (!(answer.header('content-type') ?? '').startsWith('text/event-stream')) return answer
   const events = new TextDecoder()
@@ -57,7 +57,7 @@ const withoutEvents = (answer: VendorAnswer): VendorAnswer => {
   return { ...answer, json: { ...said, data: made.map(({ b64_json }) => ({ b64_json })) } }
 }
 
-/** With pictures the vendor wants a form, at another address. Partial pictures come as events only. */
+/** With input images the vendor wants a form, at another address. Partial images come only as events. */
 const askFor = (inputs: Inputs, model: string): Outgoing => {
   const { image, mask, partial_images: partial, ...rest } = inputs
   const streams = Number(partial ?? 0) > 0 ? { stream: true, partial_images: partial } : {}
@@ -94,9 +94,9 @@ const shape: OnceShape = {
 
 const PROMPT_MAX = 32_000
 const PICTURES_MAX = 16
-/** What the vendor counts for each picture that it shows while it paints. */
+/** The tokens that the vendor counts for each partial image. */
 const PARTIAL_TOKENS = 100
-/** Tokens around a prompt that the vendor counts beside its text, with room. */
+/** Tokens that the vendor counts around a prompt, with some margin. */
 const FRAME_TOKENS = 100
 
 const inputs = z
@@ -128,15 +128,15 @@ const inputs = z
 
 const encoder = new TextEncoder()
 
-/** No tokenizer makes more tokens than bytes, and each picture is asked with the whole prompt. */
+/** No tokenizer makes more tokens than bytes, and each image is requested with the whole prompt. */
 const inputMost = (inputs: Inputs): number =>
   (encoder.encode(String(inputs.prompt)).length + FRAME_TOKENS * (1 + picturesIn(inputs))) * Number(inputs.n)
 
-/** Pictures that are sent, with the mask. */
+/** Images that are sent, including the mask. */
 const picturesIn = ({ image, mask }: Inputs): number =>
   (Array.isArray(image) ? image.length : 0) + (mask === undefined ? 0 : 1)
 
-/** Tokens of a picture by quality: square, and of the other sizes. */
+/** Tokens of an image by quality: square, and the other sizes. */
 type PictureTokens = Readonly<Record<string, readonly [square: number, other: number]>>
 
 const pictureMost =
@@ -152,9 +152,9 @@ type Tokens = {
   readonly textOutUsd: string
   readonly imageOutUsd: string
   readonly picture: PictureTokens
-  /** The most tokens that a picture to work on is counted as; each picture made is asked with all of them. */
+  /** The most tokens that an input image is counted as; each output image pays for all input images. */
   readonly pictureIn: number
-  /** Tokens of text that it may write beside a picture. */
+  /** Tokens of text that it may write beside an image. */
   readonly text: number
 }
 
@@ -222,7 +222,7 @@ export const openaiMedia: VendorMedia = {
         inImageUsd: '2.5',
         textOutUsd: '8',
         imageOutUsd: '8',
-        // Only the dearest example is known: 0.052 USD a picture.
+        // Only the dearest example is known: 0.052 USD an image.
         picture: { low: [6_563, 6_563], medium: [6_563, 6_563], high: [6_563, 6_563] },
         pictureIn: 12_000,
         text: 100,

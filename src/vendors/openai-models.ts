@@ -1,5 +1,5 @@
 /**
- * How OpenAI's models are asked, at OpenAI and at Azure; the first pattern that fits is taken. Read on 2026-11-21 in the
+ * How to ask OpenAI's models, at OpenAI and at Azure; the first pattern that matches applies. Read on 2026-11-21 in the
  * public material named with each.
  */
 import type { AskStyle } from '../core/model.ts'
@@ -22,6 +22,6 @@ const entries: readonly ModelFamily[] = [
   { names: /^(?:ft:)?(?:gpt-[345]|chatgpt|o\d)/, asked: { in: 'both' } },
 ]
 
-/** How a model is asked, by OpenAI's name of it; undefined for names that are not OpenAI's. */
+/** How to ask a model, by OpenAI's name for it; undefined for names that are not OpenAI's. */
 export const askedOfOpenai = (name: string): AskStyle | undefined =>
   entries.find(({ names }) => names.test(name))?.asked

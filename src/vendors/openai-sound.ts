@@ -28,7 +28,7 @@ const voices = z.enum([
 
 const decoder = new TextDecoder()
 
-/** The usage stands in the last event only, so the sound is asked as events. */
+/** Only the last event contains the usage, so the sound is requested as events. */
 const speech: OnceShape = {
   flow: 'once',
   ask: (inputs, model) => ({
@@ -60,9 +60,9 @@ const speech: OnceShape = {
   },
 }
 
-/** Tokens of sound that a letter can become at normal speed: 50 a second, of 4 letters a second at the slowest. */
+/** The most tokens of sound per letter at normal speed: 50 a second, at the slowest pace of 4 letters a second. */
 const TOKENS_A_LETTER = 13
-/** What a vendor adds around a text. */
+/** Tokens that a vendor adds around a text. */
 const AROUND = 100
 
 const letters = (text: unknown): number => (typeof text === 'string' ? text.length : 0)
@@ -71,10 +71,10 @@ const bytes = (text: unknown): number => Buffer.byteLength(typeof text === 'stri
 const spokenTokens = ({ input, speed }: Inputs): number =>
   Math.ceil(((letters(input) + AROUND) * TOKENS_A_LETTER) / Number(speed))
 
-/** Sound makes ten tokens a second; speech, in any script, fewer than that. */
+/** Sound makes ten tokens a second; speech in any script makes fewer. */
 const soundTokens = ({ file }: Inputs): number => Math.ceil((mostMs(String(file)) * 17) / 1000) + AROUND
 
-/** Seconds are billed as begun. */
+/** Every second that has begun is billed. */
 const begunMs = ({ file }: Inputs): number => Math.ceil(mostMs(String(file)) / 1000) * 1000 + 1000
 
 const hourly = (hour: string): MediaModel['card'] => ({

@@ -11,10 +11,10 @@ const common = {
   temperature: z.number().min(0).max(1).default(0),
 }
 
-/** Of models that tell no times. */
+/** For models that give no times. */
 export const plainInputs = z.strictObject(common)
 
-/** Of whisper, which also tells times and translates to English. */
+/** For whisper, which also gives times and translates to English. */
 export const whisperInputs = z.strictObject({
   ...common,
   task: z.enum(['transcribe', 'translate']).default('transcribe'),
@@ -34,7 +34,7 @@ const ask = (inputs: Inputs, model: string): ReturnType<OnceShape['ask']> => {
     field('temperature', String(temperature)),
   ]
   if (typeof prompt === 'string') form.push(field('prompt', prompt))
-  // Translations take neither: they are to English, and have segments only.
+  // Translations take neither: they are always to English, and have only segments.
   if (typeof language === 'string' && !translates) form.push(field('language', language))
   if (timestamps !== undefined && !translates) {
     form.push(field('timestamp_granularities[]', 'segment'))
@@ -47,7 +47,7 @@ const ask = (inputs: Inputs, model: string): ReturnType<OnceShape['ask']> => {
   }
 }
 
-/** Tokens, or seconds, whichever the model is billed by; at least so many seconds. */
+/** Tokens or seconds, whichever the model is billed by; at least the billed minimum. */
 const measuredOf = (answer: VendorAnswer, leastMs: number) => {
   const usage = member(objectOf(answer), 'usage')
   const seconds = numberAt(usage, 'seconds') ?? numberAt(objectOf(answer), 'duration')
@@ -84,10 +84,10 @@ const read =
     }
   }
 
-/** `leastMs`: what a shorter sound is billed as. */
+/** `leastMs`: the least that a sound is billed as. */
 export const transcription = (leastMs = 0): OnceShape => ({ flow: 'once', ask, read: read(leastMs) })
 
-/** A fifth of a second of silence: what examples send. */
+/** A fifth of a second of silence, which the examples send. */
 export const EXAMPLE_SOUND = `data:audio/wav;base64,${Buffer.from(
   Uint8Array.from([
     ...Buffer.from('RIFF'),

@@ -1,4 +1,7 @@
-/** OpenAI: speaks chat completions and responses at its own address. Source: OpenAI API reference, Chat, Responses and Embeddings; messages of chat completions know no reasoning. */
+/**
+ * OpenAI: speaks chat completions and responses at its own address. Its chat completions take no reasoning in messages.
+ * Source: OpenAI API reference, Chat, Responses and Embeddings.
+ */
 
 import { openaiMedia } from './openai-media.ts'
 import { askedOfOpenai } from './openai-models.ts'

@@ -1,7 +1,10 @@
-/** A vendor at an address of the operator's own: vLLM, llama-server, Ollama, LM Studio, or anything that speaks one of the dialects. */
+/**
+ * A vendor at an address of the operator's own: vLLM, llama-server, Ollama, LM Studio, or anything else that speaks one
+ * of the dialects.
+ */
 import type { Vendor } from './vendor.ts'
 
-/** The credential each dialect's own servers expect. */
+/** The credential that servers of each dialect expect. */
 const auths = {
   chat: 'bearer',
   responses: 'bearer',

@@ -1,4 +1,4 @@
-/** Laws of every record of every vendor, with inputs made from its own schema and near to it. */
+/** Laws of every vendor's records, with inputs made from the record's own schema and slightly outside it. */
 import { describe, expect, test } from 'bun:test'
 import { z } from 'zod'
 import { inputsBy, numbersFrom, spoilt, writtenSchema } from '../../test/schema-inputs.ts'
@@ -40,7 +40,7 @@ test.each(records)('%s: what its JSON Schema says is what is checked', (_id, rec
   for (const one of [record.example, ...given, ...given.map((inputs) => spoilt(inputs, random))]) {
     const checked = record.inputs.safeParse(one)
     const bySchema = written.safeParse(one).success
-    // Combinations of inputs and what a public address is cannot be said in JSON Schema.
+    // JSON Schema cannot express combinations of inputs, nor which addresses are public.
     if (!checked.success && checked.error.issues.every(isCustom)) continue
     expect([one, bySchema]).toEqual([one, checked.success])
   }
@@ -53,7 +53,7 @@ test.each(records)('%s: every accepted input has one price and a whole bound', (
     const rates = ratesFor(cardOf(record), inputs)
     const most = mostUnits(cardOf(record), inputs)
     for (const count of Object.values(most)) expect(Number.isSafeInteger(count) && count >= 0).toBe(true)
-    // Pictures that are given have a price at OpenAI, but are not taken here.
+    // OpenAI has a price for input images, but we do not take them.
     for (const unit of Object.keys(rates))
       if (unit !== 'input_image') expect(Object.keys(most)).toContain(unit)
     if ('card' in record && Object.keys(rates).length > 0)
@@ -61,14 +61,14 @@ test.each(records)('%s: every accepted input has one price and a whole bound', (
   }
 })
 
-/** Every name and text of a value, at any depth. */
+/** Every name and text in a value, at any depth. */
 const leaves = (value: Json | undefined): readonly Json[] => {
   if (Array.isArray(value)) return value.flatMap(leaves)
   if (isObject(value)) return Object.values(value).flatMap(leaves)
   return value === undefined ? [] : [value]
 }
 
-/** Inputs that decide what is told to the caller, or how it is read. */
+/** Inputs that decide what the caller gets, or how the answer is read. */
 const OURS = ['timestamps', 'file', 'image', 'input_image']
 
 test.each(jobs)('%s: what is submitted holds all that was asked, and every default', (id, record) => {
@@ -95,13 +95,13 @@ test.each(jobs)('%s: has a pace and an end, and forgets what was asked', (id, re
   expect(shape.everyMs).toBeGreaterThanOrEqual(1_000)
   expect(shape.deadlineMs).toBeGreaterThanOrEqual(shape.everyMs * 10)
   expect(record.description).toMatch(/\.$/)
-  // A vendor without a cancel bills what was begun, unless it says otherwise.
+  // A vendor without cancel bills what was begun, unless it says otherwise.
   if (shape.cancel === undefined) expect(shape.onCancel).toBe('billed')
 })
 
 const film = 'https://cdn.example.com/film.mp4'
 
-/** What a vendor may honestly count for these inputs, at the worst: the end of a job, with its reference and step. */
+/** The most a vendor may honestly count for these inputs: the end of a job, with its reference and step. */
 const honest: readonly (readonly [
   id: string,
   inputs: JsonObject,

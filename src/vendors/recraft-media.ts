@@ -28,7 +28,7 @@ const shapeOf = (type: 'image' | 'file'): OnceShape => ({
   read: (answer, inputs) => {
     const verdict = readPictureList(answer, { asked: Number(inputs.n), type })
     if (verdict?.verdict !== 'done') return verdict
-    // What the vendor billed is not what the caller pays.
+    // The vendor's bill is not what the caller pays.
     const { credits: _bill, ...body } = verdict.body
     return { ...verdict, body, ...billOf(answer) }
   },

@@ -1,4 +1,4 @@
-/** Recraft: sells pictures, no chat; see recraft-media.ts. */
+/** Recraft: sells images but no chat; see recraft-media.ts. */
 import { recraftMedia } from './recraft-media.ts'
 import type { Vendor } from './vendor.ts'
 

@@ -1,6 +1,6 @@
 /**
- * How Replicate's official models of pictures are asked. Source: npm replicate 1.4.0. They are billed by what they make.
- * A filter shows in the text of a failure only. Not verified: the bodies of errors.
+ * How to ask Replicate's official image models. Source: npm replicate 1.4.0. They are billed by what they make. A
+ * filter shows only in the text of a failure. Not verified: the bodies of errors.
  */
 import type { Json } from '../core/json-body.ts'
 import { listAt, member, objectOf, textAt } from '../media/read-answer.ts'
@@ -46,7 +46,7 @@ export const replicateShape: JobShape = {
       case 'succeeded': {
         const urls = urlsOf(member(body, 'output'))
         if (body === undefined || urls.length === 0) return failed('the result has no address')
-        // The prompt is repeated in it, and addresses that ask for the vendor's key.
+        // It repeats the prompt, and addresses that need the vendor's key.
         const { input: _given, urls: _addresses, logs: _logs, ...told } = body
         return jobDone(
           urls.map((url, index) => outputAt('image', url, ['output', index])),

@@ -1,4 +1,7 @@
-/** What Cohere's and Jina's reranking take alike. Sources: Cohere API reference, "Rerank (v2)"; api.jina.ai, "Rerank". */
+/**
+ * The inputs that Cohere's and Jina's reranking share. Sources: Cohere API reference, "Rerank (v2)"; api.jina.ai,
+ * "Rerank".
+ */
 import { z } from 'zod'
 import type { Inputs } from '../media/shape.ts'
 

@@ -27,7 +27,7 @@ const failureOf = (body: JsonObject): Verdict => {
   return failed(textAt(body, 'failure'), /^(?:ASSET|INPUT)/.test(code) ? 'inputs' : 'vendor')
 }
 
-/** `path` is the service; `type` what it makes. */
+/** `path` is the service; `type` is what it makes. */
 const shape = (path: string, type: 'video' | 'image'): JobShape => ({
   flow: 'job',
   ask: (inputs, model) => ({ method: 'POST', path, body: { json: { model, ...inputs } } }),

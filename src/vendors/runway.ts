@@ -1,4 +1,4 @@
-/** Runway: sells films and pictures, no chat; see runway-media.ts. */
+/** Runway: sells films and images but no chat; see runway-media.ts. */
 import { noChat } from './no-chat.ts'
 import { runwayMedia } from './runway-media.ts'
 import type { Vendor } from './vendor.ts'

@@ -11,9 +11,9 @@ export type UnsignedRequest = { readonly url: string; readonly body: Uint8Array 
 export type VendorSetup = {
   readonly vendor: Vendor
   readonly baseUrl: string
-  /** One deployment a key; a vendor on localhost may need none. */
+  /** One deployment per key; a vendor on localhost may need no key. */
   readonly secrets: readonly Secret[]
-  /** For each key its share of the calls, and its place in the order: lower priorities are asked first. */
+  /** For each key, its share of the calls and its priority: lower priorities are asked first. */
   readonly weights?: readonly number[]
   readonly priorities?: readonly number[]
   /** Makes the credential's headers, for vendors whose requests are signed or whose tokens expire. */

@@ -1,7 +1,8 @@
 /**
- * Shotstack's renders. Source: Shotstack API reference, "Render"; prices by api-evangelist/shotstack. A timeline is checked
- * at every depth: only what is named here passes, all addresses are public, and clips have lengths, so that the end of the
- * last one is the bound. Assets that are generated cost more and are not offered. Not verified: the texts of errors.
+ * Shotstack's renders. Source: Shotstack API reference, "Render"; prices by api-evangelist/shotstack. A timeline is
+ * checked at every depth: only members named here pass, all addresses are public, and clips have lengths, so that the
+ * end of the last clip bounds the price. Generated assets cost more and are not offered. Not verified: the texts of
+ * errors.
  */
 import { z } from 'zod'
 import type { VendorMedia } from '../media/product.ts'

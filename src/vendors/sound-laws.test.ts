@@ -1,4 +1,4 @@
-/** Laws of every record that is asked in one exchange and is no picture. */
+/** Laws of every record that is asked in one exchange and is not an image. */
 import { expect, test } from 'bun:test'
 import { checked, recordOf, sentOf, sold, unpriced, verdictOf } from '../../test/vendor-media.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -16,10 +16,10 @@ const all = [...sold, ...unpriced].filter(
 const cardOf = (record: MediaModel | UnpricedModel): MediaModel['card'] =>
   'card' in record ? record.card : { rows: [{ rates: {} }], most: record.most }
 
-/** Inputs that only say what is told to the caller, or that are read here. */
+/** Inputs that only change what the caller gets, or that are read here. */
 const OURS = ['timestamps', 'task', 'file', 'document']
 
-/** The example, and it with each choice of each input in turn. */
+/** The example, and variants of it with each choice of each input. */
 const inputsFor = (record: MediaModel | UnpricedModel): Inputs[] => {
   const example = record.inputs.parse(record.example) as Inputs
   const choices = Object.entries(record.inputs.shape).flatMap(([name, schema]) => {
@@ -71,7 +71,7 @@ const wav = (seconds: number): string => {
   return `data:audio/wav;base64,${Buffer.concat([bytes.subarray(0, 44), silence]).toString('base64')}`
 }
 
-/** What a vendor may honestly count for these inputs, at the worst. */
+/** The most that a vendor may honestly count for these inputs. */
 const honest: [string, Inputs, object][] = [
   ['openai/whisper-1', { file: wav(61) }, { text: '', usage: { type: 'duration', seconds: 62 } }],
   ['openai/gpt-transcribe', { file: wav(1) }, { text: '', usage: { type: 'duration', seconds: 2 } }],

@@ -1,4 +1,4 @@
-/** Speech and music: what is asked of each vendor, and what each of its answers means. */
+/** Speech and music: what we send to each vendor, and what each of its answers means. */
 import { expect, test } from 'bun:test'
 import { type ProductCases, type ReplyCase, sentOf, toldOf, verdictOf } from '../../test/vendor-media.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Stability's image services. Source: Stability AI REST API v2beta: a form in, one picture's bytes out. A filter shows as
- * a 403 named `content_moderation`, or in a 200 as `finish-reason`. A credit is a cent.
+ * Stability's image services. Source: Stability AI REST API v2beta: a form in, one image's bytes out. A filter shows as
+ * a 403 named `content_moderation`, or in a 200 as `finish-reason`. A credit is one cent.
  */
 import { z } from 'zod'
 import { isObject } from '../core/json-body.ts'
@@ -14,7 +14,7 @@ import type { FormPart, Inputs, OnceShape, VendorAnswer } from '../media/shape.t
 export const isBlocked = ({ status, json }: VendorAnswer): boolean =>
   status === 403 && isObject(json) && json.name === 'content_moderation'
 
-/** Inputs as a form; the picture as a file. */
+/** Inputs as a form; the image as a file. */
 export const partsOf = ({ image, ...fields }: Inputs): FormPart[] => {
   const texts = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [{ name, text: String(value) }],
@@ -43,7 +43,7 @@ const prompted = z.strictObject({
   output_format: z.enum(['png', 'jpeg', 'webp']).default('png'),
 })
 
-/** Stripes of 64 by 64 pixels, the least that is taken. */
+/** The smallest accepted image: stripes of 64 by 64 pixels. */
 export const STRIPES =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAEklEQVR42mP4AAUMo4xRBukMACHk4BB9bzJSAAAAAElFTkSuQmCC'
 

@@ -1,6 +1,6 @@
 /**
- * Stability's slower upscalers. Source: Stability AI REST API v2beta: the creative one is a job whose result is bytes once it
- * is there, and a 202 before. Not verified: the path of results of all services, names of errors. A credit is a cent.
+ * Stability's slower upscalers. Source: Stability AI REST API v2beta: the creative one is a job; polling gives a 202
+ * and finally the bytes. Not verified: the path of results of all services, names of errors. A credit is one cent.
  */
 import { z } from 'zod'
 import { inlinePicture } from '../media/inline-picture.ts'

@@ -1,4 +1,4 @@
-/** Stability AI: sells pictures, music and sounds, no chat; see stability-media.ts. */
+/** Stability AI: sells images, music and sounds but no chat; see stability-media.ts. */
 import { noChat } from './no-chat.ts'
 import { stabilityMedia } from './stability-media.ts'
 import { stabilitySound } from './stability-sound.ts'

@@ -33,7 +33,7 @@ export const tavilyMedia: VendorMedia = {
         ask: (inputs) => ({
           method: 'POST',
           path: '/search',
-          // Else the vendor may choose the dearer depth by itself.
+          // Otherwise the vendor may choose the dearer depth itself.
           body: { json: { ...inputs, auto_parameters: false, include_usage: true } },
         }),
         read: (answer) => {

@@ -1,6 +1,6 @@
 /**
- * Together's image models. Source: Together AI API reference, "Create image"; the price is by megapixel, a million pixels, and
- * fewer steps than the default four cost no less.
+ * Together's image models. Source: Together AI API reference, "Create image"; the price is per megapixel (a million
+ * pixels), and fewer steps than the default four cost no less.
  */
 import { z } from 'zod'
 import { readPictureList } from '../media/picture-list.ts'
@@ -39,7 +39,7 @@ export const togetherMedia: VendorMedia = {
         n: z.int().min(1).max(4).default(1),
         width: side.default(1_024),
         height: side.default(1_024),
-        // More than the default costs more.
+        // More steps than the default cost more.
         steps: z.int().min(1).max(4).default(4),
         seed: z.int().min(0).max(2_147_483_647).optional(),
         output_format: z.enum(['jpeg', 'png']).default('png'),

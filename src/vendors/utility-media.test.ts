@@ -1,4 +1,7 @@
-/** Search, reading, ranking, translation and moderation: what is asked of each vendor, and what each of its answers means. */
+/**
+ * Search, reading, ranking, translation and moderation: what we send to each vendor, and what each of its answers
+ * means.
+ */
 import { expect, test } from 'bun:test'
 import { type ProductCases, type ReplyCase, sentOf, toldOf } from '../../test/vendor-media.ts'
 

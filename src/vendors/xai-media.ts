@@ -8,7 +8,7 @@ import type { OnceShape, VendorAnswer } from '../media/shape.ts'
 
 const TICKS_A_NANO = 10n
 
-/** The vendor's own bill of an answer. */
+/** The vendor's own bill for an answer. */
 export const billOf = ({ json }: VendorAnswer): { vendorCost?: bigint } => {
   const usage = isObject(json) && isObject(json.usage) ? json.usage : {}
   const ticks = usage.cost_in_usd_ticks
@@ -30,7 +30,7 @@ const shape: OnceShape = {
       isBlocked: ({ respect_moderation: respected }) => respected === false,
     })
     if (verdict?.verdict !== 'done') return verdict
-    // What the vendor billed is not what the caller pays.
+    // The vendor's bill is not what the caller pays.
     const { usage: _bill, ...body } = verdict.body
     return { ...verdict, body, ...billOf(answer) }
   },

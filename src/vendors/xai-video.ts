@@ -1,6 +1,7 @@
 /**
- * xAI's films. Source: npm @ai-sdk/xai; docs.x.ai/developers/cost-tracking. What is not ready is a 202, with or without a
- * body; what was withheld has `respect_moderation: false`. Not verified: the hosts of results. No cancel is documented.
+ * xAI's films. Source: npm @ai-sdk/xai; docs.x.ai/developers/cost-tracking. An unfinished film is a 202, with or
+ * without a body; a withheld one has `respect_moderation: false`. Not verified: the hosts of results. Cancelling is not
+ * documented.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../core/json-body.ts'
@@ -43,7 +44,7 @@ const shape: JobShape = {
     if (url === undefined) return failed('the result has no address')
     const seconds = numberAt(video, 'duration') ?? numberAt(ref, 'seconds') ?? 0
     const pictures = countAt(ref, 'pictures') ?? 0
-    // What the vendor billed is not what the caller pays.
+    // The vendor's bill is not what the caller pays.
     const { usage: _bill, ...told } = body
     const done = jobDone([outputAt('video', url, ['video', 'url'])], told, {
       video_ms: msOf(seconds),
@@ -59,9 +60,9 @@ const shape: JobShape = {
 type Film = {
   readonly name: string
   readonly title: string
-  /** USD a second by resolution. */
+  /** USD per second by resolution. */
   readonly seconds: readonly (readonly [resolution: string, price: string])[]
-  /** USD for the picture it begins with. */
+  /** USD for the image that it begins with. */
   readonly picture: string
 }
 

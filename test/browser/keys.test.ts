@@ -111,7 +111,7 @@ test('what is another organisation’s is not there: not its page, nor behind it
     await page.getByRole('heading', { name: 'Not found', level: 1 }).waitFor()
     expect(await page.locator('main').textContent()).not.toContain('theirs')
   }
-  await page.getByRole('link', { name: 'To the overview' }).click()
+  await page.getByRole('link', { name: 'Go to the overview' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   // Nor is a page that never was.
   await page.goto(`${it.address}/console/nothing`)
@@ -133,12 +133,12 @@ test('/ goes to the search of the page, ? tells the keys of the keyboard, and g 
   await page.locator('input[aria-label="Search keys"]:focus').waitFor()
   await page.keyboard.type('no key/?')
   // In a field the keys of the keyboard are letters.
-  await page.getByText('No key fits').waitFor()
+  await page.getByText('No key matches').waitFor()
   expect(await page.getByLabel('Search keys').inputValue()).toBe('no key/?')
   expect(await page.getByRole('dialog').count()).toBe(0)
   await page.getByLabel('Search keys').blur()
   await page.keyboard.press('?')
-  const help = page.getByRole('dialog').getByRole('table', { name: 'Keys of the keyboard' })
+  const help = page.getByRole('dialog').getByRole('table', { name: 'Keyboard shortcuts' })
   await help.waitFor()
   for (const told of ['Search on this page', 'Wallet', 'Accounts', 'System'])
     expect(await help.textContent()).toContain(told)

@@ -59,7 +59,7 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
   expect(await call(token)).toBe('account_suspended')
   await row.getByRole('button', { name: 'Resume' }).click()
   await dialog.getByText('unpaid invoices').waitFor()
-  await dialog.getByRole('button', { name: 'Let it go on' }).click()
+  await dialog.getByRole('button', { name: 'Lift the suspension' }).click()
   await dialog.waitFor({ state: 'detached' })
   await row.getByText('Active').waitFor()
   expect(await call(token)).toBe(200)
@@ -72,7 +72,7 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
     ['gave credit', '12.345678901'],
     ['set the credit line', '$30'],
     ['suspended the organisation', 'unpaid invoices'],
-    ['let the organisation go on', ''],
+    ['lifted the suspension of the organisation', ''],
   ] as const)
     await owner.page
       .getByRole('row')

@@ -130,7 +130,7 @@ test('a passkey is made, signs in with nothing else, and not where the device di
   // The finger is missing: the device gives nothing.
   await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
   await page.getByRole('button', { name: 'Use a passkey' }).click()
-  await page.getByText('No passkey was given').waitFor()
+  await page.getByText('No passkey was used').waitFor()
   await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
   await page.getByRole('button', { name: 'Use a passkey' }).click()
   await overview(page)

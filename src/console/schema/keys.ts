@@ -35,8 +35,8 @@ const around = z.object({ id: z.string(), prefix: z.string() }).nullable()
 export const keyPage = z
   .object({
     ...keyMembers,
-    replaces: around.describe('The key whose place this one took by rotation'),
-    replaced_by: around.describe('The key that took the place of this one'),
+    replaces: around.describe('The key that this one replaced by rotation'),
+    replaced_by: around.describe('The key that replaced this one'),
   })
   .meta({ id: 'ConsoleKeyPage' })
 export type KeyPageShown = z.output<typeof keyPage>

@@ -67,7 +67,7 @@ export const system = z
       .object({
         version: z.string(),
         applied_at: instant,
-        trouble: z.string().nullable().describe('Why the newest cannot be used; null while it is sold'),
+        trouble: z.string().nullable().describe('Why the newest is not valid; null while it is in use'),
         needs_restart: z.array(z.string()),
       })
       .nullable()
@@ -75,7 +75,7 @@ export const system = z
     processes: z.array(
       z.object({
         id: z.string(),
-        beat_at: instant.nullable().describe('null of one that has left'),
+        beat_at: instant.nullable().describe('null for one that has left'),
         leases: z.int(),
         lent_usd: usd,
         open_calls: z.int(),

@@ -1,4 +1,4 @@
-/** Passkeys, as bodies and answers: the inner form is that of WebAuthn, which browser and library read. */
+/** Passkeys, as bodies and answers: the inner form is that of WebAuthn, which the browser and the library read. */
 import { z } from 'zod'
 import { text } from '../../core/body.ts'
 import { instant } from './shared.ts'

@@ -21,7 +21,7 @@ export const invited = z
   .object({
     id: z.string(),
     sent: z.boolean().describe('Whether a mail was sent'),
-    link: z.string().nullable().describe('The one-time link, where no mail was sent; shown only now'),
+    link: z.string().nullable().describe('The one-time link, if no mail was sent; shown only now'),
   })
   .meta({ id: 'ConsoleInvited' })
 export type InvitedShown = z.output<typeof invited>

@@ -52,7 +52,7 @@ export const overview = z
     spent_today_usd: usd,
     spent_this_month_usd: usd,
     spent_week_usd: usd.describe('In the last seven whole days'),
-    days_left: z.int().nullable().describe('At the rate of that week; null where nothing was spent'),
+    days_left: z.int().nullable().describe('At the rate of that week; null if nothing was spent'),
     requests_today: z.int(),
     by_day: z.array(z.object({ day: z.string(), model: z.string(), cost_usd: usd, requests: z.int() })),
     keys: z.array(z.object({ id: z.string(), label: z.string(), cost_usd: usd, requests: z.int() })),

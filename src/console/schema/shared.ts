@@ -1,4 +1,7 @@
-/** What the console's answers share. Amounts are decimal texts of USD, exact to the nano-dollar; instants ISO 8601 in UTC. */
+/**
+ * Types that the console's answers share. Amounts are decimal texts of USD, exact to the nano-dollar; instants are ISO
+ * 8601 in UTC.
+ */
 import { z } from 'zod'
 
 export const usd = z.string().describe('USD, exact to the nano-dollar')

@@ -13,10 +13,10 @@ const percent = z
     'must be a percentage from 0 to 1000 with at most two decimals',
   )
 
-/** Exact: a percentage of at most two decimals as hundredths. */
+/** Exact: a percentage with at most two decimals, in hundredths. */
 export const pointsOf = (marginPercent: number): number => Math.round(marginPercent * 100)
 
-const fromMonth = month.optional().describe('The first month that it counts for; this one where it is absent')
+const fromMonth = month.optional().describe('The first month that it applies to; by default this month')
 export const priceBody = z
   .strictObject({ margin_percent: percent, from_month: fromMonth })
   .meta({ id: 'ConsoleTenantPrices' })
@@ -30,7 +30,7 @@ export const suspendBody = z
   .strictObject({ suspended: z.boolean('must be true or false') })
   .meta({ id: 'ConsoleTenantSuspended' })
 
-const marginPercent = z.number().describe('What the reseller adds to our price')
+const marginPercent = z.number().describe('The reseller’s margin on our price')
 
 export const tenantShown = z
   .object({
@@ -53,7 +53,7 @@ export type TenantLinkShown = z.output<typeof tenantLinkMade>
 const counted = { requests: z.int(), input_tokens: z.int(), output_tokens: z.int() }
 const sums = { ...counted, cost_usd: usd, billed_usd: usd.describe('Our price and the margin') }
 
-const total = z.object({ ...sums, margin_usd: usd.describe('What lies between the two') })
+const total = z.object({ ...sums, margin_usd: usd.describe('The difference between the two') })
 
 export const statementTotal = z
   .object({
@@ -92,7 +92,7 @@ const billed = { ...counted, billed_usd: usd.describe('What the reseller bills f
 export const tenantUse = z
   .object({
     month: z.string(),
-    months: z.array(z.string()).describe('Those that can be asked for, newest first'),
+    months: z.array(z.string()).describe('Months that can be requested, newest first'),
     complete: z.boolean(),
     organisation: z.string().describe('The reseller'),
     label: z.string(),

@@ -1,4 +1,4 @@
-/** Bundles the console's pages into the folder that is named: run in a process of its own. */
+/** Bundles the console's pages into a given folder; runs in a process of its own. */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -13,7 +13,8 @@ const made = await Bun.build({
   define: { 'process.env.NODE_ENV': '"production"' },
   naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
 })
-// Written beside its place and moved there whole, so that nobody reads half a bundle; whoever comes second leaves the first.
+// Written beside its place and moved there whole, so that nobody reads half a bundle. If two processes bundle, the
+// second leaves the first's result.
 const half = `${folder}-${process.pid}`
 mkdirSync(half, { recursive: true })
 let [script, style] = ['', '']
@@ -26,7 +27,7 @@ for (const output of made.outputs) {
   if (output.kind === 'entry-point') script = name
   if (name.endsWith('.css')) style = name
 }
-// What the entry imports at once is asked for at once.
+// What the entry imports is requested early, together with it.
 const first = [...(texts.get(script) ?? '').matchAll(/from"\.\/([\w-]+\.js)"/g)].map(([, name]) => name ?? '')
 writeFileSync(join(half, 'manifest.json'), JSON.stringify({ script, style, first }))
 try {

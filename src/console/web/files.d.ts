@@ -1,2 +1,2 @@
-/** Styles that the bundler takes. */
+/** Style files, which the bundler accepts as imports. */
 declare module '*.css'

@@ -1,4 +1,7 @@
-/** The console's page: its providers, and which part is shown at which address. Each part is loaded when it is first shown. */
+/**
+ * The console's page: its providers, and which part is shown at which address. Each part is loaded when it is first
+ * shown.
+ */
 import './styles.ts'
 import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
@@ -21,7 +24,7 @@ import { NotFound } from './parts/unread.tsx'
 const base = createRootRoute({ component: Outlet })
 const inside = createRoute({ getParentRoute: () => base, id: 'inside', component: Shell })
 
-/** Every member of the query is a text, and the address is the view. */
+/** Every member of the query is a string, and the address describes the view. */
 const texts = (search: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]))
 
@@ -143,7 +146,7 @@ const router = createRouter({
 })
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
-// Where the dialog's lock of scrolling looks for it.
+// The scroll lock of the dialogs looks for the nonce here.
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 const place = document.getElementById('root')
 if (place !== null)

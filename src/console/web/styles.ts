@@ -1,4 +1,4 @@
-/** The styles of the components that are used, and of no others: all of them are three times as much. */
+/** The styles of the components in use, and no others: all of them together are three times as large. */
 import '@mantine/core/styles/baseline.css'
 import '@mantine/core/styles/default-css-variables.css'
 import '@mantine/core/styles/global.css'

@@ -4,7 +4,7 @@ import type { Cited } from '../citations.ts'
 import { numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../json-members.ts'
 import type { Citation } from '../neutral.ts'
 
-/** Reads `annotations`; those of files have no address. */
+/** Reads `annotations`; annotations of files have no address. */
 export const readAnnotations = (annotations: Json | undefined): Cited => {
   const all = objectsOf(annotations)
   const citations = all.flatMap((annotation): Citation[] => {
@@ -18,7 +18,7 @@ export const readAnnotations = (annotations: Json | undefined): Cited => {
   return { citations, notCarried: citations.length < all.length }
 }
 
-/** Addresses beside an answer, as vendors that search by themselves list them: they stand for the whole text. */
+/** Addresses listed beside an answer, as some searching vendors send them; they apply to the whole text. */
 export const readSources = (answer: JsonObject, length: number): readonly Citation[] => {
   const titles = new Map(objectsOf(answer.search_results).map(({ url, title }) => [url, textOf(title)]))
   return textsOf(answer.citations).map((url) => present({ url, title: titles.get(url), from: 0, to: length }))

@@ -1,4 +1,4 @@
-/** What a chat-completions request may be, member by member. */
+/** Which chat-completions requests are accepted, member by member. */
 import { expect, test } from 'bun:test'
 import { readJsonBody } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'

@@ -1,4 +1,4 @@
-/** Chat completions, a request as a call. */
+/** Chat completions: turns a request into a call. */
 import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody } from '../../core/json-body.ts'
 import type { Mutable } from '../../core/mutable.ts'

@@ -72,7 +72,7 @@ const ignoredTools = (body: ChatRequest): readonly string[] => {
   ]
 }
 
-/** Content of a message that refers to something stored, or has a form that is not known here. */
+/** Content that refers to something stored, or whose form we do not know. */
 const unknownContentOf = (messages: Json | undefined): readonly UnknownContent[] => [
   ...unknownIn(messages, 'messages', 'content', (part) => partOf(part).length > 0),
   ...objectsOf(messages).flatMap((message, index) =>
@@ -84,7 +84,7 @@ const unknownContentOf = (messages: Json | undefined): readonly UnknownContent[]
   ),
 ]
 
-/** `reasoning_effort`, or the object by which OpenRouter's clients ask for more. */
+/** `reasoning_effort`, or the object that OpenRouter's clients send for more control. */
 const reasoningOf = (body: ChatRequest): Reasoning | undefined => {
   const object = objectOf(body.reasoning)
   const asked = body.reasoning_effort ?? object.effort
@@ -131,7 +131,7 @@ const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
   return name === undefined ? undefined : { type: 'named', name }
 }
 
-/** Some of the tools: `{mode, tools}`, each tool named in its function or by itself. */
+/** Allowed tools: `{mode, tools}`, each tool named in its function or directly. */
 const allowedIn = ({ mode, tools }: JsonObject): ToolChoice => ({
   type: mode === 'required' ? 'required' : 'auto',
   only: objectsOf(tools).flatMap((tool) => textOf(objectOf(tool.function).name ?? tool.name) ?? []),
@@ -139,7 +139,7 @@ const allowedIn = ({ mode, tools }: JsonObject): ToolChoice => ({
 
 const turnsOf = (messages: readonly JsonObject[]): readonly Turn[] => {
   const turns: Turn[] = []
-  /** Ids of calls in the older form, which has none of its own. */
+  /** Ids for calls in the older form, which has none. */
   let older = 0
   for (const message of messages) {
     const name = textOf(message.name)

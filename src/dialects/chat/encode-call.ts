@@ -75,10 +75,10 @@ const formatOf = ({ format }: Conversation): Json | undefined => {
   return { type: 'json_schema', json_schema: present({ name, schema, strict: fits, description }) }
 }
 
-/** Characters of `user`. Source: OpenAI API reference, "Create chat completion". */
+/** The longest `user`, in characters. Source: OpenAI API reference, "Create chat completion". */
 const USER_MAX = 64
 
-/** Vendors refuse an answer in JSON where no message asks for one. Source: OpenAI, "Structured model outputs", JSON mode. */
+/** Vendors refuse JSON mode when no message mentions JSON. Source: OpenAI, "Structured model outputs", JSON mode. */
 const withJsonAsked = (it: Conversation): Conversation => {
   if (it.format?.type !== 'json' || it.turns.some(({ parts }) => parts.some(speaksOfJson))) return it
   const text = 'Answer with one JSON object and nothing else.'
@@ -86,7 +86,7 @@ const withJsonAsked = (it: Conversation): Conversation => {
 }
 const speaksOfJson = (part: Part): boolean => part.type === 'text' && /json/i.test(part.text)
 
-/** Documents of plain text go as text, which has no place for a name. */
+/** Plain-text documents are sent as text, which has no place for a name. */
 const plainDocuments = (it: Conversation): boolean =>
   it.turns.some(({ parts }) =>
     parts.some(
@@ -94,10 +94,10 @@ const plainDocuments = (it: Conversation): boolean =>
     ),
   )
 
-/** Neighbouring results of tools as one turn: they must follow their calls without anything between them. */
+/** Merges adjacent tool results into one turn: they must follow their calls with nothing in between. */
 const resultsTogether = (turns: readonly Turn[]): readonly Turn[] => {
   const whole: Turn[] = []
-  /** The parts of the last turn, if it is one of results. */
+  /** The parts of the last turn, if it holds results. */
   let results: Part[] | undefined
   for (const turn of turns) {
     const follows = turn.role === 'user' && turn.parts[0]?.type === 'tool_result'
@@ -110,7 +110,7 @@ const resultsTogether = (turns: readonly Turn[]): readonly Turn[] => {
   return whole
 }
 
-/** What the user, the system or a tool says: a turn with results of tools becomes several messages. */
+/** What the user, the system or a tool says: a turn with tool results becomes several messages. */
 const heard = (turn: Turn): Json[] | Refusal => {
   const messages: Json[] = []
   const rest: Part[] = []
@@ -121,7 +121,7 @@ const heard = (turn: Turn): Json[] | Refusal => {
     }
     const texts = part.parts.flatMap((one) => (one.type === 'text' ? [one.text] : []))
     messages.push({ role: 'tool', tool_call_id: part.id, content: texts.join('\n') })
-    // A tool message holds text only: pictures follow as the user's.
+    // A tool message takes text only, so its images follow in a message of the user.
     for (const one of part.parts) if (one.type !== 'text') rest.push(one)
   }
   if (rest.length === 0) return messages
@@ -176,7 +176,7 @@ const partOf = (part: Part): Json | undefined | Refusal => {
 const takesReasoning = ({ quirks }: Target): boolean =>
   quirks.reasoningBack === 'needed' || quirks.reasoningBack === 'taken'
 
-/** The reasoning that goes back. Where calls without it are refused, an empty one stands for thoughts that are gone. */
+/** The reasoning that goes back. Where calls without reasoning are refused, an empty text replaces lost thoughts. */
 const reasoningOf = (turn: Turn, to: Target): string | undefined => {
   if (!takesReasoning(to)) return undefined
   const thoughts = turn.parts.filter((part) => part.type === 'thinking').map(({ text }) => text)

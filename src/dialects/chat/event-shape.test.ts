@@ -1,4 +1,4 @@
-/** Events that are recognised by their shape are counted exactly as if each had been parsed, however the bytes are cut. */
+/** Events recognised by their shape are counted exactly as if each had been parsed, however the bytes are cut. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { concat, isObject } from '../../core/json-body.ts'

@@ -1,32 +1,32 @@
 /**
- * Events that differ from the last one only in their text, as most events of a stream do. Such an event is
- * recognised and counted byte by byte, without decoding or parsing it; whatever differs otherwise is read in full.
+ * Most events of a stream differ from the one before only in their text. Such an event is recognised and counted byte
+ * by byte, without decoding or parsing. Any other event is read in full.
  */
 import { isObject, type Json, parseJson } from '../../core/json-body.ts'
 import { lettersOfByte } from '../../metering/dense-scripts.ts'
 
-/** The bytes of an event before and after the text of its only choice, with the line ends. */
+/** The bytes of an event before and after the text of its only choice, including the line ends. */
 export type EventShape = { readonly before: Uint8Array; readonly after: Uint8Array }
 
-/** An event of a known shape: where it ends, and how much text it brings. */
+/** An event of a known shape: where it ends, and how much text it contains. */
 type KnownEvent = { readonly end: number; readonly letters: number }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const SPACE = 0x20
-/** Neither is a letter of JSON or of a word, so no vendor sends a text that equals a probe of them. */
+/** Neither occurs in JSON or in words, so no vendor's text equals a probe made of them. */
 const PROBE = '\u2063probe\u2063'
 const MARK = '"content":"'
 
 const encoder = new TextEncoder()
 
-/** The shape of an event whose `content` is all it brings; undefined when its bytes are not of the plain form. */
+/** The shape of an event that contains nothing but `content`; undefined when its bytes are not in the plain form. */
 export const shapeOf = (bytes: Uint8Array, data: string, content: string): EventShape | undefined => {
   const start = data.indexOf(MARK) + MARK.length
   const before = `data: ${data.slice(0, start)}`
   const after = `${data.slice(start + content.length)}\n\n`
   if (start < MARK.length || !sameBytes(encoder.encode(before + content + after), bytes)) return undefined
-  // Another text in its place shows that the content is really read from there.
+  // Putting another text in its place proves that the content is read from there.
   const probed = parseJson(`${data.slice(0, start)}${PROBE}${data.slice(start + content.length)}`)
   return contentOf(probed) === PROBE
     ? { before: encoder.encode(before), after: encoder.encode(after) }
@@ -41,7 +41,9 @@ export const contentOf = (event: Json | undefined): string | undefined => {
   return typeof choice.delta.content === 'string' ? choice.delta.content : undefined
 }
 
-/** Recognises an event of the shape that begins at `start`; undefined for any other, and for one whose bytes are not complete. */
+/**
+ * Recognises an event of the shape that begins at `start`; undefined for any other event, and for an incomplete one.
+ */
 export const knownEvent = (
   bytes: Uint8Array,
   start: number,

@@ -1,5 +1,5 @@
 /**
- * Chat completions towards a vendor of the same dialect: the caller's bytes with a few members spliced in.
+ * Chat completions to a vendor of the same dialect: the caller's bytes with a few members spliced in.
  * Source of the format: OpenAI API reference, "Create chat completion".
  */
 import type { Call } from '../../core/call.ts'
@@ -11,8 +11,8 @@ import { holdsReasoning } from './request.ts'
 type NewEdits = Record<string, string | undefined>
 
 /**
- * The body to send. `outputBound` is the bound that was priced when the caller gave none or a larger one was not
- * affordable; undefined sends the caller's own bound, or none.
+ * The body to send. `outputBound` is the bound that was priced when the caller gave none or could not afford its own;
+ * undefined keeps the caller's own bound, or none.
  */
 export const passChatCall = (
   call: Call,
@@ -33,7 +33,7 @@ export const passChatCall = (
   return splice(call.body, edits)
 }
 
-/** What of a call is not carried to this vendor: reasoning, where the vendor refuses the member. */
+/** What of a call this vendor does not get: reasoning, if the vendor refuses the member. */
 export const chatNotCarried = ({ thoughts }: Call, { reasoningBack }: Quirks): readonly string[] =>
   thoughts === true && reasoningBack === 'refused' ? ['thinking'] : []
 
@@ -49,7 +49,7 @@ const leaveOutReasoning = (edits: NewEdits, call: Call, quirks: Quirks): void =>
   edits.messages = JSON.stringify(kept)
 }
 
-/** Usage is always asked of the vendor; whether the caller sees it is decided on the way back. */
+/** We always ask the vendor for usage; whether the caller sees it is decided on the way back. */
 const addStreamOptions = (edits: NewEdits, call: Call, quirks: Quirks): void => {
   const options = call.body.outline.stream_options
   if (!call.stream || !quirks.takesStreamOptions) {

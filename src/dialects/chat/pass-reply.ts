@@ -1,6 +1,6 @@
 /**
- * Chat completions and embeddings to the same, the answer in one piece: what the vendor sent, with the bill added.
- * Source of the format: OpenAI API reference, "The chat completion object" and "The embedding object".
+ * Chat completions and embeddings, whole answers to callers of the same dialect: what the vendor sent, with the bill
+ * added. Source of the format: OpenAI API reference, "The chat completion object" and "The embedding object".
  */
 import { isObject, type Json, type JsonBody, type JsonObject, splice } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
@@ -13,14 +13,14 @@ export const addChatBill = (reply: JsonBody, billed: Billed): Uint8Array => {
   return splice(reply, { usage: withBill(withoutBill(reported), billed.bill), ...noBalance })
 }
 
-/** A vendor that is a Turnpike itself sends a bill of its own. */
+/** A vendor that is itself a Turnpike sends its own bill, which is removed. */
 const withoutBill = (usage: object): object => {
   if (!('cost' in usage) && !('cost_details' in usage)) return usage
   const { cost: _cost, cost_details: _details, ...rest } = usage as JsonObject
   return rest
 }
 
-/** Letters of the answer's text, for the estimate when the vendor gave no usage. */
+/** Letters of the answer's text, for an estimate when the vendor gave no usage. */
 export const chatLetters = (reply: JsonObject): number => {
   if (!Array.isArray(reply.choices)) return 0
   let letters = 0
@@ -28,7 +28,7 @@ export const chatLetters = (reply: JsonObject): number => {
   return letters
 }
 
-/** Letters of a message or of a stream's delta: text, reasoning, refusal and tool arguments. */
+/** Letters in a message or a stream's delta: text, reasoning, refusal and tool arguments. */
 export const messageLetters = (message: Json | undefined): number => {
   if (!isObject(message)) return 0
   let letters = 0

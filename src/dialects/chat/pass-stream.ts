@@ -1,6 +1,6 @@
 /**
- * Chat completions to chat completions, the answer as a stream: events pass through as the bytes they came in, and the
- * meter reads along. The usage event and the final `[DONE]` are held back: they are written when the charge is durable.
+ * Chat completions, streams to callers of the same dialect: events pass through as the bytes they arrived in, and the
+ * meter reads along. The usage event and the final `[DONE]` are held back and written once the charge is durable.
  * Source of the format: OpenAI API reference, "The chat completion chunk object".
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
@@ -15,25 +15,25 @@ import { chatUsage } from './reply.ts'
 
 const encoder = new TextEncoder()
 
-/** How the vendor's usage is found in an event and read. */
+/** How to find and read the vendor's usage in an event. */
 type UsageReader = {
   readonly find: (event: JsonObject) => JsonObject | undefined
   readonly read: (raw: JsonObject) => Usage | undefined
 }
 
-/** A stream whose events never have one shape costs no more than this many attempts at finding it. */
+/** In a stream whose events never share a shape, we look for one at most this many times. */
 const SHAPES_SOUGHT_MAX = 8
 
 type Head = { readonly id: Json; readonly created: Json; readonly model: Json }
 
 export const chatRelay = (reader: UsageReader): StreamRelay => {
   const progress = newProgress()
-  /** Identity of the stream, repeated in the events Turnpike writes itself. */
+  /** The stream's identity, repeated in the events that Turnpike writes itself. */
   let head: Head = { id: null, created: 0, model: null }
   let reported: JsonObject | undefined
   let shape: EventShape | undefined
   let sought = 0
-  /** Taken from an event that brings only content, in a stream that goes on. */
+  /** The shape of an event that contains only content, from the middle of the stream. */
   const learnShape = ({ bytes, data }: VendorEvent, value: JsonObject, letters: number): void => {
     const content = contentOf(value)
     if (letters === 0 || content === undefined || lettersIn(content) !== letters || progress.finished) return
@@ -88,7 +88,7 @@ const noteText = (progress: Progress, letters: number): void => {
   progress.begun = true
 }
 
-/** Notes what the choices bring; false when the event has none, so that it carries only usage. */
+/** Counts what the choices contain; false when the event has none and carries only usage. */
 const followChoices = (progress: Progress, choices: Json | undefined): boolean => {
   if (!Array.isArray(choices) || choices.length === 0) return false
   for (const choice of choices) {
@@ -102,7 +102,10 @@ const followChoices = (progress: Progress, choices: Json | undefined): boolean =
 const eventText = (value: JsonObject): string => `data: ${JSON.stringify(value)}\n\n`
 const eventBytes = (value: JsonObject): Uint8Array => encoder.encode(eventText(value))
 
-/** A stop at a bound of money, the usage event if the caller asked for it, the cost as a comment, and `[DONE]`. */
+/**
+ * The end: a stop if the money ran out, the usage event if the caller asked for it, the cost as a comment, and
+ * `[DONE]`.
+ */
 const tailText = (head: Head, reported: JsonObject | undefined, ending: Ending): string => {
   const chunk = { ...head, object: 'chat.completion.chunk' }
   let text = ending.cut

@@ -13,12 +13,12 @@ export const chatStreamReader = (
   usageOf: (event: JsonObject) => Usage | undefined,
 ): ((data: string) => readonly Piece[]) => {
   let started = false
-  /** Choices of whose latest thought a part has been sent. */
+  /** Choices whose present thought has been partly sent. */
   const thought = new Set<number>()
-  /** For each choice: the tool each of the vendor's numbers stands for now. */
+  /** For each choice: the tool that each of the vendor's numbers now stands for. */
   const tools = new Map<string, { index: number; id: string; text: string }>()
   const counts = new Map<number, number>()
-  /** The length of what the first choice said, and the sources listed beside it. */
+  /** The length of the first choice's text, and the sources listed beside it. */
   let length = 0
   let sources: JsonObject = {}
 
@@ -28,7 +28,7 @@ export const chatStreamReader = (
     const id = textOf(call.id) ?? ''
     const pieces: Piece[] = []
     let tool = tools.get(slot)
-    // Some vendors number every call 0: another id is another call, and so is a name after whole arguments.
+    // Some vendors number every call 0, so a new id means a new call, and so does a name after complete arguments.
     if (
       tool === undefined ||
       (id === ''
@@ -56,7 +56,7 @@ export const chatStreamReader = (
   const deltaPieces = (choice: number, delta: JsonObject): Piece[] => {
     const pieces: Piece[] = []
     for (const { text, signature, redacted } of thoughtsOf(delta)) {
-      // The detail with the signature may repeat the whole text that has been streamed.
+      // The detail with the signature may repeat the whole streamed text.
       if (text !== '' && (signature === undefined || !thought.has(choice)))
         pieces.push({ type: 'thinking', choice, text })
       if (signature === undefined) thought.add(choice)
@@ -93,7 +93,7 @@ export const chatStreamReader = (
       started = true
       pieces.push({ type: 'start', id: textOf(event.id) ?? '', model: textOf(event.model) ?? '' })
     }
-    // Usage comes before the text: some callers get the input's count first.
+    // Usage comes before the text, because some callers get the input's count first.
     const usage = usageOf(event)
     if (usage !== undefined) pieces.push({ type: 'usage', usage })
     for (const choice of objectsOf(event.choices)) {

@@ -1,4 +1,6 @@
-/** Reasoning that a caller sends back to vendors that speak chat completions: each gets what its documents ask for. */
+/**
+ * Reasoning that a caller sends back to vendors of chat completions: each vendor gets what its documentation asks for.
+ */
 import { expect, test } from 'bun:test'
 import { context } from '../../../test/dialects/steps.ts'
 import { testModel } from '../../../test/server/harness.ts'

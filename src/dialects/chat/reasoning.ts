@@ -1,6 +1,6 @@
 /**
- * Chat completions, reasoning: how much of it each vendor's models take and how it is turned off, and what they refuse
- * beside it. Sources: OpenAI API docs, "Reasoning models" and the parameter compatibility of each model's guide; DeepSeek,
+ * Chat completions, reasoning: which efforts each vendor's models take, how to turn it off, and what they refuse beside
+ * it. Sources: OpenAI API docs, "Reasoning models" and the parameter compatibility of each model's guide; DeepSeek,
  * Moonshot and Z.ai, "Thinking Mode"; Model Studio, "Deep thinking"; OpenRouter, "Reasoning tokens"; xAI, "Reasoning".
  */
 import type { JsonObject } from '../../core/json-body.ts'
@@ -10,7 +10,7 @@ import type { Target } from '../vendor-call.ts'
 
 type Rule = { readonly names: RegExp; readonly efforts: readonly Effort[]; readonly noneByDefault?: boolean }
 
-/** OpenAI's reasoning models by name: the first rule that fits. */
+/** OpenAI's reasoning models by name: the first rule that matches applies. */
 const openaiModels: readonly Rule[] = [
   { names: /^gpt-5(?:\.\d+)?-chat/, efforts: [] },
   { names: /^(?:o\d|codex)/, efforts: ['low', 'medium', 'high'] },
@@ -25,14 +25,14 @@ const openaiRule = ({ quirks, model }: Target): Rule | undefined =>
     ? openaiModels.find(({ names }) => names.test(model.upstreamName))
     : undefined
 
-/** How each vendor's thinking is turned off, where that is not done by the effort `none`. */
+/** How to turn off each vendor's thinking, where the effort `none` does not do it. */
 const offMembers: Readonly<Record<string, JsonObject>> = {
   thinking: { thinking: { type: 'disabled' } },
   enable_thinking: { enable_thinking: false },
   none: { reasoning_effort: 'none' },
 }
 
-/** The members that ask for reasoning or turn it off; what cannot be said is added to `notCarried`. */
+/** The members that ask for reasoning or turn it off; what cannot be expressed is added to `notCarried`. */
 export const reasoningMembers = (it: Conversation, to: Target, notCarried: string[]): JsonObject => {
   const asked = effortAsked(it)
   if (it.reasoning === undefined) return {}
@@ -56,7 +56,7 @@ export const reasoningMembers = (it: Conversation, to: Target, notCarried: strin
 const usual = (asked: Effort): Effort | undefined =>
   asked === 'none' ? undefined : asked === 'max' ? 'xhigh' : asked
 
-/** A caller that asks to see reasoning wants some, and many models need to be asked for it. */
+/** A caller that asks to see reasoning wants some, and many models reason only on request. */
 const effortAsked = ({ reasoning }: Conversation): Effort | undefined =>
   reasoning === undefined
     ? undefined
@@ -71,7 +71,7 @@ const samplingNames = {
 } as const
 type SamplingMember = keyof typeof samplingNames
 
-/** Values of the sampling that ask for what the vendor does by itself. */
+/** Sampling values that ask for the vendor's default. */
 const asUsual: Readonly<Record<SamplingMember, number | undefined>> = {
   temperature: 1,
   topP: 1,
@@ -80,7 +80,9 @@ const asUsual: Readonly<Record<SamplingMember, number | undefined>> = {
   logprobs: undefined,
 }
 
-/** The conversation without the sampling that the model refuses where it reasons; each is added to `notCarried`. */
+/**
+ * The conversation without the sampling members that the model refuses when it reasons; each is added to `notCarried`.
+ */
 export const withSampling = (it: Conversation, to: Target, notCarried: string[]): Conversation => {
   const refused = refusedBeside(it, to)
   const kept: Partial<Record<SamplingMember, number | undefined>> = {}

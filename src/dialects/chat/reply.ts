@@ -19,15 +19,15 @@ const finishes: Readonly<Record<string, Finish>> = {
 }
 
 /**
- * The neutral finish of a `finish_reason`; vendors' own words mean an ordinary stop. An answer that calls tools stops for
- * them: with a tool that was named beforehand vendors say only `stop`.
+ * The neutral finish for a `finish_reason`. A vendor's unknown word means an ordinary stop. An answer with tool calls
+ * stops for them, although vendors only say `stop` when the request had named the tool.
  */
 export const finishOf = (reason: Json | undefined, callsTools: boolean): Finish => {
   const finish = finishes[textOf(reason) ?? ''] ?? 'stop'
   return finish === 'stop' && callsTools ? 'tool_calls' : finish
 }
 
-/** Reads a vendor's answer; undefined when it is none. `newId` makes ids for calls that came without one. */
+/** Reads a vendor's answer; undefined when it is not one. `newId` makes ids for calls that came without one. */
 export const readChatReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.choices)) return undefined
   const notCarried = objectsOf(value.choices).some(
@@ -69,7 +69,7 @@ const choiceOf = (choice: JsonObject, answer: JsonObject, newId: () => string): 
   })
 }
 
-/** Content is a text or a list of parts, among which some vendors put their reasoning. */
+/** Content is a text or a list of parts, which may include reasoning. */
 export const saidIn = (content: Json | undefined): readonly (Text | Thinking)[] => {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return objectsOf(content).flatMap((part): (Text | Thinking)[] => {
@@ -86,14 +86,14 @@ export const saidIn = (content: Json | undefined): readonly (Text | Thinking)[] 
   })
 }
 
-/** Pictures in an answer, where OpenRouter and vendors like it put them. */
+/** Images in an answer, in the place where OpenRouter and similar vendors put them. */
 export const imagesOf = (images: Json | undefined): readonly Image[] =>
   objectsOf(images).flatMap((image): Image[] => {
     const url = textOf(objectOf(image.image_url).url) ?? textOf(image.image_url)
     return url === undefined ? [] : [{ type: 'image', media: mediaAt(url) }]
   })
 
-/** Reasoning: with signatures in `reasoning_details`, whose texts may stand beside them instead of in them. */
+/** Reasoning. Its signatures are in `reasoning_details`; the texts may be in there or beside it. */
 export const thoughtsOf = (message: JsonObject): readonly Thinking[] => {
   const text = textOf(message.reasoning_content) || textOf(message.reasoning) || ''
   const details = objectsOf(message.reasoning_details).flatMap(thoughtIn)
@@ -112,7 +112,7 @@ const thoughtIn = (detail: JsonObject): Thinking[] => {
   return text === '' ? [] : [{ type: 'thinking', text }]
 }
 
-/** Writes an answer in this dialect; `addBill` puts the bill and the balance in later. */
+/** Writes an answer in this dialect; `addBill` inserts the bill and the balance later. */
 export const writeChatReply = (reply: Reply, { created, request }: WriterContext): JsonObject => ({
   id: reply.id,
   object: 'chat.completion',
@@ -166,7 +166,7 @@ const messageOf = (
   })
 }
 
-/** Sound as one piece. Nothing is kept here, so its id expires at once. */
+/** A sound, whole. We do not store it, so its id expires at once. */
 const audioOf = (sound: readonly Audio[], id: string, created: number): JsonObject => ({
   id: `audio_${id}`,
   data: Buffer.concat(sound.map((part) => Buffer.from(soundIn(part), 'base64'))).toString('base64'),
@@ -177,7 +177,7 @@ const audioOf = (sound: readonly Audio[], id: string, created: number): JsonObje
 /** Sound in base64. */
 export const soundIn = ({ media }: Audio): string => ('data' in media ? media.data : '')
 
-/** One entry of `reasoning_details`: what a client sends back so that the vendor knows its own thought again. */
+/** One entry of `reasoning_details`: the client sends it back so that the vendor recognises its own thought. */
 export const detailOf = (thinking: Thinking): JsonObject => {
   const { signature } = thinking
   const written = signature === undefined ? null : writeSignature(signature, 'chat')

@@ -1,6 +1,6 @@
 /**
- * Chat completions, the request: what a caller may send, what of it the meter must know, and what is ignored towards other dialects.
- * Source of the format: OpenAI API reference, "Create chat completion".
+ * Chat completions, the request: what a caller may send, what the meter needs from it, and what is ignored for vendors
+ * of other dialects. Source of the format: OpenAI API reference, "Create chat completion".
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import type { Findings } from '../findings.ts'
@@ -9,7 +9,7 @@ import { objectOf, textOf } from '../json-members.ts'
 import { ignored, modelName, needed, notOffered, object, type RequestOf, request } from '../request.ts'
 import { any, flag, integer, list, meant, number, objects, text, textOr, Wrong, word } from '../shape.ts'
 
-/** Text that the vendor puts around tools, in tokens at most. */
+/** The most tokens that the vendor adds around tools. */
 const TOOLS_TEMPLATE = 1_000
 
 const countTool = (_tool: JsonObject, found: Findings): void => {
@@ -23,7 +23,7 @@ const declared = {
   strict: meant('boolean'),
 }
 
-/** Tools the caller runs itself. What those cost that a vendor runs is not known beforehand. */
+/** Tools that the caller runs itself. The cost of tools that a vendor runs is not known beforehand. */
 const tool = object(
   { type: meant('string'), function: object(declared, { loose: true, place: 'tools.' }) },
   {
@@ -42,7 +42,7 @@ const tool = object(
   },
 )
 
-/** Inlined media is sized apart from text: its base64 characters are not tokens. */
+/** Inlined media is measured apart from text: its base64 characters are not tokens. */
 const countPart = (part: JsonObject, found: Findings): void => {
   switch (part.type) {
     case 'text':
@@ -119,8 +119,8 @@ const message = object(
 )
 
 /**
- * Members by which some vendor bills for more than tokens, or picks another model than the one that was priced.
- * They are refused by name: an unpriced search or a re-routed model would be a bill nobody held money for.
+ * Members by which a vendor bills for more than tokens, or uses another model than the one we priced. They are refused
+ * by name, because nobody held money for an unpriced search or a re-routed model.
  */
 const unpriced = notOffered(
   [
@@ -132,7 +132,7 @@ const unpriced = notOffered(
     'models',
     'route',
     'provider',
-    // Predicted text that the answer does not use is billed as output beside it.
+    // Predicted text that the answer does not use is billed as additional output.
     'prediction',
     'search_settings',
     'search_options',
@@ -143,7 +143,7 @@ const unpriced = notOffered(
     'use_beam_search',
     'num_beams',
     'extra_body',
-    // What reaches beyond the call: searches in stored documents, answers that come later or elsewhere.
+    // These reach beyond the call: searches in stored documents, answers that come later or elsewhere.
     'data_sources',
     'deferred',
     'callback_url',
@@ -192,7 +192,7 @@ export const chatRequest = request(
     modalities: meant('array'),
     logit_bias: ignored(object({})),
     store: ignored(meant('boolean'), false),
-    // A faster tier costs more than the price list says; the discounted family is asked for by its model name.
+    // A faster tier costs more than the list price; discounted models are chosen by name.
     service_tier: ignored(word(['auto', 'default', 'flex']), 'auto', 'default'),
     ...unpriced,
     messages: needed(

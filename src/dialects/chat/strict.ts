@@ -1,7 +1,7 @@
 /** Chat completions, strict schemas: every object is closed and requires all its members. Source: OpenAI, "Structured model outputs". */
 import { isObject, type Json } from '../../core/json-body.ts'
 
-/** `strict` as asked, or false where other dialects' strict schemas would be refused here. */
+/** `strict` as requested, or false if a strict schema of another dialect would be refused here. */
 export const strictIfItFits = (strict: boolean | undefined, schema: Json | undefined): boolean | undefined =>
   strict === true && !fits(schema) ? false : strict
 

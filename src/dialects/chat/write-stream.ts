@@ -13,7 +13,10 @@ export const chatStreamWriter = (context: WriterContext): StreamWriter => {
   const older = asksOlder(context.request)
   let head: JsonObject = headOf(context.requestId, context.modelName, context.created)
   const begun = new Set<number>()
-  /** The present thought of each choice, sent again with its signature so that both come back together, and how many were signed before. */
+  /**
+   * Each choice's present thought, to be repeated with its signature so that clients send both back together; and how
+   * many thoughts were signed before.
+   */
   const thoughts = new Map<number, { text: string; signed: number }>()
   const finishes = new Map<number, Finish>()
   const chunk = (choices: readonly JsonObject[], more = ''): string =>

@@ -32,7 +32,7 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
   const asJson = it.format?.type === 'json' ? [{ text: 'Answer with one JSON object and nothing else.' }] : []
   const bound = to.outputBound ?? it.maxOutput
   const thinking = fieldsOfReasoning(it, to, bound, notCarried)
-  // The models behind this address take neither beside reasoning.
+  // The models here take neither temperature nor top_p beside reasoning.
   const reasons = thinks(thinking) || ADAPTIVE.test(to.model.upstreamName)
   if (reasons && it.temperature !== undefined && it.temperature !== 1) notCarried.push('temperature')
   if (reasons && it.topP !== undefined && it.topP !== 1) notCarried.push('top_p')
@@ -51,11 +51,13 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
   return { body, notCarried }
 }
 
-/** The model's own members. Source: Amazon Bedrock user guide, "Anthropic Claude Messages API", `anthropic_beta`. */
+/**
+ * Members for the model itself. Source: Amazon Bedrock user guide, "Anthropic Claude Messages API", `anthropic_beta`.
+ */
 const fieldsOf = (thinking: JsonObject | undefined, betas: readonly string[]): JsonObject | undefined =>
   betas.length === 0 ? thinking : { ...thinking, anthropic_beta: betas }
 
-/** Only the models' own fields carry reasoning, and only Claude models know these. */
+/** Only model-specific fields carry reasoning, and only Claude models know these. */
 const fieldsOfReasoning = (it: Conversation, to: Target, bound: number | undefined, notCarried: string[]) => {
   if (to.model.upstreamName.includes('claude'))
     return thinkingOf(it, to, bound ?? to.model.maxOutputTokens, notCarried)
@@ -67,14 +69,16 @@ const fieldsOfReasoning = (it: Conversation, to: Target, bound: number | undefin
   return undefined
 }
 
-/** Tools that earlier turns name and the call does not declare: without declared tools the vendor refuses such blocks. */
+/**
+ * Tools that earlier turns use and the call does not declare: the vendor refuses tool blocks without declared tools.
+ */
 const toolsUsed = (it: Conversation): readonly Tool[] =>
   [...new Set(toolNames(it).values())].map((name) => ({ name }))
 
 const toolsOf = (it: Conversation, notCarried: string[]): JsonObject | undefined => {
   const choice = it.toolChoice
   const used = toolsUsed(it)
-  // There is no way to say "none". Where no tool was used before, the tools are left out, which means the same.
+  // The dialect has no word for "none". If no tool was used before, we leave out the tools, which means the same.
   if (used.length === 0 && (it.tools.length === 0 || choice?.type === 'none')) return undefined
   if (choice?.type === 'none') notCarried.push('tool_choice')
   return present({
@@ -171,7 +175,7 @@ const resultOf = (part: ToolResult): Json[] | Refusal => {
   ]
 }
 
-/** Ids here are letters, digits, `_`, `-` and at most 64 of them. */
+/** Ids here are at most 64 letters, digits, `_` and `-`. */
 const idOf = (id: string): string => id.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(-64) || 'call'
 
 /** Names of documents allow little more than letters here. */

@@ -18,10 +18,10 @@ const finishes: Readonly<Record<string, Finish>> = {
 }
 const finishOf = (reason: Json | undefined): Finish => finishes[textOf(reason) ?? ''] ?? 'stop'
 
-/** Signatures of the reasoning models behind this address are Anthropic's. */
+/** The reasoning models at this address are Anthropic's, and so are their signatures. */
 const signed = (value: string): Signature => ({ origin: 'messages', value })
 
-/** Reads an answer; undefined when it is none. */
+/** Reads an answer; undefined when it is not one. */
 export const readConverseReply = (value: JsonObject): Omit<Reply, 'usage'> | undefined => {
   const message = objectOf(objectOf(value.output).message)
   if (!Array.isArray(message.content)) return undefined
@@ -64,7 +64,7 @@ const partOf = (block: JsonObject): Part[] => {
   ]
 }
 
-/** Letters of an answer's content. */
+/** Letters in an answer's content. */
 export const converseLetters = (value: JsonObject): number =>
   lettersIn(JSON.stringify(objectOf(objectOf(value.output).message).content ?? []))
 

@@ -1,4 +1,4 @@
-/** Generate content, a request as a call. */
+/** Generate content: turns a request into a call. */
 import type { Call } from '../../core/call.ts'
 import type { JsonBody } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
@@ -7,7 +7,7 @@ import { readRequest } from '../request.ts'
 import { member } from '../spelling.ts'
 import { geminiRequest } from './request.ts'
 
-/** What the path says: the model and the method. */
+/** What the path names: the model and the method. */
 type GeminiTarget = {
   readonly modelName: string
   readonly stream: boolean

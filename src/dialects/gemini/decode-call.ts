@@ -71,7 +71,7 @@ const everyPart = (body: JsonObject): readonly JsonObject[] =>
     oneOrMore(parts),
   )
 
-/** Media of an answer, signed or thought: other dialects have no place for that. */
+/** Media of an answer that is signed or a thought: other dialects have no place for that. */
 const isSignedMedia = (part: JsonObject): boolean =>
   (member(part, 'inlineData') ?? member(part, 'fileData')) !== undefined &&
   (part.thought === true || member(part, 'thoughtSignature') !== undefined)
@@ -80,7 +80,7 @@ const isKnown = (part: JsonObject): boolean =>
   kinds.filter((kind) => member(part, kind) !== undefined).length < 2 &&
   (typeof part.text === 'string' || member(part, 'thoughtSignature') !== undefined || partOf(part).length > 0)
 
-/** What a part may hold: one of them. */
+/** A part contains one of these. */
 const kinds = [
   'text',
   'inlineData',
@@ -97,7 +97,7 @@ const systemOf = (content: Json | undefined): readonly Turn[] => {
   return parts.length === 0 ? [] : [{ role: 'system', parts }]
 }
 
-/** Calls without an id of their own are numbered, and results take the id of the earliest open call of their name. */
+/** Calls without an id are numbered. A result without one belongs to the earliest open call of its name. */
 const turnsOf = (contents: readonly JsonObject[]): readonly Turn[] => {
   const open = openCalls()
   let count = 0
@@ -120,7 +120,7 @@ const turnsOf = (contents: readonly JsonObject[]): readonly Turn[] => {
 type OpenCall = { readonly id: string; open: boolean }
 type Queue = { readonly calls: OpenCall[]; next: number }
 
-/** Calls that wait for their results, found by id and by name without looking at the others. */
+/** Calls that wait for their results, found by id and by name without a search. */
 const openCalls = () => {
   const byId = new Map<string, Queue>()
   const byName = new Map<string, Queue>()
@@ -129,7 +129,7 @@ const openCalls = () => {
     queue.calls.push(call)
     queues.set(key, queue)
   }
-  /** Closes the earliest open call and tells its id. */
+  /** Closes the earliest open call and returns its id. */
   const closeFirst = (queue: Queue | undefined): string | undefined => {
     while (queue !== undefined && queue.next < queue.calls.length) {
       const call = queue.calls[queue.next++]
@@ -150,7 +150,7 @@ const openCalls = () => {
   }
 }
 
-/** Client libraries keep each event of a stream as a content of its own: one answer comes back as several. */
+/** Client libraries keep each event of a stream as a content of its own, so one answer comes back as several. */
 const together = (contents: readonly JsonObject[]): readonly JsonObject[] => {
   const whole: JsonObject[] = []
   /** The last content, if it is the model's. */
@@ -209,7 +209,7 @@ const mediaPart = (media: Media): Part[] => {
 const resultOf = (result: JsonObject): Part => {
   const response = objectOf(result.response)
   const [only, ...others] = Object.keys(response)
-  // Client libraries wrap a plain answer in `output` or `result`, and a failure in `error`.
+  // Client libraries wrap a plain result in `output` or `result`, and a failure in `error`.
   const wrapped = others.length === 0 && (only === 'output' || only === 'result' || only === 'error')
   const inner = wrapped ? response[only] : response
   return present({
@@ -265,7 +265,7 @@ const reasoningOf = (value: Json | undefined): Reasoning | undefined => {
   const budget = numberOf(member(value, 'thinkingBudget'))
   return present({
     effort: budget === 0 ? ('none' as const) : efforts.find((one): one is Effort => one === level),
-    // -1 asks the model to choose by itself.
+    // -1 lets the model choose.
     budget: budget === undefined || budget <= 0 ? undefined : budget,
     show: flagOf(member(value, 'includeThoughts')),
   })

@@ -13,7 +13,7 @@ import { thoughtPart } from './reply.ts'
 
 /** From this generation on, reasoning has levels instead of budgets, and calls without a signature are refused. */
 const LEVELS = /gemini-(?:[3-9]|\d{2})/
-/** What the vendor takes in place of a signature that was never given. Source: Gemini API, "Thought signatures". */
+/** What the vendor accepts in place of a signature that never existed. Source: Gemini API, "Thought signatures". */
 const NO_SIGNATURE = 'skip_thought_signature_validator'
 
 /** Writes the conversation for a vendor of this dialect. */
@@ -75,14 +75,14 @@ const thinkingOf = (
     if (asked.effort === 'none' && thinkingBudget !== 0) notCarried.push('reasoning')
     return present({ thinkingBudget, includeThoughts })
   }
-  // These models cannot leave thinking off.
+  // These models cannot turn thinking off.
   if (asked.effort === 'none') notCarried.push('reasoning')
   const effort = effortOf(asked)
   const thinkingLevel = effort === undefined ? undefined : nearestEffort(effort, levelsOf(name))
   return present({ thinkingLevel, includeThoughts })
 }
 
-/** The levels a model knows. Source: Gemini API, "Thinking". */
+/** The levels that a model knows. Source: Gemini API, "Thinking". */
 const levelsOf = (name: string): readonly Effort[] => {
   if (/gemini-3-pro/.test(name)) return ['low', 'high']
   return /gemini-3(?:\.1)?-flash/.test(name)
@@ -90,17 +90,17 @@ const levelsOf = (name: string): readonly Effort[] => {
     : ['low', 'medium', 'high']
 }
 
-/** Asks in words for the format that cannot be asked for beside tools. */
+/** Asks in words for a format that the vendor does not take beside tools. */
 const jsonInWords = (it: Conversation, to: Target): readonly Part[] =>
   it.format?.type === 'json' && noSchemaBesideTools(to.model, it)
     ? [{ type: 'text', text: 'Answer with one JSON object and nothing else.' }]
     : []
 
-/** Before models with levels, none gave structured answers beside tools. Source: Gemini API, "Structured outputs". */
+/** Models before levels give no structured answers beside tools. Source: Gemini API, "Structured outputs". */
 export const noSchemaBesideTools = ({ upstreamName }: Model, { tools }: Conversation): boolean =>
   tools.length > 0 && !LEVELS.test(upstreamName)
 
-/** What the models with budgets take: the larger ones cannot leave thinking off. Source: Gemini API, "Thinking". */
+/** What the models with budgets take; the larger ones cannot turn thinking off. Source: Gemini API, "Thinking". */
 const budgetWithin = (name: string, budget: number | undefined): number | undefined => {
   if (budget === undefined) return undefined
   return name.includes('pro') ? Math.max(128, Math.min(budget, 32_768)) : Math.min(budget, 24_576)
@@ -130,10 +130,10 @@ const toolMembers = (it: Conversation): JsonObject => {
   })
 }
 
-/** Results in the order of their calls: the vendor tells those of one name apart by it. */
+/** Results in the order of their calls, because the vendor tells calls of one name apart by their order. */
 const inOrder = (turn: Turn, before: Turn | undefined): Turn => {
   const calls = before?.parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])) ?? []
-  // Backwards, so that the first of several calls with one id counts.
+  // Backwards, so that the first of several calls with one id wins.
   const places = new Map(calls.map((id, at): [string, number] => [id, at]).reverse())
   const place = (part: Part) => (part.type === 'tool_result' ? (places.get(part.id) ?? -1) : calls.length)
   return turn.role === 'user' && calls.length > 1
@@ -143,7 +143,7 @@ const inOrder = (turn: Turn, before: Turn | undefined): Turn => {
 
 const contentOf = (turn: Turn, names: ReadonlyMap<string, string>, signs: boolean): Json => {
   const parts = signedTogether(turn.parts.flatMap((part) => partsOf(part, names)))
-  // The first call of a step must be signed; those beside it need not be.
+  // The first call of a step must be signed; calls beside it need not be.
   const first = parts.findIndex((part) => part.functionCall !== undefined)
   const call = parts[first]
   if (signs && call !== undefined && call.thoughtSignature === undefined)
@@ -182,11 +182,11 @@ const partsOf = (part: Part, names: ReadonlyMap<string, string>): JsonObject[] =
   }
 }
 
-/** Only this vendor's own thoughts go back to it: signed ones. */
+/** Only this vendor's own signed thoughts go back to it. */
 const thoughtOf = (thought: Thinking): JsonObject[] =>
   thought.signature?.origin === 'gemini' ? [thoughtPart(thought)] : []
 
-/** A signature that came on a text goes back on it. */
+/** A signature that came with a text goes back with it. */
 const signedTogether = (parts: readonly JsonObject[]): JsonObject[] => {
   const whole: JsonObject[] = []
   for (const part of parts) {

@@ -4,7 +4,7 @@ import type { Cited } from '../citations.ts'
 import { listOf, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import type { Citation } from '../neutral.ts'
 
-/** Reads what a candidate says of its sources; its places count bytes of the text. */
+/** Reads a candidate's references to its sources; positions count bytes of the text. */
 export const readGrounding = (candidate: JsonObject, text: string): Cited => {
   const bytes = Buffer.from(text)
   const place = (index: number | undefined, otherwise: number): number =>
@@ -35,7 +35,7 @@ export const readGrounding = (candidate: JsonObject, text: string): Cited => {
   return { citations: all.flat(), notCarried: all.some(({ length }) => length === 0) }
 }
 
-/** Writes the citations of a text; nothing where there are none. */
+/** Writes the citations of a text; nothing if there are none. */
 export const groundingOf = (citations: readonly Citation[], text: string): JsonObject => {
   if (citations.length === 0) return {}
   const bytesTo = (place: number) => Buffer.byteLength(text.slice(0, place))

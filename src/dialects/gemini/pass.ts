@@ -1,6 +1,6 @@
 /**
- * Generate content to generate content: bytes pass through, the meter reads along, and the event that says how it ended is
- * held back until the call is paid.
+ * Generate content to callers of the same dialect: bytes pass through, the meter reads along, and the event that says
+ * how the answer ended is held back until the call is paid.
  * Source of the format: Gemini API reference, "models.generateContent" and "models.streamGenerateContent".
  */
 import type { Call } from '../../core/call.ts'
@@ -17,7 +17,7 @@ import { endingText, type Framing } from './write-stream.ts'
 
 const encoder = new TextEncoder()
 
-/** The body to send: the model stands in the address. */
+/** The body to send; the model is part of the address. */
 export const passGeminiCall = (call: Call, model: Model, outputBound: number | undefined): Uint8Array => {
   const edits = {
     model: undefined,
@@ -43,7 +43,7 @@ export const addGeminiBill = (reply: JsonBody, { usage, bill }: Billed): Uint8Ar
   })
 }
 
-/** Letters of an answer's or an event's content. */
+/** Letters in the content of an answer or event. */
 export const geminiLetters = (value: JsonObject): number =>
   objectsOf(value.candidates)
     .flatMap((candidate) => objectsOf(objectOf(candidate.content).parts))

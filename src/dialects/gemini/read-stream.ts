@@ -6,11 +6,11 @@ import type { Part, Piece } from '../neutral.ts'
 import { readGrounding } from './grounding.ts'
 import { finishOf, isBlocked, logprobsOf, lostPart, readGeminiUsage, readPart } from './reply.ts'
 
-/** Makes a reader for one stream. Usage stands on every event and grows; the last one counts. */
+/** Makes a reader for one stream. Every event has usage, which grows; the last one counts. */
 export const geminiStreamReader = (newId: () => string): ((data: string) => readonly Piece[]) => {
   let started = false
   const tools = new Map<number, number>()
-  /** What each candidate has said, and the latest list of its sources. */
+  /** The text of each candidate so far, and its latest list of sources. */
   const texts = new Map<number, string>()
   const sources = new Map<number, JsonObject>()
   const cited = (choice: number): Piece[] => {
@@ -60,7 +60,7 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
       })
     }
     if (isBlocked(event)) pieces.push({ type: 'blocked' })
-    // Usage comes before the text: some callers get the input's count first.
+    // Usage comes before the text, because some callers get the input's count first.
     const usage = isObject(event.usageMetadata) ? readGeminiUsage(event.usageMetadata) : undefined
     if (usage !== undefined) pieces.push({ type: 'usage', usage })
     for (const candidate of objectsOf(event.candidates)) pieces.push(...candidatePieces(candidate))

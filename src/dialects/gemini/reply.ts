@@ -30,7 +30,7 @@ const finishes: Readonly<Record<string, Finish>> = {
   LANGUAGE: 'content_filter',
 }
 
-/** The neutral finish; an answer that calls tools stops for them. */
+/** The neutral finish; an answer with tool calls stops for them. */
 export const finishOf = (reason: Json | undefined, callsTools: boolean): Finish => {
   const finish = finishes[textOf(reason) ?? ''] ?? 'stop'
   return finish === 'stop' && callsTools ? 'tool_calls' : finish
@@ -50,7 +50,7 @@ export const isBlocked = (value: JsonObject): boolean =>
   !(Array.isArray(value.candidates) && value.candidates.length > 0) &&
   typeof objectOf(value.promptFeedback).blockReason === 'string'
 
-/** Reads a vendor's answer; undefined when it is none. */
+/** Reads a vendor's answer; undefined when it is not one. */
 export const readGeminiReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.candidates) && !isBlocked(value)) return undefined
   return {
@@ -64,14 +64,14 @@ export const readGeminiReply = (value: JsonObject, newId: () => string): Omit<Re
 
 const partsIn = (candidate: JsonObject): readonly JsonObject[] => objectsOf(objectOf(candidate.content).parts)
 
-/** What of the candidates is not carried to any caller. */
+/** What no caller gets of the candidates. */
 const notCarriedIn = (candidates: readonly JsonObject[]): { readonly notCarried?: readonly string[] } => {
   const cited = candidates.some((candidate) => readGrounding(candidate, '').notCarried)
   const names = [...(cited ? ['citations'] : []), ...candidates.flatMap(partsIn).flatMap(lostPart)]
   return names.length === 0 ? {} : { notCarried: names }
 }
 
-/** Media of an answer that is neither picture nor sound. */
+/** Media of an answer that is neither image nor sound. */
 export const lostPart = (part: JsonObject): readonly string[] => {
   const { data, mimeType } = objectOf(part.inlineData)
   return typeof data !== 'string' || /^(?:image|audio)\//.test(textOf(mimeType) ?? 'image/') ? [] : ['media']
@@ -91,7 +91,7 @@ const choiceOf = (candidate: JsonObject, newId: () => string): Choice => {
   })
 }
 
-/** Neighbouring texts are one text, and so are the thoughts before a signature: this dialect cuts them where it likes. */
+/** Merges adjacent texts, and the thoughts before a signature: this dialect cuts them anywhere. */
 export const joined = (parts: readonly Part[]): readonly Part[] => {
   const whole: Part[] = []
   for (const part of parts) {
@@ -114,7 +114,7 @@ export const joined = (parts: readonly Part[]): readonly Part[] => {
 export const readPart = (part: JsonObject, newId: () => string): Part[] => {
   const written = textOf(part.thoughtSignature)
   const call = part.functionCall
-  // Without a name it is the end of a call that comes in parts, which nobody has asked for.
+  // A call without a name ends a call that was streamed in parts, which nobody requested.
   if (isObject(call) && !textOf(call.name)) return []
   if (isObject(call))
     return [
@@ -141,7 +141,7 @@ export const signatureIn = (written: string | undefined): { readonly signature?:
   return signature === undefined ? {} : { signature }
 }
 
-/** A text or a thought. A signature on a text stands for the thought before it, which has no text of its own. */
+/** A text or a thought. An empty text's signature belongs to the thought before it. */
 export const sayingOf = (part: JsonObject, written: string | undefined): Part[] => {
   const text = textOf(part.text) ?? ranCode(part) ?? ''
   const read = signedBy(written, 'gemini')
@@ -152,7 +152,7 @@ export const sayingOf = (part: JsonObject, written: string | undefined): Part[] 
     : [...parts, { type: 'thinking', text: '', signature: read.signature, redacted: true }]
 }
 
-/** Code the model ran at the vendor, and its result, as text. */
+/** Code that the model ran at the vendor, and its result, as text. */
 const ranCode = (part: JsonObject): string | undefined => {
   const code = textOf(objectOf(part.executableCode).code)
   if (code !== undefined) return `\n\`\`\`python\n${code}\n\`\`\`\n`
@@ -229,7 +229,8 @@ export const writePart = (part: Part): JsonObject[] => {
       return [
         present({
           functionCall: { id: idWith(part.id, undefined), name: part.name, args: isObject(args) ? args : {} },
-          // A call that its vendor did not sign is marked as such: this dialect's vendor refuses calls without a signature.
+          // A call that its vendor did not sign gets a mark, because this dialect's vendor refuses calls without a
+          // signature.
           thoughtSignature: signatureText(part.signature ?? unsigned),
         }),
       ]
@@ -239,7 +240,7 @@ export const writePart = (part: Part): JsonObject[] => {
   }
 }
 
-/** A thought; its own signature without a text of its own stands where the vendor puts it, on an empty text. */
+/** A thought. If it has a signature but no text, the signature goes on an empty text, where the vendor puts it. */
 export const thoughtPart = ({ text, signature, redacted }: Thinking): JsonObject => {
   if (signature === undefined) return { text, thought: true }
   if (redacted !== true) return { text, thought: true, thoughtSignature: writeSignature(signature, 'gemini') }
@@ -252,7 +253,7 @@ export const thoughtPart = ({ text, signature, redacted }: Thinking): JsonObject
 const signatureText = (signature: Signature | undefined): string | undefined =>
   signature === undefined ? undefined : writeSignature(signature, 'gemini')
 
-/** Usage with this dialect's totals: the prompt includes what was cached, the candidates leave thoughts out. */
+/** Usage with this dialect's totals: the prompt includes cached tokens, the candidates exclude thoughts. */
 export const geminiUsage = (usage: Usage): JsonObject => {
   const cached = (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0)
   return present({

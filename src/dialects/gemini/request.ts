@@ -1,6 +1,6 @@
 /**
- * Generate content, the request: what a caller may send, what of it the meter must know, and what is ignored towards other dialects.
- * Source of the format: Gemini API reference, "models.generateContent".
+ * Generate content, the request: what a caller may send, what the meter needs from it, and what is ignored for vendors
+ * of other dialects. Source of the format: Gemini API reference, "models.generateContent".
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { callId, signature } from '../foreign.ts'
@@ -23,10 +23,10 @@ import {
 } from '../shape.ts'
 import { camelCase, member } from '../spelling.ts'
 
-/** Text that the vendor puts around tools, in tokens at most. */
+/** The most tokens that the vendor adds around tools. */
 const TOOLS_TEMPLATE = 1_000
 
-/** Tools the caller runs, and the vendor's code execution, which is billed in tokens. */
+/** Tools that the caller runs, and the vendor's code execution, which is billed in tokens. */
 const pricedTools = ['functionDeclarations', 'codeExecution']
 
 const notOffered = (value: JsonObject): Wrong | undefined => {
@@ -50,7 +50,7 @@ const declaration = object(
   { loose: true, spelled: true, place: 'tools.' },
 )
 
-/** What the vendor's code execution prints is read again, as input. */
+/** The output of the vendor's code execution is read again, as input. */
 const codeExecution: Shape<Json> = {
   check: (_value, found) => {
     found.unknown()
@@ -97,7 +97,7 @@ const fileData = object(
   },
 )
 
-/** The result of a tool may hold media, in parts of its own. */
+/** The result of a tool may contain media, in parts of its own. */
 const given: Shape<Json> = { check: (value, found) => result.check?.(value, found) }
 const resultPart = object({ inlineData, fileData, functionResponse: given }, { loose: true, spelled: true })
 const result = object({ parts: oneOrMore(resultPart, objects(resultPart)) }, { loose: true })
@@ -179,7 +179,7 @@ const contents = list(content, {
   empty: () => "'contents' must hold at least one content.",
 })
 
-/** Objects that are read in this spelling alone. */
+/** Objects that are read in this spelling only. */
 const records = ['systemInstruction', 'toolConfig', 'generationConfig']
 
 export const geminiRequest = request(
@@ -193,7 +193,7 @@ export const geminiRequest = request(
     cachedContent: ignored<Shape<Json>>({
       check: () => new Wrong(() => 'Stored contexts are not sold here; send the content with the call.'),
     }),
-    // A faster tier costs more than the price list says.
+    // A faster tier costs more than the list price.
     serviceTier: ignored(
       such<string>(
         (value) => /^(?:standard|flex)$/i.test(textOf(value) ?? ''),

@@ -1,7 +1,7 @@
-/** This dialect's own schemas → JSON Schema. Source of the format: Gemini API reference, "Schema". */
+/** Converts this dialect's own schemas to JSON Schema. Source of the format: Gemini API reference, "Schema". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 
-/** Types are in capitals and `nullable` is a member there; everything else has the same names. */
+/** Types are in capitals and `nullable` is a member; everything else has the same name. */
 export const jsonSchemaOf = (schema: Json | undefined): Json | undefined => {
   if (!isObject(schema)) return schema
   const { nullable, ...rest } = schema
@@ -16,7 +16,7 @@ const memberOf = (name: string, value: Json | undefined): Json | undefined => {
   if (name === 'items') return jsonSchemaOf(value)
   if (name === 'properties' && isObject(value)) return mapped(value)
   if (name === 'anyOf' && Array.isArray(value)) return value.map((one) => jsonSchemaOf(one) ?? {})
-  // Bounds may come as texts: 64-bit integers in JSON.
+  // Bounds may come as strings, like all 64-bit integers in this JSON.
   if (/^m(?:in|ax)(?:Items|Length|Properties)$/.test(name) && typeof value === 'string') return Number(value)
   return value
 }

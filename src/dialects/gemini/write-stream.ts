@@ -13,14 +13,14 @@ import { groundingOf } from './grounding.ts'
 import { geminiUsage, logprobsResult, reasonOf, writePart } from './reply.ts'
 
 /**
- * How the answers of a stream follow each other. Older clients of this dialect read it with one pattern and stop for
- * ever at what does not match: a comment, a field beside `data`, a line end or line separator inside it.
+ * How the answers of a stream are separated. Older clients of this dialect read the stream with one pattern, and hang
+ * for ever at anything that does not match: a comment, a field beside `data`, a line end or line separator inside it.
  * Source: the libraries @google/generative-ai 0.24 and @google/genai 1.30, "responseLineRE".
  */
 export type Framing = {
   readonly element: (json: string) => string
   readonly close: string
-  /** Whether an event of a vendor may pass as the bytes it came in. */
+  /** Whether a vendor's event may pass as the bytes it arrived in. */
   readonly passes: (event: VendorEvent) => boolean
 }
 
@@ -58,9 +58,11 @@ export const listFraming = (): Framing => {
 export const geminiStreamWriter = (context: WriterContext, framing: Framing): StreamWriter => {
   let head: JsonObject = { modelVersion: context.modelName, responseId: context.requestId }
   const finishes = new Map<number, Finish>()
-  /** The call each choice is making: it is written whole, so its arguments are gathered until the next step. */
+  /**
+   * The call that each choice is making. Calls are written whole, so the arguments are gathered until the next step.
+   */
   const calls = new Map<number, ToolCall>()
-  /** What each choice has said and cites: the last event gives the places in the text. */
+  /** The text and citations of each choice so far; the last event gives the positions in the text. */
   const texts = new Map<number, string>()
   const citations = new Map<number, readonly Citation[]>()
 
@@ -133,7 +135,7 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
         geminiUsage(usage),
         bill,
       )
-      // A call whose arguments are not complete when the money ends is not written at all.
+      // If the money ends before a call's arguments are complete, the call is not written.
       const whole = cut ? [] : [...calls.keys()].map(flush)
       return whole.join('') + framing.element(last) + framing.close
     },
@@ -141,11 +143,14 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
   }
 }
 
-/** What of the answer was not carried, in the last event: this dialect's streams have no comments. */
+/** What of the answer was not carried, in the last event, because this dialect's streams have no comments. */
 const notCarriedMember = (notCarried: readonly string[]): JsonObject =>
   notCarried.length === 0 ? {} : { _not_carried: notCarried.join(', ') }
 
-/** The JSON text of the event that ends a stream: the bill in its usage, a slot for what is known after the charge. */
+/**
+ * The JSON text of the event that ends a stream, with the bill in its usage and a slot for what is known after the
+ * charge.
+ */
 export const endingText = (event: JsonObject, usage: JsonObject, bill: Bill): string => {
   const open = JSON.stringify({ ...event, usageMetadata: undefined }).slice(0, -1)
   return `${open},"usageMetadata":${withBill(usage, bill)}${membersSlot}}`

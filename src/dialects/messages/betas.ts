@@ -1,23 +1,24 @@
 /**
- * Betas of messages: what a caller asks for in the header `anthropic-beta`, and what of it reaches a vendor. Only names
- * of this list do, as they stand here; every other is named to the caller.
- * Sources: Anthropic API reference, "Beta headers", and the type `AnthropicBeta` of @anthropic-ai/sdk 1.12; for the names
- * of Claude Code what its version 2.1.330 sends; for Bedrock the Amazon Bedrock user guide, "Anthropic Claude Messages API".
+ * Betas of messages: what a caller asks for in the header `anthropic-beta`, and what reaches a vendor. Only the names
+ * in this list do, exactly as spelled here; the caller is told which others were dropped.
+ * Sources: Anthropic API reference, "Beta headers", and the type `AnthropicBeta` of @anthropic-ai/sdk 1.12; for the
+ * names of Claude Code, what its version 2.1.330 sends; for Bedrock the Amazon Bedrock user guide, "Anthropic Claude
+ * Messages API".
  */
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import { invalid, type Refusal } from '../../core/refusal.ts'
 import { textsOf } from '../json-members.ts'
 
-/** Where a beta may stand: in Anthropic's header alone, or also among the further fields of a Converse call. */
+/** Where a beta may be sent: only in Anthropic's header, or also among the model's own fields of a Converse call. */
 type Reach = 'header' | 'header and fields'
 
-/** Betas under which the vendor bills what the price table says. */
+/** Betas under which the vendor's bill still follows the price table. */
 const carried = new Map<string, Reach>([
   ['interleaved-thinking-2025-05-14', 'header and fields'],
   ['fine-grained-tool-streaming-2025-05-14', 'header and fields'],
   ['token-efficient-tools-2025-02-19', 'header and fields'],
-  // Answers of up to 128,000 tokens: bounded by the model's maximum in the catalogue.
+  // Answers of up to 128,000 tokens; the catalogue's maximum for the model bounds them.
   ['output-128k-2025-02-19', 'header and fields'],
   // Inputs above 200,000 tokens: see `longInput`.
   ['context-1m-2025-08-07', 'header and fields'],
@@ -26,7 +27,7 @@ const carried = new Map<string, Reach>([
   ['effort-2025-11-24', 'header'],
   ['structured-outputs-2025-11-13', 'header'],
   ['structured-outputs-2025-12-15', 'header'],
-  // Tools that are loaded late, and examples of inputs; a search that runs at the vendor is refused as a tool.
+  // Tools that are loaded late, and examples of inputs. A search tool that runs at the vendor is refused as a tool.
   ['advanced-tool-use-2025-11-20', 'header'],
   ['tool-search-tool-2025-10-19', 'header'],
   ['tool-examples-2025-10-29', 'header'],
@@ -44,7 +45,7 @@ const carried = new Map<string, Reach>([
   ['computer-use-2025-01-24', 'header'],
   ['computer-use-2025-11-24', 'header'],
   ['cache-diagnosis-2026-04-07', 'header'],
-  // Writing to the cache for an hour has a price of its own in the table.
+  // Writing to the cache for an hour has its own price in the table.
   ['extended-cache-ttl-2025-04-11', 'header'],
   ['prompt-caching-scope-2026-01-05', 'header'],
   ['prompt-caching-2024-07-31', 'header'],
@@ -53,15 +54,15 @@ const carried = new Map<string, Reach>([
 ])
 
 const LONG_INPUT = 'context-1m-2025-08-07'
-/** Tokens of input above which some models cost more. */
+/** Some models cost more for inputs with more tokens than this. */
 const LONG_INPUT_ABOVE = 200_000
 
 const CONTEXT_MANAGEMENT = 'context-management-2025-06-27'
 
-/** Names beyond this many are not read: no client asks for so many. */
+/** Further names are not read: no client asks for so many. */
 const NAMES_MAX = 40
 
-/** The betas that a request asks for, in its header or, as clients of other clouds do, in its body. */
+/** The betas that a request asks for, in its header or, with clients of other clouds, in its body. */
 export const betasAsked = (header: string | null, body: JsonObject): readonly string[] => {
   const names = [...(header?.split(',') ?? []), ...textsOf(body.betas), ...textsOf(body.anthropic_beta)]
   return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))].slice(0, NAMES_MAX)
@@ -70,11 +71,11 @@ export const betasAsked = (header: string | null, body: JsonObject): readonly st
 type Betas = {
   /** The betas that reach the vendor. */
   readonly sent: readonly string[]
-  /** The others, by the names that the caller reads. */
+  /** The others, as named to the caller. */
   readonly notCarried: readonly string[]
 }
 
-/** What of the betas asked for reaches a vendor; a Refusal for one that would be billed at a price nobody knows. */
+/** Which of the requested betas reach a vendor; a Refusal for one that would be billed at an unknown price. */
 export const betasFor = (
   asked: readonly string[],
   reach: 'header' | 'fields' | undefined,
@@ -90,15 +91,17 @@ export const betasFor = (
   return { sent: known, notCarried: others.map((name) => `anthropic-beta ${name}`) }
 }
 
-/** The header that tells a vendor of this dialect its betas; none when there are none. */
+/** The header that passes the betas to a vendor of this dialect; none if there are no betas. */
 export const betaHeader = (sent: readonly string[]): Readonly<Record<string, string>> =>
   sent.length === 0 ? {} : { 'anthropic-beta': sent.join(',') }
 
 /** Whether `context_management` may be sent: the vendor refuses it without its beta. */
 export const managesContext = (sent: readonly string[]): boolean => sent.includes(CONTEXT_MANAGEMENT)
 
-/** Edits of the context that only leave out earlier content. Others write a summary, which is billed beside the usage. */
+/**
+ * Edits of the context that only leave out earlier content. Others write a summary, which is billed beside the usage.
+ */
 const clearing = new Set<Json | undefined>(['clear_tool_uses_20250919', 'clear_thinking_20251015'])
 
-/** Whether an edit of the context is billed as the price table says. */
+/** Whether an edit of the context is billed by the price table. */
 export const isClearing = (edit: JsonObject): boolean => clearing.has(edit.type)

@@ -1,7 +1,8 @@
 /**
- * Marks for the vendor's cache on calls whose dialect has none to send: an agent sends the same long beginning with each
- * turn, and pays a tenth for it from the second one on. Writing costs a quarter more, so only what will come again is marked.
- * Source: Anthropic, "Prompt caching" (four marks a request, the least length a model, nothing happens below it).
+ * Marks for the vendor's cache, on calls whose dialect has none. An agent sends the same long beginning with each turn,
+ * and from the second turn on pays a tenth for it. Writing to the cache costs a quarter more, so we only mark what will
+ * come again. Source: Anthropic, "Prompt caching" (four marks per request; a minimum length per model, below which a
+ * mark has no effect).
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { listOf } from '../json-members.ts'
@@ -9,7 +10,7 @@ import type { Conversation } from '../neutral.ts'
 import { unsupportedIn } from '../unsupported.ts'
 import type { Target } from '../vendor-call.ts'
 
-/** The fewest tokens that are cached, for older models, which need fewer than those of today. */
+/** The fewest tokens that are cached, for models that need fewer than today's. */
 const minima: readonly (readonly [RegExp, number])[] = [
   [/claude-(?:sonnet-4-5|opus-4-1|3-7-sonnet|(?:opus|sonnet)-4-(?:0|20\d{6}))/, 1_024],
   [/claude-(?:sonnet-4-6|3-5-haiku|3-haiku)/, 2_048],
@@ -19,14 +20,17 @@ const USUAL_MINIMUM = 4_096
 const minimumOf = (upstreamName: string): number =>
   minima.find(([pattern]) => pattern.test(upstreamName))?.[1] ?? USUAL_MINIMUM
 
-/** Few texts have fewer letters for each token. A shorter text is not marked; the mark of a slightly longer one may be in vain. */
+/**
+ * Hardly any text has fewer letters per token. A shorter text is not marked; a mark on a slightly longer one may have
+ * no effect.
+ */
 const LETTERS_A_TOKEN = 4
 
-/** Tools or an earlier answer: the next call will begin as this one does. */
+/** Whether there are tools or an earlier answer: then the next call will begin like this one. */
 const comesAgain = ({ tools, turns }: Conversation): boolean =>
   tools.length > 0 || turns.some(({ role }) => role === 'assistant')
 
-/** The body with its tools, its system and its two latest turns of the user marked, where that pays. */
+/** The body with marks on its tools, its system and the user's two latest turns, if that pays. */
 export const withCacheMarks = (body: JsonObject, it: Conversation, { model, quirks }: Target): JsonObject => {
   if (quirks.cacheMarks !== true || !comesAgain(it) || unsupportedIn(it, ['cache_control']).length > 0)
     return body

@@ -1,4 +1,4 @@
-/** Messages, a request as a call. */
+/** Messages: turns a request into a call. */
 import type { Call } from '../../core/call.ts'
 import type { JsonBody } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'

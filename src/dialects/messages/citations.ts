@@ -5,7 +5,7 @@ import { objectsOf, present, textOf } from '../json-members.ts'
 import type { Citation } from '../neutral.ts'
 import { writeSignature } from '../signatures.ts'
 
-/** Reads a block's citations, which are of all its text; those of the caller's own documents have no address. */
+/** Reads a block's citations, which apply to all its text; citations of the caller's own documents have no address. */
 export const readCitations = (citations: Json | undefined, from: number, to: number): Cited => {
   const all = objectsOf(citations)
   const read = all.flatMap((citation): Citation[] => {
@@ -16,7 +16,7 @@ export const readCitations = (citations: Json | undefined, from: number, to: num
   return { citations: read, notCarried: read.length < all.length }
 }
 
-/** The mark says, when it is sent back, that this vendor did not find the source. */
+/** Sent back later, the mark shows that this vendor did not find the source. */
 const FOUND_ELSEWHERE = writeSignature({ origin: 'chat', value: 'cited' }, 'messages')
 
 /** Writes one citation. */

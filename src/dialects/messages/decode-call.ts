@@ -58,13 +58,13 @@ export const readMessages = (body: MessagesRequest): Conversation => {
   })
 }
 
-/** Tools that come and go in mid-conversation. */
+/** Tools that are added or removed in mid-conversation. */
 const toolChanges = ({ system, messages }: MessagesRequest): readonly string[] =>
   [...objectsOf(system), ...objectsOf(messages).flatMap(({ content }) => objectsOf(content))].flatMap(
     ({ type }) => (type === 'tool_addition' || type === 'tool_removal' ? [type] : []),
   )
 
-/** Whether citations are asked for, or stand on texts of earlier answers. */
+/** Whether citations are requested, or present on texts of earlier answers. */
 const asksCitations = (body: MessagesRequest): boolean =>
   objectsOf(body.messages).some((message) =>
     objectsOf(message.content).some(
@@ -72,7 +72,7 @@ const asksCitations = (body: MessagesRequest): boolean =>
     ),
   )
 
-/** Content of what the vendor itself runs or has stored. */
+/** Content that the vendor itself produces or stores. */
 const unknownContentOf = (body: MessagesRequest): readonly UnknownContent[] => [
   ...unknownParts(
     body.tools,
@@ -83,7 +83,7 @@ const unknownContentOf = (body: MessagesRequest): readonly UnknownContent[] => [
   ...unknownIn(body.messages, 'messages', 'content', isKnown),
 ]
 
-/** Tools that are added in mid-conversation: all of them are sent from the start. */
+/** Tools added in mid-conversation: they are all sent from the start. */
 const isOfTools = ({ type }: JsonObject): boolean => type === 'tool_addition' || type === 'tool_removal'
 
 const isKnown = (block: JsonObject): boolean =>

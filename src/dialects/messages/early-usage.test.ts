@@ -1,4 +1,4 @@
-/** What the first event of a stream of messages says of the input. */
+/** What the first event of a stream of messages reports about the input. */
 import { expect, test } from 'bun:test'
 import { billed, closing, context, type SpokenId } from '../../../test/dialects/steps.ts'
 import { callerDialects, vendorDialects } from '../index.ts'

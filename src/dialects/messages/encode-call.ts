@@ -12,15 +12,18 @@ import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
 import { withCacheMarks } from './cache-marks.ts'
 import { closedSchema } from './schema.ts'
 
-/** Characters of `user_id`. Source: Anthropic API reference, "Create a Message". */
+/** The longest `user_id`, in characters. Source: Anthropic API reference, "Create a Message". */
 const USER_MAX = 256
-/** The smallest budget the vendor takes. */
+/** The smallest budget that the vendor takes. */
 const BUDGET_MIN = 1_024
-/** Models that choose their own budget within an effort, and take no sampling members. Source: Anthropic, "Adaptive thinking". */
+/**
+ * Models that choose their own budget for an effort, and take no sampling members. Source: Anthropic, "Adaptive
+ * thinking".
+ */
 export const ADAPTIVE = /claude-[a-z]+-(?:4[-.][6-9]|[5-9])/
-/** Models that cannot leave thinking off. Source: Anthropic, "Troubleshooting thinking". */
+/** Models that cannot turn thinking off. Source: Anthropic, "Troubleshooting thinking". */
 const ALWAYS = /claude-(?:fable|mythos)/
-/** Models without structured outputs of their own are given the schema as a tool; see schema-by-tool.ts. */
+/** Models without structured outputs get the schema as a tool; see schema-by-tool.ts. */
 export const noSchemas = (upstreamName: string): boolean =>
   /claude-(?:3|v?2|instant|[a-z]+-4(?:[-.]0|-20\d{6}|$))/.test(upstreamName)
 
@@ -79,7 +82,7 @@ const marked = (block: JsonObject, cache: Json | undefined): JsonObject =>
 
 type ThinkingMembers = { readonly thinking: JsonObject; readonly output_config?: JsonObject }
 
-/** Reasoning as this model wants it; undefined says nothing of it. */
+/** Reasoning as this model takes it; undefined leaves the member out. */
 export const thinkingOf = (
   it: Conversation,
   to: Target,
@@ -107,13 +110,13 @@ export const thinkingOf = (
     const effort = effortOf(asked)
     const known = effort === 'minimal' ? 'low' : effort === 'xhigh' ? 'max' : effort
     return {
-      // Newer models leave the text out unless it is asked for.
+      // Newer models omit the thinking text unless it is requested.
       thinking: { type: 'adaptive', display: asked.show === false ? 'omitted' : 'summarized' },
       ...(known === undefined ? {} : { output_config: { effort: known } }),
     }
   }
   const budget = Math.min(budgetOf(asked) ?? BUDGET_MIN, bound - 1)
-  // The vendor refuses to think within too small a bound, or after tool calls whose thoughts are gone.
+  // The vendor refuses thinking when the bound is too small, or after tool calls whose thoughts are lost.
   if (budget < BUDGET_MIN || toolLoopWithoutThoughts(it)) {
     notCarried.push('reasoning')
     return undefined
@@ -121,7 +124,7 @@ export const thinkingOf = (
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }
 
-/** The models refuse to think on in a loop of tools when the thoughts before its calls are gone. */
+/** The models refuse to continue thinking in a loop of tools when the thoughts before its calls are lost. */
 const toolLoopWithoutThoughts = (it: Conversation): boolean => {
   const last = it.turns.findLast(({ role }) => role === 'assistant')
   const loops = it.turns.at(-1)?.parts.some(({ type }) => type === 'tool_result') === true
@@ -143,9 +146,9 @@ const sampling = (it: Conversation, to: Target, reasons: boolean, notCarried: st
     if (topK !== undefined) notCarried.push('top_k')
     return {}
   }
-  // The scale ends at 1 here and at 2 elsewhere.
+  // The scale ends at 1 here, and at 2 in other dialects.
   if (temperature !== undefined && temperature > 1) notCarried.push('temperature above 1')
-  // This vendor takes one of the two.
+  // This vendor takes only one of the two.
   if (temperature !== undefined && topP !== undefined && topP !== 1) notCarried.push('top_p')
   return present({
     temperature: temperature === undefined ? undefined : Math.min(temperature, 1),
@@ -163,7 +166,7 @@ const toolMembers = (it: Conversation): JsonObject => {
 const toolOf = ({ name, description, parameters, cache }: Tool): JsonObject =>
   marked(present({ name, description, input_schema: schemaOf(parameters) }), cache)
 
-/** The vendor wants an object schema, also for a tool without arguments. */
+/** The vendor requires an object schema, even for a tool without arguments. */
 const schemaOf = (parameters: Json | undefined): Json =>
   isObject(parameters)
     ? parameters.type === undefined
@@ -222,7 +225,7 @@ const blockOf = (part: Part, notCarried: string[]): JsonObject | undefined | Ref
   }
 }
 
-/** Only this vendor's own thoughts, signed, may go back to it. */
+/** Only this vendor's own signed thoughts may go back to it. */
 const thoughtOf = (part: Part): JsonObject | undefined => {
   if (part.type !== 'thinking' || part.signature?.origin !== 'messages') return undefined
   const { signature } = part
@@ -236,7 +239,7 @@ const toolUse = (call: ToolCall): JsonObject => {
   return { type: 'tool_use', id: safeId(call.id), name: call.name, input: isObject(input) ? input : {} }
 }
 
-/** Ids here are letters, digits, `_` and `-`. */
+/** Ids here consist of letters, digits, `_` and `-`. */
 const safeId = (id: string): string => id.replaceAll(/[^A-Za-z0-9_-]/g, '_') || 'call'
 
 const sourceOf = (media: Media, otherwise: string): JsonObject => {

@@ -18,10 +18,12 @@ const byStatus: Readonly<Record<number, string>> = {
 
 const byCode: Readonly<Record<string, string>> = { upstream_error: 'api_error' }
 
-/** The `type` of an error object of the specification, for errors in mid-stream, whose status has gone out. */
+/**
+ * The `type` of an error in mid-stream, from the specification's error object: its HTTP status has already been sent.
+ */
 export const errorTypeOf = (error: JsonObject): string => byCode[String(error.code)] ?? 'overloaded_error'
 
-/** By this the client knows that it must go on without a thread. */
+/** This tells the client that it must continue without a thread. */
 const noThreads = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
 
 export const messagesError = (refusal: Refusal, requestId: string): JsonObject => {

@@ -1,5 +1,5 @@
 /**
- * Messages to messages: bytes pass through with a few members spliced in, and the meter reads along.
+ * Messages to callers of the same dialect: bytes pass through with a few members spliced in, and the meter reads along.
  * Source of the format: Anthropic API reference, "Create a Message" and "Streaming Messages".
  */
 import type { Call } from '../../core/call.ts'
@@ -31,7 +31,10 @@ export const passMessagesCall = (call: Call, target: Target): Uint8Array =>
     ...(target.outputBound === undefined ? {} : { max_tokens: String(target.outputBound) }),
   })
 
-/** Betas go in the header, and members that ask for nothing may be ones the vendor knows only under a beta. */
+/**
+ * Betas go into the header. Members that ask for nothing are dropped, because the vendor may know them only under a
+ * beta.
+ */
 const withoutBetas = (names: readonly string[]): Edits => ({
   betas: undefined,
   anthropic_beta: undefined,
@@ -45,8 +48,8 @@ export const messagesNotCarried = ({ body }: Call, { betas = [] }: Target): read
 }
 
 /**
- * The vendor's answer with the cost in its usage and the model by the caller's name for it: a client that asked another
- * model than the one that answered does not send its thoughts back, and the vendor refuses a loop of tools without them.
+ * The vendor's answer with the cost in its usage, and the model under the caller's name for it. A client does not send
+ * thoughts back when another model answered than the one it asked, and without them the vendor refuses a loop of tools.
  */
 export const addMessagesBill = (reply: JsonBody, billed: Billed, modelName: string): Uint8Array =>
   splice(reply, {
@@ -58,7 +61,7 @@ export const addMessagesBill = (reply: JsonBody, billed: Billed, modelName: stri
     ...noBalance,
   })
 
-/** Letters of the answer's content. */
+/** Letters in the answer's content. */
 export const messagesLetters = (reply: JsonObject): number =>
   objectsOf(reply.content).reduce((sum, block) => sum + blockLetters(block), 0)
 
@@ -68,7 +71,10 @@ const blockLetters = (block: JsonObject): number => {
   return lettersIn(text) + called + lettersIn(textOf(block.name) ?? '')
 }
 
-/** The stream: all passes but the first event, which names the model, and the two that end it, which wait for the charge. */
+/**
+ * The stream: everything passes except the first event, which names the model, and the last two, which wait for the
+ * charge.
+ */
 export const messagesRelay = (modelName: string): StreamRelay => {
   const progress = newProgress()
   let usage: JsonObject | undefined
@@ -141,7 +147,7 @@ export const messagesRelay = (modelName: string): StreamRelay => {
   }
 }
 
-/** The first event with the model by the caller's name for it. */
+/** The first event, with the model under the caller's name for it. */
 const named = ({ type: _type, ...event }: JsonObject, modelName: string): Uint8Array => {
   const message = { ...objectOf(event.message), model: modelName }
   return new TextEncoder().encode(messagesEvent('message_start', { ...event, message }))

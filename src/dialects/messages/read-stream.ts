@@ -9,9 +9,9 @@ import { finishOf, readMessagesUsage } from './reply.ts'
 type StreamState = {
   usage: JsonObject
   tools: number
-  /** The tool of each open block, and its arguments, in case none are streamed. */
+  /** The tool of each open block, and its initial arguments, in case none are streamed. */
   readonly toolOf: Map<number, { readonly index: number; rest: string }>
-  /** Length of all text so far, where the open text block began in it, and the block's citations. */
+  /** The length of all text so far, where the open text block began in it, and the block's citations. */
   length: number
   from: number
   cited: Json[]
@@ -19,7 +19,7 @@ type StreamState = {
   message: string | undefined
 }
 
-/** Makes a reader for one stream. Usage grows over the stream: the last counts replace those before. */
+/** Makes a reader for one stream. Usage grows over the stream; later counts replace earlier ones. */
 export const messagesStreamReader = (): ((data: string) => readonly Piece[]) => {
   const reading: StreamState = {
     usage: {},
@@ -77,7 +77,7 @@ const startPieces = (reading: StreamState, message: JsonObject): Piece[] => {
     const start: Piece = { type: 'start', id, model: textOf(message.model) ?? '' }
     return [start, ...usagePieces(reading, message.usage)]
   }
-  // What was sent of the answer before cannot be taken back.
+  // Parts of the answer that were already sent cannot be taken back.
   return reading.message === id
     ? []
     : [{ type: 'error', error: { message: 'A second answer in one stream.' } }]
@@ -97,7 +97,7 @@ const finishPieces = (delta: JsonObject): Piece[] => {
   return [{ type: 'finish', choice: 0, finish, ...(stopSequence === undefined ? {} : { stopSequence }) }]
 }
 
-/** A block's citations are of all its text: they are sent when it ends. */
+/** A block's citations apply to all its text, so they are sent when it ends. */
 const citedPieces = (reading: StreamState): Piece[] => {
   const { citations, notCarried } = readCitations(reading.cited, reading.from, reading.length)
   const told = citations.map((citation): Piece => ({ type: 'citation', choice: 0, citation }))
@@ -128,7 +128,7 @@ const blockPieces = (reading: StreamState, at: number, block: JsonObject): Piece
   }
 }
 
-/** The later counts over the earlier ones; an absent or null count leaves the one before. */
+/** Merges later counts into earlier ones; an absent or null count keeps the earlier one. */
 export const merged = (before: JsonObject, after: JsonObject): JsonObject => ({
   ...before,
   ...Object.fromEntries(Object.entries(after).filter(([, count]) => count !== null && count !== undefined)),

@@ -26,7 +26,7 @@ const reasons: Readonly<Record<Finish, string>> = {
 }
 export const reasonOf = (finish: Finish): string => reasons[finish]
 
-/** Reads a vendor's answer; undefined when it is none. */
+/** Reads a vendor's answer; undefined when it is not one. */
 export const readMessagesReply = (value: JsonObject): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.content)) return undefined
   const stopSequence = textOf(value.stop_sequence)
@@ -59,7 +59,7 @@ const citedIn = (blocks: readonly JsonObject[]): Cited => {
   }
 }
 
-/** A block that a model writes. */
+/** A block that the model wrote. */
 export const saidOf = (block: JsonObject): Part[] => {
   switch (block.type) {
     case 'text':
@@ -136,7 +136,7 @@ const blockOf = (part: Part, cited: readonly Citation[] | undefined): JsonObject
   }
 }
 
-/** This dialect's models make no pictures; one of another vendor stands as the block that a user would send. */
+/** This dialect's models make no images; an image of another vendor is written as the block that a user would send. */
 export const imageBlock = ({ media }: Image): JsonObject => ({
   type: 'image',
   source:
@@ -163,7 +163,7 @@ export const messagesUsage = (usage: Usage): JsonObject => ({
 
 const COUNT_MAX = 1_000_000_000
 
-/** Reads a vendor's usage; undefined when it is absent or absurd. Reasoning is within the output here. */
+/** Reads a vendor's usage; undefined when it is absent or absurd. Here the output includes the reasoning. */
 export const readMessagesUsage = (raw: JsonObject): Usage | undefined => {
   const creation = objectOf(raw.cache_creation)
   const hour = numberOf(creation.ephemeral_1h_input_tokens) ?? 0

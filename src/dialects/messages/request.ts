@@ -1,6 +1,6 @@
 /**
- * Messages, the request: what a caller may send, what of it the meter must know, and what is ignored towards other dialects.
- * Source of the format: Anthropic API reference, "Create a Message".
+ * Messages, the request: what a caller may send, what the meter needs from it, and what is ignored for vendors of other
+ * dialects. Source of the format: Anthropic API reference, "Create a Message".
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import type { Findings } from '../findings.ts'
@@ -23,9 +23,9 @@ import {
 } from '../shape.ts'
 import { isClearing } from './betas.ts'
 
-/** Tools the caller runs itself. What those cost that the vendor runs is not known beforehand. */
+/** Tools that the caller runs itself. The cost of tools that the vendor runs is not known beforehand. */
 const OWN_TOOL = /^(?:custom|bash_\d+|text_editor_\d+|computer_\d+|memory_\d+)$/
-/** Families of such tools, without a name of their own. */
+/** Families of such tools, by prefix. */
 const OWN_TOOLSET = /^(?:computer|browser)_toolset_\d+$/
 
 const notOwn = ({ type, name }: JsonObject): Wrong | undefined => {
@@ -38,9 +38,9 @@ const notOwn = ({ type, name }: JsonObject): Wrong | undefined => {
   return OWN_TOOLSET.test(type) ? undefined : new Wrong(what, '.type')
 }
 
-/** Text that the vendor puts around tools, in tokens at most; the vendor's own tools bring a description too. */
+/** The most tokens that the vendor adds around tools; its own tools also bring a description. */
 const TOOLS_TEMPLATE = 1_000
-/** More tools than any family has. */
+/** No family has this many tools. */
 const TOOLSET_MAX = 50
 const madeBy = (type: string): number => (type === 'custom' ? 0 : OWN_TOOLSET.test(type) ? TOOLSET_MAX : 1)
 
@@ -93,7 +93,7 @@ const countMedia = (type: 'image' | 'document', source: JsonObject, found: Findi
   else found.address(textOf(source.url) ?? '', type === 'image')
 }
 
-/** Bytes of the tools that blocks refer to: each stands there once more. */
+/** Bytes of the tools that blocks refer to: each reference repeats its tool's text. */
 export const shownAgain = ({ messages, tools }: JsonObject): number => {
   const names = objectsOf(messages).flatMap(({ content }) => objectsOf(content).flatMap(toolsNamed))
   if (names.length === 0) return 0
@@ -131,7 +131,7 @@ const members = {
 const content = objects(object(members, { loose: true, place: 'content.' }))
 const systemBlock = object({ ...members, content }, { named: 'type', place: 'content.', seen: countBlock })
 
-/** Blocks of a conversation may hold what another vendor made: this one would refuse them as they are. */
+/** Blocks of a conversation may contain what another vendor made; this vendor would refuse them unchanged. */
 const block = object(
   {
     ...members,
@@ -173,7 +173,7 @@ const message = object(
   },
 )
 
-/** Members by which the vendor bills more than the listed price, or someone else. */
+/** Members that make the vendor bill more than the listed price, or make somebody else bill. */
 export const unpriced = [
   'container',
   'mcp_servers',
@@ -187,7 +187,7 @@ export const unpriced = [
   'workspace_id',
 ] as const
 
-/** A member that is there and asks for nothing: an empty list of servers, the ordinary speed. */
+/** A member that is present but asks for nothing: an empty list of servers, the ordinary speed. */
 const asksNothing = (value: Json): boolean =>
   value === 'standard' || (Array.isArray(value) && value.length === 0)
 
@@ -203,7 +203,10 @@ const contextManagement: Shape<Json> = {
   schema: { type: 'object' },
 }
 
-/** The client's tool runner asks for a thread first, and sends the whole conversation when the answer is that there are none. */
+/**
+ * The client's tool runner first asks for a thread, and sends the whole conversation if the answer says that there are
+ * none.
+ */
 const thread: Shape<Json> = {
   check: () =>
     new Wrong(() => "Nothing is stored here: send the whole conversation in 'messages', without 'thread'."),
@@ -231,7 +234,7 @@ const described = {
   ),
   output_config: object({ effort: meant('string'), format: meant('object') }, { place: 'output_config.' }),
   output_format: any,
-  // Betas name themselves: see betas.ts.
+  // Betas are reported separately: see betas.ts.
   betas: meant('array'),
   anthropic_beta: any,
   service_tier: ignored(word(['auto', 'standard_only']), 'auto'),
@@ -249,7 +252,7 @@ const described = {
   ),
 }
 
-/** A request whose input is to be counted. */
+/** A request for a token count of its input. */
 export const countRequest = request(described)
 
 export const messagesRequest = request({

@@ -1,7 +1,7 @@
 /** Messages, schemas of structured outputs: a part of JSON Schema. Source: Anthropic, "Structured outputs", JSON Schema limitations. */
 import { isObject, type Json } from '../../core/json-body.ts'
 
-/** Constraints the vendor refuses; they become words, which the model reads. */
+/** Constraints that the vendor refuses; they become words in the description, which the model reads. */
 const refused = new Set([
   'minimum',
   'maximum',
@@ -16,7 +16,7 @@ const refused = new Set([
   'maxProperties',
 ])
 
-/** The schema as this vendor takes it: objects are closed, and what it cannot enforce stands in descriptions. */
+/** The schema as this vendor takes it: objects are closed, and what the vendor cannot enforce is in descriptions. */
 export const closedSchema = (schema: Json): Json => {
   if (!isObject(schema)) return schema
   const told: string[] = []

@@ -21,7 +21,7 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
   let stopSequence: string | undefined
   let begun = false
   let id = ''
-  /** The input's usage if the vendor reported it before any text: the first event passes it on, else an estimate. */
+  /** The input's usage as the vendor reported it before any text, for the first event. Without it: an estimate. */
   let early: Usage | undefined
 
   const begin = (): string => {
@@ -42,7 +42,7 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
   const close = (): string => {
     if (open === undefined) return ''
     const signature = writeSignature(unsigned, 'messages')
-    // A thought that its vendor did not sign is marked as such: when it is sent back, the mark shows that it is another vendor's.
+    // A thought that its vendor did not sign gets a mark, which shows later that it is another vendor's.
     const sign = open.kind === 'thinking' ? delta({ type: 'signature_delta', signature }) : ''
     open = undefined
     return sign + messagesEvent('content_block_stop', { index })
@@ -57,7 +57,7 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
     messagesEvent('content_block_delta', { index, delta: content })
 
   const write = (piece: Piece): string => {
-    // There is one answer here; others were not asked for.
+    // This dialect has one answer; more were not requested.
     if ('choice' in piece && piece.choice > 0) return ''
     switch (piece.type) {
       case 'start':

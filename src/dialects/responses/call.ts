@@ -1,4 +1,4 @@
-/** Responses, a request as a call. */
+/** Responses: turns a request into a call. */
 import type { Call } from '../../core/call.ts'
 import type { JsonBody } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'

@@ -75,11 +75,11 @@ const itemTypes = new Set<Json | undefined>([
   'reasoning',
   'additional_tools',
   'image_generation_call',
-  // Only references to thoughts come this far.
+  // Only references to thoughts get this far.
   'item_reference',
 ])
 
-/** Items of tools that run at another vendor, and content that was stored there. */
+/** Items of tools that ran at another vendor, and content that was stored there. */
 const unknownContentOf = (input: Json | undefined): readonly UnknownContent[] => [
   ...unknownParts(input, 'input', ({ type }) => itemTypes.has(type)),
   ...unknownIn(input, 'input', 'output', (part) => partOf(part).length > 0),

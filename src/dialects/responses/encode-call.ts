@@ -15,10 +15,10 @@ import { itemOfThought } from './thoughts.ts'
 /** A longer one is a 400: "Invalid 'user': string too long". */
 const USER_MAX = 64
 
-/** The smallest bound of an answer that the vendor takes, in tokens. */
+/** The smallest bound on an answer that the vendor takes, in tokens. */
 const OUTPUT_MIN = 16
 
-/** Writes the conversation for a vendor of this dialect, which is asked to store nothing. */
+/** Writes the conversation for a vendor of this dialect, asking it to store nothing. */
 export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refusal => {
   const refusal = refusalFor(it, to)
   if (refusal !== undefined) return refusal
@@ -62,7 +62,7 @@ const refusalFor = (it: Conversation, to: Target): Refusal | undefined => {
     : undefined
 }
 
-/** Names of what is not carried beside what the dialect does not support. Models that reason choose their own sampling. */
+/** Names of what is not carried for other reasons than the dialect. Models that reason choose their own sampling. */
 const notCarriedOf = (it: Conversation, to: Target): readonly string[] => {
   const reasons = to.model.capabilities.includes('reasoning')
   const given: Readonly<Record<string, unknown>> = {
@@ -78,11 +78,11 @@ const notCarriedOf = (it: Conversation, to: Target): readonly string[] => {
   ]
 }
 
-/** A strict schema that this dialect would refuse goes as one that is not strict. */
+/** A strict schema that this dialect would refuse is sent as a non-strict one. */
 const losesStrict = ({ strict, parameters }: Tool): boolean =>
   strict === true && strictIfItFits(strict, parameters) !== true
 
-/** Documents at an address and those of plain text have no name here. */
+/** Documents at an address, and plain-text documents, have no name here. */
 const losesName = (part: Part): boolean =>
   part.type === 'document' &&
   part.name !== undefined &&
@@ -113,7 +113,7 @@ const toolMembers = (it: Conversation): JsonObject => {
         name,
         description,
         parameters: parameters ?? { type: 'object', properties: {} },
-        // Where `strict` is absent, this dialect takes it for true.
+        // When `strict` is absent, this dialect takes it as true.
         strict: strictIfItFits(strict, parameters) ?? false,
       }),
     ),
@@ -131,8 +131,8 @@ const formatOf = ({ format }: Conversation): JsonObject | undefined => {
 }
 
 /**
- * Thinking that is off is the vendor's default, but for the models that refuse tools beside it in chat completions: they
- * know the word for it. A caller that asks to see thinking wants some.
+ * Without an effort the vendor does not think, except for the models that refuse tools beside thinking in chat
+ * completions; those know the word `none`. A caller that asks to see thinking wants some.
  */
 const reasoningOf = ({ reasoning }: Conversation, { model }: Target): JsonObject | undefined => {
   if (reasoning === undefined) return undefined
@@ -142,7 +142,7 @@ const reasoningOf = ({ reasoning }: Conversation, { model }: Target): JsonObject
   return present({ effort, summary: reasoning.show === true ? 'auto' : undefined })
 }
 
-/** What the user, the system or a tool says: results of tools are items of their own. */
+/** What the user, the system or a tool says; tool results are items of their own. */
 const heard = (turn: Turn): readonly JsonObject[] | Refusal => {
   const items: JsonObject[] = []
   const rest: Part[] = []
@@ -160,7 +160,7 @@ const heard = (turn: Turn): readonly JsonObject[] | Refusal => {
   return content.length === 0 ? items : [...items, { type: 'message', role: turn.role, content }]
 }
 
-/** A result of nothing but text is that text. */
+/** A result that is nothing but text is sent as that text. */
 const resultOf = ({ parts }: ToolResult): Json | Refusal =>
   parts.every(({ type }) => type === 'text')
     ? parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
@@ -197,7 +197,7 @@ const partOf = (part: Part): JsonObject | undefined | Refusal => {
   }
 }
 
-/** What the model said before, each thing an item of its own. */
+/** What the model said before, each thing as an item of its own. */
 const spoken = (turn: Turn): readonly JsonObject[] =>
   turn.parts.flatMap((part): JsonObject[] => {
     switch (part.type) {

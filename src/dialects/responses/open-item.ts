@@ -1,4 +1,4 @@
-/** Responses, the open item of a stream: what is gathered of it, and the events that begin and complete it. */
+/** Responses, the open item of a stream: what is gathered for it, and the events that begin and complete it. */
 import type { JsonObject } from '../../core/json-body.ts'
 import type { Citation, Piece, Thinking, ToolCall } from '../neutral.ts'
 import { callItem, messageItem, reasoningItem, textContent } from './reply.ts'
@@ -10,7 +10,7 @@ export type OpenMessage = {
   readonly declines: boolean
   text: string
   readonly cited: Citation[]
-  /** Length of all text before it: places of citations count from the start of all text. */
+  /** The length of all text before it: positions of citations count from the start of all text. */
   readonly from: number
 }
 
@@ -23,7 +23,7 @@ const summaryPart = (text: string): JsonObject => ({ type: 'summary_text', text 
 const partOf = ({ declines, text, cited }: OpenMessage): JsonObject =>
   declines ? { type: 'refusal', refusal: text } : textContent(text, cited)
 
-/** The events that begin an item: the item, and its one part where it has parts. */
+/** The events that begin an item: the item and, if items of its kind have parts, its one part. */
 export const begun = (open: OpenItem, frame: StreamFrame, declared: Declared): string => {
   const id = frame.itemId(open.kind)
   switch (open.kind) {
@@ -88,7 +88,7 @@ const argumentsDone = (call: ToolCall, item: JsonObject, frame: StreamFrame, dec
   )
 }
 
-/** Adds text to the last thought; one that was signed is complete, and another follows. */
+/** Adds text to the last thought; a signed thought is complete, so another begins. */
 export const addThought = (thoughts: Thinking[], text: string): void => {
   const last = thoughts.at(-1)
   if (last !== undefined && last.signature === undefined)

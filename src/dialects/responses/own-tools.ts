@@ -1,6 +1,7 @@
 /**
- * Responses, tools by who runs them. Those of the caller cost tokens alone. Those that run at the vendor are billed beyond
- * tokens, or bring in text that no request bounds: they are not offered here, and are named as not carried.
+ * Responses, tools by who runs them. The caller's own tools cost only tokens. Tools that run at the vendor are billed
+ * beyond tokens, or bring in text that no request bounds. They are not offered here, and the caller is told that they
+ * were not carried.
  * Source of the format: OpenAI API reference, "Create a model response", `tools`.
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
@@ -17,7 +18,7 @@ const ownTypes: ReadonlySet<Json | undefined> = new Set([
   'computer_use_preview',
 ])
 
-/** Whether the caller runs the tool. A shell is its own unless it stands in a container of the vendor's. */
+/** Whether the caller runs the tool. A shell is the caller's unless it is in a container of the vendor's. */
 const isOwnTool = ({ type, environment, tools }: JsonObject): boolean => {
   if (type === 'shell') return objectOf(environment).type === 'local'
   return ownTypes.has(type) && (type !== 'namespace' || objectsOf(tools).every(isOwnTool))
@@ -32,7 +33,10 @@ export const hostedIn = (tools: Json | readonly JsonObject[] | undefined): reado
 export const ownToolsIn = (tools: Json | undefined): readonly JsonObject[] =>
   objectsOf(tools).filter(isOwnTool)
 
-/** Tools that an item of the input adds, whatever item it is: only a server's list of its own tools declares none. */
+/**
+ * Tools that an item of the input adds. Any kind of item may, except a server's list of its own tools, which declares
+ * none.
+ */
 export const addedBy = ({ type, tools }: JsonObject): readonly JsonObject[] =>
   type === 'mcp_list_tools' ? [] : objectsOf(tools)
 

@@ -1,4 +1,4 @@
-/** Callers of responses before a vendor of responses: whatever they send goes through as it came, known here or not. */
+/** Callers of responses to vendors of responses: whatever they send passes unchanged, whether we know it or not. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { context } from '../../../test/dialects/steps.ts'
@@ -23,7 +23,7 @@ const sentOn = (text: string): string => {
   return new TextDecoder().decode(codec.body)
 }
 
-/** Values spelled as no printer of ours would. */
+/** Values in spellings that no JSON writer of ours produces. */
 const spelled = fc.constantFrom(
   '1.50',
   '1e2',

@@ -1,6 +1,6 @@
 /**
- * Responses towards a vendor of the same dialect: the caller's bytes with a few members spliced in. The vendor stores
- * nothing: what one key asked must not be another's to refer to, and all keys are one customer there.
+ * Responses to a vendor of the same dialect: the caller's bytes with a few members spliced in. The vendor stores
+ * nothing: one key must not be able to refer to what another asked, and at the vendor all keys are one customer.
  * Source of the format: OpenAI API reference, "Create a model response".
  */
 import type { Call } from '../../core/call.ts'
@@ -27,7 +27,8 @@ export const passResponsesCall = (call: Call, { model, outputBound }: Target): U
     ...withoutStrangers(call.body),
   }
   if (value.store !== false) edits.store = 'false'
-  // Nothing is stored, so thoughts come back with the next turn or not at all; clients that count on a store do not ask.
+  // Nothing is stored, so thoughts come back with the next turn or not at all. Clients that rely on storage do not ask
+  // for them.
   if (model.capabilities.includes('reasoning') && !asksForThoughts(value))
     edits.include = JSON.stringify([...listOf(value.include), THOUGHTS])
   if (outputBound !== undefined) edits.max_output_tokens = String(outputBound)
@@ -52,7 +53,7 @@ export const responsesNotCarried = ({ body: { outline: value } }: Call): readonl
   ]),
 ]
 
-/** The vendor's own tools, and what makes it write more than the answer that was priced. */
+/** The vendor's own tools, and members that make it write more than the answer we priced. */
 const withoutUnsold = (value: JsonObject): Edits => {
   const own = ownToolsIn(value.tools)
   return {
@@ -79,7 +80,7 @@ const isStrange = (item: Json): item is JsonObject =>
   isObject(item) &&
   (isStrangeThought(item) || hasSignature(item.call_id) || hostedIn(addedBy(item)).length > 0)
 
-/** A thought that another vendor sealed, or that is only named: this vendor would look for it in its store. */
+/** A thought that another vendor sealed, or that is only referred to: this vendor would look for it in its storage. */
 const isStrangeThought = ({ type, encrypted_content, content }: JsonObject): boolean =>
   type === 'item_reference' ||
   (type === 'reasoning' &&

@@ -1,7 +1,7 @@
 /**
- * Responses to responses, the answer as a stream: events pass through as the bytes they came in, and the meter reads
- * along. The event that ends it holds the usage: it is held back until the charge is durable.
- * Source of the format: OpenAI API reference, "Streaming events".
+ * Responses, streams to callers of the same dialect: events pass through as the bytes they arrived in, and the meter
+ * reads along. The last event contains the usage, so it is held back until the charge is durable. Source of the format:
+ * OpenAI API reference, "Streaming events".
  */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
@@ -17,7 +17,7 @@ import { readResponsesUsage } from './usage.ts'
 
 export const responsesRelay = (quirks: UsageQuirks): StreamRelay => {
   const progress = newProgress()
-  /** The response as its first event has it, its items that are done, and as its last event has it. */
+  /** The response as in its first event, its completed items, and the response as in its last event. */
   let head: JsonObject = {}
   const items: JsonObject[] = []
   let last: JsonObject | undefined
@@ -91,7 +91,7 @@ export const responsesRelay = (quirks: UsageQuirks): StreamRelay => {
   }
 }
 
-/** Before anything was said a prompt may be refused; after it the answer has broken off. */
+/** Before anything was said a prompt may be refused; after that the answer has broken off. */
 const noteFault = (progress: Progress, error: JsonObject): void => {
   if (!progress.begun && isBlockedBy(error)) progress.blocked = true
   else progress.error = error
@@ -101,7 +101,7 @@ const noteFault = (progress: Progress, error: JsonObject): void => {
 const eventText = (event: JsonObject, more = ''): string =>
   `event: ${textOf(event.type) ?? ''}\ndata: ${JSON.stringify(event).slice(0, -1)}${more}}\n\n`
 
-/** The event that ends a stream at a bound of money. */
+/** The event that ends a stream because the money ran out. */
 const cut = (head: JsonObject, output: readonly JsonObject[], sequence: number): JsonObject => ({
   type: 'response.incomplete',
   sequence_number: sequence + 1,

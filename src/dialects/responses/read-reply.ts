@@ -8,7 +8,7 @@ import { isBlockedBy } from './fault.ts'
 import { isResponse } from './pass-reply.ts'
 import { thoughtsOf } from './thoughts.ts'
 
-/** Reads an answer; undefined when it is none. `newId` makes ids for calls that came without one. */
+/** Reads an answer; undefined when it is not one. `newId` makes ids for calls that came without one. */
 export const readResponsesReply = (
   value: JsonObject,
   newId: () => string,
@@ -31,7 +31,7 @@ export const readResponsesReply = (
   return { ...names, choices: [choice], ...(notCarried.length === 0 ? {} : { notCarried }) }
 }
 
-/** How an answer ended; one that calls tools stops for them. */
+/** How an answer ended; one with tool calls stops for them. */
 export const finishOf = ({ incomplete_details }: JsonObject, callsTools: boolean): Finish => {
   const { reason } = objectOf(incomplete_details)
   if (reason === 'content_filter') return 'content_filter'
@@ -85,7 +85,7 @@ const citationsOf = (output: readonly JsonObject[]): readonly Citation[] => {
     })
 }
 
-/** References of a text that begins `start` units into the whole; those of files have no address. */
+/** Citations of a text that begins `start` units into the whole; citations of files have no address. */
 export const annotationsIn = (annotations: JsonObject[string], start: number): Cited => {
   const all = objectsOf(annotations)
   const citations = all.flatMap((annotation): Citation[] => {

@@ -8,7 +8,7 @@ import { annotationsIn, calledBy, finishOf } from './read-reply.ts'
 import { thoughtsOf } from './thoughts.ts'
 import { readResponsesUsage } from './usage.ts'
 
-/** Items that are passed on as they come, so that nothing is left for their end. */
+/** Items that are passed on as they arrive, so that nothing is left to do at their end. */
 const told: ReadonlySet<unknown> = new Set(['message', 'function_call'])
 
 /** Makes a reader for one stream. */
@@ -17,12 +17,12 @@ export const responsesStreamReader = (
   quirks: UsageQuirks,
 ): ((data: string) => readonly Piece[]) => {
   let started = false
-  /** The number of each call by its place among the items. */
+  /** The number of each call, by its place among the items. */
   const calls = new Map<number, number>()
-  /** Length of all text so far, and of what stood before the present part. */
+  /** The length of all text so far, and of the text before the present part. */
   let length = 0
   let before = 0
-  /** Whether the present item's thought has been sent in words. */
+  /** Whether any text of the present item's thought has been sent. */
   let thought = false
 
   const itemAdded = (item: JsonObject, at: number): readonly Piece[] => {

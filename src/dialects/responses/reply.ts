@@ -54,7 +54,7 @@ export const responseObject = (
   }
 }
 
-/** The members that say whether the answer is kept. None where it is not: the answer says so by itself. */
+/** The members that say whether the answer is kept. None if it is not: the answer's default says so. */
 export const keptMembers = (kept: KeptAnswer | undefined): JsonObject =>
   kept === undefined ? {} : { store: true, previous_response_id: kept.previous ?? null }
 
@@ -73,7 +73,7 @@ export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonO
   }
 }
 
-/** The items of an answer: neighbours of one kind are one item. */
+/** The items of an answer: adjacent parts of one kind form one item. */
 const itemsOf = (choice: Choice | undefined, id: string, declared: Declared): readonly JsonObject[] => {
   const parts = choice?.parts ?? []
   const cited = citationsByText(parts, choice?.citations ?? [])
@@ -146,7 +146,7 @@ export const messageItem = (id: string, content: readonly JsonObject[], status: 
 
 export const reasoningItem = (id: string, thoughts: readonly Thinking[]): JsonObject => {
   const text = thoughts.map((thought) => thought.text).join('')
-  // Also thoughts without a signature are sealed: some clients send nothing else back.
+  // Thoughts without a signature are sealed too, because some clients send nothing else back.
   const sealed = thoughts.length === 0 ? undefined : sealThoughts(thoughts)
   return present({
     id,
@@ -156,7 +156,7 @@ export const reasoningItem = (id: string, thoughts: readonly Thinking[]): JsonOb
   })
 }
 
-/** A picture stands where this dialect has those of its own image tool. */
+/** An image goes where this dialect puts those of its own image tool. */
 export const imageItem = (id: string, { media }: Image): JsonObject => ({
   id,
   type: 'image_generation_call',

@@ -1,7 +1,7 @@
 /**
- * Responses, the request: what a caller may send, what of it the meter must know, and what is ignored towards other dialects. Whole
- * by now: what it named and was kept stands in its place, so what still refers to something stored is refused.
- * Source of the format: OpenAI API reference, "Create a model response".
+ * Responses, the request: what a caller may send, what the meter needs from it, and what is ignored for vendors of
+ * other dialects. By now the request is complete: what it named and we kept has been put in place, so anything that
+ * still refers to storage is refused. Source of the format: OpenAI API reference, "Create a model response".
  */
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import type { Findings } from '../findings.ts'
@@ -10,7 +10,7 @@ import { ignored, modelName, needed, object, type RequestOf, request } from '../
 import { any, flag, integer, list, meant, number, objects, type Shape, text, Wrong, word } from '../shape.ts'
 import { addedBy } from './own-tools.ts'
 
-/** A member that changes the vendor's bill beyond the listed price, or names another model for a part of the work. */
+/** A member that changes the vendor's bill beyond the listed price, or has another model do part of the work. */
 const offeredAs = (...offered: readonly string[]) =>
   ignored<Shape<Json>>({
     check: (value) =>
@@ -32,11 +32,11 @@ const NO_REFERENCES =
   'itself, not a reference to it. Clients do so when they are told that nothing is ' +
   "stored: 'store: false' in the request (openai), in 'providerOptions.openai' (AI SDK), 'zdrEnabled: true' (LangChain)."
 
-/** A reference to an item of reasoning, by its id: the question is the same without the thought. */
+/** A reference to a reasoning item, by its id: the question is the same without the thought. */
 const isThought = ({ type, id }: JsonObject): boolean =>
   type === 'item_reference' && typeof id === 'string' && id.startsWith('rs_')
 
-/** Text that the vendor puts around tools, in tokens at most. */
+/** The most tokens that the vendor adds around tools. */
 const TOOLS_TEMPLATE = 1_000
 
 const countTool = (_tool: JsonObject, found: Findings): void => {
@@ -49,7 +49,7 @@ const countPart = (part: JsonObject, found: Findings): void => {
   else if (part.type === 'input_file') found.file(textOf(part.file_data))
 }
 
-/** A picture of an earlier answer, by its address or in base64. */
+/** An image of an earlier answer, by its address or in base64. */
 const countMade = ({ result, output_format }: JsonObject, found: Findings): void => {
   const made = textOf(result) ?? ''
   if (/^https?:/.test(made)) found.address(made, true)

@@ -1,4 +1,4 @@
-/** Responses, the frame of a stream: its events are numbered, it begins once, and its items follow one another. */
+/** Responses, the frame of a stream: it begins once, numbers its events, and its items follow one another. */
 import type { JsonObject } from '../../core/json-body.ts'
 import type { Finish } from '../neutral.ts'
 import type { WriterContext } from '../stream-writer.ts'
@@ -13,7 +13,7 @@ type ItemPlace = { readonly item_id: string; readonly output_index: number }
 
 export class StreamFrame {
   readonly #context: WriterContext
-  /** Items that were said whole. */
+  /** Items that are complete. */
   readonly #done: JsonObject[] = []
   #id: string
   #model: string
@@ -28,7 +28,7 @@ export class StreamFrame {
     this.#model = context.modelName
   }
 
-  /** The vendor has named its answer and the model; what it left empty gets the caller's own names. */
+  /** The vendor has named its answer and model; if it left them empty, the caller's own names are used. */
   name(id: string, model: string): void {
     this.#id = responseId(id || this.#context.requestId)
     this.#model = model || this.#context.modelName
@@ -39,7 +39,7 @@ export class StreamFrame {
     return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: this.#sequence++, ...members }).slice(0, -1)}${more}}\n\n`
   }
 
-  /** The events that begin the stream; empty when it has begun. */
+  /** The events that begin the stream; none once it has begun. */
   begin(): string {
     if (this.#begun) return ''
     this.#begun = true

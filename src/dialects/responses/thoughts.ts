@@ -1,6 +1,7 @@
 /**
- * Reasoning items. What we seal holds whole thoughts with their signatures, so that clients carry them back unread. What a
- * vendor of this dialect sealed is the signature of a thought of its own, with the item's name, by which it knows it.
+ * Reasoning items. What we seal contains whole thoughts with their signatures, so that clients carry them back unread.
+ * What a vendor of this dialect sealed is the signature of its own thought; the item's name comes with it, because the
+ * vendor recognises the thought by that.
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { objectsOf, present, textOf } from '../json-members.ts'
@@ -24,11 +25,11 @@ export const sealThoughts = (thoughts: readonly Thinking[]): string =>
     }),
   ).toString('base64url')
 
-/** Whether thoughts were sealed here: the vendor did not make this text. */
+/** Whether the thoughts were sealed by us, so that the vendor did not make this text. */
 export const isSealed = (sealed: Json | undefined): boolean =>
   typeof sealed === 'string' && sealed.startsWith(MARK)
 
-/** The reverse; a text that someone else sealed gives no thoughts. */
+/** The reverse; a text that somebody else sealed gives no thoughts. */
 const unsealThoughts = (sealed: string): readonly Thinking[] => {
   if (!isSealed(sealed)) return []
   const value = parseJson(Buffer.from(sealed.slice(MARK.length), 'base64url').toString('utf8'))
@@ -62,7 +63,7 @@ const signatureOf = ({ id }: JsonObject, sealed: string): Signature => ({
   value: typeof id === 'string' && id !== '' ? `${id} ${sealed}` : sealed,
 })
 
-/** The item of a thought for the kind of vendor that made it; undefined for another's. */
+/** The item of a thought, for the kind of vendor that made it; undefined for any other. */
 export const itemOfThought = ({ text, signature }: Thinking): JsonObject | undefined => {
   if (signature?.origin !== 'responses') return undefined
   const space = signature.value.indexOf(' ')

@@ -1,6 +1,6 @@
 /**
- * Responses, tools ⇄ neutral form. Elsewhere a tool is a function with one flat name: one of free text becomes a function
- * with one text, one in a namespace bears that before its own name, and the answer turns both back.
+ * Responses, tools ⇄ neutral form. In other dialects a tool is a function with a flat name. A free-text tool becomes a
+ * function with one text argument, a namespace becomes a prefix of the name, and the answer reverses both.
  * Source of the format: OpenAI API reference, "Create a model response", `tools`.
  */
 import type { JsonObject } from '../../core/json-body.ts'
@@ -8,20 +8,20 @@ import { flagOf, objectOf, objectsOf, present, textOf } from '../json-members.ts
 import type { Tool } from '../neutral.ts'
 import { toolsOf } from './own-tools.ts'
 
-/** The request's own names of its tools, by their flat ones. */
+/** The request's own names for its tools, by their flat names. */
 export type Declared = ReadonlyMap<
   string,
   { readonly name: string; readonly namespace?: string; readonly custom?: boolean }
 >
 
-/** The flat name of a tool, a call or a choice of one; undefined when it has none. */
+/** The flat name of a tool, a tool call or a tool choice; undefined when it has none. */
 export const flatName = ({ name, namespace }: JsonObject): string | undefined => {
   const own = textOf(name)
   const space = textOf(namespace)
   return own === undefined || space === undefined ? own : `${space}${space.endsWith('__') ? '' : '__'}${own}`
 }
 
-/** Tools one by one, those in a namespace with its name. */
+/** The tools one by one; those in a namespace with its name. */
 const singles = (body: JsonObject): readonly JsonObject[] =>
   toolsOf(body).flatMap((tool) =>
     tool.type === 'namespace'
@@ -61,7 +61,7 @@ const readTool = (tool: JsonObject): Tool | undefined => {
   }
 }
 
-/** How the tools of a request are called in it. */
+/** What the request calls its tools, by their flat names. */
 export const declaredTools = (body: JsonObject): Declared =>
   new Map(
     singles(body).flatMap((tool) => {

@@ -4,7 +4,7 @@ import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { readUsage } from '../../metering/read-usage.ts'
 import type { UsageQuirks } from '../../metering/usage-quirks.ts'
 
-/** Reads a vendor's usage, whose totals are as inclusive as those of chat completions; undefined when it is none. */
+/** Reads a vendor's usage, whose totals are inclusive like those of chat completions; undefined when it is not one. */
 export const readResponsesUsage = (raw: JsonObject, quirks: UsageQuirks): Usage | undefined =>
   readUsage(
     {

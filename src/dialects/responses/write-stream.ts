@@ -25,7 +25,7 @@ class ResponsesStreamWriter implements StreamWriter {
   readonly #frame: StreamFrame
   readonly #declared: Declared
   #open: OpenItem | undefined
-  /** Length of all text so far. */
+  /** The length of all text so far. */
   #length = 0
 
   constructor(context: WriterContext) {
@@ -34,7 +34,7 @@ class ResponsesStreamWriter implements StreamWriter {
   }
 
   write(piece: Piece): string {
-    // There is one answer here; others were not asked for.
+    // This dialect has one answer; more were not requested.
     if ('choice' in piece && piece.choice > 0) return ''
     switch (piece.type) {
       case 'start':
@@ -91,7 +91,7 @@ class ResponsesStreamWriter implements StreamWriter {
     )
   }
 
-  /** Begins an item, after the one before is complete. */
+  /** Begins an item once the one before is complete. */
   #begin(next: OpenItem): string {
     const before = this.#frame.begin() + this.#complete()
     this.#open = next
@@ -105,7 +105,7 @@ class ResponsesStreamWriter implements StreamWriter {
     return said
   }
 
-  /** The message that is being said, and the events that begin it if another item was. */
+  /** The message in progress, and the events that begin it if another item was open. */
   #message(declines: boolean): { readonly open: OpenMessage; readonly start: string } {
     if (this.#open?.kind === 'message' && this.#open.declines === declines)
       return { open: this.#open, start: '' }
@@ -134,7 +134,7 @@ class ResponsesStreamWriter implements StreamWriter {
   #cite(citation: Citation): string {
     const { open, start } = this.#message(false)
     const { from, text, cited } = open
-    // Places count from the start of all text, and in a message from the message's.
+    // Positions count from the start of all text; within a message, from the message's start.
     const place = (at: number) => Math.min(Math.max(at - from, 0), text.length)
     const own = { ...citation, from: place(citation.from), to: place(citation.to) }
     const added = {
@@ -146,7 +146,7 @@ class ResponsesStreamWriter implements StreamWriter {
     return start + this.#frame.event('response.output_text.annotation.added', added)
   }
 
-  /** The thoughts that are being told, and the events that begin them if another item was. */
+  /** The thoughts in progress, and the events that begin them if another item was open. */
   #thoughts(): { readonly open: OpenReasoning; readonly start: string } {
     if (this.#open?.kind === 'reasoning') return { open: this.#open, start: '' }
     const open: OpenReasoning = { kind: 'reasoning', thoughts: [] }
@@ -170,13 +170,13 @@ class ResponsesStreamWriter implements StreamWriter {
     if (this.#open?.kind !== 'call') return ''
     const { call } = this.#open
     this.#open.call = { ...call, arguments: call.arguments + text }
-    // The text of a free-text tool is known only when its wrapping is complete.
+    // The text of a free-text tool is known only when its JSON wrapping is complete.
     if (this.#declared.get(call.name)?.custom === true) return ''
     const told = { ...this.#frame.place('call'), delta: text }
     return this.#frame.event('response.function_call_arguments.delta', told)
   }
 
-  /** An image comes whole: its item begins and ends at once. */
+  /** An image arrives whole, so its item begins and ends at once. */
   #show(image: Image): string {
     const frame = this.#frame
     const before = frame.begin() + this.#complete()

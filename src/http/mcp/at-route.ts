@@ -1,4 +1,4 @@
-/** A tool that is one of the server's own addresses: a run by its id. */
+/** A tool that calls one of the server's own addresses: a run by its id. */
 import { isObject, parseJson } from '../../core/json-body.ts'
 import type { McpCall } from './context.ts'
 import { contentOf, type ToolResult } from './result.ts'
@@ -7,7 +7,7 @@ const PATH = '/v1/run/:id'
 
 const decoder = new TextDecoder()
 
-/** The answer of the address; the same key and the same refusals. */
+/** The address's answer; keys and refusals are the same. */
 export const atRoute = async (
   { gateway, call, routes }: McpCall,
   method: 'GET' | 'DELETE',

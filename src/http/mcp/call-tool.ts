@@ -1,4 +1,7 @@
-/** `tools/call`: a tool is one of the four that every agent has, or a product. Refusals are results; an unknown tool is none. */
+/**
+ * `tools/call`: a tool is one of the four that every agent has, or a product. A refusal is a result; an unknown tool is
+ * a protocol error.
+ */
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../../core/json-body.ts'
 import { invalid, refusalBody } from '../../core/refusal.ts'
@@ -22,7 +25,7 @@ const needed = (args: JsonObject, name: string): string => {
   return value
 }
 
-/** Gives the answer of the tool, or throws the Refusal. */
+/** Returns the tool's answer, or throws the Refusal. */
 const answered = async (
   it: McpCall,
   { name, arguments: given, _meta }: Params,
@@ -67,7 +70,7 @@ const failed = (it: McpCall, thrown: unknown): ToolResult => {
   }
 }
 
-/** The result of a call, good or refused. Throws only what is wrong with the protocol. */
+/** The result of a call, whether it succeeded or was refused. Throws only errors of the protocol. */
 export const callTool = async (it: McpCall, params: Params, req: CallRequest): Promise<ToolResult> => {
   try {
     return await answered(it, params, req)

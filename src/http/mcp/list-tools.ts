@@ -1,4 +1,4 @@
-/** `tools/list`: the four tools by which all products are found and run, and those products that are featured or asked for. */
+/** `tools/list`: the four tools that find and run any product, and the products that are featured or requested. */
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { invalid, must, Refusal } from '../../core/refusal.ts'
 import { found, type Item, type Shelf } from '../../products/shelf.ts'
@@ -9,7 +9,10 @@ import type { McpCall } from './context.ts'
 
 const PAGE = 100
 
-/** Which products an address of the server asks for: featured ones, categories, some by id, or all. Chat only where it is named. */
+/**
+ * Which products an address of the server requests: featured ones, categories, single ids, or all. Chat only if it is
+ * named.
+ */
 const wantedBy = (shelf: Shelf, query: string): readonly Item[] => {
   const read = must(readQuery(query, ['category', 'tools', 'all']))
   const [category, tools] = [read.get('category'), read.get('tools')]
@@ -33,7 +36,7 @@ const pageOf = (cursor: string | undefined): number => {
 
 type Listed = { tools: Tool[]; nextCursor?: string }
 
-/** The page of a cursor. Throws what is wrong as the protocol has it. */
+/** The page at a cursor. Throws the protocol's error if the cursor is wrong. */
 export const listTools = (it: McpCall, cursor: string | undefined): Listed => {
   try {
     return listed(it, cursor)

@@ -1,10 +1,10 @@
-/** Progress of a call that takes a while, for a client that asked to be told. */
+/** Progress of a long call, for a client that asked for it. */
 import type { Clock } from '../../core/time.ts'
 import type { CallRequest } from './result.ts'
 
 const EVERY_MS = 1_000
 
-/** Tells once at the start and then each second how many seconds the work has taken, until it has ended. */
+/** Reports once at the start and then every second how many seconds the work has taken, until it ends. */
 export const tellingProgress = async <T>(
   clock: Clock,
   { _meta, notify, signal }: CallRequest,

@@ -1,4 +1,4 @@
-/** Results of tools, as the protocol has them. */
+/** Results of tools, in the protocol's form. */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 
 type Content =
@@ -19,14 +19,14 @@ export type ToolResult = {
   readonly [other: string]: unknown
 }
 
-/** What of a request's parameters matters here. */
+/** The part of a request's parameters that we use. */
 export type Params = {
   readonly name: string
   readonly arguments?: Record<string, unknown> | undefined
   readonly _meta?: Record<string, unknown> | undefined
 }
 
-/** What of the library's context of a request matters here. */
+/** The part of the library's request context that we use. */
 export type CallRequest = {
   readonly signal: AbortSignal
   readonly envelope?: unknown
@@ -45,7 +45,7 @@ const linkOf = (one: JsonObject, at: number): Content => ({
   ...(typeof one.bytes === 'number' ? { size: one.bytes } : {}),
 })
 
-/** What a model should read of an answer: what was said, and links to what was made; else all of it. */
+/** The part of an answer that a model should read: its text, and links to its files; if there are none, all of it. */
 export const contentOf = (body: JsonObject): Content[] => {
   if (Array.isArray(body.outputs)) {
     const outputs = body.outputs.filter(isObject)

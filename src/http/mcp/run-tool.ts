@@ -12,7 +12,7 @@ import { tellingProgress } from './progress.ts'
 import { type CallRequest, contentOf, type ToolResult } from './result.ts'
 
 type Run = {
-  /** The tool by whose name it was called. */
+  /** The tool by which it was called. */
   readonly tool: string
   readonly model: string
   readonly inputs: Json
@@ -20,7 +20,7 @@ type Run = {
 }
 
 const encoder = new TextEncoder()
-/** What HTTP callers say of a run in headers is said in `_meta` here. */
+/** What HTTP callers say in the headers of a run comes in `_meta` here. */
 const NO_HEADERS = new Headers()
 
 const option = (meta: JsonObject, name: string): string | undefined => {
@@ -37,7 +37,7 @@ const incomingOf = (it: McpCall, { signal }: CallRequest, run: Run): Incoming =>
   if (isObject(inputs) && inputs.stream === true)
     throw invalid('inputs.stream', 'A tool answers whole; leave `stream` out.')
   return {
-    // Repeats by HTTP and by a tool are the same call.
+    // A repeat may come by HTTP or by a tool: both count as the same call.
     endpoint: 'run',
     decode: (body, modelNamed) => decodeRun(body, modelNamed, NO_HEADERS),
     authorization,
@@ -65,7 +65,7 @@ const wholeOf = async ({ body }: Answer): Promise<Uint8Array> => {
 
 const decoder = new TextDecoder()
 
-/** A job that has not ended by now. */
+/** A job that has not ended yet. */
 const runsOn = ({ id, status }: JsonObject): ToolResult['content'] => [
   {
     type: 'text',

@@ -1,4 +1,4 @@
-/** `search_products`: products by what they are, or one of them whole. Free. */
+/** `search_products`: finds products by what they do, or shows one in full. Free. */
 import type { JsonObject } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
 import { descriptorOf, summaryOf } from '../../products/descriptor.ts'

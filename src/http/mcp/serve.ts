@@ -1,4 +1,4 @@
-/** The MCP server over one request: both eras of the protocol, by its own library, with tools of our own making. */
+/** The MCP server for one request: both generations of the protocol, by its own library, with our own tools. */
 import { createMcpHandler, type McpRequestContext, Server } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../../core/json-body.ts'
 import { callTool } from './call-tool.ts'
@@ -6,13 +6,13 @@ import type { McpCall } from './context.ts'
 import { listTools } from './list-tools.ts'
 import { X402 } from './payment.ts'
 
-/** Requests that are being answered; the library gives each to the server that it makes for it. */
+/** Requests in progress; the library passes each to the server that it makes for it. */
 const calls = new WeakMap<Request, McpCall>()
 
 const INSTRUCTIONS =
   'Models and tools of many vendors, charged call by call. search_products finds products with their prices and inputs; run_product runs one by its id. Results tell their cost and a signed receipt in _meta.'
 
-/** Stateless: a server for each request, low-level, so that no schema is compiled. */
+/** Stateless: one low-level server per request, so that no schema is compiled. */
 const serverFor = ({ requestInfo }: McpRequestContext): Server => {
   const it = requestInfo && calls.get(requestInfo)
   if (it === undefined) throw new Error('a request of the MCP server is not known')

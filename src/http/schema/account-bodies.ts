@@ -1,4 +1,4 @@
-/** Bodies about sub-wallets, referrals and reviews, with the words that the specification has for what is wrong with them. */
+/** Bodies about sub-wallets, referrals and reviews, with the specification's texts for what is wrong with them. */
 import { z } from 'zod'
 import { text, usd, whole } from '../../core/body.ts'
 import { NANO_PER_USD } from '../../core/money.ts'
@@ -50,7 +50,7 @@ export const newReview = z
 
 export type NewReview = z.output<typeof newReview>
 
-/** The stable texts of the specification, for what is wrong; a comment has none. */
+/** The specification's stable texts for wrong members; it has none for the comment. */
 export const wrongReview = (wrong: ReadonlySet<string>): HelperRefusal | undefined =>
   wrong.has('skill') || wrong.has('rating')
     ? new HelperRefusal(

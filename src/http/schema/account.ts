@@ -1,4 +1,4 @@
-/** What surrounds an account in the API reference: sub-wallets, rules, trials, referrals, reviews. */
+/** The account's addresses in the API reference: sub-wallets, rules, trials, referrals, reviews. */
 import { z } from 'zod'
 import { topUpPauses } from '../../store/funding/top-up-port.ts'
 

@@ -1,4 +1,7 @@
-/** Bodies and answers of the addresses that call models. Bodies are read by their dialects; these tell the reference of them. */
+/**
+ * Bodies and answers of the addresses that call models. Dialects read the bodies; these schemas only describe them in
+ * the reference.
+ */
 import { z } from 'zod'
 import { chatRequest as chatForm } from '../../dialects/chat/request.ts'
 import { embeddingsRequest as embeddingsForm } from '../../dialects/embeddings.ts'
@@ -13,14 +16,14 @@ const some = z.looseObject({})
 const readByDialect = (id: string, { schema }: { readonly schema?: object }) =>
   z.unknown().meta({ ...schema, id })
 
-/** What Turnpike adds to the usage of an answer. */
+/** What Turnpike adds to an answer's usage. */
 const bill = {
   cost: z.number().describe('USD').optional(),
   cost_details: z.record(z.string(), z.number()).describe('USD by usage class').optional(),
   estimated: z.boolean().describe('Turnpike counted, because the vendor did not').optional(),
   max_tokens_lowered: z.int().describe('The bound that was affordable, in place of a larger one').optional(),
 }
-/** The last members of a whole answer, where they are known. */
+/** The last members of a whole answer, present if they are known. */
 const balance = {
   _balance_warning: z.boolean().optional(),
   _remaining_credits: z.number().optional(),
@@ -36,7 +39,7 @@ export const chatRequest = readByDialect('ChatRequest', chatForm)
 
 const finish = z.string().nullable()
 
-/** Members that only the vendor knows are passed on as they come. */
+/** Members that only the vendor knows are passed on unchanged. */
 export const chatCompletion = z
   .looseObject({
     id: z.string(),
@@ -84,7 +87,7 @@ export const message = z
   })
   .meta({ id: 'Message' })
 
-/** Of a stream: `message_start`, `content_block_delta`, … */
+/** Events of a stream: `message_start`, `content_block_delta`, … */
 export const messageEvent = z.looseObject({ type: z.string() }).meta({ id: 'MessageEvent' })
 
 export const tokenCount = z.object({ input_tokens: z.int() }).meta({ id: 'TokenCount' })
@@ -104,7 +107,7 @@ export const response = z
   })
   .meta({ id: 'Response' })
 
-/** Of a stream: `response.created`, `response.output_text.delta`, … */
+/** Events of a stream: `response.created`, `response.output_text.delta`, … */
 export const responseEvent = z
   .looseObject({ type: z.string(), sequence_number: z.int().optional() })
   .meta({ id: 'ResponseEvent' })

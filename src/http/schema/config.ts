@@ -1,4 +1,4 @@
-/** Bodies of the configuration's address, which the operator's command asks. */
+/** Bodies at the configuration's address, which the operator's command calls. */
 import { z } from 'zod'
 
 const instant = z.string().describe('ISO 8601')

@@ -1,10 +1,10 @@
-/** The bodies of errors in the API reference, one for each style of address, and the quotes of 402. */
+/** The bodies of errors in the API reference, one for each style of address, and the quotes of a 402. */
 import { z } from 'zod'
 import type { Route } from '../route.ts'
 
 const requestId = z.string()
 
-/** Further members depend on the code: docs/errors.md. */
+/** Other members depend on the code: see docs/errors.md. */
 const errorBody = z
   .object({
     error: z.looseObject({
@@ -47,7 +47,7 @@ const helperErrorBody = z
   .looseObject({ error: z.string(), code: z.string(), message: z.string(), request_id: requestId })
   .meta({ id: 'HelperError' })
 
-/** What an x402 payment has to be; the newer version of the protocol says it in the header PAYMENT-REQUIRED. */
+/** What an x402 payment has to be; the protocol's newer version puts it in the header PAYMENT-REQUIRED. */
 export const paymentRequired = z
   .object({
     x402Version: z.literal(1).optional(),
@@ -66,13 +66,13 @@ export const paymentRequired = z
   })
   .meta({ id: 'PaymentRequired' })
 
-/** What the errors of a route are: in the style of its address, and what it answers instead of one. */
+/** The errors of a route: in the style of its address, with what it may answer in place of one. */
 export const errorSchemasOf = ({ helper, dialect, instead }: Route): readonly z.ZodType[] => {
   const style = { messages: messagesErrorBody, gemini: geminiErrorBody, chat: errorBody }[dialect ?? 'chat']
   return [helper === true ? helperErrorBody : style, ...(instead === undefined ? [] : [instead])]
 }
 
-/** POST /api/idempotent-run has a helper's word for a header that is missing. */
+/** POST /api/idempotent-run has its own error string for a missing header. */
 export const noKeyOrPayment = z
   .union([helperErrorBody, paymentRequired])
   .meta({ id: 'MissingKeyOrPaymentRequired' })

@@ -1,4 +1,4 @@
-/** Files that callers bring, in OpenAI's shape. Source: OpenAI API reference, "Files". */
+/** Files that callers upload, in OpenAI's shape. Source: OpenAI API reference, "Files". */
 import { z } from 'zod'
 
 const file = z.object({

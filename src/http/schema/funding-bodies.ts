@@ -21,7 +21,7 @@ export const paymentRequest = z
 
 export type PaymentRequest = z.output<typeof paymentRequest>
 
-/** Where both are there, the claim counts. */
+/** If both are present, the claim counts. */
 export const claimOfChange = z
   .union([
     z.object({ claim: z.string().describe('The X-Change-Claim of the answer') }),

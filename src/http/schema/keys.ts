@@ -1,4 +1,4 @@
-/** Keys in the API reference: what binds them, and what they used. */
+/** Keys in the API reference: their limits, and what they used. */
 import { z } from 'zod'
 
 const maybeUsd = z.number().nullable()

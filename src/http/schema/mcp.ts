@@ -1,4 +1,4 @@
-/** Messages of the MCP server, for the API reference. Their content is the protocol's own. */
+/** Messages of the MCP server, for the API reference. The protocol defines their content. */
 import { z } from 'zod'
 
 const id = z.union([z.string(), z.number()])

@@ -30,7 +30,7 @@ const asset = z.object({
   expires_at: z.string(),
 })
 
-/** Members of the vendor's own body stand beside these. */
+/** Members of the vendor's own body come beside these. */
 export const mediaRun = z
   .looseObject({
     id: z.string(),
@@ -48,7 +48,7 @@ export const mediaRun = z
   })
   .meta({ id: 'Run' })
 
-/** A job as it stands; when it has delivered, with its results as in `Run`. */
+/** A job's state; once it has delivered, with its results as in `Run`. */
 export const runShown = z
   .looseObject({
     id: z.string(),

@@ -1,4 +1,4 @@
-/** What the lists of models are made of in the API reference. */
+/** The parts of the lists of models in the API reference. */
 import { z } from 'zod'
 
 const some = z.looseObject({})
@@ -75,6 +75,6 @@ const list = z
   })
   .meta({ id: 'ModelList' })
 
-/** Clients of the generate-content style, told by x-goog-api-key, are answered in that style. */
+/** Clients of the generate-content style, recognised by x-goog-api-key, are answered in that style. */
 export const anyModelList = z.union([list, generateContentModels]).meta({ id: 'AnyModelList' })
 export const anyModel = z.union([model, generateContentModel]).meta({ id: 'AnyModel' })

@@ -1,4 +1,4 @@
-/** What the addresses of products answer, for the API reference and the tests. */
+/** What the products' addresses answer, for the API reference and the tests. */
 import { z } from 'zod'
 
 const some = z.looseObject({})

@@ -24,7 +24,7 @@ const lookForAuthorization = async (node: Node, sought: Sought): Promise<ChainSt
     address: offer.asset,
     topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], `0x${word(payer)}`, `0x${word(nonce)}`],
   })
-  // Used up so long ago that its event is out of reach.
+  // It was used so long ago that its event is out of reach.
   if (log === undefined) return { state: 'unknown' }
   const { transaction } = log
   const receipt = await node.ask('eth_getTransactionReceipt', [transaction])
@@ -32,7 +32,7 @@ const lookForAuthorization = async (node: Node, sought: Sought): Promise<ChainSt
   return logs.some((one) => isTransferTo(one, sought)) ? { state: 'paid', transaction } : { state: 'spent' }
 }
 
-/** Looks through the node of the offer, if the operator named one. */
+/** Looks at the chain through the offer's node, if the operator named one. */
 export const chain: Chain = {
   look: async (sought) => {
     const { rpcUrl } = sought.offer

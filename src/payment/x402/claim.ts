@@ -1,4 +1,7 @@
-/** Claims of change: what lets one who paid without a key have the rest of the payment, proven under the server's secret. */
+/**
+ * Claims of change: they let a caller who paid without a key have the rest of the payment, and are proven under the
+ * server's secret.
+ */
 import { isOurs, type KeyedHash } from '../../core/keyed-hash.ts'
 
 const LENGTH = 32
@@ -7,7 +10,7 @@ const LENGTH = 32
 export const claimOf = (hash: KeyedHash<string>, paymentId: string): string =>
   `${Buffer.from(paymentId).toString('base64url')}.${shortened(hash)(provenBy(paymentId))}`
 
-/** The payment whose change a claim is for; undefined for one that is not ours. */
+/** The payment whose change a claim is for; undefined if the claim is not ours. */
 export const paymentOf = (hash: KeyedHash<string>, claim: string): string | undefined => {
   const [, name, proof] = /^([A-Za-z0-9_-]{1,400})\.([0-9a-f]{32})$/.exec(claim) ?? []
   if (name === undefined || proof === undefined) return undefined

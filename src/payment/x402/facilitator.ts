@@ -1,9 +1,9 @@
-/** The facilitator: checks payments and puts them on the chain. What it did not clearly answer stays unknown. */
+/** The facilitator: checks payments and puts them on the chain. Without its clear answer, an outcome stays unknown. */
 import type { HTTPFacilitatorClient } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import type { X402Options } from './offer.ts'
 
-/** What it is given: the payer's payment, and what this server asked for it. */
+/** What it gets: the payer's payment, and what this server asked for. */
 export type Sent = { readonly payload: object; readonly requirements: object }
 
 type Verified =
@@ -20,7 +20,7 @@ export type FacilitatorSettled =
 export type Facilitator = {
   verify(sent: Sent): Promise<Verified>
   settle(sent: Sent): Promise<FacilitatorSettled>
-  /** All it takes; undefined when it does not answer. */
+  /** Everything it takes; undefined when it does not answer. */
   supported(): Promise<Kinds | undefined>
 }
 
@@ -28,7 +28,7 @@ export type Facilitator = {
 export type Kinds = ReadonlyMap<string, string | undefined>
 
 const PENDING = 'settlement_pending'
-/** Reasons are passed on to callers: codes only, since a facilitator's messages hold the texts of its node. */
+/** Reasons are passed on to callers as codes only, because a facilitator's messages contain texts of its node. */
 const CODE = /^[a-z0-9_]{1,100}$/
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i
@@ -36,7 +36,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i
 const codeOf = (reason: unknown): string =>
   typeof reason === 'string' && CODE.test(reason) ? reason : 'payment_refused'
 
-/** Loads the client on first use: a server without x402 need not read it. */
+/** Loads the client on first use: a server without x402 need not load it. */
 export const openFacilitator = async (options: X402Options): Promise<Facilitator> => {
   const { HTTPFacilitatorClient: Client } = await import('@x402/core/http')
   const { facilitatorToken: token } = options

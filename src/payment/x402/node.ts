@@ -1,15 +1,18 @@
-/** A node of a chain: the few questions that tell what became of a payment. Source: Ethereum JSON-RPC, ERC-20 (Transfer). */
+/**
+ * A node of a chain: the few questions that show what became of a payment. Source: Ethereum JSON-RPC, ERC-20
+ * (Transfer).
+ */
 import { isObject, type Json } from '../../core/json-body.ts'
 import type { Offer } from './offer.ts'
 
 /** Hash of `Transfer(address,address,uint256)`. */
 export const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-/** Blocks to look back through: hours on the chains in question, and little enough for public nodes. */
+/** How many blocks to look back: hours on these chains, and little enough for public nodes. */
 const BLOCKS_BACK = 5_000
 const TIMEOUT_MS = 10_000
 
-/** What is looked for: this payer's authorization, over this many units, to the offer's receiver. */
+/** What to look for: this payer's authorization, for this many units, to the offer's receiver. */
 export type Sought = {
   readonly offer: Offer
   readonly scheme: 'exact' | 'upto'
@@ -19,9 +22,9 @@ export type Sought = {
 }
 
 export type ChainState =
-  /** The units came to the receiver, in this transaction. */
+  /** The units reached the receiver, in this transaction. */
   | { readonly state: 'paid'; readonly transaction: string }
-  /** The nonce is used up without that: the payer cancelled, or used it otherwise. */
+  /** The nonce is used up without that: the payer cancelled it, or used it for something else. */
   | { readonly state: 'spent' }
   | { readonly state: 'unused'; readonly blockTime: number }
   | { readonly state: 'unknown' }
@@ -39,13 +42,13 @@ type Filter = { readonly address: string; readonly topics: readonly unknown[] }
 export type Node = {
   readonly blockTime: number
   ask(method: string, params: readonly unknown[]): Promise<Json>
-  /** What a contract answers to a call. */
+  /** A contract's answer to a call. */
   call(to: string, data: string): Promise<Json>
   /** Events of the last hours. */
   events(filter: Filter): Promise<readonly EventLog[]>
 }
 
-/** A value as the 32 bytes that contracts are called with, in hex. */
+/** A value as the 32 bytes that contracts take, in hex. */
 export const word = (hex: string): string => hex.replace(/^0x/i, '').toLowerCase().padStart(64, '0')
 
 const hex = (value: number): string => `0x${value.toString(16)}`
@@ -67,7 +70,7 @@ const numberAt = (value: unknown, name: string): number => {
   return typeof member === 'string' ? Number.parseInt(member, 16) : Number.NaN
 }
 
-/** The events of a node's answer; what is not one is left out. */
+/** The events in a node's answer; anything else is left out. */
 export const logsOf = (value: unknown): readonly EventLog[] =>
   Array.isArray(value)
     ? value.flatMap((log) =>
@@ -81,7 +84,7 @@ export const logsOf = (value: unknown): readonly EventLog[] =>
       )
     : []
 
-/** The chain at its newest block; throws when the node does not tell it. */
+/** The chain at its newest block; throws when the node does not report it. */
 export const nodeAt = async (url: string): Promise<Node> => {
   const latest = await ask(url, 'eth_getBlockByNumber', ['latest', false])
   const [block, blockTime] = [numberAt(latest, 'number'), numberAt(latest, 'timestamp')]

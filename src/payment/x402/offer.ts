@@ -4,14 +4,14 @@ import type { Nano } from '../../core/money.ts'
 export type Offer = {
   /** The chain by its CAIP-2 name, such as `eip155:8453`. */
   readonly network: string
-  /** The chain's name in version 1 of the protocol; without one the token is offered to version 2 only. */
+  /** The chain's name in version 1 of the protocol; without one the token is only offered in version 2. */
   readonly v1Network?: string
   /** The token's contract. */
   readonly asset: string
   /** The token's EIP-712 domain, which payers sign under. */
   readonly name: string
   readonly version: string
-  /** Nano-USD in the smallest unit of the token; a token stands for the dollar. */
+  /** Nano-USD in the smallest unit of the token; a token is worth one dollar. */
   readonly nanoPerUnit: Nano
   readonly payTo: string
   /** A node of the chain, asked only when the facilitator cannot say whether a payment went through. */
@@ -20,7 +20,7 @@ export type Offer = {
 
 export type X402Options = {
   readonly facilitatorUrl: string
-  /** Sent to the facilitator as a bearer. */
+  /** Sent to the facilitator as a bearer token. */
   readonly facilitatorToken?: string
   readonly offers: readonly Offer[]
   /** How long a payer has to sign and send. */
@@ -29,13 +29,13 @@ export type X402Options = {
   readonly settleMs: number
   /** Output tokens that are quoted when the caller gives no bound. */
   readonly outputTokens: number
-  /** The scheme `upto`, where it is on: what a payer may have authorised and not paid yet in all. */
+  /** The scheme `upto`, if it is on: the most that a payer may have authorised in all and not paid yet. */
   readonly upto?: { readonly most: Nano }
-  /** The address callers know this server by, when it is not the one requests come in under. */
+  /** The address that callers know this server by, if it differs from the one requests come in under. */
   readonly publicUrl?: string
 }
 
-/** USDC on the chains most payers have it on, by their version 1 names, with the public nodes of those chains. */
+/** USDC on the chains where most payers have it, by their version 1 names, with the public nodes of those chains. */
 export const knownTokens: Readonly<Record<string, Omit<Offer, 'payTo'>>> = {
   base: {
     network: 'eip155:8453',
@@ -57,11 +57,11 @@ export const knownTokens: Readonly<Record<string, Omit<Offer, 'payTo'>>> = {
   },
 }
 
-/** The token's units that cover an amount, as the decimal text the protocol wants: rounded up once, never none. */
+/** The token's units that cover an amount, as the protocol's decimal text: rounded up once, never zero. */
 export const unitsFor = (offer: Offer, amount: Nano): string => {
   const units = (amount + offer.nanoPerUnit - 1n) / offer.nanoPerUnit
   return (units > 0n ? units : 1n).toString()
 }
 
-/** What units of a token are worth, in nano-USD. */
+/** The value of token units, in nano-USD. */
 export const nanoOfUnits = (offer: Offer, units: string): Nano => BigInt(units) * offer.nanoPerUnit

@@ -1,6 +1,7 @@
 /**
- * What became of a payment of the scheme `upto`: a Permit2 transfer that only the facilitator can make, for any amount up
- * to the authorised one. Source: Permit2 (nonceBitmap, UnorderedNonceInvalidation), the x402 scheme `upto` on EVM chains.
+ * What became of a payment of the scheme `upto`: a Permit2 transfer that only the facilitator can make, for any amount
+ * up to the authorised one. Source: Permit2 (nonceBitmap, UnorderedNonceInvalidation), the x402 scheme `upto` on EVM
+ * chains.
  */
 import { isObject } from '../../core/json-body.ts'
 import { type ChainState, isTransferTo, type Node, type Sought, TRANSFER, word } from './node.ts'
@@ -14,13 +15,13 @@ const NONCE_INVALIDATION = '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da
 
 const wordOf = (value: bigint): string => word(value.toString(16))
 
-/** A nonce is one bit in a word of 256. */
+/** A nonce is one bit in a 256-bit word. */
 const placeOf = (nonce: string): { readonly place: bigint; readonly bit: bigint } => {
   const value = BigInt(nonce)
   return { place: value >> 8n, bit: 1n << (value & 0xffn) }
 }
 
-/** The transfer whose transaction carries the nonce, which is random; others of the same amount are other payments. */
+/** The transfer whose transaction contains the random nonce; other transfers of the same amount are other payments. */
 const transferOf = async (node: Node, sought: Sought): Promise<string | undefined> => {
   const { offer, payer, nonce } = sought
   const logs = await node.events({

@@ -1,4 +1,4 @@
-/** Payments as callers present them: read strictly, and never taken for something that is not offered. */
+/** Payments as callers present them: read strictly, and never mistaken for something that is not offered. */
 import { expect, test } from 'bun:test'
 import { Refusal } from '../../core/refusal.ts'
 import { knownTokens, type Offer } from './offer.ts'

@@ -1,25 +1,28 @@
-/** A payment as a caller presents it: read strictly, and matched with what this server takes, never with what it claims. */
+/**
+ * A payment as a caller presents it: read strictly, and matched with what this server takes rather than with what the
+ * payment claims.
+ */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { invalid, type Refusal } from '../../core/refusal.ts'
 import type { Offer } from './offer.ts'
 
-/** `exact` pays before the call; `upto` authorises before it, and pays what it was charged. */
+/** `exact` pays before the call; `upto` authorises before it, and pays what the call was charged. */
 export type Scheme = 'exact' | 'upto'
 
 export type Presented = {
   readonly version: 1 | 2
   readonly scheme: Scheme
   readonly offer: Offer
-  /** `<network>:<asset>:<payer>:<nonce>` in lower case; the nonces of the two schemes are written differently. */
+  /** `<network>:<asset>:<payer>:<nonce>` in lower case; the two schemes write nonces differently. */
   readonly id: string
   readonly payer: string
   readonly nonce: string
   /** Units of the token; with `upto` the most that may be taken. */
   readonly units: string
-  /** Seconds since 1970 after which the chain does not take it. */
+  /** The time, in seconds since 1970, after which the chain does not take it. */
   readonly validBefore: number
   readonly quoteId: string | undefined
-  /** The whole of it, for the facilitator. */
+  /** All of it, for the facilitator. */
   readonly payload: JsonObject
 }
 
@@ -30,7 +33,7 @@ const HEADER_MAX = 8 * 1024
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const NONCE = /^0x[0-9a-f]{64}$/i
-/** A number of up to 256 bits, written in one way only. */
+/** A number of up to 256 bits, in its only spelling. */
 const NUMBER = /^(?:0|[1-9]\d{0,77})$/
 const SIGNATURE = /^0x[0-9a-f]{2,}$/i
 const UNITS = /^[1-9]\d{0,15}$/
@@ -42,8 +45,8 @@ const textAt = (value: unknown, name: string, shape: RegExp): string | undefined
 }
 
 /**
- * Reads the payment of a request; version 2 wins where both are there. Undefined is a payment for something that is not
- * taken here: another token, chain, receiver or scheme.
+ * Reads the payment of a request; if both versions are present, version 2 wins. Undefined for a payment that is not for
+ * anything we take: another token, chain, receiver or scheme.
  */
 export const readPayment = (
   headers: PaymentHeaders,
@@ -86,7 +89,7 @@ export const readPayment = (
   }
 }
 
-/** The scheme, if it is one of those and the payment is signed as it wants. */
+/** The scheme, if it is one of those given and the payment is signed as it requires. */
 const schemeOf = (name: string, payload: JsonObject, schemes: readonly Scheme[]): Scheme | undefined => {
   const scheme = schemes.find((one) => one === name)
   const permit = !isObject(payload.authorization) && isObject(payload.permit2Authorization)
@@ -127,7 +130,7 @@ const readPermit = ({ permit2Authorization: it }: JsonObject): Signed | undefine
 
 const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
 
-/** Version 1 names a chain only, so there the first token of the chain is meant. */
+/** Version 1 only names a chain, so it means the first token of that chain. */
 const isFor = (offer: Offer, v1: boolean, chosen: JsonObject): boolean =>
   v1
     ? offer.v1Network === chosen.network

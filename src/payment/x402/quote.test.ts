@@ -1,4 +1,4 @@
-/** Amounts of x402 and the quotes they are bound by: rounded up once, and good for one request, token and receiver. */
+/** x402 amounts and the quotes that bind them: rounded up once, and valid for one request, token and receiver. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { knownTokens, nanoOfUnits, type Offer, unitsFor } from './offer.ts'

@@ -1,6 +1,7 @@
 /**
- * Quotes: the price of one request, bound to it. A quote is not stored: its id carries when it ends and proves, under the
- * server's secret, which request, amount, token and receiver it was made for. So asking for quotes costs no disk.
+ * Quotes: the price of one request, bound to it. A quote is not stored. Its id contains its expiry and proves, under
+ * the server's secret, which request, amount, token and receiver it was made for. So asking for quotes costs no disk
+ * space.
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { KeyedHash } from '../../core/keyed-hash.ts'
@@ -10,11 +11,11 @@ import { type Offer, unitsFor } from './offer.ts'
 
 export type Hash = KeyedHash<string>
 
-/** What is asked for one request, before a token is chosen. */
+/** What one request must pay, before a token is chosen. */
 type QuotePrice = {
-  /** Tells the request from any other. */
+  /** Distinguishes the request from any other. */
   readonly fingerprint: string
-  /** The same under the server's secret of before, while that changes. */
+  /** The same under the server's previous secret, while the secret changes. */
   readonly fingerprintBefore?: string | undefined
   /** The most it can cost. */
   readonly bound: Nano
@@ -22,7 +23,7 @@ type QuotePrice = {
 
 export type Quote = { readonly id: string; readonly units: string; readonly expiresAt: Instant }
 
-/** A quote is honoured this long after the payer's own time is over. */
+/** A quote is honoured for this long after the payer's own time is over. */
 const GRACE_MS = 30_000
 
 const proof = (
@@ -53,8 +54,8 @@ export const makeQuote = (
 type QuoteVerdict = 'good' | 'quote_mismatch' | 'quote_expired'
 
 /**
- * Whether `units` pay for this request. With the id of a quote they are what was quoted, whatever the price is by now;
- * version 1 has no place for an id, so there they must be today's price.
+ * Whether `units` pay for this request. With a quote's id they must be what was quoted, whatever the price is now.
+ * Version 1 has no place for an id, so there they must match today's price.
  */
 export const checkQuote = (
   hash: Hash,

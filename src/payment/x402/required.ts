@@ -21,7 +21,7 @@ type Required = {
   readonly error: string
   /** The output bound that was quoted in place of the model's own. */
   readonly outputTokens: number | undefined
-  /** What becomes of what is left over. */
+  /** What becomes of money that is left over. */
   readonly change: ChangePolicy
 }
 
@@ -41,7 +41,7 @@ const encodeHeader = (value: object): string => Buffer.from(JSON.stringify(value
 
 const extraOf = ({ name, version }: Offer) => ({ name, version })
 
-/** What version 2 asks for; `upfront` tells that the payment is settled before the model runs. */
+/** What version 2 asks for; `upfront` says that the payment is settled before the model runs. */
 export const requirementsV2 = (
   offer: Offer,
   units: string,
@@ -57,7 +57,7 @@ export const requirementsV2 = (
   extra: { ...extraOf(offer), paymentFlow: 'upfront', ...(quoteId === undefined ? {} : { quoteId }) },
 })
 
-/** What version 2 asks for where the call is paid for after it, with what it was charged. */
+/** What version 2 asks for when the payment is settled after the call, for what the call was charged. */
 export const requirementsUpto = (
   offer: Offer,
   units: string,
@@ -78,7 +78,7 @@ export const requirementsUpto = (
   },
 })
 
-/** What version 1 asks for. Its strict clients know these members only, and no null. */
+/** What version 1 asks for. Its strict clients know only these members, and no null. */
 export const requirementsV1 = (offer: Offer, units: string, resource: Resource, seconds: number) => ({
   scheme: 'exact',
   network: offer.v1Network ?? offer.network,
@@ -99,7 +99,7 @@ export const paymentRequired = (it: Required): Message => {
     x402Version: 2,
     error,
     resource: { ...resource, mimeType: MIME },
-    // Clients take the first they know: the one that pays for no more than was used.
+    // Clients take the first one they know, so this comes first: it pays for no more than was used.
     accepts: it.quoted.flatMap(({ offer, quote, upto }) => [
       ...(upto === undefined ? [] : [requirementsUpto(offer, quote.units, quote.id, upto)]),
       requirementsV2(offer, quote.units, quote.id, timeoutSeconds),
@@ -144,7 +144,7 @@ type RequiredOutcome = {
   | { readonly success: false; readonly errorReason: string }
 )
 
-/** The headers that tell how a payment went, under both versions' names. */
+/** The headers that report how a payment went, under both versions' names. */
 export const outcomeHeaders = (outcome: RequiredOutcome): Record<string, string> => {
   const { version, offer, payer } = outcome
   const value = encodeHeader({

@@ -1,6 +1,6 @@
 /**
- * Settling a payment: noted before it is sent, posted when the money is ours. An outcome that is not known stays open
- * until the facilitator or the chain tells it; it is never taken for a no, since a payer who is told no pays again.
+ * Settles a payment: recorded before it is sent, posted when the money is ours. An unknown outcome stays open until the
+ * facilitator or the chain gives it. It is never taken as a no, because a payer who hears no pays again.
  */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Log } from '../../core/log.ts'
@@ -27,7 +27,7 @@ export type Collected =
   | { readonly outcome: 'refused'; readonly reason: string }
   /** It pays for another request. */
   | { readonly outcome: 'used' }
-  /** The facilitator cannot be asked; nothing was sent to be settled. */
+  /** The facilitator cannot be reached; nothing was sent for settlement. */
   | { readonly outcome: 'unreachable' }
   | { readonly outcome: 'unknown' }
 
@@ -37,12 +37,12 @@ export type PaymentToCollect = {
   readonly callId: string
   readonly fingerprint: string
   readonly account: string
-  /** What is paid for when it is not a call. */
+  /** What is paid for, if it is not a call. */
   readonly invoiceId?: string | undefined
   readonly creditTo: string | undefined
 }
 
-/** What is kept of a payment while its outcome is open. */
+/** What is stored of a payment while its outcome is open. */
 type SentPayment = {
   readonly payload: JsonObject
   readonly requirements: JsonObject
@@ -50,20 +50,20 @@ type SentPayment = {
   readonly asset: string
   readonly payer: string
   readonly nonce: string
-  /** What was signed for. */
+  /** The units that the payer signed for. */
   readonly units: string
   readonly validBefore: number
 }
 
-/** Reasons of a facilitator that may mean that the authorization is on the chain already. */
+/** A facilitator's reasons that may mean that the authorization is already on the chain. */
 const MAY_BE_PAID = /nonce_already_used$|simulation_failed$/
-/** After a good verification this one says so: the nonce was taken since. */
+/** After a successful verification, this reason means that the nonce has been used since. */
 const WAS_TAKEN = /nonce_already_used$/
 
 /** A chain's clock may be behind. */
 const CHAIN_LATE_MS = 60_000
 
-/** Takes the payment for one call: once, however often and from however many processes it is asked for. */
+/** Takes the payment for one call: only once, however often and from however many processes this is called. */
 export const collect = async (parts: SettlementParts, it: PaymentToCollect): Promise<Collected> => {
   const { store, facilitator } = parts
   const { presented, requirements } = it
@@ -75,7 +75,7 @@ export const collect = async (parts: SettlementParts, it: PaymentToCollect): Pro
   const verified = await facilitator.verify({ payload: presented.payload, requirements })
   if (verified.outcome === 'unknown') return { outcome: 'unreachable' }
   if (verified.outcome === 'invalid') {
-    // Anyone can put a signed authorization on the chain: then the money is here without our doing.
+    // Anyone can put a signed authorization on the chain: then the money arrived without our doing.
     const seen = MAY_BE_PAID.test(verified.reason) ? await parts.chain.look(presented) : undefined
     if (seen?.state !== 'paid') return { outcome: 'refused', reason: verified.reason }
   }
@@ -95,7 +95,7 @@ export const collect = async (parts: SettlementParts, it: PaymentToCollect): Pro
   return resolve(parts, payment, presented.offer, 'first')
 }
 
-/** Ends an open payment if its outcome can be known by now. One that has ended already says how. */
+/** Ends an open payment if its outcome can be known by now; for one that has ended, returns how. */
 export const resolve = async (
   parts: SettlementParts,
   payment: Payment,
@@ -108,11 +108,11 @@ export const resolve = async (
   const { payload } = sent
   const units = (payment.amount / offer.nanoPerUnit).toString()
   const { scheme } = payment
-  // What was authorised is settled for what the call was charged.
+  // An authorised payment is settled for what its call was charged.
   const requirements = scheme === 'upto' ? { ...sent.requirements, amount: units } : sent.requirements
   let answer = await parts.facilitator.settle({ payload, requirements })
   const pending = answer.outcome === 'unknown' && answer.reason === 'settlement_pending'
-  // On its way: asked once more, the facilitator waits for the same transaction, or says no since that was taken.
+  // On its way. If we ask again, the facilitator waits for that transaction, or refuses because it used the nonce.
   if (pending) answer = await parts.facilitator.settle({ payload, requirements })
   const first = attempt === 'first' && !pending
   const verdict = await judge(parts, answer, { sent: { ...sent, units }, scheme, offer, first })
@@ -147,19 +147,19 @@ const judge = async (
   if (seen.state === 'unused' && seen.blockTime >= sent.validBefore)
     return { outcome: 'refused', reason: 'payment_expired' }
   if (answer.outcome === 'unknown') return { outcome: 'unknown' }
-  // A call that was answered by the vendor is not given up while its payer's money may still come.
+  // An answered call is not given up while its payer's money may still come.
   if (scheme === 'upto') {
     const over = seen.state === 'unknown' && now() >= sent.validBefore * 1000 + CHAIN_LATE_MS
     return over ? { outcome: 'refused', reason } : { outcome: 'unknown' }
   }
-  // The first clear no is one, unless it says that the nonce was taken and nobody can tell by whom. After an unknown
-  // outcome an earlier transaction may still be under way, so a no counts only when the chain will not take the
-  // authorization any more.
+  // The first clear no counts, unless it says that the nonce was used and nobody can tell by whom. After an unknown
+  // outcome an earlier transaction may still be on its way, so a no counts only once the chain can no longer take the
+  // authorization.
   const taken = WAS_TAKEN.test(reason) && seen.state === 'unknown'
   return first && !taken ? { outcome: 'refused', reason } : { outcome: 'unknown' }
 }
 
-/** What is kept of a payment until its outcome is known. */
+/** What is stored of a payment until its outcome is known. */
 export const sentOf = (presented: Presented, requirements: JsonObject): SentPayment => ({
   payload: presented.payload,
   requirements,

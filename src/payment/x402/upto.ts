@@ -1,13 +1,13 @@
 /**
- * The scheme `upto`: a payer authorises the most a call can cost, the call runs, and what it was charged is settled. What
- * is to be settled is noted in the ledger before it is sent, as for any payment, and nothing is sent twice.
+ * The scheme `upto`: a payer authorises the most that a call can cost, the call runs, and its charge is settled. As for
+ * any payment, what is to be settled is recorded in the ledger before it is sent, and nothing is sent twice.
  */
 import type { Nano } from '../../core/money.ts'
 import { nanoOfUnits, type Offer } from './offer.ts'
 import { type Collected, type PaymentToCollect, resolve, type SettlementParts, sentOf } from './settlement.ts'
 
 type Authorizing = Omit<PaymentToCollect, 'creditTo' | 'invoiceId'> & {
-  /** What the payer may have authorised and not paid yet in all. */
+  /** The most that the payer may have authorised in all and not paid yet. */
   readonly most: Nano
 }
 
@@ -17,12 +17,12 @@ export type Authorized =
   | { readonly outcome: 'too_much' }
   | Extract<Collected, { outcome: 'refused' | 'used' | 'unreachable' }>
 
-/** Checks and notes what a payer authorised for one call; nothing has moved then. */
+/** Checks and records what a payer authorised for one call; no money has moved yet. */
 export const authorize = async (parts: SettlementParts, it: Authorizing): Promise<Authorized> => {
   const { store, facilitator } = parts
   const { presented, requirements } = it
   const known = await store.payment(presented.id)
-  // An earlier attempt of the call came to nothing; one that was charged has its answer stored, or can have none.
+  // An earlier attempt of the call failed. If it was charged, its answer is stored, or cannot exist.
   if (known !== undefined && known.state !== 'failed')
     return { outcome: known.callId === it.callId && known.state === 'authorized' ? 'authorized' : 'used' }
   const verified = await facilitator.verify({ payload: presented.payload, requirements })
@@ -45,10 +45,10 @@ export const authorize = async (parts: SettlementParts, it: Authorizing): Promis
 }
 
 export type Finished =
-  /** Nothing is to be settled: the call cost nothing, or the house has paid it already. */
+  /** There is nothing to settle: the call cost nothing, or the house has already paid for it. */
   | { readonly outcome: 'free' }
   | { readonly outcome: 'settled'; readonly transaction: string; readonly amount: Nano }
-  /** The money did not come and cannot: the house paid. */
+  /** The money did not come and cannot come any more: the house paid. */
   | { readonly outcome: 'refused'; readonly reason: string }
   | { readonly outcome: 'unknown' }
 

@@ -60,7 +60,7 @@ export const llmsText = ({ categories }: Shelf, place: Place): string => {
   ].join('\n')}\n`
 }
 
-/** Crawlers read the pages; calls are not theirs. */
+/** Crawlers may read the pages but not make calls. */
 export const robotsText = ({ base }: Place): string =>
   [
     'User-agent: *',
@@ -72,7 +72,7 @@ export const robotsText = ({ base }: Place): string =>
     '',
   ].join('\n')
 
-/** Addresses of all pages, by the protocol of sitemaps.org. */
+/** Addresses of all pages, in the sitemaps.org protocol. */
 export const siteMap = ({ items, madeAt }: Shelf, place: Place): string => {
   const pages = ['/', '/products', '/quickstart', '/reference', '/reference/errors', '/funding']
   const all = [

@@ -1,4 +1,7 @@
-/** What the server says of itself at `/`: what it is, and where to go from here. For browsers a page, for others text. */
+/**
+ * What the server says about itself at `/`: what it is, and where to go from here. A page for browsers, text for
+ * others.
+ */
 import type { Place } from '../place.ts'
 import { html } from './html.ts'
 import { pageOf } from './page.ts'

@@ -1,6 +1,6 @@
-/** HTML whose inserted values come out as text, whatever letters they have. */
+/** HTML whose inserted values come out as text, whatever they contain. */
 
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export class Html {
   readonly text: string
 
@@ -17,7 +17,7 @@ const letters: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text for an element or a quoted attribute, also of XML. */
+/** A text for an element or a quoted attribute; also valid in XML. */
 export const escaped = (text: string): string => text.replace(/[&<>"']/g, (one) => letters[one] ?? one)
 
 type Value = string | number | Html | readonly Html[] | undefined
@@ -28,11 +28,11 @@ const shown = (value: Value): string => {
   return typeof value === 'object' ? value.map(({ text }) => text).join('\n') : escaped(String(value))
 }
 
-/** A template: what stands in it literally is HTML, what is inserted is text unless it is Html itself. */
+/** A template: its literal parts are HTML; inserted values are text, unless they are Html themselves. */
 export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
   new Html(parts.map((part, at) => part + shown(values[at])).join(''))
 
-/** A table with its heads; each row as long as they are. */
+/** A table with headings; each row has as many cells as there are headings. */
 export const table = (
   caption: string,
   heads: readonly string[],
@@ -47,11 +47,11 @@ ${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)
 </table>
 </section>`
 
-/** Lines of a program or shell, under what they are. */
+/** Lines of a program or shell, below a heading. */
 export const code = (label: string, text: string): Html =>
   html`<section class="wide" aria-label="${label}" tabindex="0"><pre><code>${text}</code></pre></section>`
 
-/** Text in which `code` stands between backticks. */
+/** Text in which backticks mark `code`. */
 export const marked = (text: string): Html =>
   new Html(
     text

@@ -1,4 +1,4 @@
-/** How a key is had and a wallet funded, on this server. */
+/** How to get a key and fund a wallet on this server. */
 import type { Place } from '../place.ts'
 import { code, type Html, html } from './html.ts'
 import { pageOf } from './page.ts'
@@ -24,7 +24,7 @@ ${trialText(place)}
 ${signUpText(place)}
 <p>Put it into <code>TURNPIKE_KEY</code>. More: <a href="/funding">keys and funding</a>.</p>`
 
-/** The page behind `funding_url`. */
+/** The page that `funding_url` links to. */
 export const fundingPage = (place: Place): string =>
   pageOf({
     title: 'Keys and funding',

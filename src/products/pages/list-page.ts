@@ -1,4 +1,4 @@
-/** The page of all products, in parts, with a form to search them. */
+/** The page of all products, divided into parts, with a search form. */
 import { humanUrl } from '../descriptor.ts'
 import type { Place } from '../place.ts'
 import { priceText, pricingOf } from '../price.ts'
@@ -15,7 +15,7 @@ type Part = {
     readonly vendor: string | undefined
     readonly q: string
   }
-  /** Queries of the parts beside this one. */
+  /** Queries of the neighbouring parts. */
   readonly previous: string | undefined
   readonly next: string | undefined
 }

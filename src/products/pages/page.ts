@@ -21,7 +21,7 @@ const STYLE = [
 
 const styleHash = new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')
 
-/** What a page may do: show itself in its one style, and send its forms here. */
+/** What a page may do: use its single style, and send its forms to this server. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
 
 const TITLE_MOST = 55
@@ -35,7 +35,7 @@ type Page = {
   readonly description: string
   /** Its own address. */
   readonly url: string
-  /** The same as JSON. */
+  /** The address of the same content as JSON. */
   readonly json?: string
   readonly main: Html
 }

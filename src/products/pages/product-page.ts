@@ -1,4 +1,4 @@
-/** The page of one product: what it costs, what it takes, how it is called first, and how a key is had. */
+/** The page of one product: its price, its inputs, a first call, and how to get a key. */
 
 import { descriptorOf, descriptorUrl, humanUrl } from '../descriptor.ts'
 import { BEARER, curlOf, programsOf } from '../example.ts'

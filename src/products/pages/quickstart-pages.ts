@@ -6,7 +6,7 @@ import { code, html, marked, table } from './html.ts'
 import { keySection } from './key-section.ts'
 import { pageOf } from './page.ts'
 
-/** Stands for the caller's key. */
+/** A placeholder for the caller's key. */
 const KEY = 'sk-…'
 
 export const recipeNamed = (name: string): Recipe | undefined => recipes.find((one) => one.name === name)
@@ -27,7 +27,7 @@ ${table(
 )}`,
   })
 
-/** `model` is one that is sold here. */
+/** `model` is a model that is sold here. */
 export const quickstartPage = (recipe: Recipe, model: string, place: Place): string => {
   const { name, title, install, calls, notes = [] } = recipe
   const { variables, files = [], first } = recipe.fill({ address: place.base, key: KEY, model })

@@ -1,4 +1,4 @@
-/** The API reference for people: what openapi.json says, a page for each endpoint, and one of all errors. */
+/** The API reference for people: the content of openapi.json, with a page for each endpoint and one for all errors. */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import type { Place } from '../place.ts'
 import { code, type Html, html, table } from './html.ts'
@@ -46,7 +46,7 @@ const named = (document: JsonObject, schema: JsonObject): JsonObject => {
   return name === '' ? schema : objectAt(document, 'components', 'schemas', name)
 }
 
-/** The schemas of a body or an answer by their names; of a choice, each. */
+/** The schemas of a body or an answer, by name; for a choice, all of them. */
 const schemaTables = (document: JsonObject, title: string, content: JsonObject): readonly Html[] =>
   Object.entries(content).flatMap(([type, one]) => {
     const schema = named(document, objectAt(one, 'schema'))
@@ -66,7 +66,7 @@ const parameterTable = (parameters: Json | undefined): Html =>
       )
     : html`<p>It has no parameters.</p>`
 
-/** The page of an endpoint, by its method in small letters and its path; undefined for one that is not there. */
+/** The page of an endpoint, by its method in lower case and its path; undefined if there is none. */
 export const endpointPage = (document: JsonObject, address: string, { base }: Place): string | undefined => {
   const found = operationsOf(document).find(({ method, path }) => `${method}${path}` === address)
   if (found === undefined) return undefined
@@ -96,7 +96,7 @@ type ErrorRow = {
   readonly status: number
   readonly meaning: string
   readonly members: string
-  /** Helper endpoints: where it may come from. */
+  /** Helper endpoints: which ones can return it. */
   readonly at?: string
 }
 

@@ -21,7 +21,7 @@ const rangeOf = ({ minimum, maximum, minLength, maxLength, minItems, maxItems }:
   ].join(', ')
 }
 
-/** What a value may be, in a few words. */
+/** The type of a value, in a few words. */
 const typeOf = (schema: Json | undefined, depth = 0): string => {
   if (!isObject(schema)) return 'anything'
   if (Array.isArray(schema.enum)) return `one of ${listed(schema.enum)}`
@@ -38,7 +38,7 @@ const typeOf = (schema: Json | undefined, depth = 0): string => {
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
-/** The members of an object's schema; a sentence where it names none. */
+/** The members of an object's schema; a sentence if it names none. */
 export const schemaTable = (caption: string, schema: JsonObject): Html => {
   const properties = isObject(schema.properties) ? Object.entries(schema.properties) : []
   if (properties.length === 0) return html`<p>${caption}: ${typeOf(schema)}.</p>`

@@ -19,7 +19,7 @@ const library = ({ packages, variables, program, ...recipe }: Library): Recipe =
   }),
 })
 
-/** Variables of no library in particular: the example's program reads them. */
+/** Variables that belong to no library; the example's program reads them. */
 const ownVariables = ({ address, key }: RecipeTarget) => [
   `export TURNPIKE_URL=${address}/v1`,
   `export TURNPIKE_KEY=${key}`,

@@ -1,12 +1,14 @@
-/** A recipe: how a client is pointed at this server. docs/clients and `turnpike connect` are written from the same text. */
+/**
+ * A recipe: how to point a client at this server. docs/clients and `turnpike connect` are written from the same text.
+ */
 
-/** What a recipe is filled in with; `address` is the server's, without a path. */
+/** The values that fill in a recipe; `address` is the server's, without a path. */
 export type RecipeTarget = { readonly address: string; readonly key: string; readonly model: string }
 
 type File = { readonly path: string; readonly language: string; readonly text: string }
 
 type Filled = {
-  /** Lines of a shell that set the variables the client reads. */
+  /** Shell lines that set the variables which the client reads. */
   readonly variables: readonly string[]
   readonly files?: readonly File[]
   /** One command that asks something and prints the answer. */
@@ -18,12 +20,12 @@ export type Recipe = {
   readonly name: string
   readonly title: string
   readonly install: string
-  /** The path of this server that it calls. */
+  /** The path on this server that it calls. */
   readonly calls: string
   /** A model to begin with; any that `GET /v1/models` lists will do. */
   readonly model: string
   readonly fill: (place: RecipeTarget) => Filled
-  /** What a user should know, a sentence or two each. */
+  /** What a user should know, in a sentence or two each. */
   readonly notes?: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** Alerts that owners of wallets asked for: of wallets that run low, and of top-ups that wait for their owner. */
+/** Alerts that owners of wallets asked for: wallets that run low, and top-ups that wait for their owner. */
 import { isDue } from '../engine/due.ts'
 import { type Engine, type Row, statement } from '../engine/engine.ts'
 import { nanoOf, textOf } from '../engine/row.ts'

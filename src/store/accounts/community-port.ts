@@ -7,17 +7,17 @@ import type { NewKey } from './tenancy-port.ts'
 export type TrialAsk = {
   /** Who claims: a keyed hash of the network address. */
   readonly origin: string
-  /** The same under the server's secret of before; a claim that is noted so is noted under the present one from now on. */
+  /** The same under the server's previous secret; a claim recorded that way is moved to the present secret. */
   readonly originBefore?: string | undefined
-  /** Names this attempt, so that its repetition gets the same wallet. */
+  /** Names this attempt, so that its repeat gets the same wallet. */
   readonly attempt?: string
   /** The key to make, on a wallet to make; both live for `lifeMs`. */
   readonly key: Omit<NewKey, 'trialUntil' | 'parentId' | 'subWallet'>
   readonly amount: Nano
-  /** What all trials of a UTC day may be given together. */
+  /** The most that all trials of a UTC day may get together. */
   readonly dailyAmount: Nano
   readonly lifeMs: number
-  /** How long the same origin must wait before it may claim again. */
+  /** How long the same origin must wait until it may claim again. */
   readonly againMs: number
 }
 
@@ -44,10 +44,10 @@ type ReferralClaim = {
 }
 
 export type ReferralStore = {
-  /** The wallet's code: the proposed one if it has none yet. */
+  /** The wallet's code; the proposed one if it has none yet. */
   referralCode(walletId: WalletId, proposed: string): Promise<string>
   referralsOf(walletId: WalletId): Promise<{ readonly claims: number; readonly earned: Nano }>
-  /** One claim for each account. Both sides are credited, or nothing happens. */
+  /** One claim per account. Both sides are credited, or nothing happens. */
   claimReferral(claim: ReferralClaim): Promise<'credited' | 'invalid_code' | 'own_code' | 'claimed_before'>
 }
 
@@ -62,7 +62,7 @@ export type Review = {
 export type ReviewStore = {
   /** A second review of a skill by the same account replaces the first. */
   putReview(review: Omit<Review, 'createdAt'> & { readonly orgId: string }): Promise<Review>
-  /** How many there are, the sum of their ratings, and the newest, at most 50. */
+  /** How many there are, the sum of their ratings, and the newest ones, at most 50. */
   reviews(skill: string): Promise<{
     readonly count: number
     readonly sum: number

@@ -1,4 +1,4 @@
-/** What is recorded of a change of a key: who made it, and what it changed. */
+/** What is recorded about a change of a key: who made it, and what it changed. */
 import { decimalFromNano } from '../../core/money.ts'
 import type { Key } from '../../tenancy/key.ts'
 import type { Actor, NewEvent } from '../people/event-port.ts'
@@ -15,7 +15,7 @@ const shown = ({ label, limits, disabledReason, canManage, deleted }: Key): Show
     ),
   )
 
-/** The members of `one` that `other` does not have just so. */
+/** The members of `one` that differ in `other` or are missing there. */
 const differing = (one: Shown, other: Shown): Shown =>
   Object.fromEntries(Object.entries(one).filter(([name, value]) => other[name] !== value))
 

@@ -1,4 +1,4 @@
-/** Keys as rows of the database, and how a change of limits alters one. */
+/** Keys as rows of the database, and how a change of limits alters a key. */
 import { isObject, type Json } from '../../core/json-body.ts'
 import type { Month } from '../../core/time.ts'
 import type { Aliases, Key, Limits } from '../../tenancy/key.ts'
@@ -37,7 +37,7 @@ export const limitValues = (limits: Limits): readonly Value[] => [
   limits.tpm ?? null,
 ]
 
-/** `column = $n` for each column, from `first` on. */
+/** `column = $n` for each column, counting from `first`. */
 export const assigned = (columns: readonly string[], first: number): string =>
   columns.map((column, at) => `${column} = $${first + at}`).join(', ')
 
@@ -70,7 +70,7 @@ const keys = rowsOf({
   aliases: maybe(json('aliases', aliasesOf)),
 })
 
-/** As the column keeps them. */
+/** In the form of the column. */
 export const aliasesText = (aliases: Aliases | undefined): string | null =>
   aliases === undefined ? null : JSON.stringify(aliases)
 
@@ -80,7 +80,7 @@ export const keyOf = (row: Row): Key => ({
   granted: grantedLimits.read(row),
 })
 
-/** An absent member keeps what there is, null removes it. */
+/** An absent member keeps the value, null removes it. */
 const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined =>
   next === undefined ? now : (next ?? undefined)
 
@@ -100,11 +100,11 @@ const raised = (before: bigint | undefined, after: bigint | undefined): boolean 
 
 type KeyBlock = Pick<Key, 'disabledReason' | 'disabledBy' | 'disabledBefore'>
 
-/** Only the creator lifts a block by the operator. A higher cap lifts the block of a cap. */
+/** Only the creator lifts a block by the operator. A higher cap lifts a block by that cap. */
 const blockAfter = (key: Key, change: KeyChange, limits: Limits): KeyBlock => {
   const { disabledReason, disabledBy, disabledBefore } = key
   if (disabledReason === 'operator' && !change.byCreator) {
-    // What the key set for itself holds again once the key above it is enabled.
+    // The key's own block applies again once the key above it is enabled.
     const wish = change.disabledReason === undefined ? disabledBefore : (change.disabledReason ?? undefined)
     return compact({ disabledReason, disabledBy, disabledBefore: disabledBy && wish ? 'self' : undefined })
   }
@@ -115,7 +115,7 @@ const blockAfter = (key: Key, change: KeyChange, limits: Limits): KeyBlock => {
   return compact({ disabledReason, disabledBy, disabledBefore })
 }
 
-/** The key as it stands after a change made in `month`. */
+/** The key after a change made in `month`. */
 export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
   const { disabledReason: _reason, disabledBy: _by, disabledBefore: _before, ...kept } = key
   const { disabledMonth, aliases, ...rest } = kept

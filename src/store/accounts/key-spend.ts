@@ -8,8 +8,8 @@ import { heldOfLease } from '../ledger/sums.ts'
 import type { KeySpend } from './tenancy-port.ts'
 
 /**
- * All use of two scopes of a key, counted and still on leases, what open calls hold of them, and how many calls were
- * charged.
+ * All use of two scopes of a key: both counted and still on leases, what open calls hold of them, and how many calls
+ * were charged.
  */
 export const spendOf = async (engine: Engine, id: string): Promise<KeySpend> => {
   const now = await clockOf(engine)

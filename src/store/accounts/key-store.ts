@@ -1,5 +1,5 @@
 /**
- * Keys: made, read, changed, deleted. Every change raises the version, by which caches know that they are out of date.
+ * Keys: made, read, changed, deleted. Every change raises the version, which tells caches that they are out of date.
  */
 import { type Month, monthOf } from '../../core/time.ts'
 import { lifetimeScope, monthScope } from '../../ledger/scopes.ts'
@@ -40,8 +40,8 @@ import { usageOf } from './usage-report.ts'
 const MOST_LISTED = 1000
 
 /**
- * Brings the caps' counters to the key's new limits. A cap that falls under what is already used and held tolerates
- * that much; see the schema.
+ * Updates the caps' counters to the key's new limits. A cap below what is already used and held tolerates that much;
+ * see the schema.
  */
 const setCaps = async (run: Run, key: Key, month: string, lock: string): Promise<void> => {
   const scopes = [lifetimeScope(key.id), monthScope(key.id, month)].sort()
@@ -100,7 +100,7 @@ const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => 
   )
 }
 
-/** Changes the keys below, where the change concerns them too. */
+/** Changes the keys below, if the change concerns them too. */
 const alongWith = async (
   run: Run,
   words: Words,
@@ -113,7 +113,7 @@ const alongWith = async (
 
 type Alter = (run: Run, before: Key, month: Month) => Promise<{ key: Key; below: readonly Key[] }>
 
-/** Changes a locked key, and tells the database's time after the commit. */
+/** Changes a locked key, and returns the database's time after the commit. */
 const changeOn = async (
   engine: Engine,
   id: KeyId,
@@ -144,7 +144,7 @@ const changeOn = async (
   return { ...done, at }
 }
 
-/** A key that exists already is left as it is. */
+/** A key that already exists stays as it is. */
 const insertOnce = async (
   run: Run,
   words: Words,
@@ -168,7 +168,7 @@ const insertOnce = async (
   return made
 }
 
-/** The maker's row is locked, so that what it may do cannot change before the child is there. */
+/** The creator's row is locked, so that its rights cannot change before the child exists. */
 const createChildOn = (
   engine: Engine,
   child: Parameters<KeyStore['createChild']>[0],

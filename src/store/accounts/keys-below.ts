@@ -1,6 +1,6 @@
 /**
- * Changes of a key that concern all keys below it too. The key is locked by then. To make a key locks all keys above
- * it, so no new key can be left out. /
+ * Changes of a key that also concern all keys below it. The key is already locked. Making a key locks all keys above
+ * it, so no new key can be missed.
  */
 import type { Key, KeyId } from '../../tenancy/key.ts'
 import type { Run, Words } from '../engine/engine.ts'
@@ -25,8 +25,8 @@ export const deleteBelow = (run: Run, words: Words, id: KeyId): Promise<readonly
   alter(run, words, { id, sets: 'deleted = 1', where: below })
 
 /**
- * Disables all below that nobody above them has disabled yet. Each remembers by which key, and whether it had switched
- * itself off; a block by a cap need not be remembered, for the cap does it again.
+ * Disables all keys below that no key above them has disabled yet. Each remembers which key it was disabled with, and
+ * whether it had disabled itself. A block by a cap need not be remembered, because the cap blocks again.
  */
 export const disableBelow = (run: Run, words: Words, id: KeyId): Promise<readonly Key[]> =>
   alter(run, words, {

@@ -1,4 +1,6 @@
-/** What a key may still spend: the least that its limits, those of its makers and its wallet leave. For reports. */
+/**
+ * What a key may still spend: the least that its limits, those of the keys above it and its wallet leave. For reports.
+ */
 import { dayOf } from '../../core/time.ts'
 import { monthOfDay } from '../../ledger/scopes.ts'
 import type { KeyId } from '../../tenancy/key.ts'
@@ -8,7 +10,7 @@ import { maybeText, nanoOf, textOf } from '../engine/row.ts'
 import { heldOnLeases, settledBalance, usedOnLeases } from '../ledger/sums.ts'
 import type { LeftToSpend } from './tenancy-port.ts'
 
-/** What the leases of some keys used and no counter has yet, and what their open calls hold. */
+/** What the leases of some keys used and no counter includes yet, and what their open calls hold. */
 const taken = (which: string): string => `(${usedOnLeases(which)} + ${heldOnLeases(which)})`
 
 const used = (scope: string): string => `coalesce((select b.used from budget b where b.scope = ${scope}), 0)`
@@ -18,7 +20,7 @@ const ofWallet = 'l.key_id in (select o.id from api_key o where o.wallet_id = k.
 const line = 'api_key k join key_line m on m.owner_id = k.id where m.key_id = $1'
 const wallet = `${settledBalance('k.wallet_id')} - ${heldOnLeases('l.wallet_id = k.wallet_id')}`
 
-/** Every limit of a key `$1` in the month `$2` and on the day `$3`, with what it leaves: limit − charged − held. */
+/** Every limit of key `$1` in month `$2` and on day `$3`, with what it leaves: limit − charged − held. */
 const limits = `
   select 'spend_cap_usd' as name, k.id as owner, k.spend_cap - ${used("'key:' || k.id")} - ${taken(under)} as amount
     from ${line} and k.spend_cap is not null

@@ -1,10 +1,13 @@
-/** New keys: checked against their makers and their sub-wallet, and inserted in the caller's transaction. */
+/** New keys: checked against their creators and their sub-wallet, and inserted in the caller's transaction. */
 import type { Key, KeyId } from '../../tenancy/key.ts'
 import type { Run, Words } from '../engine/engine.ts'
 import { aliasesText, grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
 import type { NewKey } from './tenancy-port.ts'
 
-/** Locks a key and all above it, so that none of them is disabled or deleted with its children meanwhile; the key itself. */
+/**
+ * Locks a key and all keys above it, so that none of them is disabled or deleted with its children meanwhile; returns
+ * the key itself.
+ */
 export const lockLine = async (run: Run, words: Words, id: KeyId): Promise<Key | undefined> => {
   const rows = await run(
     `select k.* from api_key k join key_line n on n.owner_id = k.id where n.key_id = $1 order by k.id${words.lock('k')}`,
@@ -13,14 +16,14 @@ export const lockLine = async (run: Run, words: Words, id: KeyId): Promise<Key |
   return rows.map(keyOf).find((key) => key.id === id)
 }
 
-/** A key can only be bound to a sub-wallet that exists, of its own wallet. */
+/** A key can only be bound to an existing sub-wallet of its own wallet. */
 const checkSub = async (run: Run, { id, walletId }: NewKey, sub: string): Promise<void> => {
   const [row] = await run('select wallet_id from sub_wallet where id = $1 and deleted_at is null', [sub])
   if (row?.wallet_id !== walletId)
     throw new Error(`wallet ${walletId} has no sub-wallet ${sub} for key ${id}`)
 }
 
-/** The maker of a new key, which must pay from the same wallet. */
+/** The creator of a new key, which must pay from the same wallet. */
 const makerOf = async (run: Run, words: Words, key: NewKey): Promise<Key | undefined> => {
   if (key.parentId === undefined) return undefined
   const parent = await lockLine(run, words, key.parentId)
@@ -34,7 +37,7 @@ const makerOf = async (run: Run, words: Words, key: NewKey): Promise<Key | undef
 }
 
 /**
- * Whether it is the first key that speaks for its whole wallet. Of two that are made at once, only one is the first.
+ * Whether it is the first key that speaks for its whole wallet. Of two made at the same time, only one is the first.
  */
 const isFirst = async (run: Run, words: Words, { walletId }: NewKey): Promise<boolean> => {
   await run(`select a.id from account a where a.id = $1${words.lock('a')}`, [walletId])
@@ -45,7 +48,7 @@ const isFirst = async (run: Run, words: Words, { walletId }: NewKey): Promise<bo
   return others.length === 0
 }
 
-/** Inserts a key that is not there. A key below one that is bound to a sub-wallet is bound to it as well. */
+/** Inserts a key that does not exist yet. A key below one that is bound to a sub-wallet is bound to it as well. */
 export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<void> => {
   const maker = await makerOf(run, words, key)
   const makers = maker === undefined ? [] : [maker.id, ...maker.ancestors]

@@ -1,4 +1,4 @@
-/** Referrals: a code for each account that asks, and one claim for each account, which credits both sides. */
+/** Referrals: a code for each account that asks, and one claim per account, which credits both sides. */
 
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
@@ -27,7 +27,7 @@ const claimOn: (engine: Engine) => ReferralStore['claimReferral'] =
         { ref: `referral:${orgId}`, credit: walletId, amount: claimantAmount },
         { ref: `referrer:${orgId}`, credit: referrerId, amount: referrerAmount },
       ].sort((a, b) => (a.credit < b.credit ? -1 : 1))
-      // In the order of the wallets, since two accounts may claim each other's codes at once.
+      // In the order of the wallets, because two accounts may claim each other's codes at the same time.
       for (const side of sides)
         if (side.amount > 0n) await postIn(run, words, { kind: 'grant', debit: 'promo', ...side })
       return 'credited'
@@ -37,7 +37,7 @@ export const referralStore = (engine: Engine): ReferralStore => ({
   referralCode: async (walletId, proposed) => {
     const [, rows = []] = await engine.batch('control', [
       statement(
-        // Two requests at once collide in either column, for they propose the same code.
+        // Two simultaneous requests collide in either column, because they propose the same code.
         'insert into referral_code (code, wallet_id) values ($1, $2) on conflict do nothing',
         proposed,
         walletId,

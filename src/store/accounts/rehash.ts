@@ -1,4 +1,4 @@
-/** Keys and the secret that their hashes were made by: while that changes, each goes over when its token is next brought. */
+/** Keys and the secret that made their hashes: while it changes, each key moves over when its token is next used. */
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import { keyOf } from './key-row.ts'

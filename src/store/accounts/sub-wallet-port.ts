@@ -7,10 +7,10 @@ import type { Actor } from '../people/event-port.ts'
 export type SubWallet = {
   readonly id: string
   readonly label: string
-  /** Most that calls under it may cost in all. */
+  /** The most that calls in it may cost in all. */
   readonly budget: Nano
   readonly spent: Nano
-  /** Held by open calls. */
+  /** What open calls hold. */
   readonly held: Nano
   readonly createdAt: Instant
 }
@@ -28,15 +28,15 @@ export type NewSubWallet = {
 }
 
 /**
- * Who asks. A key sees what it or a key below it made, a key without a maker all of its wallet, a bound key only the one
- * it is bound to.
+ * Who asks. A key sees what it or a key below it made; a key of the operator's sees everything in its wallet; a bound
+ * key sees only the sub-wallet it is bound to.
  */
 export type SubViewer = Pick<Key, 'id' | 'walletId' | 'ancestors' | 'subWallet'>
 
-/** Where `by` says who does it, an event is recorded with the change. */
+/** If `by` says who does it, an event is recorded with the change. */
 export type SubWalletStore = {
   /**
-   * Undefined when the wallet, or the child key that makes it, has as many as it may have. Repeating it returns the
+   * Undefined when the wallet, or the child key that makes it, already has as many as it may have. A repeat returns the
    * same one.
    */
   createSubWallet(sub: NewSubWallet, by?: Actor): Promise<SubWallet | undefined>
@@ -44,8 +44,8 @@ export type SubWalletStore = {
   list(viewer: SubViewer): Promise<readonly SubWallet[]>
   subWallet(viewer: SubViewer, id: string): Promise<SubWallet | undefined>
   /**
-   * Commits the change and tells the database time after it, for the wait until every process has given back what it
-   * leased under the older ceiling.
+   * Commits the change and returns the database time after it. The caller then waits until every process has given back
+   * what it leased under the old ceiling.
    */
   changeSubWallet(
     viewer: SubViewer,

@@ -1,4 +1,4 @@
-/** Sub-wallets: made, read, changed, deleted. What is spent and held under one is its counter in `budget`. */
+/** Sub-wallets: made, read, changed, deleted. What is spent and held in one is its counter in `budget`. */
 
 import { decimalFromNano } from '../../core/money.ts'
 import { subScope } from '../../ledger/scopes.ts'
@@ -13,7 +13,7 @@ import { recordOfWallet } from '../people/event-store.ts'
 import type { NewSubWallet, SubViewer, SubWallet, SubWalletStore } from './sub-wallet-port.ts'
 
 const MOST = 1_000
-/** Those that one child key may make, so that a tenant does not use up what its reseller may have. */
+/** How many one child key may make, so that a tenant does not use up its reseller's share. */
 const MOST_OF_CHILD = 100
 
 /** Sub-wallets that the viewer of `viewerParams` sees. */
@@ -48,7 +48,7 @@ export const mayUseSub = async (run: Run, key: Key, id: string): Promise<boolean
   (await run(`select s.id from sub_wallet s where s.id = $4 and ${visible}`, [...viewerParams(key), id]))
     .length > 0
 
-/** Whether the maker has as many as it may have: a child of its own, the keys of an account together. */
+/** Whether the creator already has as many as it may have: a child counts its own, an account's keys count together. */
 const hasAll = async (run: Run, { id, walletId, makerId = '' }: NewSubWallet): Promise<boolean> => {
   const [maker] = await run('select id from api_key where id = $1 and parent_id is not null', [makerId])
   const counted = `select cast(count(*) as bigint) as subs from sub_wallet s left join api_key k on k.id = s.maker_id
@@ -95,7 +95,9 @@ export const subWalletStore = (engine: Engine): SubWalletStore => {
     )
     return row === undefined ? undefined : subs.read(row)
   }
-  /** Changes the row and its ceiling, if the viewer sees it; the new version makes processes give back what they leased. */
+  /**
+   * Changes the row and its ceiling, if the viewer sees it; the new version makes processes give back what they leased.
+   */
   const change = async (
     viewer: SubViewer,
     id: string,

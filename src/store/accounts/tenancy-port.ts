@@ -14,7 +14,7 @@ export type NewKey = {
   readonly id: KeyId
   /** HMAC-SHA-256 of the whole token under the server secret, in hex. */
   readonly hash: string
-  /** Which secret that was; unknown of keys that were made before this was noted. */
+  /** Which secret that was; unknown for keys that were made before this was recorded. */
   readonly hashedBy?: string | undefined
   readonly orgId: string
   readonly walletId: WalletId
@@ -23,15 +23,15 @@ export type NewKey = {
   readonly label: string
   readonly prefix: string
   readonly limits: Limits
-  /** If it is absent, the first key of a wallet may manage it, and no other key may. */
+  /** If absent, the first key of a wallet may manage it, and no other key may. */
   readonly canManage?: boolean
   readonly aliases?: Aliases
   readonly trialUntil?: Instant
 }
 
-/** Tri-state: absent leaves a limit, null removes it. */
+/** Three states: absent keeps a limit, null removes it, a value sets it. */
 export type KeyChange = { readonly [Name in keyof Limits]?: Limits[Name] | null } & {
-  /** null enables. */
+  /** null enables the key. */
   readonly disabledReason?: DisabledReason | null
   readonly label?: string
   readonly canManage?: boolean
@@ -39,7 +39,7 @@ export type KeyChange = { readonly [Name in keyof Limits]?: Limits[Name] | null 
   readonly aliases?: Aliases | null
   /** Disabling a key disables all keys below it; enabling it enables those again. */
   readonly withChildren?: boolean
-  /** When the creator (operator or reseller) changes limits, what it granted changes with them. */
+  /** If the creator (operator or reseller) changes limits, the granted limits change too. */
   readonly byCreator: boolean
 }
 
@@ -51,11 +51,14 @@ export type KeySpend = {
   readonly requests: number
 }
 
-/** The limit that leaves a key the least, charges and holds counted; negative when the limit was lowered below them. */
+/**
+ * The limit that leaves a key the least, with charges and holds counted; negative when the limit was lowered below
+ * them.
+ */
 export type LeftToSpend = {
   /** Named as in a 402. */
   readonly limit: string
-  /** Whose cap or stop-at it is; absent for what the account's keys share. */
+  /** The owner of the cap or stop-at; absent for limits that the account's keys share. */
   readonly owner?: KeyId
   readonly amount: Nano
 }
@@ -70,32 +73,32 @@ export type Wallet = {
   readonly held: Nano
 }
 
-/** A change of a key as it was committed, with the database's time after it for the wait of revocation. */
+/** A committed change of a key, with the database's time after it, from which the wait for revocation counts. */
 export type KeyChanged = {
   readonly key: Key
-  /** The keys below that were changed with it. */
+  /** The keys below that changed with it. */
   readonly below: readonly Key[]
   readonly at: Instant
 }
 
 /** Which keys to list. */
 export type KeyQuery = {
-  /** Only those below this key, at any depth. */
+  /** Only keys below this one, at any depth. */
   readonly below?: KeyId
-  /** Only those whose id or prefix fits this. */
+  /** Only keys whose id or prefix matches. */
   readonly named?: string
-  /** Also those that were deleted. */
+  /** Deleted keys too. */
   readonly deleted?: boolean
-  /** Only those made before this one. */
+  /** Only keys made before this one. */
   readonly after?: KeyId
-  /** 1 000 where it is absent. */
+  /** 1 000 by default. */
   readonly most?: number
 }
 
 export type UsageRow = {
   readonly day?: string
   readonly model?: string
-  /** Of rows by key: whose it is. */
+  /** For rows by key: the key. */
   readonly key?: {
     readonly id: KeyId
     readonly label: string
@@ -108,7 +111,7 @@ export type UsageRow = {
   readonly cost: Nano
 }
 
-/** Whose calls: those of one key, those of a key and all below it, or everybody's. Deleted keys count like others. */
+/** Whose calls: one key's, those of a key and all below it, or everybody's. Deleted keys count like others. */
 export type UsageOf = { readonly only: KeyId } | { readonly from: KeyId } | 'everybody'
 
 export type UsageQuery = {
@@ -116,34 +119,34 @@ export type UsageQuery = {
   readonly from: Instant
   readonly to: Instant
   readonly groupBy: readonly ('day' | 'model' | 'key')[]
-  /** The most rows to read; all where it is absent. */
+  /** The most rows to read; all by default. */
   readonly most?: number
 }
 
 export type WalletStore = {
-  /** Makes an organisation with an empty wallet; returns the wallet. Repeating it returns the same wallet. */
+  /** Makes an organisation with an empty wallet and returns the wallet. A repeat returns the same wallet. */
   createWallet(wallet: { id: WalletId; orgId: string; name: string }): Promise<Wallet>
   wallet(id: WalletId): Promise<Wallet | undefined>
-  /** All but those of payments, by id. */
+  /** All except those of payments, by id. */
   list(): Promise<readonly Wallet[]>
 }
 
 /**
- * Who made a key in the console, the reseller's own name of its tenant, and the first of the keys that took each other's place
- * by rotation, where it is not that: of a tenant, its id.
+ * Who made a key in the console, the reseller's name for its tenant, and the first key of its chain of rotations, if it
+ * is not that key itself. A tenant is identified by that first key.
  */
 export type KeyNote = { readonly madeBy?: string; readonly reference?: string; readonly tenantId?: KeyId }
 
-/** Where `by` says who does it, an event is recorded with the change. */
+/** If `by` says who does it, an event is recorded with the change. */
 export type KeyStore = {
   createKey(key: NewKey, by?: Actor, note?: KeyNote): Promise<Key>
-  /** Makes a key below another one that may manage keys; undefined when that one may not (any more), or is switched off. */
+  /** Makes a key below one that may manage keys; undefined if that one may not (any more), or is disabled. */
   createChild(key: NewKey & { readonly parentId: KeyId }): Promise<Key | undefined>
-  /** Also finds a deleted key, which says so: by its version caches know that they are out of date. */
+  /** Also finds a deleted key, and says so; its version tells caches that they are out of date. */
   keyByHash(hash: string): Promise<Key | undefined>
-  /** Notes the hash under another secret. Nothing happens where it has been noted since, or the key is another. */
+  /** Stores the hash under another secret. Nothing happens if that was done since, or the key is another one. */
   rehash(id: KeyId, it: Rehash): Promise<void>
-  /** Keys that are there and that no process has met since their server has this secret, newest first, and how many they are. */
+  /** Existing keys that no process has seen since their server got this secret, newest first, and their number. */
   hashedOtherwise(
     by: string,
     most: number,
@@ -151,14 +154,14 @@ export type KeyStore = {
   key(id: KeyId): Promise<Key | undefined>
   /** Newest first. */
   list(query?: KeyQuery): Promise<readonly Key[]>
-  /** The least rate per minute that is set on each of the keys or on one above it; keys without any are left out. */
+  /** The lowest rate per minute that is set on each key or on one above it; keys without any are left out. */
   leastRpm(ids: readonly KeyId[]): Promise<ReadonlyMap<KeyId, number>>
-  /** Changes a key, and those below it where the change says so, in one transaction. */
+  /** Changes a key, and those below it if the change says so, in one transaction. */
   changeKey(id: KeyId, change: KeyChange, by?: Actor): Promise<KeyChanged | undefined>
-  /** Deletes a key, and all below it if asked to, in one transaction. */
+  /** Deletes a key, and all below it if requested, in one transaction. */
   deleteKey(id: KeyId, withChildren?: boolean, by?: Actor): Promise<KeyChanged | undefined>
   spend(id: KeyId): Promise<KeySpend>
-  /** What binds the key most; undefined for a key that does not exist. */
+  /** The limit that binds the key most; undefined for a key that does not exist. */
   left(id: KeyId): Promise<LeftToSpend | undefined>
   usage(query: UsageQuery): Promise<readonly UsageRow[]>
 }

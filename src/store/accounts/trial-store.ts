@@ -1,6 +1,6 @@
 /**
- * Anonymous trials: one claim for each origin, and all of a day within the house's budget. When a trial ends, what is
- * left goes back to the house.
+ * Anonymous trials: one claim per origin, and all claims of a day within the house's budget. When a trial ends, what is
+ * left returns to the house.
  */
 import { least } from '../../core/money.ts'
 import { type Day, dayOf, type Instant, nextDayStart } from '../../core/time.ts'
@@ -22,10 +22,13 @@ const claims = rowsOf({
   expiresAt: integer('expires_at'),
 })
 
-/** Undoes the transaction of a claim that the day's budget does not cover. */
+/** Rolls back a claim that the day's budget does not cover. */
 class Exhausted extends Error {}
 
-/** Takes the origin's claim; its earlier one when it is too soon for another. Of several at once one takes it. */
+/**
+ * Takes the origin's claim, or returns its earlier one when it is too soon for another. Of several at once, one takes
+ * it.
+ */
 const takeClaim = async (run: Run, ask: TrialAsk, now: Instant): Promise<TrialOutcome | undefined> => {
   const { origin, originBefore, key, attempt, amount } = ask
   if (originBefore !== undefined)
@@ -59,7 +62,7 @@ const takeClaim = async (run: Run, ask: TrialAsk, now: Instant): Promise<TrialOu
   return { outcome: 'claimed', retryAfterMs: before.claimedAt + ask.againMs - now }
 }
 
-/** Takes the amount out of the day's budget for all trials. A lower budget counts from now on. */
+/** Takes the amount out of the day's budget for all trials. A lower budget applies from now on. */
 const takeBudget = async (run: Run, { amount, dailyAmount }: TrialAsk, day: Day): Promise<void> => {
   await run(
     `insert into trial_day (day, granted, lim) values ($1, 0, $2) on conflict (day) do update
@@ -110,7 +113,7 @@ export const trialStore = (engine: Engine): TrialStore => ({
 
 const ROUND = 50
 
-/** What is left of trials that are over goes back to the house, once no lease holds any of it. */
+/** What is left of ended trials returns to the house, once no lease holds any of it. */
 export const endTrials = async (engine: Engine): Promise<void> => {
   const { now, lock } = engine.words
   const over = await once(
@@ -128,7 +131,7 @@ export const endTrials = async (engine: Engine): Promise<void> => {
         wallet,
       ])
       if (account === undefined || nanoOf(account, 'held') !== 0n) return
-      // Never more than the trial was given: what somebody paid in stays in the wallet.
+      // Never more than the trial got: money that somebody paid in stays in the wallet.
       const left = least(nanoOf(account, 'balance'), nanoOf(row, 'amount'))
       if (left > 0n)
         await postIn(run, engine.words, {

@@ -5,7 +5,7 @@ import type { WalletId } from '../../tenancy/key.ts'
 import type { KnownRules, RulesChange } from '../../tenancy/wallet-rules.ts'
 import type { Actor } from '../people/event-port.ts'
 
-/** What an owner wants to know of: a wallet that has less than an amount, or whose top-ups wait for the owner. */
+/** What an owner wants to hear about: a wallet that has less than an amount, or whose top-ups wait for the owner. */
 export type WalletAlert = {
   readonly id: string
   readonly walletId: WalletId
@@ -17,11 +17,14 @@ export type WalletAlert = {
 )
 
 export type WalletRulesStore = {
-  /** What calls of the wallet's keys cost in this UTC day, and what open ones hold. */
+  /** The cost of the wallet's calls in this UTC day, and what its open calls hold. */
   spentToday(id: WalletId): Promise<{ readonly spent: Nano; readonly held: Nano }>
-  /** Version 0 without rules when none were ever set. */
+  /** Version 0 without rules if none were ever set. */
   walletRules(id: WalletId): Promise<KnownRules>
-  /** Commits the change and tells the database time after it, for the wait until every process knows. `by` is recorded with it. */
+  /**
+   * Commits the change and returns the database time after it, for the wait until every process knows. `by` is recorded
+   * with it.
+   */
   changeWalletRules(
     id: WalletId,
     change: RulesChange,
@@ -31,8 +34,9 @@ export type WalletRulesStore = {
 
 export type AlertStore = {
   /**
-   * Alerts to send now, each given to one caller. A wallet is due once when it falls under its amount and again only
-   * after it was above; a pause of its top-ups is told once. What is not confirmed by `alertSent` is given out again, later each time, and given up in the end.
+   * Alerts to send now, each given to one caller. A wallet is due once when it falls below its amount, and again only
+   * after it was above it; a pause of its top-ups is reported once. Alerts that are not confirmed by `alertSent` are
+   * given out again, later each time, and given up in the end.
    */
   takeAlerts(): Promise<readonly WalletAlert[]>
   alertSent(alert: WalletAlert): Promise<void>

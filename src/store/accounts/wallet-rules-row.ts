@@ -4,7 +4,7 @@ import type { AutoTopUp, KnownRules, WalletRules } from '../../tenancy/wallet-ru
 import type { Row } from '../engine/engine.ts'
 import { countOf, textOf } from '../engine/row.ts'
 
-/** Money is written as decimal text, since JSON has no integers of this size. */
+/** Money is written as decimal text, because JSON has no integers of this size. */
 type Stored = {
   perCallMax?: string
   dailyLimit?: string
@@ -27,7 +27,7 @@ const topUpOf = (stored: NonNullable<Stored['autoTopUp']>): AutoTopUp => ({
   ...compact({ monthlyMax: money(stored.monthlyMax) }),
 })
 
-/** The rules, read from the form in which they are kept. */
+/** Reads the rules from their stored form. */
 export const rulesOf = (text: string): WalletRules => {
   const stored: Stored = JSON.parse(text)
   return compact({
@@ -42,7 +42,7 @@ export const rulesOf = (text: string): WalletRules => {
   })
 }
 
-/** The form in which the rules are kept. */
+/** The stored form of the rules. */
 export const textOfRules = (rules: WalletRules): string =>
   JSON.stringify(rules, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 

@@ -21,8 +21,8 @@ import type { WalletRulesStore } from './wallet-rules-port.ts'
 import { knownRulesOf, textOfRules } from './wallet-rules-row.ts'
 
 /**
- * Brings the counter of today to a new daily limit, and that of tomorrow: a loan that makes tomorrow's counter while
- * this commits must not give it the old limit. /
+ * Updates the counters of today and tomorrow to a new daily limit. Tomorrow's too, because a loan that creates it while
+ * this commits must not give it the old limit.
  */
 const setDailyLimit = async (run: Run, it: { wallet: string; limit: Nano | null; now: number }) => {
   for (const day of [it.now, nextDayStart(it.now)])
@@ -33,7 +33,7 @@ const setDailyLimit = async (run: Run, it: { wallet: string; limit: Nano | null;
     )
 }
 
-/** What is recorded of a change: the rules that it changed, as they are told. */
+/** What is recorded about a change: the rules that it changed, as answers show them. */
 const changeOf = (asked: RulesChange, before: WalletRules, after: WalletRules) => {
   const [old, now] = [shownRules(before), shownRules(after)] as const
   const differing = (one: typeof old, other: typeof old) =>

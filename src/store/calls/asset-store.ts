@@ -1,4 +1,4 @@
-/** Rows of stored results: written before their bytes, seen when the bytes are there, deleted after them. */
+/** Rows of stored results: written before their bytes, visible once the bytes exist, deleted after them. */
 import { integer, maybe, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, type Statement, statement, Violation } from '../engine/engine.ts'
 import { countOf, maybeBytes, onlyRow, textOf } from '../engine/row.ts'
@@ -21,24 +21,24 @@ const columns = {
 }
 const assets = rowsOf(columns)
 const uploads = rowsOf({ ...columns, purpose: text('purpose'), name: text('name') })
-/** All but the bytes of those that lie in their rows. */
+/** Everything except the bytes of results that are stored in their rows. */
 const SHOWN = Object.values(columns)
   .map(({ name }) => name)
   .join(', ')
 
 const UPLOAD = `${SHOWN}, purpose, name`
 
-/** What one is before its bytes are there. */
+/** A result before its bytes exist. */
 const NOTHING = { sha256: '', bytes: 0, mediaType: '', extension: '' }
 
-/** Whether the key `$2` is that of the asset or one above it. */
+/** Whether key `$2` owns the asset or is above the key that does. */
 const owns = 'exists (select 1 from key_line n where n.owner_id = $2 and n.key_id = asset.key_id)'
 
 export const assetStore = (engine: Engine): AssetStore => {
   const { now, each } = engine.words
   const lives = `ready = 1 and expires_at > ${now}`
-  // The log of an embedded engine is one file, written in order: what waits for the charge behind it waits for this too. Of
-  // a ledger that is elsewhere, a charge may be kept on this machine alone.
+  // An embedded engine's log is one file, written in order, so whoever waits for the later charge also waits for this.
+  // With a ledger elsewhere, a charge may be stored only on this machine.
   const whole = engine.inline === undefined ? 'control' : 'relaxed'
   const insertWhole = `insert into asset (id, key_id, run_id, place, source, sha256, bytes, media_type, extension,
       width, height, body, ready, created_at, expires_at)
@@ -121,7 +121,7 @@ export const assetStore = (engine: Engine): AssetStore => {
   }
 }
 
-/** Nothing where the place of a run is taken: its index holds one result each. */
+/** Nothing if the place in a run is taken: its index allows one result each. */
 const unlessTaken = async (change: Promise<readonly Row[]>): Promise<readonly Row[]> => {
   try {
     return await change
@@ -131,7 +131,7 @@ const unlessTaken = async (change: Promise<readonly Row[]>): Promise<readonly Ro
   }
 }
 
-/** The rows with a purpose. */
+/** The rows with a purpose, which are uploads. */
 const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | 'uploadBytes'> => {
   const { now } = engine.words
   const lives = `purpose is not null and ready = 1 and expires_at > ${now}`

@@ -8,16 +8,16 @@ export type IdempotencyState =
   | { readonly state: 'done'; readonly answer: StoredAnswer; readonly callId: CallId }
   | { readonly state: 'conflict' }
 
-/** Calls under an Idempotency-Key; kept 24 hours. Answers are stored by `commit` with the settlement. */
+/** Calls under an Idempotency-Key; kept for 24 hours. `commit` stores answers together with the settlement. */
 export type IdempotencyStore = {
   /**
-   * Claims the key, or says who has it. A claim is free again when it was released, when its lock ran out, or when its
-   * instance has not beaten for 3 s; then the next attempt runs under the id of the first.
+   * Claims the key, or says who has it. A claim is free again when it was released, when its lock expired, or when its
+   * instance has not sent a heartbeat for 3 s; then the next attempt runs under the id of the first.
    */
   begin(entry: {
     ref: IdempotencyRef
     fingerprint: string
-    /** The same under the server's secret of before: a claim that has it is of the same content. */
+    /** The same under the server's previous secret: a claim with this fingerprint has the same content. */
     fingerprintBefore?: string | undefined
     callId: CallId
     instance: InstanceId
@@ -25,11 +25,11 @@ export type IdempotencyStore = {
   }): Promise<IdempotencyState>
   /**
    * The call failed in a way that may be retried: the next attempt runs again, under the same id. Only the instance
-   * that has the claim can release it: another one may have taken it over. /
+   * that has the claim can release it, because another one may have taken it over.
    */
   release(ref: IdempotencyRef, by: InstanceId): Promise<void>
-  /** The answer that was kept for a call. */
+  /** The stored answer of a call. */
   kept(ref: IdempotencyRef, callId: CallId): Promise<StoredAnswer | undefined>
-  /** Nothing came of the claim: it is as if it had never been made. */
+  /** Nothing came of the claim, so it is as if it had never been made. */
   forget(ref: IdempotencyRef, callId: CallId, by: InstanceId): Promise<void>
 }

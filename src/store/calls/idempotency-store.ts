@@ -1,4 +1,6 @@
-/** Calls under an Idempotency-Key. The row is made before the call runs; the key selects, the fingerprint validates. */
+/**
+ * Calls under an Idempotency-Key. The row is made before the call runs; the key finds it, the fingerprint validates it.
+ */
 import type { StoredAnswer } from '../../ledger/types.ts'
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
@@ -23,8 +25,8 @@ const answerOf = (row: Row): StoredAnswer => ({
 const where = 'key_id = $1 and endpoint = $2 and idem_key = $3'
 
 /**
- * Claims the key in one statement, or changes nothing. A claim that was given up is taken over under the call id of its
- * first attempt if the content is the same; with other content only if nothing can have come of it.
+ * Claims the key in one statement, or changes nothing. An abandoned claim with the same content is taken over under the
+ * call id of its first attempt; one with other content only if nothing can have come of it.
  */
 const claim = (now: string): string => {
   const expired = `idempotency.expires_at < ${now}`

@@ -6,23 +6,29 @@ import type { KnownRules } from '../../tenancy/wallet-rules.ts'
 import type { SubWalletNews } from '../accounts/sub-wallet-port.ts'
 
 export type Beat = {
-  /** Database time of this beat's write. */
+  /** Database time of this heartbeat's write. */
   readonly at: Instant
   /** Keys made or changed since `seen` and in the 10 s before it (or before `at`), read after that write. */
   readonly changed: readonly Key[]
   /** Wallet rules and sub-wallets changed in the same span. */
   readonly rules: readonly KnownRules[]
   readonly subWallets: readonly SubWalletNews[]
-  /** Own leases another instance waits for. */
+  /** The instance's own leases that others wait for. */
   readonly recalled: readonly LeaseId[]
   readonly liveInstances: number
 }
 
 /** The processes that serve: heartbeats that prove which key changes each process has seen. */
 export type InstanceStore = {
-  /** One beat: writes (own statement), then reads in a newer snapshot. `seen` is the `at` of the last beat that completed. */
+  /**
+   * One heartbeat: writes (in its own statement), then reads in a newer snapshot. `seen` is the `at` of the last
+   * heartbeat that completed.
+   */
   beat(instance: InstanceId, seen: Instant | undefined, nudge?: string): Promise<Beat>
-  /** Instances that may still admit on older knowledge than `since`: their seen beat is older and they beat within `freshMs`. */
+  /**
+   * Instances that may still admit on knowledge older than `since`: the beat they have seen is older, and they sent one
+   * within `freshMs`.
+   */
   unaware(since: Instant, freshMs: number): Promise<readonly { id: InstanceId; nudge?: string }[]>
   leave(instance: InstanceId): Promise<void>
 }

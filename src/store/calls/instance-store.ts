@@ -1,4 +1,4 @@
-/** Heartbeats of the processes that serve, and with them the proof of which key changes each has read. */
+/** Heartbeats of the processes that serve, with the proof of which key changes each has read. */
 
 import { keyOf } from '../accounts/key-row.ts'
 import { knownRulesOf } from '../accounts/wallet-rules-row.ts'
@@ -8,13 +8,15 @@ import type { Expired } from '../engine/expire.ts'
 import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
 import type { InstanceStore } from './instance-port.ts'
 
-/** A change is stamped before it commits; no transaction may live this long, so reading back this far misses none. */
+/**
+ * A change gets its time before it commits. No transaction may live this long, so reading back this far misses none.
+ */
 const COMMIT_SLACK_MS = 10_000
-/** An instance that is silent for longer than this does not count as live. */
+/** An instance that is silent for longer does not count as live. */
 const LIVE_MS = 2_000
 const GONE_MS = 60 * 60 * 1000
 
-/** Instances that are long gone. */
+/** Instances that ended long ago. */
 export const expiredInstances = (now: string): Expired => ({
   table: 'instance',
   key: 'id',
@@ -23,20 +25,20 @@ export const expiredInstances = (now: string): Expired => ({
 
 export const instanceStore = (engine: Engine): InstanceStore => {
   const { now } = engine.words
-  // A change that was stamped by a clock hours ahead was committed before the clock was set right. An instance that has
-  // seen anything since then has seen it.
+  // A change dated by a clock that was hours ahead was committed before the clock was corrected, so an instance that
+  // has seen anything since then has seen it.
   const asked = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
   const write = `insert into instance (id, beat_at, seen, nudge) values ($1, ${now}, $2, $3)
     on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
     returning beat_at`
   return {
     beat: async (instance, seen, nudge) => {
-      // Two transactions: the reads must start after the beat is committed, or they would prove nothing.
+      // Two transactions: the reads must start after the heartbeat is committed, or they would prove nothing.
       const row = onlyRow(
         await once(engine, 'relaxed', statement(write, instance, seen ?? null, nudge ?? null)),
       )
       const at = countOf(row, 'beat_at')
-      // An instant that was seen under a clock that was ahead is later than now.
+      // A time that was seen under a clock that was ahead is later than now.
       const since = Math.min(seen ?? at, at) - COMMIT_SLACK_MS
       const [keys = [], leases = [], live = [], rules = [], subs = []] = await engine.batch('relaxed', [
         statement('select * from api_key where changed_at > $1 order by changed_at', since),

@@ -1,7 +1,4 @@
-/**
- * Requests and tokens in the fixed windows of the database's clock: one row for each counter, one statement for each
- * take.
- */
+/** Requests and tokens in the fixed windows of the database's clock: one row per counter, one statement per take. */
 import type { KeyId } from '../../tenancy/key.ts'
 import { type RateName, rateWindows } from '../../tenancy/rates.ts'
 import { AHEAD_MS } from '../engine/due.ts'
@@ -15,7 +12,8 @@ const counterOf = (keyId: KeyId, rate: RateName): string => (rate === 'rpm' ? ke
 
 const takeText = (now: string, rate: RateName): string => {
   const current = `(${now} / ${rateWindows[rate].lengthMs}) * ${rateWindows[rate].lengthMs}`
-  // A window that begins soon is kept, a later one is cut back to now. A count under a clock that was ahead is kept when the clock is set right: the window errs on the safe side, and once.
+  // A window that begins soon is kept; a later one is cut back to now. A count made under a fast clock is kept when the
+  // clock is corrected: the window errs on the safe side, and only once.
   const counted = 'rate_window.window_start >= excluded.window_start'
   const soon = `${counted} and rate_window.window_start <= ${now} + ${AHEAD_MS}`
   const grant = (used: string) =>
@@ -32,7 +30,7 @@ const takeText = (now: string, rate: RateName): string => {
     returning used, taken, window_start, ${now} as now`
 }
 
-/** Counters of windows that are over wherever clocks stand: even the longest. */
+/** Counters of windows that are over wherever the clocks stand, even the longest. */
 export const expiredWindows = (now: string): Expired => ({
   table: 'rate_window',
   key: 'key_id',

@@ -11,18 +11,21 @@ export type StoredReceiptKey = {
   readonly createdAt: Instant
 }
 
-/** Receipts: the keys that sign them, and what they say. */
+/** Receipts: the keys that sign them, and their contents. */
 export type ReceiptStore = {
   /** All keys, oldest first. */
   receiptKeys(): Promise<readonly StoredReceiptKey[]>
-  /** Adds the key that signs from `waitMs` on; answers with the key of that number, which may be another's that came first. */
+  /**
+   * Adds the key that signs from `waitMs` on; returns the key of that number, which may be one that another process
+   * added first.
+   */
   addReceiptKey(
     key: Pick<StoredReceiptKey, 'number' | 'kid' | 'publicKey' | 'sealed'>,
     waitMs: number,
   ): Promise<StoredReceiptKey>
-  /** Replaces the sealed form of a key, unless it is another by now. */
+  /** Replaces the sealed form of a key, unless it has changed meanwhile. */
   sealReceiptKey(kid: string, it: { readonly before: string; readonly sealed: string }): Promise<void>
-  /** False when there is no such key. */
+  /** False if there is no such key. */
   removeReceiptKey(kid: string): Promise<boolean>
   /** A call that was charged, or that the house paid. */
   chargedCall(callId: CallId): Promise<ChargedCall | undefined>

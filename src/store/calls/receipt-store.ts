@@ -1,4 +1,4 @@
-/** What receipts need from the store: the keys that sign them, and charged calls with what they used. */
+/** What receipts need from the store: the keys that sign them, and charged calls with their use. */
 import { readDetail } from '../../ledger/read-detail.ts'
 import type { ChargedCall } from '../../ledger/types.ts'
 import { followedBy, integer, json, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
@@ -15,7 +15,7 @@ const receiptKeys = rowsOf({
   createdAt: integer('created_at'),
 })
 
-/** What was posted for a call, with its detail if that is kept. */
+/** What was posted for a call, with its detail if that is still stored. */
 const posted = rowsOf({
   kind: oneOf('kind', ['usage', 'writeoff']),
   payer: text('debit'),

@@ -1,18 +1,16 @@
-/** Responses that are kept: the rows of one key alone, in chains from each to the one before. */
+/** Responses that are kept: rows of a single key, each linked to the one before. */
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
 import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
 import type { KeptResponse, ResponseStore } from './response-port.ts'
 
-/**
- * How many bytes the responses of one key may have in all, and down to how many they are deleted when they have more.
- */
+/** How many bytes the responses of one key may have in all, and the size to which they are cut when they have more. */
 const BYTES_MAX = 64 * 1024 * 1024
 const BYTES_LEFT = 48 * 1024 * 1024
-/** Turns of one conversation. */
+/** The most turns of one conversation. */
 const TURNS_MAX = 2_000
 
-/** A response and those before it, from the newest: of the key `$1`, from the response `$2`, within `$3` bytes. */
+/** Response `$2` of key `$1` and those before it, from the newest, within `$3` bytes. */
 const chainOf = (now: string): string => `with recursive chain (id, previous_id, depth, size) as (
     select id, previous_id, 0, bytes from kept_response where key_id = $1 and id = $2 and expires_at > ${now}
     union all
@@ -137,7 +135,7 @@ const bodiesOf = (rows: readonly Row[]): readonly string[] => rows.map((row) => 
 const sizeOf = ({ input, body, output }: KeptResponse): number =>
   output.reduce((sum, item) => sum + Buffer.byteLength(item.body), Buffer.byteLength(input + body))
 
-/** Deletes the oldest responses of a key, and counts anew what is left. */
+/** Deletes the oldest responses of a key, and counts the rest again. */
 const cutDown = (engine: Engine, keyId: string): Promise<unknown> =>
   engine.batch('control', [
     statement(

@@ -1,4 +1,4 @@
-/** Which process goes on with which jobs, and what is new with them. */
+/** Which process looks after which jobs, and what has changed about them. */
 import { type Engine, once, type Statement, statement } from '../engine/engine.ts'
 import { textOf, truthOf } from '../engine/row.ts'
 import type { RunStore } from './run-port.ts'

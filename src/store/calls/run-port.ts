@@ -1,4 +1,4 @@
-/** The store's port for jobs: calls of products that outlive their request, each with its money on a lease of its own. */
+/** The store's port for jobs: calls of products that outlive their request, each with its money on its own lease. */
 import type { ResultStyle } from '../../core/call.ts'
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import type { Price } from '../../core/model.ts'
@@ -22,14 +22,14 @@ import type { KeyId, WalletId } from '../../tenancy/key.ts'
 export const runStates = ['submitting', 'running', 'done', 'failed', 'cancelled'] as const
 export type RunState = (typeof runStates)[number]
 
-/** What the next steps of a job need. Neither its prompt nor other inputs are among it. */
+/** What the next steps of a job need. It includes neither the prompt nor other inputs. */
 export type RunFacts = {
-  /** The vendor's own name of it, as its shape made it. */
+  /** The vendor's own name for it, as its shape made it. */
   readonly ref: JsonObject
   readonly vendor: string
-  /** Whose key at the vendor it was submitted with. */
+  /** The deployment that it was submitted with. */
   readonly deployment: string
-  /** The model as the caller named it, and the style in which it is answered. */
+  /** The model as the caller named it, and the form of its answer. */
   readonly modelName: string
   readonly style: ResultStyle
   readonly price: Price
@@ -41,7 +41,10 @@ export type RunFacts = {
   readonly keep?: IdempotencyRef
 }
 
-/** An output as it is kept: of what is stored only its place, since its address is made anew each time it is told. */
+/**
+ * An output as it is stored: of a stored asset only its place, because its address is made afresh each time it is
+ * shown.
+ */
 export type RunOutput =
   | {
       readonly type: 'image' | 'video' | 'audio' | 'file'
@@ -51,7 +54,7 @@ export type RunOutput =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'json'; readonly value: Json }
 
-/** What a job delivered, or why nothing came of it. */
+/** What a job delivered, or why it delivered nothing. */
 export type RunResult =
   | {
       readonly body: JsonObject
@@ -79,7 +82,7 @@ export type Run = {
   readonly leaseId: LeaseId
   readonly model: string
   readonly state: RunState
-  /** The most it can be charged. */
+  /** The most that it can be charged. */
   readonly hold: Nano
   /** Absent before it runs at its vendor. */
   readonly facts?: RunFacts
@@ -89,14 +92,14 @@ export type Run = {
   readonly cancel: boolean
   readonly owner: InstanceId
   readonly deadline: Instant
-  /** Of one that has ended. */
+  /** Only for a job that has ended. */
   readonly result?: RunResult
   readonly webhook?: string
   readonly createdAt: Instant
   readonly endedAt?: Instant
 }
 
-/** A job that begins: whose it is, and what it may cost. */
+/** A job that begins: who it belongs to, and what it may cost. */
 export type NewRun = {
   readonly id: CallId
   readonly keyId: KeyId
@@ -107,18 +110,18 @@ export type NewRun = {
   readonly payer?: AccountId | undefined
   readonly model: string
   readonly amount: Nano
-  /** The smallest charge that would still be of use; see LoanRequest. */
+  /** The smallest charge that would still be useful; see LoanRequest. */
   readonly useful: Nano
   readonly owner: InstanceId
   readonly ownerMs: number
   readonly deadlineMs: number
-  /** How many jobs of the key may be open; no limit when absent. */
+  /** How many jobs the key may have open; no limit when absent. */
   readonly openMax?: number | undefined
 }
 
 export type RunBegun =
   | { readonly outcome: 'begun' }
-  /** There is one of this id, which another process or an earlier attempt began. */
+  /** A job with this id exists, begun by another process or an earlier attempt. */
   | { readonly outcome: 'exists' }
   | { readonly outcome: 'too_many' }
   | LoanRefused
@@ -133,15 +136,15 @@ export type RunEnd = {
   readonly keptMs: number
 }
 
-/** What its owner must look at: it may have ended, or somebody wants it cancelled. */
+/** What its owner must look at: it may have ended, or somebody wants to cancel it. */
 type RunNews = { readonly id: CallId; readonly cancel: boolean }
 
 export type RunStore = {
-  /** Lends its money, opens the call and writes the row, in one transaction: there is never one without the others. */
+  /** Lends its money, opens the call and writes the row, in one transaction, so that none exists without the others. */
   begin(run: NewRun): Promise<RunBegun>
   /**
-   * It runs at its vendor: its owner says what the next steps need. A claim of an Idempotency-Key is the run's from then
-   * on. False when it has ended meanwhile.
+   * It runs at its vendor: its owner stores what the next steps need. From now on a claim of an Idempotency-Key belongs
+   * to the run. False when it has ended meanwhile.
    */
   began(
     id: CallId,
@@ -151,14 +154,15 @@ export type RunStore = {
       readonly ref?: IdempotencyRef | undefined
     },
   ): Promise<boolean>
-  /** Nothing came of it: frees the money and forgets it, unless it runs. */
+  /** Nothing came of it: frees the money and deletes the row, unless the job runs. */
   forget(id: CallId): Promise<void>
   /**
-   * Ends it, once: charge, detail, kept answer, row, and the unused money back, in one transaction. Gives how it ended, which
-   * another process may have decided before. One whose money was taken away meanwhile ends as `failed`.
+   * Ends it, once: charge, detail, stored answer, row, and the return of unused money, in one transaction. Returns how
+   * it ended, which another process may have decided earlier. A job whose money was taken away meanwhile ends as
+   * `failed`.
    */
   end(id: CallId, end: RunEnd): Promise<Run | undefined>
-  /** Keeps an owner's runs for so long, and notes their progress. */
+  /** Keeps an owner's runs for this long, and records their progress. */
   keep(
     owner: InstanceId,
     it: {
@@ -167,25 +171,25 @@ export type RunStore = {
       readonly progress: readonly { readonly id: CallId; readonly progress: number }[]
     },
   ): Promise<void>
-  /** What is new with an owner's runs; each wake is told once. */
+  /** What is new about an owner's runs; each wake is reported once. */
   news(owner: InstanceId): Promise<readonly RunNews[]>
-  /** Takes open runs whose owner is silent. Another process takes others at the same time. */
+  /** Takes open runs whose owner is silent. Another process can take other runs at the same time. */
   take(owner: InstanceId, it: { readonly lifeMs: number; readonly most: number }): Promise<readonly Run[]>
   /** Leaves an owner's runs to others at once. */
   leave(owner: InstanceId): Promise<void>
   /** Asks for the end of an open run. */
   askCancel(id: CallId): Promise<void>
-  /** Says that a run may have ended. */
+  /** Reports that a run may have ended. */
   wake(id: CallId): Promise<void>
   run(id: CallId): Promise<Run | undefined>
-  /** The same, if it is the key's own or that of a key below it; one statement whether it is there or not. */
+  /** The same, if it belongs to the key or a key below it; a single statement, whether it exists or not. */
   runFor(id: CallId, keyId: KeyId): Promise<Run | undefined>
-  /** Those of a key, the newest first. */
+  /** The runs of a key, newest first. */
   runsOf(
     keyId: KeyId,
     it: { readonly states?: readonly RunState[] | undefined; readonly most: number },
   ): Promise<readonly Run[]>
-  /** Ended runs whose webhook is due, put off meanwhile; after the last try it is given up. */
+  /** Ended runs whose webhook is due, with their next try already set; after the last try it is given up. */
   takeWebhooks(most: number): Promise<readonly Run[]>
   webhookSent(id: CallId): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Rows of jobs: who goes on with them, what is new with them, and who may see them. Their money is in run-money.ts. */
+/** Rows of jobs: who looks after them, what is new about them, and who may see them. Their money is in run-money.ts. */
 import { jobInstance } from '../../ledger/types.ts'
 import { type Engine, once, type Statement, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
@@ -7,7 +7,9 @@ import { runOwners } from './run-owners.ts'
 import { type Run, type RunStore, runStates } from './run-port.ts'
 import { runOf } from './run-row.ts'
 
-/** Pauses between tries of a webhook, by how many there were: a minute, then five times as long, for some ten hours. */
+/**
+ * Pauses between tries of a webhook, by their number: a minute, then five times as long each time, for about ten hours.
+ */
 const AGAIN_MS = [60_000, 300_000, 1_500_000, 7_500_000, 28_800_000]
 const putOff = `case run.webhook_tries ${AGAIN_MS.map((ms, tries) => `when ${tries} then ${ms}`).join(' ')} end`
 
@@ -17,7 +19,7 @@ export const expiredRuns = (now: string): Expired => ({
   where: `x.ended_at is not null and x.keep_until < ${now}`,
 })
 
-/** Whether the key `$2` is that of the run or one above it. */
+/** Whether key `$2` owns the run or is above the key that does. */
 const owns = 'exists (select 1 from key_line n where n.owner_id = $2 and n.key_id = run.key_id)'
 
 export const runStore = (engine: Engine): RunStore => {

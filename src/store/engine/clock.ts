@@ -1,4 +1,4 @@
-/** The database's clock, by which all processes agree. */
+/** The database's clock, which all processes agree on. */
 import type { Instant } from '../../core/time.ts'
 import { type Engine, type Run, statement, type Words } from './engine.ts'
 import { countOf, onlyRow } from './row.ts'

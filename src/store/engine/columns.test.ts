@@ -1,4 +1,4 @@
-/** Rows as values: read, inserted, and refused when a column is not what it was declared as. */
+/** Rows as values: read, inserted, and refused if a column is not what it was declared as. */
 import { describe, expect, test } from 'bun:test'
 import { followedBy, integer, json, maybe, nano, oneOf, rowsOf, text, truth } from './columns.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Rows as values: the columns of a kind of row are declared once, each with what it holds, and from that come how it is
- * read and how it is inserted. For everything but the group commit, which binds its values by place; see
+ * Rows as values: the columns of a kind of row are declared once, each with its type, and reading and inserting follow
+ * from that. Used everywhere except in the group commit, which binds its values by position; see
  * docs/decisions/statements.md.
  */
 import type { Json } from '../../core/json-body.ts'
@@ -10,7 +10,7 @@ import { countOf, nanoOf, textOf, truthOf } from './row.ts'
 
 type Column<T, Sometimes extends boolean = boolean> = {
   readonly name: string
-  /** Null in the database is an absent member of the value. */
+  /** Null in the database means an absent member of the value. */
   readonly sometimes: Sometimes
   readonly read: (row: Row, name: string) => T
   readonly write: (value: T) => Value
@@ -49,7 +49,7 @@ export const truth = (name: string): Column<boolean, false> => ({
   write: (value) => (value ? 1 : 0),
 })
 
-/** One of a few words; another one is a bug, or was written by a newer program, and throws. */
+/** One of a few words; any other is a bug, or was written by a newer program, and throws. */
 export const oneOf = <const Word extends string>(
   name: string,
   words: readonly Word[],
@@ -64,7 +64,7 @@ export const oneOf = <const Word extends string>(
   write: same,
 })
 
-/** JSON in a text, which only this program writes: `read` gives it its type. */
+/** JSON in a text that only this program writes: `read` gives it its type. */
 export const json = <T>(name: string, read: (value: Json) => T): Column<T, false> => ({
   name,
   sometimes: false,
@@ -75,7 +75,7 @@ export const json = <T>(name: string, read: (value: Json) => T): Column<T, false
 /** A column that may be null. */
 export const maybe = <T>(column: Column<T, false>): Column<T, true> => ({ ...column, sometimes: true })
 
-/** A column of whatever type. */
+/** A column of any type. */
 type AnyColumn = {
   readonly name: string
   readonly sometimes: boolean
@@ -96,13 +96,13 @@ export type RowOf<C extends object> = {
 
 type Given<C extends object> = { readonly [Name in keyof C]?: Holds<C[Name]> | undefined }
 
-/** Columns that the database computes: an expression, which may bind values at places of its own. */
+/** Columns that the database computes: an expression, which may bind values at positions of its own. */
 type Computed = Readonly<Record<string, string | ((bind: (value: Value) => string) => string)>>
 
 type Kind<C extends object> = {
   /** Reads a row that has all these columns, and perhaps others. */
   readonly read: (row: Row) => RowOf<C>
-  /** Inserts the members that are given, an undefined one as null, and what is computed. */
+  /** Inserts the given members (undefined ones as null), and what is computed. */
   readonly insert: (table: string, given: Given<C>, computed?: Computed) => Statement
 }
 
@@ -138,7 +138,7 @@ export const rowsOf = <const C extends { readonly [Name in keyof C]: AnyColumn }
   return { read, insert }
 }
 
-/** The statement with more behind it, such as what to do on a conflict. */
+/** The statement with an addition, such as what to do on a conflict. */
 export const followedBy = ({ text: first, params }: Statement, more: string): Statement => ({
   text: `${first} ${more}`,
   params,

@@ -1,10 +1,10 @@
 /**
- * Rows that are no longer needed are deleted in batches: one statement over all of them would exceed its time limit
- * every time.
+ * Deletes rows that are no longer needed, in batches: one statement over all of them would exceed its time limit every
+ * time.
  */
 import { type Engine, type Statement, statement } from './engine.ts'
 
-/** Rows that one statement deletes at most. */
+/** The most rows that one statement deletes. */
 const BATCH = 5_000
 
 /** Rows `x` of a table that are no longer needed. */
@@ -15,7 +15,7 @@ const batchOf = ({ words: { lockFree } }: Engine, { table, key, where }: Expired
     `delete from ${table} where (${key}) in (select ${key} from ${table} x where ${where} limit ${BATCH}${lockFree('x')})`,
   )
 
-/** Deletes a batch of each; the next round goes on. */
+/** Deletes a batch of each kind; the next round continues. */
 export const deleteExpired = (engine: Engine, expired: readonly Expired[]): Promise<unknown> =>
   engine.batch(
     'control',

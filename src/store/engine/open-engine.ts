@@ -1,4 +1,4 @@
-/** Opens the engine that an address names. */
+/** Opens the engine for an address. */
 import type { Instant } from '../../core/time.ts'
 import type { Engine } from './engine.ts'
 import { openPostgres } from './postgres.ts'
@@ -7,15 +7,20 @@ import { openSqlite } from './sqlite.ts'
 export type StoreAddress = {
   /** `sqlite:<path>`, `sqlite::memory:` or `postgres://…`. */
   readonly url: string
-  /** Replaces the database's clock, for simulations; all stores on one database must agree on it. */
+  /** Replaces the database's clock, for simulations; all stores on one database must use the same. */
   readonly now?: () => Instant
-  /** Replaces how long PostgreSQL may take for a statement, a transaction and a pause in it, where a test holds them up. */
+  /**
+   * Replaces how long PostgreSQL may take for a statement, a transaction and a pause in it, for tests that hold these
+   * up.
+   */
   readonly longestMs?: number
-  /** Leaves out what an engine does in its own way, so that simulations also run the statements that engines share. */
+  /**
+   * Leaves out what an engine does in its own way, so that simulations also run the statements that the engines share.
+   */
   readonly shared?: boolean
 }
 
-/** Connects to the engine an address names. Throws for an address of another form. */
+/** Connects to the engine of an address. Throws for an address in another form. */
 export const openEngine = ({ url, now, longestMs, shared }: StoreAddress): Engine => {
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, now, longestMs)
   const path = /^sqlite:(.+)$/.exec(url)?.[1]

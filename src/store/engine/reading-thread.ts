@@ -1,6 +1,6 @@
 /**
- * Reads of SQLite on a thread of their own, with a connection that cannot write: a report over many calls takes seconds, in
- * which the thread that serves calls would serve none.
+ * Reads SQLite on a separate thread, with a connection that cannot write: a report over many calls takes seconds, and
+ * would block the thread that serves calls.
  */
 import { moduleAt } from '../../transport/own-program.ts'
 import type { Row, Statement } from './engine.ts'

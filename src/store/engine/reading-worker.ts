@@ -1,4 +1,4 @@
-/** What runs on the reading thread: takes statements, gives rows. */
+/** The code of the reading thread: takes statements, returns rows. */
 import { Database } from 'bun:sqlite'
 import type { Row, Value } from './engine.ts'
 import type { ReadAnswer, ReadAsk } from './reading-thread.ts'

@@ -1,4 +1,4 @@
-/** Reads columns of a row into the types of the code; a column of another type is a bug and throws. */
+/** Reads columns of a row into the code's types; a column of another type is a bug and throws. */
 import type { Nano } from '../../core/money.ts'
 import type { Row } from './engine.ts'
 
@@ -38,7 +38,7 @@ export const maybeBytes = (row: Row, column: string): Uint8Array | undefined => 
 
 export const truthOf = (row: Row, column: string): boolean => countOf(row, column) === 1
 
-/** The only row of a statement that always gives one. */
+/** The only row of a statement that always returns one. */
 export const onlyRow = (rows: readonly Row[]): Row => {
   const row = rows[0]
   if (row === undefined) throw new Error('a statement that always gives a row gave none')

@@ -1,17 +1,18 @@
 /**
- * One server at a time on a file of SQLite. The mark is a lock that the operating system holds for the process, so that no
- * end of it, kill -9 included, leaves one behind; commands do not ask for it.
+ * One server at a time per SQLite file. The mark is a lock that the operating system holds for the process, so it never
+ * outlives the process, not even after kill -9. Commands do not need the lock.
  */
 import { Database, SQLiteError } from 'bun:sqlite'
 import { chmodSync, realpathSync } from 'node:fs'
 import { makePrivate, OWN_FILE } from './sqlite.ts'
 
-/** What ends the lock; so does the end of the process. */
+/** Releases the lock; so does the end of the process. */
 type Lock = { readonly release: () => void }
 
 /**
- * Takes an empty file as a mark; undefined while another process has it. SQLite takes such locks on every system alike.
- * Nobody may open the file in another way meanwhile: the end of any other opening in this process would end the lock.
+ * Locks an empty file as a mark; undefined while another process has it. SQLite takes such locks in the same way on
+ * every system. Nobody may open the file in any other way meanwhile: closing any other opening in this process would
+ * release the lock.
  */
 export const takeMark = (path: string): Lock | undefined => {
   const database = new Database(path, { create: true, readwrite: true })
@@ -27,8 +28,8 @@ export const takeMark = (path: string): Lock | undefined => {
 }
 
 /**
- * Takes the lock of the ledger that an address names, before anybody changes the file. Throws while another
- * server, of this process or another, has it. A ledger that several may serve has none.
+ * Takes the lock of the ledger at an address, before anybody changes the file. Throws while another server, in this
+ * process or another, has it. A ledger that several servers may serve has no lock.
  */
 export const lockForServing = (url: string): Lock => {
   const path = /^sqlite:(.+)$/.exec(url)?.[1]

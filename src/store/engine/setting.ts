@@ -2,7 +2,7 @@
 import { type Engine, once, statement } from './engine.ts'
 import { onlyRow, textOf } from './row.ts'
 
-/** The value of that name; makes it when there is none. If several processes make it at once, all get the first one. */
+/** The value of that name, made if there is none. If several processes make it at once, all get the first one. */
 export const settingIn = async (engine: Engine, name: string, make: () => string): Promise<string> => {
   const read = () => once(engine, 'control', statement('select value from setting where name = $1', name))
   const [found] = await read()

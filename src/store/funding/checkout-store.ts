@@ -1,4 +1,4 @@
-/** Payments by Stripe: credited once, and taken back, at most once, when the payer got the money back. */
+/** Payments by Stripe: credited once, and taken back at most once, when the payer got the money back. */
 import { decimalFromNano, least, type Nano } from '../../core/money.ts'
 import { type Engine, once, type Row, type Run, runOne, statement, type Words } from '../engine/engine.ts'
 import { nanoOf, textOf } from '../engine/row.ts'
@@ -39,12 +39,15 @@ const creditIn = async (run: Run, words: Words, checkout: Checkout, paid: Nano, 
 
 type TakenBack = Parameters<CheckoutStore['takeBack']>[0]
 
-/** Stripe may take a payment back twice, by a refund and by a dispute of the whole; its wallet gives what it brought, once. */
+/**
+ * Stripe may take a payment back twice, by a refund and by a dispute of the whole; the wallet gives back what the
+ * payment brought, once.
+ */
 const takeIn = async (run: Run, words: Words, { id, payment, outstanding }: TakenBack) => {
   const topup = await topupOf(run, refOf(payment))
   if (topup === undefined) return 'unknown'
   const wallet = textOf(topup, 'wallet_id')
-  // Locked before what was taken is read: refunds and disputes of one payment wait here for each other.
+  // Locked before reading what was taken: refunds and disputes of one payment wait here for each other.
   await run(`select a.id from account a where a.id = $1${words.lock('a')}`, [wallet])
   const known = await run('select id, outstanding from taken_back where topup_ref = $1', [refOf(payment)])
   const mine = known.find((row) => row.id === id)
@@ -90,7 +93,7 @@ export const checkoutStore = (engine: Engine): CheckoutStore => {
     creditPayment: ({ checkoutId, payment, amount }) =>
       posting(engine, async (run) => {
         const ref = refOf(payment)
-        // Locked first: copies of one event wait here, and then find what the first of them posted.
+        // Locked first: copies of one event wait here, and then find what the first copy posted.
         const [row] = await run(`select o.* from checkout o where o.id = $1${words.lock('o')}`, [checkoutId])
         if (row === undefined) return 'unknown'
         if ((await topupOf(run, ref)) !== undefined) return 'replayed'

@@ -21,12 +21,12 @@ import { shortOrLeased } from './withdraw.ts'
 
 const MOST_LISTED = 1000
 
-/** Credit lines with what calls used and hold of them, selected as `payers` does. */
+/** Credit lines with what calls used and hold of them, selected as in `payers`. */
 const linesOf = (words: Words) => `select p.*, c.net_days, c.opened, ${words.now} as now,
     ${usedOnLeases('l.wallet_id = p.id')} as unapplied, ${heldOnLeases('l.wallet_id = p.id')} as open_held
   from (${payers}) p join credit_line c on c.account_id = p.id`
 
-/** Beside what `payers` selects. */
+/** Added to what `payers` selects. */
 const lines = rowsOf({
   walletId: text('line_of'),
   now: integer('now'),

@@ -12,13 +12,15 @@ export type CreditLine = {
   readonly limit: Nano
   /** Days from an invoice to the end of its term. */
   readonly netDays: number
-  /** The month of the first grant, where statements begin. */
+  /** The month of the first grant, in which statements begin. */
   readonly opened: Month
   /** What was used and not paid, invoiced or not. */
   readonly owed: Nano
-  /** Held by open calls. */
+  /** What open calls hold. */
   readonly held: Nano
-  /** `past_due`: an invoice is, or the wallet owes what a payer took back. `withdrawn`: the limit is 0. */
+  /**
+   * `past_due`: an invoice is past due, or the wallet owes money that a payer took back. `withdrawn`: the limit is 0.
+   */
   readonly status: 'active' | 'past_due' | 'withdrawn'
 }
 
@@ -26,7 +28,7 @@ export type Invoice = {
   readonly id: string
   readonly walletId: WalletId
   readonly month: Month
-  /** Less than a cent from the invoice before; negative when more was given back than used. */
+  /** Less than a cent carried over from the previous invoice; negative when more was given back than used. */
   readonly brought: Nano
   readonly used: Nano
   /** In whole cents. */
@@ -50,7 +52,7 @@ export type StatementLine = {
   readonly amount: Nano
 }
 
-/** A month of a credit line. A charge belongs to the month in which it was made durable. */
+/** A month of a credit line. A charge belongs to the month in which it became durable. */
 export type CreditStatement = {
   readonly walletId: WalletId
   readonly month: Month
@@ -68,30 +70,30 @@ export type PayOutcome =
   | 'unknown'
   /** The wallet has less than the invoice. */
   | 'short'
-  /** The wallet has enough, but leases hold it; they were called back, so that the next try may succeed. */
+  /** The wallet has enough, but leases hold it; they were recalled, so that the next try may succeed. */
   | 'leased'
 
-/** Where `by` says who does it, an event is recorded with the change. */
+/** If `by` says who does it, an event is recorded with the change. */
 export type CreditStore = {
   /** Opens or changes the credit line of a wallet; a limit of 0 withdraws it, and what is owed stays owed. */
   grantCredit(grant: { walletId: WalletId; limit: Nano; netDays: number }, by?: Actor): Promise<CreditLine>
   creditLine(walletId: WalletId): Promise<CreditLine | undefined>
   creditLines(): Promise<readonly CreditLine[]>
-  /** Writes the invoice of every month that ended at least an hour ago and has none; tells how many. */
+  /** Writes the invoice of every month that ended at least an hour ago and has none; returns how many. */
   closeMonths(): Promise<number>
   /** Newest first; at most 1 000. */
   invoices(walletId: WalletId): Promise<readonly Invoice[]>
   invoice(id: string): Promise<Invoice | undefined>
   /** Undefined without a credit line, and for months before it. */
   statement(walletId: WalletId, month: Month): Promise<CreditStatement | undefined>
-  /** Pays an invoice whole: from its wallet, or with cash that came in another way. */
+  /** Pays an invoice in full: from its wallet, or with cash that came in another way. */
   payInvoice(payment: { id: string; from: 'wallet' | 'cash'; note?: string }, by?: Actor): Promise<PayOutcome>
 }
 
 export type Checkout = {
   readonly id: string
   readonly walletId: WalletId
-  /** What is paid for when it is not the wallet. */
+  /** What is paid for, if it is not the wallet. */
   readonly invoiceId?: string
   readonly amount: Nano
   readonly paid: boolean
@@ -101,7 +103,7 @@ export type CheckoutStore = {
   openCheckout(checkout: Omit<Checkout, 'paid'>, by?: Actor): Promise<void>
   checkout(id: string): Promise<Checkout | undefined>
   /**
-   * Credits a payment once, by its id: never more than was asked for, nor than was paid. Money for an invoice that was
+   * Credits a payment once, by its id: never more than was requested, nor than was paid. Money for an invoice that was
    * paid meanwhile goes to the wallet.
    */
   creditPayment(payment: {
@@ -110,8 +112,9 @@ export type CheckoutStore = {
     amount: Nano
   }): Promise<'posted' | 'replayed' | 'unknown'>
   /**
-   * Takes what a refund or dispute has outstanding out of the wallet that was paid, which may owe it afterwards. All of
-   * one payment together take no more than it brought in. What is outstanding only falls: an older event changes nothing.
+   * Takes the outstanding amount of a refund or dispute out of the wallet that was paid, which may owe it afterwards.
+   * All refunds and disputes of one payment together take no more than it brought in. An outstanding amount only falls,
+   * so an older event changes nothing.
    */
   takeBack(taken: {
     id: string
@@ -120,7 +123,7 @@ export type CheckoutStore = {
   }): Promise<'posted' | 'replayed' | 'unknown'>
 }
 
-/** `short`: the wallet has less, not counting what open calls hold. `leased`: idle leases held it and were called back. */
+/** `short`: the wallet has less, not counting what open calls hold. `leased`: idle leases held it and were recalled. */
 export type Withdrawn = 'posted' | 'replayed' | 'unknown' | 'short' | 'leased'
 
 export type WithdrawStore = {

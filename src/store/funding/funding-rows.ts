@@ -1,4 +1,4 @@
-/** Rows of money from outside: what somebody was sent to Stripe to pay, and top-ups that are paid by themselves. */
+/** Rows of money from outside: payments that somebody was sent to Stripe for, and automatic top-ups. */
 import { integer, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
 import { topUpPauses } from './top-up-port.ts'
 import { topUpStates } from './top-up-states.ts'
@@ -31,7 +31,7 @@ export const readyForTopUp = rowsOf({
   now: integer('now'),
 })
 
-/** What top-ups of a wallet came to. */
+/** The total of a wallet's top-ups. */
 export const topUpSums = rowsOf({
   today: nano('today'),
   month: nano('month'),
@@ -39,7 +39,7 @@ export const topUpSums = rowsOf({
   made: integer('made'),
 })
 
-/** The saved payment method of a wallet, and how its rule stands. */
+/** The saved payment method of a wallet, and the state of its rule. */
 export const savedMethods = rowsOf({
   customer: maybe(text('customer')),
   method: maybe(text('method')),

@@ -31,7 +31,7 @@ export const invoiceOf = (row: Row, now: Instant): Invoice => {
   return { ...invoice, status: statusOf(invoice, now) }
 }
 
-/** Whoever pays an invoice locks it first, so that it is paid once. */
+/** Whoever pays an invoice locks it first, so that it is paid only once. */
 export const lockInvoice = async (
   run: Run,
   words: Words,

@@ -16,7 +16,7 @@ export const topUpPauses = [
 ] as const
 export type TopUpPause = (typeof topUpPauses)[number]
 
-/** A payment to ask Stripe for; or one that Stripe said was paid, whose event is late. */
+/** A payment to request from Stripe; or one that Stripe reported as paid, whose event is late. */
 export type DueTopUp = {
   readonly id: string
   readonly amount: Nano
@@ -26,7 +26,7 @@ export type DueTopUp = {
 }
 
 export type TopUpStatus = {
-  /** Stripe's id of the wallet's customer, also after its payment method was forgotten. */
+  /** Stripe's id of the wallet's customer, even after its payment method was forgotten. */
   readonly customer?: string
   readonly saved: boolean
   /** A rule is set, has a payment method, and is not paused. */
@@ -34,7 +34,7 @@ export type TopUpStatus = {
   readonly paused?: TopUpPause
   /** The maximum of a day or a month is reached. */
   readonly waitsUntil?: Instant
-  /** Asked for and not credited yet. */
+  /** Requested and not credited yet. */
   readonly pending: Nano
   /** What was, or may have been, charged in this UTC day and month. */
   readonly today: Nano
@@ -43,19 +43,22 @@ export type TopUpStatus = {
 
 export type TopUpStore = {
   topUpStatus(walletId: WalletId): Promise<TopUpStatus>
-  /** Keeps the payment method with which a checkout was paid `at` an instant, unless a newer one is known; ends a pause. */
+  /** Stores the payment method that paid a checkout `at` an instant, unless a newer one is known; ends a pause. */
   savePaymentMethod(it: { checkoutId: string; customer: string; method: string; at: Instant }): Promise<void>
-  /** Tells the method that was forgotten. What was not asked for yet is not asked for any more. `by` is recorded with it. */
+  /**
+   * Returns the method that was forgotten. Payments that were not requested yet are no longer requested. `by` is
+   * recorded with it.
+   */
   forgetPaymentMethod(walletId: WalletId, by?: Actor): Promise<string | undefined>
   /**
-   * Writes a payment for every wallet that is below its rule's amount and has none open, within the rule's month, the day's
-   * maximum and a few a day; then gives out what is due, each to one caller. What is not answered is given out again,
-   * later each time, and in the end given up as unknown, while Stripe still knows the first request.
+   * Writes a payment for every wallet that is below its rule's amount and has none open, within the rule's month, the
+   * day's maximum and a few a day. Then gives out what is due, each payment to one caller. One without an answer is
+   * given out again, later each time, and finally given up as unknown, while Stripe still remembers the first request.
    */
   dueTopUps(it: { newId: () => string; dailyMax: Nano }): Promise<readonly DueTopUp[]>
   /**
-   * What Stripe said of a payment: paid, to be credited by its event; or a reason to pause the rule. False if there is no
-   * such payment, or it is credited.
+   * What Stripe said about a payment: paid, to be credited by its event; or a reason to pause the rule. False if there
+   * is no such payment, or it is already credited.
    */
   topUpAnswered(id: string, outcome: 'paid' | TopUpPause): Promise<boolean>
 }

@@ -1,22 +1,22 @@
 /** The states of an automatic top-up, and what changes them. */
 
 /**
- * due: Stripe is to be asked, or asked again. paid: Stripe said so, its event has not come yet. credited: its event came.
- * declined, stopped: nothing was charged, as far as is known. unknown: nobody knows.
+ * due: to be requested from Stripe, perhaps again. paid: Stripe said so, but its event has not come yet. credited: its
+ * event came. declined, stopped: nothing was charged, as far as is known. unknown: nobody knows.
  */
 export const topUpStates = ['due', 'paid', 'credited', 'declined', 'stopped', 'unknown'] as const
 type TopUpState = (typeof topUpStates)[number]
 
 /**
- * Stripe answered that it is `paid` or `declined`; it was asked too often without an answer (`lost`); its owner changed the
- * rule or the payment method (`stop`); the event of the payment came, with the money (`credit`).
+ * Stripe answered that it is `paid` or `declined`; it was requested too often without an answer (`lost`); its owner
+ * changed the rule or the payment method (`stop`); the event of the payment came, with the money (`credit`).
  */
 export const topUpEvents = ['paid', 'declined', 'lost', 'stop', 'credit'] as const
 export type TopUpEvent = (typeof topUpEvents)[number]
 
 /**
- * The transitions. An event that is not listed is refused and changes nothing. A payment that was given up or declined
- * is not opened again by an answer; if it was paid after all, its event credits it. /
+ * The transitions. An event that is not listed is refused and changes nothing. An answer does not reopen a payment that
+ * was given up or declined; if it was paid after all, its event credits it.
  */
 const transitions: Readonly<Record<TopUpState, Readonly<Partial<Record<TopUpEvent, TopUpState>>>>> = {
   due: { paid: 'paid', declined: 'declined', lost: 'unknown', stop: 'stopped', credit: 'credited' },

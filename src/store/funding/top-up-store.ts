@@ -21,24 +21,25 @@ import {
   topUpStates,
 } from './top-up-states.ts'
 
-/** However small the amounts are: a rule that does not help must not charge all day. */
+/** A limit however small the amounts are: a rule that does not help must not charge all day. */
 const MOST_A_DAY = 10
 const ROUND = 20
-/** Longer than the client of Stripe tries one request; grows with every try up to the longest. */
+/** Longer than Stripe's client tries one request; grows with every try, up to a maximum. */
 const AGAIN_MS = 60_000
 const AGAIN_LONGEST_MS = 3_600_000
 /** Stripe forgets idempotency keys after 24 hours: from then on the same request could charge again. */
 const GIVE_UP_MS = 20 * 3_600_000
 const EVENT_LATE_MS = 600_000
-/** After a stopped payment that Stripe may have taken, the next one waits this long: the event comes in seconds. */
+/** After a stopped payment that Stripe may have taken, the next one waits this long: the event comes within seconds. */
 const STOPPED_MS = 3_600_000
 
 /** What was charged, or may have been. */
 const CHARGED = `(state in ('due', 'paid', 'credited', 'unknown') or (state = 'stopped' and tries > 0))`
 
 /**
- * Selects wallets that are below their rule's amount, with nothing in the way of a payment. `at` is the database's time.
- * Who waits for anything but the next day or month waits by a clock that was ahead and was set right, and is looked at.
+ * Selects wallets that are below their rule's amount, with nothing in the way of a payment. `at` is the database's
+ * time. A wait longer than to the next day or month was set by a clock that was ahead and then corrected, so such
+ * wallets are included.
  */
 const readyWallets = ({ now }: Words, at: number): string =>
   `select t.wallet_id, t.customer, t.method, ${now} as now from auto_top_up t
@@ -68,7 +69,7 @@ type DueAsk = Parameters<TopUpStore['dueTopUps']>[0]
 /** Writes one payment for the wallet, if it is still due once the wallet's rule is locked. */
 const openIn = async (run: Run, words: Words, wallet: string, { newId, dailyMax }: DueAsk): Promise<void> => {
   await run(`select t.wallet_id from auto_top_up t where t.wallet_id = $1${words.lock('t')}`, [wallet])
-  // One snapshot, newer than the lock: it has both that a payment is over and its money in the wallet, or neither.
+  // One snapshot, newer than the lock: it shows both that a payment is over and its money in the wallet, or neither.
   const [ready] = await run(`${readyWallets(words, await clockIn(run, words))} and t.wallet_id = $1`, [
     wallet,
   ])
@@ -179,7 +180,7 @@ const dueOn = async (engine: Engine, asked: DueAsk): Promise<readonly DueTopUp[]
   return rows.map(dueOf)
 }
 
-/** Follows a change of the wallet's rule: a new one ends a pause, one that is gone stops what is not paid yet. */
+/** Follows a change of the wallet's rule: a new rule ends a pause, a removed one stops what is not paid yet. */
 export const setTopUpRule = async (
   run: Run,
   words: Words,
@@ -194,7 +195,9 @@ export const setTopUpRule = async (
   await stopIn(run, words, wallet, rule === undefined)
 }
 
-/** Stops payments that Stripe was not asked for yet; with `all` also those that it was asked for without an answer. */
+/**
+ * Stops payments that were not requested from Stripe yet; with `all` also those that were requested without an answer.
+ */
 const stopIn = (run: Run, { now }: Words, wallet: string, all: boolean): Promise<unknown> =>
   run(
     `update top_up set state = 'stopped', next_at = ${now} + ${STOPPED_MS}
@@ -213,7 +216,7 @@ export const pauseTopUps = async (run: Run, words: Words, wallet: string, id: st
   await stopIn(run, words, wallet, false)
 }
 
-/** Notes in the transaction that credits a payment that it is over. */
+/** Records, in the transaction that credits a payment, that the payment is over. */
 export const topUpCredited = async (run: Run, { lock }: Words, id: string): Promise<void> => {
   const [row] = await run(`select p.wallet_id, p.state from top_up p where p.id = $1${lock('p')}`, [id])
   if (row === undefined) return
@@ -230,7 +233,7 @@ export const topUpCredited = async (run: Run, { lock }: Words, id: string): Prom
 type Saved = Parameters<TopUpStore['savePaymentMethod']>[0]
 
 const saveIn = async (run: Run, words: Words, { checkoutId, customer, method, at }: Saved): Promise<void> => {
-  // An event that comes again must not end a pause that came after it.
+  // A repeated event must not end a pause that came after it.
   const [saved] = await run(
     `insert into auto_top_up (wallet_id, customer, method, method_at)
      select o.wallet_id, $2, $3, cast($4 as bigint) from checkout o where o.id = $1
@@ -252,7 +255,7 @@ const forgetIn = async (
     wallet,
   ])
   if (row === undefined) return undefined
-  // The time at which it was saved stays, so that a copy of the same event does not bring it back.
+  // The time of saving stays, so that a copy of the same event does not bring the method back.
   await run('update auto_top_up set method = null where wallet_id = $1', [wallet])
   await stopIn(run, words, wallet, true)
   await recordOfWallet(run, words, { by, walletId: wallet, what: 'wallet.card_removed', subject: wallet })

@@ -1,4 +1,7 @@
-/** Money out of a wallet for its owner: what is free in it, and what idle leases give back, never what open calls hold. */
+/**
+ * Moves money out of a wallet for its owner: what is free in it, and what idle leases give back, never what open calls
+ * hold.
+ */
 import type { Engine, Run, Words } from '../engine/engine.ts'
 import { type PayerRow, payerRows } from '../ledger/ledger-rows.ts'
 import { freeOf, payers } from '../ledger/payer.ts'
@@ -6,7 +9,7 @@ import { postIn, posting } from '../ledger/post.ts'
 import { recall, shortageOf, under } from '../ledger/shortage.ts'
 import type { Withdrawn, WithdrawStore } from './funding-port.ts'
 
-/** Leases hold up to half of a wallet: with them counted in, can it pay? If so they are called back. */
+/** Leases hold up to half of a wallet. If the wallet could pay with them included, they are recalled. */
 export const shortOrLeased = async (
   run: Run,
   words: Words,

@@ -2,8 +2,9 @@
  * Statements that move money between a lease and the accounts and budgets it draws on.
  *
  * Lock order everywhere: keys (sorted) → leases (sorted) → budgets (sorted) → accounts (sorted); other instances'
- * leases after that only with SKIP LOCKED. `FOR NO KEY UPDATE`, never `FOR UPDATE`: inserting a lease takes a key-share
- * lock on its account through the foreign key, and two transactions that both upgrade from it would deadlock.
+ * leases after that, only with SKIP LOCKED. Always `FOR NO KEY UPDATE`, never `FOR UPDATE`: inserting a lease takes a
+ * key-share lock on its account through the foreign key, and two transactions that both upgrade from that would
+ * deadlock.
  */
 import type { Nano } from '../../core/money.ts'
 import type { AccountId, LeaseId } from '../../ledger/types.ts'
@@ -31,7 +32,7 @@ export const lockLimitsOf = (words: Words, leases: readonly string[]): readonly 
 
 /**
  * Moves what a lease has used out of `held` into `balance` and `used`, and changes what it holds by `delta`. The lease
- * and its limits must be locked, and `state` must be the lease's state, else nothing happens. /
+ * and its limits must be locked, and `state` must be the lease's state; otherwise nothing happens.
  */
 export const applyLease = (lease: string, delta: Nano, state: string): readonly Statement[] => [
   statement(

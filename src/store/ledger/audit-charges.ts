@@ -1,4 +1,4 @@
-/** Charges taken again from what is kept of their calls: units times prices, never more than was held. */
+/** Recomputes charges from the stored details of their calls: units times prices, never more than was held. */
 import { parseJson } from '../../core/json-body.ts'
 import { least } from '../../core/money.ts'
 import { inputTokens, outputTokens } from '../../core/usage.ts'
@@ -8,14 +8,14 @@ import { chargeFor } from '../../pricing/charge.ts'
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { countOf, maybeNano, maybeText, textOf } from '../engine/row.ts'
 
-/** Calls read at once, so that no statement takes long however large the ledger is. */
+/** Calls per batch, so that no statement takes long, however large the ledger is. */
 const PAGE = 2_000
 
 const page = `select d.*, t.kind, t.amount, t.key_id, t.settled from usage_detail d
   left join transfer t on t.ref = d.call_id and t.kind in ('usage', 'writeoff')
   where d.call_id > $1 order by d.call_id limit ${PAGE}`
 
-/** One call whose charge is not that of its detail, if there is one. */
+/** One call whose charge does not match its detail, if there is one. */
 export const chargesThatDiffer = async (engine: Engine): Promise<string | undefined> => {
   for (let after = ''; ; ) {
     const rows = await once(engine, 'reading', statement(page, after))
@@ -41,7 +41,7 @@ const offenceOf = (row: Row): string | undefined => {
     return 'is of another model or key than its detail'
   if (tokens[0] !== inputTokens(usage) || tokens[1] !== outputTokens(usage))
     return 'counts other tokens than its detail'
-  // What was recovered of a crash is what its last checkpoint told.
+  // A recovered charge is what the call's last checkpoint said.
   if (maybeText(row, 'settled') === 'recovered') return undefined
   const charge = chargeOf(detail)
   return charge === undefined || charge === amount
@@ -49,7 +49,7 @@ const offenceOf = (row: Row): string | undefined => {
     : `is charged ${amount}, and comes to ${charge}`
 }
 
-/** Undefined where no prices were kept, since receipts were off. */
+/** Undefined if no prices were stored, because receipts were off. */
 const chargeOf = ({ usage, receipt }: UsageDetail): bigint | undefined => {
   if (receipt === undefined) return undefined
   return least(chargeFor({ rates: receipt.prices, tiers: [], version: '' }, usage), receipt.authorized)

@@ -1,7 +1,7 @@
-/** The laws of the ledger's sums: wallets, holds, caps, payments and invoices are what was posted. */
+/** The laws of the ledger's sums: wallets, holds, caps, payments and invoices equal what was posted. */
 import { lessRefunds } from './sums.ts'
 
-/** Something that must hold over all rows at any instant, also under load. */
+/** A law that must hold over all rows at any instant, even under load. */
 export type Law = {
   readonly check: string
   /** Selects one text per offence, in a column `offence`; `$1` is the present month, `$2` the present day. */
@@ -13,8 +13,8 @@ export const leaseSum = (what: string, where: string): string =>
   `coalesce((select cast(sum(${what}) as bigint) from lease l where ${where}), 0)`
 
 /**
- * Usage less refunds. The kind is no condition: SQLite would look for all of that kind instead of those of a few keys, and do
- * so again for every counter.
+ * Usage less refunds. The kind is not a condition: with it SQLite would read all rows of that kind instead of those of
+ * a few keys, and do so again for every counter.
  */
 const usageSum = (where: string): string =>
   `coalesce((select cast(sum(case t.kind when 'usage' then t.amount when 'refund' then -t.amount else 0 end) as bigint)

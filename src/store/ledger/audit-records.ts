@@ -1,14 +1,14 @@
-/** The laws of what is recorded in two places: both say the same, and what counts a call is there. */
+/** The laws of what is recorded in two places: both agree, and every call is counted. */
 import { JOB } from '../../ledger/types.ts'
 import { type Law, leaseSum } from './audit-laws.ts'
 
-/** Offences of rows of `from` that break `law`, told by `name`. */
+/** Rows of `from` that break `law`, each described by `name`. */
 const broken = (name: string, from: string, law: string): string =>
   `select ${name} as offence from ${from} where not coalesce(${law}, false)`
 
 const same = (one: string, other: string): string => `coalesce(${one}, -1) = coalesce(${other}, -1)`
 
-/** How many calls were charged; the kind is no condition for the reason that `usageSum` has. */
+/** How many calls were charged; the kind is not a condition, for the reason given at `usageSum`. */
 const usages = (where: string): string =>
   `(select cast(count(case t.kind when 'usage' then 1 end) as bigint) from transfer t where ${where})`
 

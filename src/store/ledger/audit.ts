@@ -1,4 +1,4 @@
-/** The audit: the laws of the ledger, checked over all rows. The laws of sums and records are checked in one snapshot. */
+/** The audit: checks the laws of the ledger over all rows. The laws of sums and records are checked in one snapshot. */
 import { dayOf, monthOf } from '../../core/time.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
@@ -21,8 +21,8 @@ const rowOf = (check: string, offence: string | undefined): AuditRow => ({
 })
 
 /**
- * Checks every law; `detail` names one offence where a law is broken. `sums` leaves out what reads the detail of each
- * call, for a check that is repeated while the server runs.
+ * Checks every law; `detail` describes one offence if a law is broken. `sums` leaves out checks that read the detail of
+ * each call, for a check that is repeated while the server runs.
  */
 export const auditOn = async (engine: Engine, what: 'all' | 'sums' = 'all'): Promise<readonly AuditRow[]> => {
   const { words } = engine

@@ -1,14 +1,14 @@
 /**
- * The insert of a call's charge. It is written by the two group commits, by late settlements and by recovery; here is what
- * all of them say. Each member is an expression of SQL.
+ * The insert of a call's charge. The two group commits, late settlements and recovery all write it; this is what they
+ * have in common. Each member is an SQL expression.
  */
 type ChargeValues = {
   readonly call: string
   readonly amount: string
-  /** How it was charged if not by its own process in time: 'late', 'recovered', else null. */
+  /** How it was charged, if not by its own process in time: 'late' or 'recovered'; else null. */
   readonly settled: string
   readonly note: string
-  /** The lease of the attempt; null for what was recovered. */
+  /** The lease of the attempt; null for a recovered charge. */
   readonly attempt: string
   readonly at: string
 }
@@ -39,7 +39,7 @@ const rowOf = (
 ) =>
   `'usage', ${call}, ${payer}, 'revenue', ${amount}, ${key}, ${month}, ${day}, ${sub}, ${settled}, ${note}, ${attempt}, ${at}`
 
-/** Charges calls to their leases `l`; what follows says which those are. */
+/** Charges calls to their leases `l`; what follows selects these. */
 export const insertCharges = (charge: ChargeValues): string => `${into} select ${rowOf(charge, ofLease)}`
 
 /** Charges one call, which is not open, to a lease that was read before. */

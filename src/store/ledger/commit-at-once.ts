@@ -1,4 +1,4 @@
-/** A group commit as a fixed number of statements, each for all its rows at once: for an engine behind a network. */
+/** A group commit as a fixed number of statements, each for all its rows: for an engine behind a network. */
 import type { Nano } from '../../core/money.ts'
 import { inputTokens, outputTokens } from '../../core/usage.ts'
 import type { CallId, Checkpoint, CommitBatch, LeaseId, Settle } from '../../ledger/types.ts'
@@ -14,7 +14,7 @@ const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000
 export const json = (rows: readonly object[]): string => JSON.stringify(rows)
 export const ids = (list: Iterable<string>): string => json([...list].map((c) => ({ c })))
 
-/** One line for each call: the largest hold and the largest checkpoint of the batch. */
+/** One row per call: the largest hold and the largest checkpoint of the batch. */
 export const latest = (progress: readonly Checkpoint[]): readonly Checkpoint[] => {
   const byCall = new Map<CallId, Checkpoint>()
   for (const next of progress) {
@@ -32,7 +32,7 @@ export const latest = (progress: readonly Checkpoint[]): readonly Checkpoint[] =
 const leaseOf = (leaseId: LeaseId | undefined): Pick<Checkpoint, 'leaseId'> =>
   leaseId === undefined ? {} : { leaseId }
 
-/** A repeat takes an open call over, with its own hold, when the process that had it is silent. */
+/** A repeat takes over an open call, with its own hold, if the process that had it is silent. */
 export const takeOver = (now: string): string =>
   `on conflict (call_id) do update
     set lease_id = excluded.lease_id, hold = excluded.hold, started_at = excluded.started_at
@@ -40,8 +40,8 @@ export const takeOver = (now: string): string =>
       and ${isSilent(now, '(select h.instance from lease h where h.id = inflight.lease_id)')}`
 
 /**
- * A charge is for the call as its own attempt opened it. If another attempt has it open, the charge is booked there, if
- * that holds enough; but never when its own intent came with it and was refused. /
+ * A charge belongs to the call as opened by its own attempt. If another attempt has the call open, the charge is booked
+ * there if that hold is large enough; but never if its own intent came in the same batch and was refused.
  */
 const own = `(e.value->>'l' = f.lease_id or (e.value->>'s' is null and cast(e.value->>'a' as bigint) <= f.hold))`
 
@@ -53,17 +53,18 @@ export const textsFor = ({ each, now, lock }: Words) => ({
   lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
       union select f.lease_id from ${each('$2')} e join inflight f on f.call_id = e.value->>'c')
     order by l.id${lock('l')}`,
-  // Charge, booking and removal of a call read it one after the other: nobody may end it in between.
+  // Charging, booking and deleting a call read it one after the other, so nobody may end it in between.
   ending: `select f.call_id from inflight f where f.call_id in (select e.value->>'c' from ${each('$1')} e)
     order by f.call_id${lock('f')}`,
-  // Fenced: only into the instance's own lease while it is open. A call that was charged already is not opened again.
+  // Fenced: an intent only goes into the instance's own open lease. A call that was charged already is not opened
+  // again.
   intents: `insert into inflight (call_id, lease_id, hold, started_at)
     select e.value->>'c', l.id, cast(e.value->>'h' as bigint), ${now}
     from ${each('$1')} e join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2
     where not exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c')
     ${takeOver(now)} returning call_id as c`,
-  // A hold grows only on an open lease of the instance's own, to which it may move whole from another of its leases; a
-  // checkpoint within the hold is always welcome.
+  // A hold only grows on the instance's own open lease, to which it may move whole from another of its leases. A
+  // checkpoint within the hold is always accepted.
   progress: `update inflight set hold = case when p.h > inflight.hold then p.h else inflight.hold end,
       spent = case when p.s > inflight.spent then p.s else inflight.spent end,
       lease_id = coalesce(p.l, inflight.lease_id)
@@ -86,8 +87,8 @@ export const textsFor = ({ each, now, lock }: Words) => ({
     on conflict (call_id) do nothing`,
   close: `delete from inflight where call_id in (select f.call_id from ${each('$1')} e
     join inflight f on f.call_id = e.value->>'c' and ${own}) returning call_id as c`,
-  // Only the answer of the attempt that was charged is kept, also when the claim was let go meanwhile; after a recovered
-  // charge, which is of no attempt, the first that comes.
+  // Keeps only the answer of the charged attempt, even if the claim was released meanwhile. A recovered charge belongs
+  // to no attempt, so then the first answer to arrive is kept.
   answer: `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
       expires_at = ${now} + ${ANSWER_KEPT_MS}
     from (select e.value->>'k' as key_id, e.value->>'e' as endpoint, e.value->>'i' as idem_key, e.value->>'c' as call_id,
@@ -118,7 +119,7 @@ export const textsFor = ({ each, now, lock }: Words) => ({
 
 export type Texts = ReturnType<typeof textsFor>
 
-/** What the ledger says of a charge whose cost was above the hold. */
+/** The note on a charge whose cost was above the hold. */
 export const noteOf = ({ excess }: Settle): string | null => (excess > 0n ? `house_excess ${excess}` : null)
 
 const chargeRows = ({ intents, settles }: CommitBatch) => {
@@ -144,7 +145,7 @@ export const detailRow = ({ callId, detail }: Settle) => ({
   ),
 })
 
-/** PostgreSQL can keep neither U+0000 nor half a surrogate pair; an answer that has one must not stop a commit. */
+/** PostgreSQL can store neither U+0000 nor half a surrogate pair, and an answer with one must not stop a commit. */
 const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
 
 export const answerRows = (settles: readonly Settle[]) =>
@@ -167,7 +168,7 @@ export const answerRows = (settles: readonly Settle[]) =>
 
 type CommitStep = 'intents' | 'progress' | 'close' | 'voids' | 'balances'
 
-/** The transaction as statements, with the places of those whose rows matter. */
+/** The transaction as statements, with the positions of those whose rows matter. */
 const planOf = (texts: Texts, words: Words, batch: CommitBatch) => {
   const { instance, intents, settles, voids } = batch
   const progress = latest(batch.progress)
@@ -221,12 +222,12 @@ export type TransactionResult = {
   readonly extended: readonly CallId[]
   /** Calls that were charged. */
   readonly closed: readonly CallId[]
-  /** Calls that were open and are forgotten. */
+  /** Calls that were open and are now forgotten. */
   readonly voided: readonly CallId[]
   readonly balances: ReadonlyMap<string, Nano>
 }
 
-/** Runs the plan; when another attempt of a call charged it in the same instant, clears that intent and runs again. */
+/** Runs the plan. If another attempt charged a call in the same instant, clears that intent and runs again. */
 export const commitAtOnce = async (
   engine: Engine,
   texts: Texts,

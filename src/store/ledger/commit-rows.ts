@@ -1,7 +1,7 @@
 /**
  * A group commit row by row: for an engine inside the process, where a prepared statement for one row costs less than
  * its share of a batch in JSON. It does what commit-at-once.ts does, and saves more: a call whose charge comes with its
- * intent is charged without an intent ever being written.
+ * intent is charged without ever writing the intent.
  */
 import { least, type Nano } from '../../core/money.ts'
 import type { CallId, Checkpoint, CommitBatch, Intent, LeaseId, Settle } from '../../ledger/types.ts'
@@ -32,7 +32,7 @@ const texts = {
       and exists (select 1 from lease o where o.id = inflight.lease_id and o.instance = $4))`,
   close:
     'delete from inflight where call_id = $1 and (lease_id = $2 or ($3 = 0 and hold >= $4)) returning lease_id, hold',
-  // Another attempt may have charged the call, or have it open: then it is not charged here.
+  // If another attempt has charged the call, or has it open, it is not charged here.
   charge: `${insertCharge(
     { call: '$1', amount: '$3', settled: 'null', note: '$8', attempt: '$9', at: '$10' },
     { payer: '$2', key: '$4', month: '$5', day: '$6', sub: '$7' },
@@ -51,7 +51,7 @@ type LeaseInCommit = {
   readonly subId: Value
   readonly month: string
   readonly day: string
-  /** Open and the instance's own: calls may be opened on it. */
+  /** Open and owned by this instance: calls may be opened on it. */
   readonly mayOpen: boolean
   used: Nano
   calls: number
@@ -84,13 +84,13 @@ const leaseOf = ({ now, batch, paths }: Round, id: LeaseId): LeaseInCommit | und
   return path
 }
 
-/** Fenced: only into the instance's own lease while it is open. */
+/** Fenced: an intent only goes into the instance's own open lease. */
 const open = (round: Round, { callId, leaseId, hold }: Intent): void => {
   if (leaseOf(round, leaseId)?.mayOpen !== true) return
   if (round.now.change(texts.intent, callId, leaseId, hold, round.at) === 1) round.opened.push(callId)
 }
 
-/** Charges a call that holds so much; false when it was charged before, or is open for an attempt. */
+/** Charges a call that holds at least that much; false when it was charged before, or is open for another attempt. */
 const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle, hold: Nano): boolean => {
   const { callId } = settle
   const { payer, keyId, month, day, subId } = path
@@ -115,7 +115,7 @@ const openAndCharge = (round: Round, intent: Intent, settle: Settle): boolean =>
   return true
 }
 
-/** What is not open is not charged here; see commit-at-once.ts for what another attempt has open. */
+/** A call that is not open is not charged here; commit-at-once.ts explains a call that another attempt has open. */
 const close = (round: Round, settle: Settle, opening: boolean): void => {
   const [row] = round.now.rows(texts.close, settle.callId, settle.leaseId, opening ? 1 : 0, settle.charge)
   if (row === undefined) return
@@ -131,7 +131,7 @@ const advance = ({ now, batch }: Round, progress: readonly Checkpoint[]): readon
     )
     .map(({ callId }) => callId)
 
-/** Intents whose charge comes in the same batch, with nothing between the two. */
+/** Intents whose charge comes in the same batch, with nothing in between. */
 const shortOf = ({ intents, progress, settles }: CommitBatch): ReadonlyMap<CallId, Intent> => {
   const settling = new Set(settles.map(({ callId }) => callId))
   for (const { callId } of progress) settling.delete(callId)

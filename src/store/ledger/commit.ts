@@ -17,7 +17,7 @@ import {
 import { commitRows } from './commit-rows.ts'
 import { settleLate } from './late-settle.ts'
 
-/** Charges one call after its lease was reaped, and keeps its detail and answer as the group commit would have. */
+/** Charges one call after its lease was reaped, and stores its detail and answer as the group commit would have. */
 const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise<void> => {
   await settleLate(engine, settle)
   const { c, m, i, o, d } = detailRow(settle)
@@ -35,9 +35,9 @@ const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise
   ])
 }
 
-/** What calls have been charged so far, and for which attempt; those that were not charged are missing. */
+/** What calls have been charged so far, and for which attempt; calls without a charge are missing. */
 type Charges = {
-  /** A call that was written off counts as nothing. */
+  /** A call that was written off counts as zero. */
   readonly amounts: Map<CallId, Nano>
   /** The lease of the attempt; missing for a charge that was recovered from an orphan. */
   readonly attempts: Map<CallId, LeaseId>
@@ -57,7 +57,7 @@ const chargesOf = async (engine: Engine, texts: Texts, calls: readonly CallId[])
 }
 
 /**
- * Settlements whose call was charged for another attempt, or of which another answer is kept: they may not answer.
+ * Settlements whose call was charged for another attempt, or of which another answer is stored: they may not answer.
  * `over` are those that this commit did not charge at once.
  */
 const elsewhereOf = async (
@@ -80,7 +80,7 @@ const elsewhereOf = async (
 
 type Charged = { readonly calls: ReadonlySet<CallId>; readonly balances: ReadonlyMap<string, Nano> }
 
-/** Settlements that found no open call: repeats of what was charged, or calls that were reaped before they ended. */
+/** Settlements that found no open call: repeats of a charge, or calls that were reaped before they ended. */
 const settleRest = async (
   engine: Engine,
   texts: Texts,
@@ -105,8 +105,8 @@ const settleRest = async (
 }
 
 /**
- * Intents that were not inserted now: opened, or opened and charged, by an earlier sending of the same batch; or fenced,
- * because the lease is, or because another attempt has the call or was charged for it.
+ * Intents that were not inserted now. Some were opened, or opened and charged, when the same batch was sent earlier.
+ * Others are fenced, because the lease is, or because another attempt has the call or was charged for it.
  */
 const openedOf = async (engine: Engine, texts: Texts, batch: CommitBatch, inserted: readonly CallId[]) => {
   const opened = new Set(inserted)

@@ -1,4 +1,6 @@
-/** Chores of recovery: closed leases and old counters have an end, and what a clock that was ahead wrote is cut back. */
+/**
+ * Cleaning up in recovery: closed leases and old counters are deleted, and times that a fast clock wrote are cut back.
+ */
 import { AHEAD_MS } from '../engine/due.ts'
 import { type Engine, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
@@ -23,8 +25,9 @@ export const expiredBudgets = (now: string): Expired => ({
 })
 
 /**
- * Cuts back leases and beats that end hours from now, as a database clock that was ahead and was set right leaves them.
- * A process counts the life of its lease by its own clock and is done with it sooner; a process that lives beats again.
+ * Cuts back leases and heartbeats that lie hours in the future, left by a database clock that was ahead and then
+ * corrected. A process times its lease by its own clock and is done with it sooner; a living process sends heartbeats
+ * again.
  */
 export const cutBack = (engine: Engine): Promise<unknown> => {
   const { now, lockFree } = engine.words

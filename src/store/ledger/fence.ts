@@ -1,6 +1,6 @@
 /**
- * Fencing a lease: it takes no more calls, and money that no durable intent covers is free at once, since a call
- * without an intent was never answered. Its open calls end as they would have. /
+ * Fencing a lease: it takes no more calls, and money without a durable intent is free at once, because a call without
+ * an intent was never answered. Open calls end as usual.
  */
 import type { KeyId } from '../../tenancy/key.ts'
 import type { Run, Words } from '../engine/engine.ts'
@@ -13,7 +13,7 @@ export const applyLeaseNow = async (run: Run, id: string, delta: bigint, state: 
   await Promise.all(applyLease(id, delta, state).map(({ text, params }) => run(text, params)))
 }
 
-/** Fences one open lease that is locked with its limits. If no call is open on it, it is closed. */
+/** Fences one open lease that is locked together with its limits. If no call is open on it, it is closed. */
 export const fence = async (run: Run, { id, granted, used }: LeaseRow): Promise<'quarantined' | 'closed'> => {
   const open = onlyRow(
     await run(
@@ -28,8 +28,8 @@ export const fence = async (run: Run, { id, granted, used }: LeaseRow): Promise<
 }
 
 /**
- * Fences all open leases of keys that are locked. A process that does not know yet that they are revoked, because it
- * was paused for example, then finds no lease for its calls' intents, whatever its clock says.
+ * Fences all open leases of keys that are locked. A process that does not know yet that the keys are revoked, for
+ * example because it was paused, then finds no lease for its calls' intents, whatever its clock says.
  */
 export const fenceLeasesOf = async (run: Run, words: Words, keys: readonly KeyId[]): Promise<void> => {
   const rows = await run(

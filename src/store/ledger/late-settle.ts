@@ -1,4 +1,7 @@
-/** Settles a call whose lease was reaped before the settlement arrived: charged if there is room, else the house's loss. */
+/**
+ * Settles a call whose lease was reaped before the settlement arrived: charged if there is room, else a loss of the
+ * house.
+ */
 import { least, type Nano } from '../../core/money.ts'
 import type { Settle } from '../../ledger/types.ts'
 import type { Engine, Run, Words } from '../engine/engine.ts'
@@ -8,7 +11,7 @@ import { freeOf, payers } from './payer.ts'
 
 type LateCharge = { readonly lease: LeaseRow; readonly room: Nano }
 
-/** Locks the lease and its limits, and returns the least room under them. A lease that was pruned has no room. */
+/** Locks the lease and its limits, and returns the least room under them. A lease that was deleted has no room. */
 const lockRoom = async (run: Run, words: Words, leaseId: string): Promise<LateCharge | undefined> => {
   const [found, limits, accounts] = await Promise.all([
     run(`select l.* from lease l where l.id = $1${words.lock('l')}`, [leaseId]),
@@ -50,12 +53,12 @@ const charge = async (
       [amount, id],
     ),
     run('update account set balance = balance - cast($1 as bigint) where id = $2', [amount, payer]),
-    // Another attempt of the call may be open elsewhere. What was charged is not charged again.
+    // Another attempt of the call may be open elsewhere. A call that was charged is not charged again.
     run('delete from inflight where call_id = $1', [callId]),
   ])
 }
 
-/** Charges the call under the limits as they stand now, or posts a write-off. Repeating it changes nothing. */
+/** Charges the call under the present limits, or posts a write-off. Repeating it changes nothing. */
 export const settleLate = (engine: Engine, settle: Settle): Promise<void> =>
   engine.transaction('control', async (run) => {
     const { words } = engine

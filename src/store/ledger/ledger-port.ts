@@ -19,28 +19,35 @@ export type AuditRow = { readonly check: string; readonly ok: boolean; readonly 
 export type LedgerStore = {
   lend(ask: LoanRequest): Promise<Loan | LoanRefused>
   /**
-   * Returns unused room. Memory subtracts it before asking; an unknown outcome counts as returned, so this is the one
-   * method that is never repeated. Room that open calls hold must not be returned.
+   * Returns unused room. The instance subtracts it from its memory before asking, and an unknown outcome counts as
+   * returned, so this is the one method that is never repeated. Room that open calls hold must not be returned.
    */
   giveBack(lease: LeaseId, back: Nano): Promise<void>
   /**
-   * Lets the instance's own leases live for `ttlMs` more, to the end of the UTC day at most. Those that have ended, or
-   * were fenced, are left out of the answer.
+   * Extends the instance's own leases by `ttlMs`, at most to the end of the UTC day. Leases that have ended or were
+   * fenced are missing from the answer.
    */
   renew(
     instance: InstanceId,
     leases: readonly LeaseId[],
     ttlMs: number,
   ): Promise<readonly { readonly leaseId: LeaseId; readonly lifeMs: number }[]>
-  /** One group commit. Call ids that grow with time (UUID version 7) halve its cost: the indexes grow at their end. */
+  /**
+   * One group commit. Call ids that grow with time (UUID version 7) halve its cost, because the indexes then grow at
+   * their end.
+   */
   commit(batch: CommitBatch): Promise<CommitResult>
   /**
-   * Posts a transfer outside a call. The same (kind, ref) with other content throws `ReplayConflict`; more than a wallet
-   * has free throws `Overdrawn`. A refund's ref is the call's id, or `<call id>:<n>` for a further one; together they
-   * never exceed the call's charge, and they count back against the caps in the call's month. The event is recorded with what is posted.
+   * Posts a transfer outside a call. The same (kind, ref) with other content throws `ReplayConflict`; more than a
+   * wallet has free throws `Overdrawn`. A refund's ref is the call's id, or `<call id>:<n>` for a further refund.
+   * Refunds together never exceed the call's charge, and they count back against the caps in the call's month. The
+   * event is recorded together with the posting.
    */
   post(transfer: Transfer, event?: NewEvent): Promise<'posted' | 'replayed'>
-  /** Expired leases: fences them and frees what no durable intent covers; after `longestCallMs`, charges orphans their last checkpoint. */
+  /**
+   * Expired leases: fences them and frees money without a durable intent; after `longestCallMs`, charges orphans for
+   * their last checkpoint.
+   */
   reap(bounds: {
     graceMs: number
     longestCallMs: number
@@ -49,6 +56,6 @@ export type LedgerStore = {
   audit(what?: 'all' | 'sums'): Promise<readonly AuditRow[]>
   /** Balance of a house account or wallet by its postings. */
   balance(account: AccountId): Promise<Nano>
-  /** All that was posted under a reference, such as a call's id. */
+  /** Everything that was posted under a reference, such as a call's id. */
   transfersOf(ref: string): Promise<readonly Transfer[]>
 }

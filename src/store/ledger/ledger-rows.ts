@@ -1,4 +1,4 @@
-/** Rows that money under way is decided on: leases, counters of limits, accounts that pay. */
+/** Rows that decide about money in progress: leases, counters of limits, accounts that pay. */
 import { integer, maybe, nano, oneOf, type RowOf, rowsOf, text } from '../engine/columns.ts'
 
 const lease = {
@@ -15,14 +15,14 @@ const lease = {
 export const leases = rowsOf(lease)
 export type LeaseRow = RowOf<typeof lease>
 
-/** A counter of one limit. The members that are there say whose it is. */
+/** A counter of one limit. Its members say whose it is. */
 const budget = {
   scope: text('scope'),
   ownerId: maybe(text('owner_id')),
   month: maybe(text('month')),
   day: maybe(text('day')),
   subId: maybe(text('sub_id')),
-  /** Absent where nothing is limited. */
+  /** Absent if nothing is limited. */
   lim: maybe(nano('lim')),
   used: nano('used'),
   held: nano('held'),
@@ -30,14 +30,14 @@ const budget = {
 export const budgets = rowsOf(budget)
 export type Budget = RowOf<typeof budget>
 
-/** An account with what decides whether it may pay, as `payers` selects it. */
+/** An account with everything that decides whether it may pay, as `payers` selects it. */
 const payer = {
   id: text('id'),
   orgId: text('org_id'),
   balance: nano('balance'),
   held: nano('held'),
   lowest: nano('lowest'),
-  /** Of a credit line: its limit, its wallet, what that has, and when its first unpaid invoice is due. */
+  /** For a credit line: its limit, its wallet, that wallet's balance, and when its first unpaid invoice is due. */
   lim: maybe(nano('lim')),
   lineOf: maybe(text('line_of')),
   walletBalance: maybe(nano('wallet_balance')),

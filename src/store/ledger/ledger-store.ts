@@ -14,7 +14,7 @@ import { postOn } from './post.ts'
 import { balanceOf, transfersOf } from './postings.ts'
 import { type Chores, reapOn } from './reap.ts'
 
-/** A lease that has not ended is of today, so it may live to the end of today. */
+/** A lease that has not ended began today, so it may live to the end of today. */
 const renewOn = async (
   engine: Engine,
   instance: InstanceId,

@@ -1,4 +1,4 @@
-/** What loans depend on: under the locks of all of them the leases that they grow, and every limit in money. */
+/** What loans depend on: the leases that they grow and every limit in money, all locked. */
 import { greatest, least, type Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Limit } from '../../ledger/lend.ts'
@@ -10,7 +10,7 @@ import { freeOf, isPayment, payers } from './payer.ts'
 import { countersOf, type SpendingKey, type Stop, scopesUnder, stopsOf } from './spender.ts'
 import { heldOfLease, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
 
-/** A request with who spends. */
+/** A request, and who spends. */
 export type Asked = { readonly request: LoanRequest; readonly spender: SpendingKey }
 
 /** What this transaction has lent since it read the limits, by their scopes and accounts. */
@@ -36,13 +36,13 @@ export type LockedLimits = {
   readonly payer: PayerRow | undefined
   /** Room of the own lease that no open call holds. */
   readonly ownUnused: Nano
-  /** What open calls hold of the own lease and have not written yet. */
+  /** What open calls hold of the own lease without a written intent yet. */
   readonly unwritten: Nano
-  /** Room of the own lease that the instance does not have: on its way back, or lent in an answer that was lost. */
+  /** Room of the own lease that the instance does not have: being given back, or lent in an answer that was lost. */
   readonly astray: Nano
-  /** What the key and its makers want to stay in the account. */
+  /** What the key and the keys above it want to stay in the account. */
   readonly stops: readonly Stop[]
-  /** What the account has, charges counted that its balance does not; read where something is to stay in it. */
+  /** What the account has, including charges that its balance does not count yet. Read only if there are stops. */
   readonly settled: Nano
   /** What leases used under each scope that has a limit and the scope does not count yet. */
   readonly unappliedUnder: ReadonlyMap<string, Nano>
@@ -53,7 +53,7 @@ export type LockedLimits = {
 const ofWallet = 'select k.id from api_key k where k.wallet_id = b.wallet_id'
 const ofOwner = 'select n.key_id from key_line n where n.owner_id = b.owner_id'
 
-/** What leases used under each limited scope and the scope does not count yet. */
+/** What leases used in each limited scope and the scope does not count yet. */
 const unappliedUnderText = ({ each, oneOf }: Words): string => {
   const usedBy = (keys: string, which: string) => usedOnLeases(`${oneOf('l.key_id', keys)} and ${which}`)
   return `select b.scope,
@@ -86,7 +86,7 @@ const textsFor = (words: Words) => {
 
 const jsonOf = (values: Iterable<string>): string => JSON.stringify([...new Set(values)].map((s) => ({ s })))
 
-/** Locks what all the loans of one instance depend on, in one round trip, and tells it for each. */
+/** Locks and reads what the loans of one instance depend on, in one round trip. Returns it for each request. */
 export const lockLimits = async (
   run: Run,
   words: Words,
@@ -143,7 +143,7 @@ export const lockLimits = async (
 const isOn = (lease: LeaseRow, { key, day, payer, sub }: SpendingKey): boolean =>
   lease.keyId === key.id && lease.day === day && lease.payer === payer && lease.sub === sub
 
-/** The own lease, as the ledger and the instance know it together: intents that are on their way count as written. */
+/** The own lease, combining what the ledger and the instance know: intents that are on their way count as written. */
 const ownRoomOf = (
   lease: LeaseRow | undefined,
   written: Nano,
@@ -159,7 +159,7 @@ const ownRoomOf = (
 
 /**
  * The least that the limits beside the account leave, less the room that the instance has on its own lease; undefined
- * when there is no such limit. Charges count, and what is only held does not.
+ * when there is no such limit. Charges count; money that is only held does not.
  */
 export const besideOf = (locked: LockedLimits): Nano | undefined => {
   const lefts = [

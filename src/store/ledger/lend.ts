@@ -40,8 +40,8 @@ const liftMonthlyBlock = async (run: Run, words: Words, { key }: SpendingKey): P
 }
 
 /**
- * What the call holds, by what its process said: the ledger may know of charges that the process has still to hear of, and
- * then counts less as unused than the process took off its need.
+ * What the call holds, according to its process. The ledger may know of charges that the process has not heard of yet;
+ * then the ledger counts less as unused than the process subtracted from its need.
  */
 const amountOf = ({ need, free }: LoanRequest, ownUnused: Nano): Nano =>
   need === undefined ? 0n : need + (free ?? ownUnused)

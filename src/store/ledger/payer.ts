@@ -1,6 +1,6 @@
 /**
- * The account that pays for a call: a wallet or a payment, which may fall to nothing, a credit line, which may fall to
- * minus its limit, or a payment that was only authorised, which may fall to minus that.
+ * The account that pays for a call: a wallet or a payment, which may fall to zero; a credit line, which may fall to
+ * minus its limit; or a payment that was only authorised, which may fall to minus the authorised amount.
  */
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
@@ -9,15 +9,16 @@ import type { PayerRow } from './ledger-rows.ts'
 import { settledBalance } from './sums.ts'
 
 /**
- * Selects accounts `a` with what decides whether they may pay. `lowest` of an account is only what its constraint
- * tolerates: money that a payer took back, or a limit that was lowered, may leave it below what it may be spent to.
+ * Selects accounts `a` with what decides whether they may pay. An account's `lowest` is only what its constraint
+ * tolerates: money that a payer took back, or a lowered limit, may leave the account below the level to which it may be
+ * spent.
  */
 export const payers = `select a.*, c.lim, c.wallet_id as line_of,
     (select min(i.due_at) from invoice i where i.account_id = c.account_id and i.paid_at is null and i.total > 0) as due_at,
     ${settledBalance('c.wallet_id')} as wallet_balance
   from account a left join credit_line c on c.account_id = a.id`
 
-/** How far below nothing the account may go: a wallet not at all, a payment as far as it was authorised. */
+/** How far below zero the account may go: a wallet not at all, a payment as far as it was authorised. */
 export const creditOf = (account: PayerRow): Nano =>
   isPayment(account) ? -account.lowest : (account.lim ?? 0n)
 
@@ -27,7 +28,7 @@ export const freeOf = (account: PayerRow): Nano => account.balance - account.hel
 /** Whether the account holds a payment for one call. */
 export const isPayment = ({ orgId }: PayerRow): boolean => orgId === PAYMENTS_ORG
 
-/** Why the account may not pay for calls of a key with this wallet, whatever is in it. */
+/** Why the account may not pay for calls of a key with this wallet, whatever its balance. */
 export const barOf = (
   account: PayerRow | undefined,
   wallet: string,

@@ -26,7 +26,7 @@ const isReplay = (row: Row, { debit, credit, amount }: Transfer): boolean =>
 const before = async (run: Run, { kind, ref }: Transfer): Promise<Row | undefined> =>
   (await run('select debit, credit, amount from transfer where kind = $1 and ref = $2', [kind, ref]))[0]
 
-/** A refund counts back against the limits the call counted against, in the month and day of the call. */
+/** A refund counts back against the limits that the call counted against, in the month and day of the call. */
 const originOfRefund = async (run: Run, words: Words, transfer: Transfer): Promise<OriginalCall> => {
   const call = refundedCall(transfer.ref)
   const [usage] = await run(`select * from transfer where kind = 'usage' and ref = $1`, [call])
@@ -67,7 +67,7 @@ const originOfRefund = async (run: Run, words: Words, transfer: Transfer): Promi
   return { keyId, month, day, subId, call }
 }
 
-/** Locks the bounded accounts of a transfer and tells that of the debit; both sides must exist. */
+/** Locks the bounded accounts of a transfer and returns the debited one; both sides must exist. */
 const lockAccounts = async (
   run: Run,
   words: Words,
@@ -84,7 +84,7 @@ const lockAccounts = async (
   return bounded.map(payerRows.read).find(({ id }) => id === debit)
 }
 
-/** What a wallet can hold: half of what its column can, beyond which SQLite would go on with a rounded number. */
+/** The most a wallet can hold: half of what its column can, beyond which SQLite would continue with rounded numbers. */
 const BALANCE_MOST = 4_000_000_000n * NANO_PER_USD
 
 const tooLarge = ({ kind, ref }: Transfer): TooLarge =>
@@ -98,7 +98,7 @@ const move = async (run: Run, account: string, amount: Nano, transfer: Transfer)
   if (row !== undefined && nanoOf(row, 'balance') > BALANCE_MOST) throw tooLarge(transfer)
 }
 
-/** A debit that cannot be refused, because the money has left already: the account may owe it afterwards. */
+/** A debit that cannot be refused, because the money has already left: the account may owe it afterwards. */
 const tolerate = (run: Run, account: string, amount: Nano): Promise<unknown> =>
   run(
     `update account set lowest = balance - held - cast($2 as bigint)
@@ -109,7 +109,7 @@ const tolerate = (run: Run, account: string, amount: Nano): Promise<unknown> =>
 /** A transfer; a refund or dispute of a payment names it. */
 type Posting = Transfer & { readonly ofTopup?: string }
 
-/** Posts inside a transaction; `mayOwe` lets the debited account fall below what it may be spent to. */
+/** Posts inside a transaction; `mayOwe` lets the debited account fall below the level to which it may be spent. */
 export const postIn = async (
   run: Run,
   words: Words,
@@ -157,8 +157,9 @@ export const postIn = async (
 }
 
 /**
- * Posts one transfer once. Throws `ReplayConflict` for the same (kind, ref) with other content, `Overdrawn` when a
- * wallet would fall under what it must keep, `TooLarge` when it would hold more than any can, and an Error for an unknown account or a refund larger than its call.
+ * Posts one transfer, once. Throws `ReplayConflict` for the same (kind, ref) with other content, `Overdrawn` when a
+ * wallet would fall below what it must keep, `TooLarge` when it would hold more than any wallet can, and an Error for
+ * an unknown account or a refund larger than its call.
  */
 export const postOn = async (
   engine: Engine,
@@ -175,7 +176,10 @@ export const postOn = async (
   })
 }
 
-/** A transaction that posts. Repeated once when somebody posted the same (kind, ref) between its look and its insert. */
+/**
+ * A transaction that posts. It is repeated once if somebody posted the same (kind, ref) between its look and its
+ * insert.
+ */
 export const posting = async <T>(engine: Engine, work: (run: Run) => Promise<T>): Promise<T> => {
   const attempt = () => engine.transaction('control', work)
   try {

@@ -1,4 +1,4 @@
-/** What was posted: balances of accounts, and all that goes by one reference. */
+/** What was posted: balances of accounts, and everything under one reference. */
 import type { Nano } from '../../core/money.ts'
 import { type AccountId, type Transfer, transferKinds } from '../../ledger/types.ts'
 import { maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
@@ -20,7 +20,7 @@ const transfers = rowsOf({
   note: maybe(text('note')),
 })
 
-/** With the kinds, by which the ledger is indexed first. */
+/** With the kinds, because the ledger's index begins with them. */
 const transfersText = `select * from transfer
   where kind in (${transferKinds.map((kind) => `'${kind}'`).join(', ')}) and ref = $1 order by at`
 

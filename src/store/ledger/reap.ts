@@ -10,19 +10,20 @@ import { applyLeaseNow, fence } from './fence.ts'
 import { type LeaseRow, leases } from './ledger-rows.ts'
 import { silentInstances } from './silence.ts'
 
-/** How many leases one round takes up. The next round goes on. */
+/** How many leases one round takes. The next round continues. */
 const ROUND = 200
-/** The same for leases from which all was given back. */
+/** The same for leases from which everything was given back. */
 const EMPTY_ROUND = 5_000
 
-/** What else is done in every round, by the stores whose rows it is about. */
+/** Other work of every round, by the stores whose rows it concerns. */
 export type Chores = readonly (() => Promise<unknown>)[]
 
 type ReapBounds = { readonly graceMs: number; readonly longestCallMs: number }
 
 /**
- * Leases that ended, or whose process is silent, so that its money is not out of reach for long; and fenced ones that are
- * to be closed: after the longest call, or when no call is open. Each reason by itself, as each has its index.
+ * Leases that ended or whose process is silent, so that their money is available again soon; and fenced leases that are
+ * to be closed: after the longest call, or when no call is open. Each reason is a separate query, because each has its
+ * own index.
  */
 const due = {
   open: (now: string, afterMs: string) => [
@@ -36,8 +37,8 @@ const due = {
 } as const
 
 /**
- * Closes leases that ended with nothing on them, all in one transaction: most keys that called end with one. Their limits
- * hold nothing for them, so only the leases are locked; what is open on them is looked for once they are.
+ * Closes leases that ended with nothing on them, all in one transaction; most keys that called end with such a lease.
+ * Their limits hold nothing for them, so only the leases are locked. Open calls on them are looked for after locking.
  */
 const closeEmpty = (engine: Engine, graceMs: number): Promise<number> =>
   engine.transaction('control', async (run) => {
@@ -74,7 +75,7 @@ const lockDue = async (
   return leases.read(row)
 }
 
-/** Fences a lease whose process went silent. */
+/** Fences a lease whose process fell silent. */
 const quarantine = (
   engine: Engine,
   id: string,
@@ -85,7 +86,7 @@ const quarantine = (
     return lease === undefined ? 'left' : fence(run, lease)
   })
 
-/** What the last checkpoint says was delivered; of no attempt. */
+/** What the last checkpoint says was delivered; it belongs to no attempt. */
 const recovered = {
   call: 'f.call_id',
   amount: 'case when f.spent < f.hold then f.spent else f.hold end',
@@ -94,7 +95,10 @@ const recovered = {
   attempt: 'null',
 } as const
 
-/** Closes a fenced lease. Calls that are still open are orphans: they are charged what their last checkpoint says they delivered. */
+/**
+ * Closes a fenced lease. Calls that are still open are orphans: they are charged for what their last checkpoint says
+ * they delivered.
+ */
 const close = (engine: Engine, id: string, longestCallMs: number): Promise<number | undefined> =>
   engine.transaction('control', async (run) => {
     if ((await lockDue(engine, run, { id, state: 'quarantined', afterMs: longestCallMs })) === undefined)
@@ -134,7 +138,7 @@ const allDue = async (
   return (rows ?? []).map((row) => textOf(row, 'id'))
 }
 
-/** One round of recovery. Tells how many leases it fenced and closed, and how many orphaned calls it charged. */
+/** One round of recovery. Returns how many leases it fenced and closed, and how many orphaned calls it charged. */
 export const reapOn = async (engine: Engine, chores: Chores, { graceMs, longestCallMs }: ReapBounds) => {
   await cutBack(engine)
   const empty = await closeEmpty(engine, graceMs)

@@ -15,7 +15,10 @@ export type Demanding = Asked & { readonly locked: LockedLimits; readonly ask: D
 /** One that does not fit, with the limits that are too short for it. */
 export type Short = Demanding & { readonly short: readonly [Limit, ...Limit[]] }
 
-/** Switches off the keys whose caps are exhausted; a lifetime cap's reason wins over a month's. Tells the new version of `spender.key`. */
+/**
+ * Disables the keys whose caps are exhausted; a lifetime cap's reason wins over a month's. Returns the new version of
+ * `spender.key`.
+ */
 const disable = async (
   run: Run,
   words: Words,

@@ -1,6 +1,6 @@
 /**
- * The money of jobs. A job is a call whose lease is its own: it is lent with the call's intent and the job's row in one
- * transaction, and charged, answered and given back in another. No process holds it, so none has to live for it.
+ * The money of jobs. A job is a call with its own lease. One transaction lends it, together with the call's intent and
+ * the job's row; another charges, answers and gives back. No process owns the lease, so none has to stay alive for it.
  */
 import { least } from '../../core/money.ts'
 import { jobInstance, type Settle } from '../../ledger/types.ts'
@@ -14,10 +14,10 @@ import { answerRows, detailRow, json, noteOf, textsFor } from './commit-at-once.
 import { leases } from './ledger-rows.ts'
 import { lendOne } from './lend.ts'
 
-/** How long after its deadline a job's lease still lives: for its last results to be fetched. */
+/** How long a job's lease outlives its deadline, so that its last results can be fetched. */
 const AFTER_MS = 15 * 60_000
 
-/** Thrown inside the transaction, so that nothing of it stays. */
+/** Thrown inside the transaction, so that all of it is rolled back. */
 class TooMany extends Error {}
 
 /** See RunStore.begin. */
@@ -34,7 +34,7 @@ const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> 
   const { words } = engine
   const [known] = await run('select owner, state from run where id = $1', [it.id])
   if (known !== undefined) {
-    // The same question again, after an answer that was lost.
+    // The same request again, after an answer that was lost.
     const same = textOf(known, 'owner') === it.owner && textOf(known, 'state') === 'submitting'
     return { outcome: same ? 'begun' : 'exists' }
   }
@@ -51,7 +51,7 @@ const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> 
   })
   if (loan.outcome !== 'lent') return loan
   if (it.openMax !== undefined) {
-    // The key is locked: no other of its jobs can begin meanwhile.
+    // The key is locked, so no other job of the key can begin meanwhile.
     const open = 'select cast(count(*) as bigint) as open from run where key_id = $1 and ended_at is null'
     if (countOf(onlyRow(await run(open, [it.keyId])), 'open') >= it.openMax) throw new TooMany()
   }
@@ -79,7 +79,7 @@ const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> 
   return { outcome: 'begun' }
 }
 
-/** Locks the row, and then the lease with its limits. Whoever changes both does it in this order. */
+/** Locks the row, and then the lease with its limits. Everyone who changes both uses this order. */
 const lockRun = async ({ words }: Engine, run: Run, id: string) => {
   const [row] = await run(`select r.* from run r where r.id = $1${words.lock('r')}`, [id])
   if (row === undefined || row.ended_at !== null) return { row, open: undefined }
@@ -90,7 +90,7 @@ const lockRun = async ({ words }: Engine, run: Run, id: string) => {
   return { row, open: open === undefined ? undefined : nanoOf(open, 'hold') }
 }
 
-/** Takes the call off its lease, which goes back with all that was not charged. */
+/** Takes the call off its lease, and gives back everything that was not charged. */
 const giveBack = async (engine: Engine, run: Run, id: string, leaseId: string): Promise<void> => {
   await run('delete from inflight where call_id = $1 and lease_id = $2', [id, leaseId])
   const [row] = await run(`select l.* from lease l where l.id = $1 and l.state <> 'closed'`, [leaseId])
@@ -132,7 +132,7 @@ const NOT_HELD: RunResult = {
   error: { code: 'upstream_error', message: 'It did not end in time. Nothing was charged.' },
 }
 
-/** See RunStore.end. Gives the row as it is then. */
+/** See RunStore.end. Returns the row as it is afterwards. */
 export const endRun = (engine: Engine, id: string, end: RunEnd): Promise<Row | undefined> =>
   engine.transaction('control', async (run) => {
     const { now } = engine.words

@@ -1,4 +1,4 @@
-/** Leases that stand between a call and its money: what is idle in them, what calls hold, and calling it back. */
+/** Leases that stand between a call and its money: their idle room, what calls hold of them, and recalling them. */
 
 import type { Nano } from '../../core/money.ts'
 import type { Limit, Shortage } from '../../ledger/lend.ts'
@@ -12,7 +12,7 @@ import { heldOfLease } from './sums.ts'
 
 type LeasesUnder = { readonly where: string; readonly params: readonly string[] }
 
-/** Whose limit it is: the account that pays, the wallet of the key, and the lease that asks. */
+/** Whose limit it is: the paying account, the wallet of the key, and the lease that asks. */
 type Whose = { readonly payer: AccountId; readonly wallet: WalletId; readonly own: string }
 
 /**
@@ -34,12 +34,12 @@ export const under = ({ name, scope, owner }: Limit, { payer, wallet, own }: Who
       }
 }
 
-/** What is known under locks: the counters, and what of the own lease is held beyond its intents or not in use. */
+/** What is known under locks: the counters, and how much of the own lease is held beyond its intents or unused. */
 type LockedLease = { readonly budgets: readonly Budget[]; readonly unwritten: Nano; readonly astray: Nano }
 
 const idleOf = `l.granted - l.used - ${heldOfLease}`
 
-/** Money that ended calls left on a fenced lease comes back when the lease is closed, as what is held does. */
+/** Money that ended calls left on a fenced lease comes back when the lease is closed, just as held money does. */
 export const shortageOf = async (
   run: Run,
   limit: Limit,

@@ -1,4 +1,4 @@
-/** Who spends: the keys that ask for loans, with their makers, and what of theirs a loan counts against. */
+/** Who spends: the keys that ask for loans, the keys above them, and the counters that a loan counts against. */
 import type { Nano } from '../../core/money.ts'
 import { DAY_MS, type Day, dayOf, type Instant, type Month, nextDayStart } from '../../core/time.ts'
 import { dayScope, lifetimeScope, monthOfDay, monthScope, scopesOf } from '../../ledger/scopes.ts'
@@ -11,7 +11,7 @@ import { countOf, textOf } from '../engine/row.ts'
 /** A day's counter is kept this long after its day, for calls that are settled late and for reports. */
 export const DAY_KEPT_MS = 40 * DAY_MS
 
-/** Who spends, when, out of which account and under which sub-wallet. */
+/** Who spends, when, from which account and in which sub-wallet. */
 export type SpendingKey = {
   readonly key: Key
   readonly makers: readonly Key[]
@@ -23,7 +23,7 @@ export type SpendingKey = {
   readonly sub: string | undefined
 }
 
-/** Locks the keys and their makers, whose caps bind them too. Tells of each request who spends; undefined where nobody knows the key. */
+/** Locks the keys and the keys above them, whose caps bind them too. Returns who spends for each request; undefined if the key is unknown. */
 export const lockSpenders = async (
   run: Run,
   words: Words,
@@ -80,7 +80,7 @@ export const countersOf = ({ key, makers, day, month, now }: SpendingKey) => [
 
 export type Stop = { readonly owner: KeyId; readonly stopAt: Nano }
 
-/** What the key and its makers want to stay in the wallet; nothing when another account pays. */
+/** What the key and the keys above it want to stay in the wallet; nothing when another account pays. */
 export const stopsOf = ({ key, makers, payer }: SpendingKey): readonly Stop[] =>
   payer === key.walletId
     ? [key, ...makers].flatMap(({ id, limits: { stopAt } }) =>

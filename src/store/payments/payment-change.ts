@@ -1,4 +1,4 @@
-/** What becomes of a payment that is settled: its invoice is paid, what is left over goes to a wallet, once. */
+/** What becomes of a settled payment: its invoice is paid, and what is left over goes to a wallet, once. */
 
 import type { Nano } from '../../core/money.ts'
 import { invoiceRef } from '../../ledger/invoice.ts'
@@ -10,12 +10,12 @@ import { isSilent } from '../ledger/silence.ts'
 import type { ChangePaid, Payment } from './payment-port.ts'
 import { chargedFor, closeLease, closeLeases, leasesOn, lockPayment } from './payment-row.ts'
 
-/** As long as an answer is kept: after it a payment that was not served cannot be any more. */
+/** As long as an answer is kept: after that, a payment that was not served cannot be served any more. */
 export const SERVABLE_MS = 24 * 60 * 60 * 1000
 
 /**
- * Ends what processes that have died hold of an account. If one of them lives after all, it finds its call closed. What
- * it then settles is charged if there is room, else the house pays. /
+ * Releases what dead processes hold of an account. If one of them is alive after all, it finds its call closed. What it
+ * then settles is charged if there is room; otherwise the house pays.
  */
 export const freeAccount = (engine: Engine, account: string): Promise<void> =>
   engine.transaction('control', async (run) => {
@@ -26,7 +26,7 @@ export const freeAccount = (engine: Engine, account: string): Promise<void> =>
   })
 
 /**
- * Pays the invoice out of the payment's account. One that is paid already, or asks for more, leaves all of the payment to
+ * Pays the invoice out of the payment's account. If it is paid already, or asks for more, all of the payment goes to
  * the wallet.
  */
 const payInvoice = async (run: Run, words: Words, payment: Payment, id: string): Promise<Nano> => {
@@ -47,7 +47,7 @@ const payInvoice = async (run: Run, words: Words, payment: Payment, id: string):
   return total
 }
 
-/** A job that ended without a charge is never run again, so that all of its payment is left over. */
+/** A job that ended without a charge is never run again, so all of its payment is left over. */
 const chargedOrEnded = async (run: Run, callId: string): Promise<Nano | undefined> => {
   const charged = await chargedFor(run, callId)
   if (charged !== undefined) return charged
@@ -55,13 +55,13 @@ const chargedOrEnded = async (run: Run, callId: string): Promise<Nano | undefine
   return ended === undefined ? undefined : 0n
 }
 
-/** What the payment's call was charged, or its invoice came to; undefined while the call was not charged. */
+/** What the payment's call was charged, or its invoice amounted to; undefined while the call was not charged. */
 const usedBy = (run: Run, words: Words, payment: Payment): Promise<Nano | undefined> =>
   payment.invoiceId === undefined
     ? chargedOrEnded(run, payment.callId)
     : payInvoice(run, words, payment, payment.invoiceId)
 
-/** Pays an invoice, if that is what the payment is for, and what is left over to a wallet. */
+/** Pays an invoice, if the payment is for one, and moves what is left over to a wallet. */
 export const payChange = (engine: Engine, id: string, to: string): Promise<ChangePaid> =>
   engine.transaction('control', async (run): Promise<ChangePaid> => {
     const { words } = engine

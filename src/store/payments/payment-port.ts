@@ -1,41 +1,41 @@
-/** The store's port for payments by x402. The promises of port.ts hold here too. */
+/** The store's port for payments by x402. The promises of port.ts also apply here. */
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { AccountId, CallId } from '../../ledger/types.ts'
 import type { WalletId } from '../../tenancy/key.ts'
 
 export type NewPayment = {
-  /** `<network>:<asset>:<payer>:<nonce>` in lower case: what the chain takes just once. */
+  /** `<network>:<asset>:<payer>:<nonce>` in lower case, which the chain takes only once. */
   readonly id: string
-  /** The request it pays for: the call's id, and what tells it from any other. */
+  /** The request it pays for: the call's id, and a fingerprint that no other request has. */
   readonly callId: CallId
   readonly fingerprint: string
-  /** The account the money will lie in, apart from all other money. */
+  /** The account that will hold the money, apart from all other money. */
   readonly account: AccountId
   readonly amount: Nano
   readonly payer: string
-  /** What is paid for when it is not a call. */
+  /** What is paid for, if it is not a call. */
   readonly invoiceId?: string
-  /** The bearer's wallet, which gets the change. */
+  /** The wallet of the key that came with it, which gets the change. */
   readonly creditTo?: WalletId
-  /** What the facilitator is given, to give it again while the outcome is not known. */
+  /** What the facilitator gets, and gets again while the outcome is unknown. */
   readonly sent: string
-  /** How long the first attempt may take, before others ask for the outcome. */
+  /** How long the first attempt may take before others ask for the outcome. */
   readonly firstTryMs: number
 }
 
-/** A payment that was authorised for `amount` at most. */
+/** A payment that was authorised for at most `amount`. */
 export type AuthorizedPayment = Omit<NewPayment, 'invoiceId' | 'creditTo'> & {
-  /** From when on the chain does not take it. */
+  /** From then on the chain does not take it. */
   readonly expiresAt: Instant
-  /** What the payer may have authorised and not paid yet in all. */
+  /** The most that the payer may have authorised in all and not paid yet. */
   readonly most: Nano
 }
 
 export type Payment = Omit<NewPayment, 'sent' | 'firstTryMs'> & {
   /**
-   * `authorized`: nothing has moved, `amount` is the most that may (`upto`). `settling`: sent to be settled, outcome
-   * unknown. `lost`: the call was charged and the money did not come, so that the house paid.
+   * `authorized`: no money has moved, and at most `amount` may (`upto`). `settling`: sent for settlement, outcome
+   * unknown. `lost`: the call was charged and the money did not come, so the house paid.
    */
   readonly state: 'authorized' | 'settling' | 'settled' | 'failed' | 'lost'
   readonly scheme: 'exact' | 'upto'
@@ -46,26 +46,29 @@ export type Payment = Omit<NewPayment, 'sent' | 'firstTryMs'> & {
   readonly createdAt: Instant
 }
 
-/** `open`: the payment may still be served, so that there is no change yet. */
+/** `open`: the payment may still be served, so there is no change yet. */
 export type ChangePaid =
   | { readonly outcome: 'paid' | 'paid_before'; readonly amount: Nano; readonly to: WalletId }
   | { readonly outcome: 'open' | 'unknown' }
 
-/** Payments by x402. Each pays for one request, out of an account of its own. */
+/** Payments by x402. Each pays for one request, from its own account. */
 export type PaymentStore = {
   payment(id: string): Promise<Payment | undefined>
-  /** The payment that a call was made under. */
+  /** The payment under which a call was made. */
   paymentForCall(callId: CallId): Promise<Payment | undefined>
-  /** Notes that the payment is about to be settled; one that is there already, and has not failed, is returned as it is. */
+  /**
+   * Records that the payment is about to be settled; one that is recorded already, and has not failed, is returned
+   * unchanged.
+   */
   beginPayment(payment: NewPayment): Promise<Payment>
   /**
-   * Notes an authorisation, or tells of one that is there already and has not failed; `too_much` when the payer would have
-   * more than `most` open, or left one unpaid.
+   * Records an authorisation, or returns one that is recorded already and has not failed; `too_much` when the payer
+   * would have more than `most` open, or left one unpaid.
    */
   authorizePayment(payment: AuthorizedPayment): Promise<Payment | 'too_much'>
   /**
-   * Notes that an authorised payment is about to be settled for what its call was charged, in whole units of its token;
-   * `begun` when this did it. Without a charge it stays as it is, or fails once nothing can come of it.
+   * Records that an authorised payment is about to be settled for what its call was charged, in whole units of its
+   * token; `begun` if this call recorded it. Without a charge it stays as it is, or fails once nothing can come of it.
    */
   chargePayment(it: {
     readonly id: string
@@ -74,16 +77,19 @@ export type PaymentStore = {
   }): Promise<{ readonly payment: Payment; readonly begun: boolean }>
   /** The money is ours: into the ledger, once. */
   settlePayment(id: string, transaction: string): Promise<void>
-  /** No money moved, and none can; the house pays what a call was charged already. */
+  /** No money moved, and none can; the house pays what a call was already charged. */
   failPayment(id: string, reason: string): Promise<void>
-  /** Payments that were authorised, or whose outcome has not been known, for a while; each is returned to one caller, and again only later. */
+  /**
+   * Payments that were authorised, or whose outcome was unknown, for a while; each goes to one caller, and to another
+   * only later.
+   */
   unsettledPayments(most: number): Promise<readonly Payment[]>
-  /** Payments of bearers whose change is due, each to one caller. */
+  /** Payments made with a key whose change is due, each to one caller. */
   dueChange(most: number): Promise<readonly Payment[]>
-  /** Ends what processes that have died hold of a payment's account, so that the next attempt can. */
+  /** Releases what dead processes hold of a payment's account, so that the next attempt can proceed. */
   freeAccount(account: AccountId): Promise<void>
   /**
-   * Pays the invoice that a payment is for, if it still is to be paid, and moves what the payment has left over to a
+   * Pays the invoice that a payment is for, if it is still unpaid, and moves what the payment has left over to a
    * wallet, once. Payments for calls that were never served count after a day.
    */
   payChange(id: string, to: WalletId): Promise<ChangePaid>

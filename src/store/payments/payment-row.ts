@@ -1,4 +1,4 @@
-/** Payments by x402 as rows: read, locked, and the account that holds what one brought. */
+/** Payments by x402 as rows: read, locked, and the account that holds a payment's money. */
 import type { Nano } from '../../core/money.ts'
 import { integer, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
 import type { Engine, Row, Run } from '../engine/engine.ts'
@@ -38,7 +38,7 @@ export const lockPayment = async (engine: Engine, run: Run, id: string): Promise
   return row === undefined ? undefined : paymentOf(row)
 }
 
-/** Applies and closes a lease that is locked and has no call open. */
+/** Applies and closes a locked lease that has no open call. */
 export const closeLease = async (
   engine: Engine,
   run: Run,
@@ -76,7 +76,7 @@ export const closeLeases = async (engine: Engine, run: Run, account: string): Pr
   return true
 }
 
-/** What the call of a payment was charged; undefined while it was not. */
+/** What a payment's call was charged; undefined while it was not charged. */
 export const chargedFor = async (run: Run, callId: string): Promise<Nano | undefined> => {
   const [row] = await run(`select amount from transfer where kind = 'usage' and ref = $1`, [callId])
   return row === undefined ? undefined : nanoOf(row, 'amount')

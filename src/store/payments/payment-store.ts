@@ -1,4 +1,7 @@
-/** Payments by x402: noted before they are sent to be settled, posted once when the money is ours, the change paid once. */
+/**
+ * Payments by x402: recorded before they are sent for settlement, posted once when the money is ours, the change paid
+ * once.
+ */
 import { PAYMENTS_ORG } from '../../ledger/types.ts'
 import { followedBy } from '../engine/columns.ts'
 import { isDue } from '../engine/due.ts'
@@ -10,13 +13,13 @@ import type { NewPayment, Payment, PaymentStore } from './payment-port.ts'
 import { lockPayment, paymentOf, payments } from './payment-row.ts'
 import { authorize, charge, lose } from './payment-upto.ts'
 
-/** The process that ran a call pays its change. Other processes wait this long before they do. */
+/** The process that ran a call pays its change. Other processes wait this long before they do it. */
 const CHANGE_WAIT_MS = 30_000
-/** Pauses double from the first to the longest. */
+/** Pauses double, from the first to the longest. */
 const PAUSE_MS = 10_000
 const LONGEST_DOUBLINGS = 9
 const LONGEST_PAUSE_MS = PAUSE_MS * 2 ** LONGEST_DOUBLINGS
-/** A failed payment moved no money, so it may be tried again, for whatever request. */
+/** A failed payment moved no money, so it may be tried again, for any request. */
 const begin = async (engine: Engine, it: NewPayment): Promise<Payment> => {
   const { now } = engine.words
   const { firstTryMs, ...given } = it
@@ -80,7 +83,7 @@ const fail = (engine: Engine, id: string, reason: string): Promise<void> =>
     ])
   })
 
-/** The due rows of `where`. They are put off at once, so that nobody else takes them up now. */
+/** The due rows of `where`. They are postponed at once, so that nobody else takes them now. */
 const takeDue = async (engine: Engine, where: string, most: number): Promise<readonly Payment[]> => {
   const { now, lockFree } = engine.words
   const pause = `${PAUSE_MS} * (1 << cast(case when state = 'authorized' then 0 when tries < ${LONGEST_DOUBLINGS} then tries else ${LONGEST_DOUBLINGS} end as integer))`

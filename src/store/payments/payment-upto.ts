@@ -1,6 +1,6 @@
 /**
  * Payments of the scheme `upto`: authorised before the call, settled for what it was charged. Meanwhile the payment's
- * account may fall to minus what was authorised, so that the call is held and charged like any other.
+ * account may fall to minus the authorised amount, so that the call is held and charged like any other.
  */
 import type { Nano } from '../../core/money.ts'
 import { PAYMENTS_ORG } from '../../ledger/types.ts'
@@ -28,7 +28,7 @@ const openOf = async (run: Run, { id, payer }: AuthorizedPayment): Promise<Nano 
   return countOf(row, 'lost') > 0 ? undefined : nanoOf(row, 'open')
 }
 
-/** Notes what was authorised, unless the payer would owe more than `most` at once. */
+/** Records what was authorised, unless the payer would owe more than `most` at once. */
 export const authorize = (
   engine: Engine,
   it: AuthorizedPayment,
@@ -67,7 +67,7 @@ export const authorize = (
     return paymentOf(onlyRow(row === undefined ? [] : [row]))
   })
 
-/** Nothing is drawn on the account any more; false while a call is open on it. */
+/** Nothing draws on the account any more; false while a call is open on it. */
 const closeAccount = async (engine: Engine, run: Run, { account }: Payment): Promise<boolean> => {
   if (!(await closeLeases(engine, run, account))) return false
   await run('update account set lowest = 0 where id = $1 and balance >= 0', [account])
@@ -84,7 +84,7 @@ const fail = async (run: Run, id: string, reason: string): Promise<Payment> => {
   return paymentOf(onlyRow(await run(text, [id, reason])))
 }
 
-/** Sets what is to be settled once the call was charged: the charge, rounded up to the token's unit. */
+/** Sets the amount to settle once the call was charged: the charge, rounded up to the token's unit. */
 export const charge = (
   engine: Engine,
   { id, unit, firstTryMs }: Parameters<PaymentStore['chargePayment']>[0],
@@ -113,7 +113,7 @@ export const charge = (
     return { payment: paymentOf(onlyRow(row === undefined ? [] : [row])), begun: true }
   })
 
-/** The call was charged, and its payer's money cannot come any more: the house pays. False while a call is open. */
+/** The call was charged, and its payer's money cannot come any more, so the house pays. False while a call is open. */
 export const lose = async (engine: Engine, run: Run, payment: Payment, reason: string): Promise<boolean> => {
   if (!(await closeLeases(engine, run, payment.account))) return false
   const charged = (await chargedFor(run, payment.callId)) ?? 0n

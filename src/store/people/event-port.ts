@@ -1,4 +1,6 @@
-/** The store's port for what people and commands did: an append-only record, written with the change itself. */
+/**
+ * The store's port for what people and commands did: an append-only record, written together with the change itself.
+ */
 import type { Json } from '../../core/json-body.ts'
 import type { Instant } from '../../core/time.ts'
 
@@ -29,15 +31,17 @@ export type NewEvent = {
 export type Event = NewEvent & { readonly id: string; readonly at: Instant }
 
 export type EventQuery = {
-  /** All organisations where it is absent. */
+  /** All organisations if absent. */
   readonly orgId?: string
-  /** Only those before this one. */
+  /** Only events before this one. */
   readonly before?: string
   readonly most: number
 }
 
 export type EventStore = {
-  /** Records what was done by itself, such as a sign-in; a change of the store records its own. */
+  /**
+   * Records an act that changes nothing in the store, such as a sign-in; a change of the store records its own event.
+   */
   record(event: NewEvent): Promise<void>
   /** Newest first. */
   list(query: EventQuery): Promise<readonly Event[]>

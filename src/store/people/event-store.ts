@@ -1,4 +1,4 @@
-/** Events: written inside the transaction of what they tell of, and read newest first. */
+/** Events: written inside the transaction that they describe, and read newest first. */
 import type { Json } from '../../core/json-body.ts'
 import { integer, json, maybe, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
 import { type Engine, once, type Row, type Run, statement, type Value, type Words } from '../engine/engine.ts'
@@ -34,7 +34,7 @@ const eventOf = (row: Row): Event => {
   return { ...event, actor }
 }
 
-/** Writes an event in the transaction of the change it tells of. */
+/** Writes an event in the transaction of the change that it describes. */
 export const recordIn = async (run: Run, words: Words, event: NewEvent): Promise<void> => {
   const { actor, orgId, what, subject, before, after } = event
   const { text: insert, params } = events.insert(
@@ -62,7 +62,7 @@ type WalletEvent = Omit<NewEvent, 'actor' | 'orgId'> & {
   readonly walletId: string
 }
 
-/** The same of a wallet, for its organisation; nothing where nobody is named. */
+/** The same for a wallet, under its organisation; nothing if nobody is named. */
 export const recordOfWallet = async (
   run: Run,
   words: Words,

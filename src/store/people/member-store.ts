@@ -18,7 +18,7 @@ const members = rowsOf({
 
 type Membership = { readonly orgId: string; readonly personId: string }
 
-/** The role before, with all members of the organisation locked, and whether somebody else owns it. */
+/** The previous role, with all members of the organisation locked, and whether somebody else owns it. */
 const lockRole = async (
   run: Run,
   words: Words,
@@ -35,7 +35,7 @@ const lockRole = async (
   }
 }
 
-/** Ids tell people nothing: who reads the record sees the address. */
+/** Ids mean nothing to people, so readers of the record see the address. */
 const emailOf = async (run: Run, personId: string): Promise<string | null> => {
   const [row] = await run('select email from person where id = $1', [personId])
   return typeof row?.email === 'string' ? row.email : null

@@ -3,7 +3,7 @@ import { type Engine, once, type Row, statement, type Value } from '../engine/en
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { PeopleQuery, PeopleRow, PeopleRows, PeopleTest, PeopleValue } from './people-port.ts'
 
-/** A name comes from the library's code, never from a request; another form is a bug. */
+/** A name comes from the library's code, never from a request; any other form is a bug. */
 const named = (column: string): string => {
   if (!/^[a-z][a-z_]{0,40}$/.test(column)) throw new Error(`'${column}' is no column of people`)
   return column

@@ -1,4 +1,7 @@
-/** Organisations' wallets as operators list them: money, use, people, and whether they are suspended. One query a page. */
+/**
+ * Organisations' wallets as operators list them: money, use, people, and whether they are suspended. One query per
+ * page.
+ */
 import { PAYMENTS_ORG } from '../../ledger/types.ts'
 import { rulesOf } from '../accounts/wallet-rules-row.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
@@ -20,7 +23,7 @@ const lines = rowsOf({
 })
 const rules = rowsOf({ rules: maybe(text('rules')) })
 
-/** Wallets `a`, neither credit lines nor accounts of payments. */
+/** Wallets `a`, without credit lines and accounts of payments. */
 export const walletsOnly = `a.bounded = 1 and a.org_id <> '${PAYMENTS_ORG}'
   and not exists (select 1 from credit_line c where c.account_id = a.id)`
 

@@ -1,4 +1,4 @@
-/** Keys with their counters, for lists that people read: one query a page. */
+/** Keys with their counters, for lists that people read: one query per page. */
 import { monthOf } from '../../core/time.ts'
 import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
@@ -16,7 +16,7 @@ const counters = rowsOf({
   tenantId: maybe(text('tenant_id')),
 })
 
-/** What a scope has used: its counter, and what leases used that it does not count yet. */
+/** What a scope has used: its counter, and what leases used that the counter does not include yet. */
 const usedOf = (scope: string, column: 'used' | 'calls'): string =>
   `coalesce((select b.${column} from budget b where b.scope = ${scope}), 0)
    + coalesce((select cast(sum(l.${column}) as bigint) from lease l join key_line n on n.key_id = l.key_id
@@ -59,7 +59,7 @@ export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<rea
   const params: Value[] = []
   const bind = (value: Value): string => `$${params.push(value)}`
   const ofMonth = `'key:' || k.id || ':' || cast(${bind(month)} as text)`
-  // The page is chosen first: counters are read for its keys only.
+  // The page is chosen first, so that counters are only read for its keys.
   const page = `select k.id from api_key k left join key_note o on o.key_id = k.id
     where ${conditions(query, bind).join(' and ')} ${query.nearCap === true ? `and ${nearCap(month, bind)}` : ''}
     order by k.created_at desc, k.id desc limit ${bind(query.most)}`
@@ -81,7 +81,7 @@ export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<rea
 
 const around = rowsOf({ id: text('id'), prefix: text('prefix') })
 
-/** Of keys that took each other's place, in the order in which they were made. */
+/** Of keys that replaced each other by rotation, in the order in which they were made. */
 export const keysAround = async (
   engine: Engine,
   { orgId, id, first, madeBy }: Parameters<ReportStore['keysAround']>[0],

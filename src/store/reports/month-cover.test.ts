@@ -1,4 +1,4 @@
-/** A span of days is the months that cover it, with some days and without others. */
+/** A span of days is the months that cover it, plus some days and minus others. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { DAY_MS, monthOf, nextMonthStart } from '../../core/time.ts'

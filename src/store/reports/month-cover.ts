@@ -1,9 +1,9 @@
-/** A span of whole days as whole months and the days that they have too many or too few. */
+/** A span of whole days as whole months, plus and minus single days. */
 import { DAY_MS, type Instant, monthsBefore, nextMonthStart } from '../../core/time.ts'
 
 export type Span = { readonly from: Instant; readonly to: Instant }
 
-/** The sum of a span: that of the months that begin in `months`, with those of `plus` and without those of `minus`. */
+/** The sum of a span: the months that begin in `months`, plus the days of `plus`, minus those of `minus`. */
 type MonthCover = {
   readonly months: Span
   /** Each lies within one month. */
@@ -13,14 +13,14 @@ type MonthCover = {
 
 const lengthOf = ({ from, to }: Span): number => (to - from) / DAY_MS
 
-/** So a month counts whole of which less than half is left out: at most sixteen days are read of any. */
+/** A month counts whole if less than half of it is left out, so at most sixteen days of any month are read. */
 const isWhole = (month: Span, asked: Span): boolean => lengthOf(asked) * 2 > lengthOf(month)
 
 const filled = (spans: readonly Span[]): readonly Span[] => spans.filter(({ from, to }) => from < to)
 
 /**
- * Covers a span of whole UTC days. It does not ask what time it is: days to come are left out of a month that has begun as
- * others are, and have no sums.
+ * Covers a span of whole UTC days. It does not ask what time it is: future days of a month that has begun are left out
+ * like others, and have no sums.
  */
 export const coverOf = ({ from, to }: Span): MonthCover => {
   if (from >= to) return { months: { from, to: from }, plus: [], minus: [] }

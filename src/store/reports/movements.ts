@@ -1,4 +1,7 @@
-/** The movements of a wallet with its running balance: postings one by one, calls by UTC day. Page by page, newest first. */
+/**
+ * The movements of a wallet with its running balance: single postings, and calls by UTC day. Page by page, newest
+ * first.
+ */
 import { DAY_MS } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
@@ -18,7 +21,9 @@ const rows = rowsOf({
 
 type Bind = (value: Value) => string
 
-/** Calls of a day stand at its end: there no later call moves them, and no movement before them seems to lack their money. */
+/**
+ * A day's calls come at its end: no later call moves them there, and no movement before them seems to lack their money.
+ */
 const days = (wallet: string): string => `select x.day + ${DAY_MS - 1} as place, 'usage' as kind,
     cast(x.day / ${DAY_MS} as text) as ref, max(x.at) as at, cast(null as text) as note, cast(-sum(x.amount) as bigint) as amount
   from (
@@ -28,7 +33,7 @@ const days = (wallet: string): string => `select x.day + ${DAY_MS - 1} as place,
     where t.key_id = k.id and k.wallet_id = ${wallet} and t.kind = 'usage' and t.debit = ${wallet} and t.at >= ${unsummedFrom('0')}) x
   group by x.day`
 
-/** One side of the other postings, by the index of that side: no more than the page needs. */
+/** One side of the other postings, by that side's index: no more than the page needs. */
 const side = (of: 'debit' | 'credit', wallet: string, before: string, most: string): string =>
   `select * from (select t.at as place, t.kind, t.ref, t.at, t.note, ${of === 'debit' ? '-' : ''}t.amount as amount
    from transfer t where t.kind <> 'usage' and t.${of} = ${wallet} and ${before}

@@ -1,4 +1,4 @@
-/** The processes that serve, with what is lent to each; and what was given to trials and referrals. */
+/** The processes that serve, with what each has borrowed; and what trials and referrals got. */
 import { dayOf } from '../../core/time.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, nano, rowsOf, text } from '../engine/columns.ts'
@@ -15,7 +15,7 @@ const processes = rowsOf({
   held: nano('held'),
 })
 
-/** Those that have not left, and those that hold leases, the most recent beat first. */
+/** Processes that have not left, and those that hold leases, the most recent heartbeat first. */
 export const processLines = async (engine: Engine): Promise<readonly ProcessLine[]> => {
   const rows = await once(
     engine,
@@ -45,7 +45,7 @@ const gifts = rowsOf({
   referred: nano('referred'),
 })
 
-/** What trials and referrals were given. */
+/** What trials and referrals got. */
 export const giftLine = async (engine: Engine): Promise<GiftLine> => {
   const rows = await once(
     engine,

@@ -12,38 +12,40 @@ export type KeyLine = {
   readonly requests: number
   /** The last charge of the key itself. */
   readonly lastUsed?: Instant
-  /** The e-mail address of who made it in the console. */
+  /** The e-mail address of the person who made it in the console. */
   readonly madeBy?: string
   readonly reference?: string
-  /** The first of the keys that took each other's place, where it is not that: of a tenant, its id. */
+  /**
+   * The first key of its chain of rotations, if it is not that key itself. A tenant is identified by that first key.
+   */
   readonly tenantId?: KeyId
 }
 
-/** A key beside another one, as people know it. */
+/** A key related to another one, as people know it. */
 export type KeyAround = { readonly id: KeyId; readonly prefix: string }
 
 type KeyAroundQuery = {
   readonly orgId: string
   readonly id: KeyId
-  /** The first of the keys that took each other's place. */
+  /** The first key of the chain of rotations. */
   readonly first: KeyId
-  /** Only those that this person made. */
+  /** Only keys that this person made. */
   readonly madeBy?: string
 }
 
 export type KeyLineQuery = {
-  /** Everybody's where it is absent, those of trials too: for operators. */
+  /** Everybody's if absent, including those of trials: for operators. */
   readonly orgId?: string
-  /** Also those that were deleted. */
+  /** Deleted keys too. */
   readonly deleted?: boolean
-  /** Only keys below another one (`tenants`), only those that are not (`own`). */
+  /** Only keys below another one (`tenants`), or only keys that are not (`own`). */
   readonly which: 'own' | 'tenants' | 'all'
-  /** Only those that this person made. */
+  /** Only keys that this person made. */
   readonly madeBy?: string
   /** Part of a label or reference, or the start of an id or prefix. */
   readonly search?: string
   readonly id?: KeyId
-  /** Only those that a cap has stopped, or nearly has. */
+  /** Only keys that a cap has stopped, or nearly has. */
   readonly nearCap?: boolean
   readonly after?: KeyId
   readonly most: number
@@ -51,13 +53,13 @@ export type KeyLineQuery = {
 
 /** What a report is about: the calls of an organisation, or of one person's or one key's. */
 export type Scope = {
-  /** Everybody's where it is absent: for operators. */
+  /** Everybody's if absent: for operators. */
   readonly orgId?: string
   readonly madeBy?: string
   readonly keyId?: KeyId
-  /** Only those of keys below others. */
+  /** Only calls of keys below others. */
   readonly tenants?: boolean
-  /** Only those of the keys of one tenant, and of keys below them. */
+  /** Only calls of one tenant's keys, and of keys below them. */
   readonly tenant?: KeyId
 }
 
@@ -68,9 +70,9 @@ export type CallLine = {
   readonly label: string
   readonly prefix: string
   readonly amount: Nano
-  /** What was given back of it. */
+  /** How much of it was given back. */
   readonly refunded: Nano
-  /** Absent for calls that recovery charged, and where it was deleted. */
+  /** Absent for calls that recovery charged, and if it was deleted. */
   readonly detail?: UsageDetail
 }
 
@@ -87,13 +89,13 @@ export type UsageGroup = (typeof usageGroups)[number]
 type UsageFilter = { readonly model?: string; readonly vendor?: string; readonly status?: string }
 
 export type ReportQuery = Scope & {
-  /** Whole hours; with keys in it, or with `madeBy`, `keyId` or tenants, whole UTC days. */
+  /** Whole hours. With grouping by key, or with `madeBy`, `keyId` or tenants: whole UTC days. */
   readonly from: Instant
   readonly to: Instant
   readonly groupBy: readonly UsageGroup[]
   readonly only: UsageFilter
   readonly most: number
-  /** Without labels and references, and in no order: for who has the names. */
+  /** Without labels and references, and in no order, for callers who have the names. */
   readonly bare?: true
 }
 
@@ -105,7 +107,7 @@ export type Counted = {
 }
 
 export type ReportLine = Counted & {
-  /** By group: an instant for the times, else a name or id. */
+  /** By group: an instant for times, else a name or id. */
   readonly groups: Readonly<Partial<Record<UsageGroup, string>>>
   readonly label?: string
   readonly reference?: string
@@ -116,15 +118,15 @@ export type Movement = {
   readonly kind: string
   readonly ref: string
   readonly note?: string
-  /** Negative where money left the wallet. */
+  /** Negative if money left the wallet. */
   readonly amount: Nano
-  /** Of the wallet after it; calls of a UTC day are one movement, after all others of that day. */
+  /** The balance after it; calls of a UTC day are one movement, after all others of that day. */
   readonly balance: Nano
   /** Where the movements before it begin. */
   readonly next: MovementPlace
 }
 
-/** A place in the movements of a wallet, with the balance before the movement that stands there. */
+/** A place in the movements of a wallet, with the balance before the movement at that place. */
 export type MovementPlace = {
   readonly place: Instant
   readonly kind: string
@@ -147,7 +149,7 @@ export type AccountLine = {
   readonly walletId: WalletId
   readonly name: string
   readonly balance: Nano
-  /** Held by open calls. */
+  /** What open calls hold. */
   readonly held: Nano
   /** Charges less refunds of the organisation since the query's `from`. */
   readonly spent: Nano
@@ -171,10 +173,10 @@ export type AccountQuery = {
 /** A process that serves. */
 export type ProcessLine = {
   readonly id: string
-  /** Its last heartbeat; 0 of one that has left and still holds leases. */
+  /** Its last heartbeat; 0 if it has left and still holds leases. */
   readonly beatAt: Instant
   readonly leases: number
-  /** What is lent to it and not used yet. */
+  /** What it has borrowed and not used yet. */
   readonly lent: Nano
   readonly openCalls: number
   readonly held: Nano
@@ -188,30 +190,33 @@ export type GiftLine = {
   readonly trialsToday: Nano
   readonly codes: number
   readonly referrals: number
-  /** Given to both sides of referrals. */
+  /** What both sides of referrals got. */
   readonly referred: Nano
 }
 
 export type ReportStore = {
   /** Newest first. */
   keys(query: KeyLineQuery): Promise<readonly KeyLine[]>
-  /** The keys right before and after a key, of those that took each other's place by rotation. */
+  /** The keys directly before and after a key in its chain of rotations. */
   keysAround(
     query: KeyAroundQuery,
   ): Promise<{ readonly replaces?: KeyAround; readonly replacedBy?: KeyAround }>
-  /** By when they were charged, newest first. */
+  /** By the time of their charge, newest first. */
   calls(query: CallQuery): Promise<readonly CallLine[]>
-  /** Equal to the ledger to the nano-dollar, whatever is rolled up. */
+  /** Equal to the ledger to the nano-dollar, however much is rolled up. */
   usage(query: ReportQuery): Promise<readonly ReportLine[]>
-  /** The same, with the sum of all groups, also of those that `most` leaves out. */
+  /** The same, with the sum of all groups, including those that `most` leaves out. */
   usageAndTotal(
     query: ReportQuery,
   ): Promise<{ readonly rows: readonly ReportLine[]; readonly total: Counted }>
-  /** By a time, of the `most` keys that cost most in the span, and of all keys; those of all have an empty key. Of one moment. */
+  /**
+   * By time, for the `most` keys with the highest cost in the span, and for all keys together (rows with an empty key).
+   * Both as of one moment.
+   */
   usageTop(
     query: Omit<ReportQuery, 'groupBy' | 'bare'> & { readonly slot: 'day' | 'month' },
   ): Promise<{ readonly keys: readonly ReportLine[]; readonly all: readonly ReportLine[] }>
-  /** Newest first. Calls are summed by UTC day; the balance is what all postings come to. */
+  /** Newest first. Calls are summed by UTC day; the balance is the sum of all postings. */
   movements(query: MovementQuery): Promise<MovementPage>
   /** By name. */
   accounts(query: AccountQuery): Promise<readonly AccountLine[]>
@@ -219,8 +224,8 @@ export type ReportStore = {
   gifts(): Promise<GiftLine>
   /** The wallets of an organisation, oldest first. */
   walletsOf(orgId: string): Promise<readonly WalletId[]>
-  /** Sums the hours that are over into the roll-ups; tells the time up to which it is done. */
+  /** Adds past hours to the roll-ups; returns the time up to which they are complete. */
   rollUp(): Promise<Instant>
-  /** Forgets all sums, so that the next `rollUp` makes them anew. */
+  /** Discards all sums, so that the next `rollUp` makes them again. */
   forgetRollUps(): Promise<void>
 }

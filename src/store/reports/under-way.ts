@@ -1,15 +1,15 @@
-/** Since when charges and refunds may be under way that are not seen yet. */
+/** Since when charges and refunds may be in progress that cannot be seen yet. */
 import type { Instant } from '../../core/time.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 
-/** Longer than a transaction lives while all is well, and than a clock is set back by who keeps it right. */
+/** Longer than a transaction normally lives, and than a well-kept clock is ever set back. */
 export const SETTLED_AFTER_MS = 5 * 60_000
 
 /**
- * Since when a transaction that writes has been under way; now if there is none. A charge has the time at which it is written
- * and is seen when its transaction ends, which a disk that stands still may hold up for as long as it likes. SQLite has one
- * writer at a time.
+ * Since when a writing transaction has been in progress; now if there is none. A charge is dated when it is written but
+ * becomes visible when its transaction ends, and a stalled disk can delay that indefinitely. SQLite has one writer at a
+ * time.
  */
 export const underWaySince = async (engine: Engine): Promise<Instant> => {
   const { name, words } = engine

@@ -1,4 +1,7 @@
-/** Use by groups: the roll-ups up to their mark and the ledger from there on, so that the sum is the ledger's at any time. */
+/**
+ * Use by groups: from the roll-ups up to their mark and from the ledger after it, so that the sum always equals the
+ * ledger's.
+ */
 import { DAY_MS, HOUR_MS, monthOf, nextMonthStart } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
@@ -24,7 +27,7 @@ const expressions: Readonly<Record<Exclude<UsageGroup, 'month'>, string>> = {
   status: 'x.ended',
 }
 
-/** The UTC months of the span, each as the part of it that is asked for. */
+/** The UTC months of the span, each as the requested part of it. */
 const monthsOf = ({ from, to }: ReportQuery): readonly { readonly from: number; readonly to: number }[] => {
   const months: { from: number; to: number }[] = []
   for (let start = from; start < to; start = nextMonthStart(start))
@@ -32,7 +35,10 @@ const monthsOf = ({ from, to }: ReportQuery): readonly { readonly from: number; 
   return months
 }
 
-/** An instant in the UTC month of another one of the span, by the bounds of its months: a function would be called for each row. */
+/**
+ * The UTC month that contains an instant of the span, by the bounds of its months: a function would be called for each
+ * row.
+ */
 const monthIn = (query: ReportQuery, at: string): string => {
   const arms = monthsOf(query).map(({ from, to }) => `when ${at} < ${to} then ${from}`)
   return arms.length === 0 ? '0' : `case ${arms.join(' ')} end`
@@ -53,7 +59,7 @@ const groupsOf = (groupBy: readonly UsageGroup[], row: Row): ReportLine['groups'
     }),
   )
 
-/** What was used outside the span only comes to nothing: months count whole, less their other days. */
+/** Use outside the span cancels out: months count whole, less their other days. */
 const USED = 'sum(x.requests) <> 0 or sum(x.amount) <> 0'
 
 /** Rows `x` by groups, each summed. */
@@ -74,14 +80,17 @@ export const grouped = (query: ReportQuery, rows: string, bind: Bind): string =>
     ${places === '' ? '' : `group by ${places} having ${USED}`}`
 }
 
-/** Rows by groups as the database gives them, each with these columns more, of all groups `g`: also those that it leaves out. */
+/**
+ * Rows by groups as the database returns them, each with these further columns over all groups `g`, including those
+ * left out.
+ */
 const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Promise<readonly Row[]> => {
   const { groupBy, most, bare } = query
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
   const rows = grouped(query, `${summed(query, bind)} union all ${unsummed(engine, query, bind)}`, bind)
   const named = groupBy.includes('key') && bare !== true
-  // What cost the same is told in the same order each time.
+  // Equal costs are listed in the same order each time.
   const names = bare === true ? [] : groupBy.map((group) => `g_${group}`)
   const order = [...(named ? ['amount desc'] : []), ...names].join(', ')
   const shown = `select ${['g.*', ...more].join(', ')} from (${rows}) g
@@ -113,7 +122,7 @@ const totals = rowsOf({
   amount: nano('all_amount'),
 })
 
-/** The same with the sum of all groups, which is of the same moment and reads nothing twice. */
+/** The same with the sum of all groups, as of the same moment, and without reading anything twice. */
 export const usageAndTotal = async (
   engine: Engine,
   query: ReportQuery,

@@ -1,4 +1,4 @@
-/** Use by a time, of the keys that cost most and of all keys: one statement, so that both are of one moment. */
+/** Use by time, of the most expensive keys and of all keys: one statement, so that both show the same moment. */
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
 import type { Bind } from './call-lines.ts'
 import type { ReportLine, ReportQuery, ReportStore, UsageGroup } from './report-port.ts'
@@ -14,7 +14,7 @@ export const usageTop = async (
   const by = (...groupBy: readonly UsageGroup[]): ReportQuery => ({ ...asked, groupBy })
   const [ofKey, ofBoth, ofAll] = [by('key'), by(slot, 'key'), by(slot)]
   const most = 'select m.id from most m'
-  // What is not summed costs a look for each key: it is read once for all three.
+  // What is not rolled up costs a look for each key, so it is read once for all three.
   const tail = unsummed(engine, ofBoth, bind)
   const keys = grouped(ofKey, `${summed(ofKey, bind)} union all select * from tail`, bind)
   const some = { keys: [`k.id in (${most})`] }

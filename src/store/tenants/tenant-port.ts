@@ -1,22 +1,24 @@
-/** The store's port for a reseller's tenants: their keys, the reseller's prices, links that show one its use. */
+/**
+ * The store's port for a reseller's tenants: their keys, the reseller's prices, and links that show a tenant its use.
+ */
 import type { Instant, Month } from '../../core/time.ts'
 import type { Key, KeyId } from '../../tenancy/key.ts'
 import type { Actor } from '../people/event-port.ts'
 
-/** A key of a tenant, or one below such a key. A tenant has the id of its first key. */
+/** A key of a tenant, or a key below one. A tenant has the id of its first key. */
 export type TenantKey = {
   readonly key: Key
   readonly tenantId: KeyId
-  /** The reseller's own name of the tenant. */
+  /** The reseller's own name for the tenant. */
   readonly reference?: string
 }
 
-/** What a reseller adds to our price, in hundredths of a percent, from a month on. */
+/** A reseller's margin on our price, in hundredths of a percent, from a month on. */
 export type TenantMargin = {
-  /** Absent: for all tenants that have none of their own. */
+  /** Absent: for all tenants without a margin of their own. */
   readonly tenantId?: KeyId
   readonly fromMonth: Month
-  /** Absent: from then on the tenant has none of its own. */
+  /** Absent: from then on the tenant has no margin of its own. */
   readonly basisPoints?: number
 }
 
@@ -24,21 +26,21 @@ export type TenantLink = {
   readonly id: string
   readonly orgId: string
   readonly tenantId: KeyId
-  /** The e-mail address of who made it. */
+  /** The e-mail address of the person who made it. */
   readonly madeBy: string
   readonly createdAt: Instant
 }
 
 export type TenantStore = {
-  /** The keys of all tenants of an organisation, or of one, oldest first; also those that were deleted. */
+  /** The keys of all tenants of an organisation, or of one, oldest first, including deleted ones. */
   keys(of: { readonly orgId: string; readonly tenantId?: KeyId }): Promise<readonly TenantKey[]>
-  /** All prices of an organisation, by month. */
+  /** All margins of an organisation, by month. */
   margins(orgId: string): Promise<readonly TenantMargin[]>
-  /** Sets a price from its month on, until the next one that is set. */
+  /** Sets a margin from its month on, until the next one that is set. */
   setMargin(orgId: string, margin: TenantMargin, by: Actor): Promise<void>
   links(of: { readonly orgId: string; readonly tenantId: KeyId }): Promise<readonly TenantLink[]>
   linkByHash(hash: string): Promise<TenantLink | undefined>
   makeLink(link: Omit<TenantLink, 'createdAt'> & { readonly hash: string }, by: Actor): Promise<void>
-  /** False when there is no such link of the tenant. */
+  /** False if the tenant has no such link. */
   endLink(link: Pick<TenantLink, 'id' | 'orgId' | 'tenantId'>, by: Actor): Promise<boolean>
 }

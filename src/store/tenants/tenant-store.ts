@@ -21,7 +21,10 @@ const links = rowsOf({
   createdAt: integer('created_at'),
 })
 
-/** The key right below the reseller's: it or its first one is the tenant, whatever is below it. */
+/**
+ * The key directly below the reseller's: it, or the first key of its chain of rotations, is the tenant, whatever is
+ * below it.
+ */
 const topOf = ({ id, ancestors }: Key): KeyId => ancestors.at(-2) ?? id
 
 const keysOf = async (

@@ -1,6 +1,7 @@
 /**
- * The process that does the work of built-in products: one piece at a time, in a process of its own, because a thread in
- * a loop of WebAssembly cannot be ended, and a file that makes a library take all memory must not take the server with it.
+ * The process that does the work of built-in products, one piece at a time. It is a separate process for two reasons: a
+ * thread in a WebAssembly loop cannot be stopped, and a file that makes a library use up all memory must not take the
+ * server down.
  */
 import { setPriority } from 'node:os'
 import { messageOf } from '../../core/message-of.ts'
@@ -8,7 +9,7 @@ import { moduleAt } from '../own-program.ts'
 import { type Answered, type Work, WrongInput } from './made.ts'
 import { makes } from './makes.ts'
 
-// Calls of others come first where the machine is short of cores.
+// On a machine short of cores, other people's calls come first.
 setPriority(10)
 new Worker(moduleAt('transport/local-media/guard.ts'))
 
@@ -26,6 +27,7 @@ const answerTo = async ({ product, inputs, bytes }: Work): Promise<Answered> => 
 }
 
 process.on('message', async (work: Work) => void process.send?.(await answerTo(work)))
-// Libraries leave promises behind when a file is damaged; the work itself still ends, or is ended by its time.
+// Libraries leave rejected promises behind when a file is damaged; the work itself still ends, or its time limit ends
+// it.
 process.on('unhandledRejection', () => undefined)
 process.on('disconnect', () => process.exit(0))

@@ -1,4 +1,4 @@
-/** Sounds and films by mediabunny: what is in them, and parts of them cut without encoding. */
+/** Sounds and films by mediabunny: their contents, and parts of them cut without encoding. */
 import {
   ALL_FORMATS,
   BufferSource,
@@ -39,7 +39,7 @@ const trackOf = async (track: InputTrack): Promise<JsonObject> => {
     : base
 }
 
-/** Length, format and tracks. The length is that of what the file holds, not what its head claims. */
+/** Length, format and tracks. The length is that of the content, not what the header claims. */
 export const makeMediaInfo: Make = async (_, bytes) => {
   const input = await open(bytes)
   try {
@@ -63,7 +63,7 @@ export const makeMediaInfo: Make = async (_, bytes) => {
   }
 }
 
-/** The container of the same family; what it cannot hold goes into MP4. */
+/** A container of the same family; what it cannot hold goes into MP4. */
 const containerFor = async (input: Input): Promise<OutputFormat> => {
   const { name } = await input.getFormat()
   if (name === 'WAVE') return new WavOutputFormat()
@@ -87,7 +87,7 @@ export const makeTrim: Make = async ({ start, end }, bytes) => {
       input,
       output: new Output({ format, target }),
       trim: { start: Number(start), end: Math.min(Number(end), seconds) },
-      // Plain samples are cut exactly; all else at the borders of its packets, for there are no codecs here.
+      // Plain samples are cut exactly, everything else at packet borders, because there are no codecs here.
       copy: format instanceof WavOutputFormat ? {} : { mode: 'forced', shiftTolerance: Infinity },
       showWarnings: false,
     })

@@ -1,11 +1,11 @@
-/** The bytes that an address of a caller's input names, fetched as results are: from public servers only, within bounds. */
+/** The bytes at an address in a caller's input, fetched like results: only from public servers, within bounds. */
 import { concat } from '../../core/json-body.ts'
 import { NotPublic, type PublicParts } from '../public-address.ts'
 import { FetchFault, fetchPublic } from '../public-fetch.ts'
 
 const TIMEOUT_MS = 30_000
 
-/** The bytes behind the address, at most `bytesMax`; rejects with an Error whose text may be shown, also when the signal comes. */
+/** The bytes at the address, at most `bytesMax`. Rejects, also on the signal, with an Error whose text may be shown. */
 export const getPublic = async (
   parts: PublicParts,
   url: string,
@@ -22,7 +22,7 @@ export const getPublic = async (
   return new Uint8Array(concat(pieces))
 }
 
-/** Goes on behind the name of the input. */
+/** Follows the name of the input in the message. */
 const whyNot = (fault: unknown, bytesMax: number): string => {
   if (!(fault instanceof FetchFault)) return 'could not be fetched'
   if (fault.kind === 'too large') return `is larger than ${bytesMax} bytes`

@@ -1,6 +1,6 @@
 /**
- * A thread beside the work, which may be deaf: ends the process when it takes too much memory, or when nobody is left that
- * it works for.
+ * A thread beside the work, which may be blocked: it ends the process when that uses too much memory, or when the
+ * server it works for is gone.
  */
 
 const MEMORY_MAX = 1_000_000_000

@@ -1,4 +1,7 @@
-/** Inputs made to take memory, time or other people's machines are refused within limits, and the server stays well. */
+/**
+ * Inputs that try to use up memory, time or other people's machines are refused within limits, and the server stays
+ * healthy.
+ */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { constants, deflateRawSync, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
@@ -21,7 +24,7 @@ const refusal = async (name: string, inputs: JsonObject, by = vendor): Promise<s
   return verdict.message
 }
 
-/** What this process grew by while it was done. */
+/** How much this process grew while the work was done. */
 const grownBy = async (work: () => Promise<unknown>): Promise<number> => {
   const before = process.memoryUsage.rss()
   await work()
@@ -91,7 +94,7 @@ describe('documents', () => {
       ),
     )
     expect(grown).toBeLessThan(300 * MB)
-    // And the next document is read.
+    // The next document is read as usual.
     const next = await verdictOf(vendor, 'pdf-text-1', {
       url: dataUrl('application/pdf', pdfOf([pdfPage('well')])),
     })
@@ -134,10 +137,10 @@ describe('sounds and films', () => {
   })
 })
 
-/** Bytes changed at places that a seed decides. */
+/** Changes bytes at places that a seed decides. */
 const damaged = (bytes: Uint8Array, seed: number): Uint8Array => {
   const copy = Uint8Array.from(bytes)
-  // Half of them keep the first bytes, which tell the type.
+  // Half of them keep the first bytes, which show the type.
   const kept = seed > 12 ? 16 : 0
   let state = seed
   for (let count = 0; count < 12; count++) {

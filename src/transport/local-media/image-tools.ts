@@ -1,4 +1,4 @@
-/** Pictures made smaller, larger or of another type, by sharp (libvips). */
+/** Scales images and converts their type, with sharp (libvips). */
 import type { FitEnum } from 'sharp'
 import { type Make, WrongInput } from './made.ts'
 import { pictureHead } from './picture-size.ts'
@@ -8,9 +8,9 @@ const SIDE_MAX = 4_096
 
 type Format = 'png' | 'jpeg' | 'webp' | 'avif'
 
-/** A picture of the asked size; with one side or none given, the whole of it within 4096 pixels a side. */
+/** An image of the requested size; if one side or none is given, the whole image within 4096 pixels a side. */
 export const makeImage: Make = async ({ width, height, fit, format }, bytes) => {
-  // Only what begins as a picture of pixels: libvips would also draw SVG and read formats that few need.
+  // Only data that begins like a pixel image: libvips would also draw SVG and read formats that few people need.
   if (pictureHead(bytes) === undefined)
     throw new WrongInput('image', "'image' is no PNG, JPEG, WebP or GIF picture")
   const { default: sharp } = await import('sharp')

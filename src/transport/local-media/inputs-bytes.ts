@@ -5,7 +5,7 @@ import type { PublicParts } from '../public-address.ts'
 import { getPublic } from './get-public.ts'
 import { WrongInput } from './made.ts'
 
-/** The input that names the bytes, and the most there may be of them. */
+/** The input that names the bytes, and how many there may be. */
 const sources: Readonly<Record<string, { readonly field: string; readonly bytesMax: number }>> = {
   'page-text-1': { field: 'url', bytesMax: 5_000_000 },
   'trim-1': { field: 'url', bytesMax: 64_000_000 },
@@ -24,7 +24,7 @@ const inline = (text: string, field: string, most: number): Uint8Array<ArrayBuff
   return new Uint8Array(Buffer.from(text.slice(start), 'base64'))
 }
 
-/** Undefined where the inputs name none. Rejects with WrongInput. */
+/** Undefined if the inputs name none. Rejects with WrongInput. */
 export const bytesFor = async (
   parts: PublicParts,
   product: string,

@@ -1,27 +1,27 @@
-/** What a built-in product is given and makes, as it passes between the server and the process that does the work. */
+/** What a built-in product gets and produces, as it passes between the server and the process that does the work. */
 import type { JsonObject } from '../../core/json-body.ts'
 
 export type Made =
   | { readonly json: JsonObject }
   | { readonly bytes: Uint8Array<ArrayBuffer>; readonly mediaType: string }
 
-/** Inputs of the product, checked; `bytes` are those of its address, where it has one. */
+/** Inputs of the product, checked; `bytes` are those at its address, if it has one. */
 export type Work = {
   readonly product: string
   readonly inputs: JsonObject
   readonly bytes?: Uint8Array<ArrayBuffer>
 }
 
-/** What a process answers, to one piece of work at a time. */
+/** The process's reply to one piece of work. */
 export type Answered =
   | { readonly made: Made }
   | { readonly wrong: { readonly field: string; readonly message: string } }
   | { readonly broken: string }
 
-/** Makes a product; throws WrongInput for what the inputs are to blame for. */
+/** Makes a product; throws WrongInput when the inputs are to blame. */
 export type Make = (inputs: JsonObject, bytes: Uint8Array<ArrayBuffer>) => Promise<Made>
 
-/** The inputs are not what the product can work on. */
+/** The product cannot work on these inputs. */
 export class WrongInput extends Error {
   readonly field: string
 

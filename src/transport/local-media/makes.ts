@@ -1,4 +1,4 @@
-/** Which function makes which product; packages are loaded with the first call that needs them. */
+/** Which function makes which product; packages are loaded by the first call that needs them. */
 import type { Make } from './made.ts'
 
 export const makes: Readonly<Record<string, () => Promise<Make>>> = {

@@ -1,4 +1,7 @@
-/** Printed text in pictures, by the core of Tesseract compiled to WebAssembly: directly, without the package around it. */
+/**
+ * Reads printed text in images with the core of Tesseract, compiled to WebAssembly and used without the package around
+ * it.
+ */
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Tesseract } from 'tesseract.js-core/tesseract-core-simd-lstm.js'
@@ -6,7 +9,7 @@ import { type Make, WrongInput } from './made.ts'
 import { pictureHead } from './picture-size.ts'
 
 const PIXELS_MAX = 12_000_000
-/** Only its neural network reads. */
+/** Use only its neural network. */
 const LSTM_ONLY = 1
 
 let loaded: Promise<{ core: Tesseract; reader: InstanceType<Tesseract['TessBaseAPI']> }> | undefined
@@ -31,7 +34,7 @@ const check = (bytes: Uint8Array) => {
     throw new WrongInput('image', `'image' has ${head.pixels} pixels; at most ${PIXELS_MAX} are read`)
 }
 
-/** The text, and how sure the reader is of it, from 0 to 1. */
+/** The text, and the reader's confidence in it, from 0 to 1. */
 export const makeOcr: Make = async (_, bytes) => {
   check(bytes)
   loaded ??= load()

@@ -9,7 +9,7 @@ const found = (name: string): boolean => {
   }
 }
 
-/** sharp without the binary of its platform cannot be loaded. */
+/** sharp cannot be loaded without the binary for its platform. */
 const binaries = ['', 'musl'].map((libc) => `@img/sharp-${process.platform}${libc}-${process.arch}/package`)
 
 /** Whether a package can be loaded. */

@@ -1,7 +1,7 @@
 /** The text of a web page, read by the runtime's HTMLRewriter. */
 import type { Make } from './made.ts'
 
-/** Elements that begin on a line of their own. Source: HTML, section 15.3, display: block and list-item. */
+/** Elements that begin on a new line. Source: HTML, section 15.3, display: block and list-item. */
 const BLOCKS =
   'address,article,aside,blockquote,br,dd,div,dl,dt,figcaption,figure,footer,form,h1,h2,h3,h4,h5,h6,header,hr,li,main,nav,ol,p,pre,section,table,tr,ul'
 const UNSEEN = 'script,style,noscript,template,iframe,svg,title'
@@ -34,7 +34,7 @@ const decoded = (text: string): string =>
     return point <= MOST_POINT && (point < 0xd800 || point > 0xdfff) ? String.fromCodePoint(point) : all
   })
 
-/** White space as a reader sees it: one blank between words, one line between blocks. */
+/** White space as a reader sees it: one blank between words, one line break between blocks. */
 const tidied = (text: string): string =>
   decoded(text)
     .split('\n')
@@ -42,7 +42,7 @@ const tidied = (text: string): string =>
     .filter((line) => line !== '')
     .join('\n')
 
-/** Where a page says what it is written in. */
+/** Where a page declares its language. */
 const HEAD_BYTES = 1_024
 
 const decodedPage = (bytes: Uint8Array): string => {
@@ -55,7 +55,7 @@ const decodedPage = (bytes: Uint8Array): string => {
   }
 }
 
-/** Title, language and seen text of a page. */
+/** Title, language and visible text of a page. */
 export const makePageText: Make = async ({ html }, bytes) => {
   let title = ''
   let language: string | null = null
@@ -87,7 +87,7 @@ export const makePageText: Make = async ({ html }, bytes) => {
     })
     .onDocument({
       text: (chunk) => {
-        // Line breaks of the source are blanks to its readers.
+        // Line breaks of the source count as blanks.
         if (unseen === 0) pieces.push(chunk.text.replace(/\n/g, ' '))
       },
     })

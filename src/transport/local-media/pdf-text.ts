@@ -23,7 +23,7 @@ const textOf = async (pdf: Pdf, number: number): Promise<string> => {
   }
 }
 
-/** The text of the first pages, how many pages were read and how many there are. */
+/** The text of the first pages, how many pages were read, and how many there are. */
 export const makePdfText: Make = async ({ max_pages }, bytes) => {
   const pdf = await openPdf(bytes)
   const pages: string[] = []

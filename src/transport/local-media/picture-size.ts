@@ -1,12 +1,12 @@
-/** The type and size of a picture as its head tells them. Sources: W3C PNG 11.2.1; ITU-T T.81, B.2.2; RFC 9649; GIF89a. */
+/** The type and size of an image from its header. Sources: W3C PNG 11.2.1; ITU-T T.81, B.2.2; RFC 9649; GIF89a. */
 
 type PictureHead = {
   readonly type: 'png' | 'jpeg' | 'webp' | 'gif'
-  /** Absent where only a decoder tells. */
+  /** Absent if only a decoder can tell. */
   readonly pixels?: number
 }
 
-/** The start of a frame: all of C0 to CF but the tables C4, C8 and CC. */
+/** The start of a frame: all of C0 to CF except the tables C4, C8 and CC. */
 const isFrame = (marker: number): boolean => (marker & 0xf0) === 0xc0 && ![0xc4, 0xc8, 0xcc].includes(marker)
 
 const jpegPixels = (view: DataView): number | undefined => {
@@ -23,7 +23,7 @@ const jpegPixels = (view: DataView): number | undefined => {
   return undefined
 }
 
-/** Undefined for what is none of the four types. */
+/** Undefined if it is none of the four types. */
 export const pictureHead = (bytes: Uint8Array): PictureHead | undefined => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (view.byteLength < 24) return undefined

@@ -4,7 +4,7 @@ import { crc32, deflateSync } from 'node:zlib'
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 const GREY = 0
 const RGB = 2
-/** What each byte of the second kind of filter is: its difference to the one above. */
+/** With the second kind of filter, each byte is its difference to the one above. */
 const UP = 2
 
 const chunk = (type: string, data: Uint8Array): Uint8Array => {
@@ -16,7 +16,7 @@ const chunk = (type: string, data: Uint8Array): Uint8Array => {
   return made
 }
 
-/** Each row with its filter before it. Differences to the row above are small in smooth pictures. */
+/** Each row with its filter byte first. Differences to the row above are small in smooth images. */
 const filtered = (pixels: Uint8Array, row: number, height: number): Uint8Array => {
   const rows = new Uint8Array((row + 1) * height)
   for (let y = 0; y < height; y++) {

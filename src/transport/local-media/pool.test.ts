@@ -1,4 +1,4 @@
-/** Work that hangs, takes all memory or breaks its process is ended, told, and followed by work that is done. */
+/** Work that hangs, uses up memory or breaks its process is ended and reported, and the next work succeeds. */
 import { afterEach, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const pool of open.splice(0)) await pool.close()
 })
 
-/** The process that did the work. */
+/** The id of the process that did the work. */
 const pidOf = async (made: ReturnType<Pool['run']>): Promise<unknown> => {
   const done = await made
   return 'json' in done ? done.json.pid : undefined
@@ -83,7 +83,7 @@ test('an idle process ends', async () => {
   await gone(pid)
 })
 
-/** Resolves when there is no such process, also not one that nobody has taken the end of. */
+/** Resolves when the process is gone, not even waiting to be reaped. */
 const gone = async (pid: number): Promise<void> => {
   const alive = () => {
     try {

@@ -1,6 +1,6 @@
 /**
- * A few processes that do the work of built-in products, each one piece at a time. What takes too long is killed with its
- * process; the next piece gets a new one. Processes start when they are needed and end when they have been idle.
+ * A few processes that do the work of built-in products, one piece at a time each. Work that takes too long is killed
+ * together with its process, and the next piece gets a new one. Processes start on demand and end when idle.
  */
 import { fileURLToPath, type Subprocess } from 'bun'
 import { MEDIA_WORK } from '../own-program.ts'
@@ -10,24 +10,25 @@ export type PoolParts = {
   /** The program of a process: see child.ts. */
   readonly program: string
   readonly processes: number
-  /** Pieces that may wait for a process. */
+  /** How many pieces may wait for a process. */
   readonly waiting: number
   readonly limitMs: number
   readonly idleMs: number
 }
 
-/** Too much waits already. */
+/** Too much work is waiting already. */
 export class Busy extends Error {}
 
-/** The work used up its time or memory, which its inputs are to blame for. */
+/** The work used up its time or memory, and its inputs are to blame. */
 export class TooMuchWork extends Error {}
 
 export type Pool = {
   /**
-   * Rejects with WrongInput, TooMuchWork, Busy, or Error where the process broke or the signal came: then nobody works on.
+   * Rejects with WrongInput, TooMuchWork, Busy, or with Error when the process broke or the signal came. After a
+   * rejection nobody works on it.
    */
   readonly run: (work: Work, signal?: AbortSignal) => Promise<Made>
-  /** Ends all processes; what they work on is rejected. */
+  /** Ends all processes; the work in them is rejected. */
   readonly close: () => Promise<void>
 }
 
@@ -47,7 +48,7 @@ const systemParts: PoolParts = {
   idleMs: 30_000,
 }
 
-/** A compiled file reads no `.env` by itself, and holds no other program. */
+/** A compiled file does not read `.env` by itself, and contains no other program. */
 const commandOf = (program: string): string[] =>
   Bun.isStandaloneExecutable ? [process.execPath, MEDIA_WORK] : [process.execPath, '--no-env-file', program]
 
@@ -79,7 +80,7 @@ export const openPool = (given: Partial<PoolParts> = {}): Pool => {
     goOn()
   }
   const start = (): Hand => {
-    // It reads files of strangers, so it knows no key of ours; `.env` of the working folder would hold them again.
+    // It reads strangers' files, so it gets none of our keys; a `.env` in its working folder would contain them again.
     const process = Bun.spawn(commandOf(parts.program), {
       env: {},
       cwd: '/',

@@ -1,4 +1,4 @@
-/** Each built-in product, from its record to what it really makes: pictures, sounds and texts are read back and looked at. */
+/** Each built-in product, from its record to its real result: images, sounds and texts are read back and checked. */
 import { expect, test } from 'bun:test'
 import readQr from 'jsqr'
 import { ALL_FORMATS, BufferSource, Input } from 'mediabunny'
@@ -9,7 +9,7 @@ import { localFetch } from '../local.ts'
 import { serveMedia } from './serve.ts'
 import { openSlowJobs } from './slow-jobs.ts'
 
-/** Width, height and pixels as another decoder sees them. */
+/** Width, height and pixels as another decoder reads them. */
 const pixelsOf = async (picture: Uint8Array) => {
   const { data, info } = await sharp(picture).ensureAlpha().raw().toBuffer({ resolveWithObject: true })
   return { width: info.width, height: info.height, data: new Uint8ClampedArray(data) }
@@ -47,7 +47,7 @@ test('sketch-1 draws n pictures of the asked size, which the prompt decides', as
   expect(body).toEqual({ images: Array(3).fill({ url: null, width: 200, height: 120 }) })
   const first = await pixelsOf(await bytesMade('sketch-1', inputs))
   expect([first.width, first.height]).toEqual([200, 120])
-  // A picture, not a plain field.
+  // A pattern, not a single colour.
   expect(new Set(new Uint32Array(first.data.buffer)).size).toBeGreaterThan(500)
   expect(new Set(outputs.map((output) => JSON.stringify(output.type === 'image' && output.from))).size).toBe(
     3,
@@ -121,7 +121,7 @@ test('media-info-1 tells tracks and length', async () => {
     format: 'WebM',
     tracks: [{ type: 'video', codec: 'vp8', width: 320, height: 180 }],
   })
-  // The last picture's own time is not told in WebM.
+  // WebM does not state the duration of the last frame.
   expect(Number(body.seconds)).toBeCloseTo(5.9, 3)
   const sound = await made('media-info-1', { url: dataUrl('audio/wav', wav(2)) })
   expect(sound.body).toMatchObject({
@@ -160,7 +160,7 @@ test('speech-1 counts letters, takes options for words, and is silent about noth
   expect(heard(await bytesMade('speech-1', { text: '東京 \0 hello' })).loudness).toBeGreaterThan(100)
 })
 
-/** A picture with a printed line. */
+/** An image with a printed line. */
 const printed = (text: string) =>
   sharp(
     Buffer.from(
@@ -240,7 +240,7 @@ test('slow-1 takes its time, and is done also after a restart', async () => {
   const done = await poll()
   expect(done).toMatchObject({ verdict: 'done', measured: { image: 1 } })
   expect(await poll()).toEqual(done)
-  // The name is kept durably; the prompt must not be in it.
+  // The name is stored durably, so it must not contain the prompt.
   expect(Buffer.from(String(ref.job), 'base64url').toString()).not.toContain('hill')
 })
 

@@ -1,4 +1,4 @@
-/** QR codes as pictures, by qrcode-generator. */
+/** QR codes as images, by qrcode-generator. */
 import makeCode from 'qrcode-generator'
 import { type Make, WrongInput } from './made.ts'
 import { writePng } from './png.ts'
@@ -6,9 +6,9 @@ import { writePng } from './png.ts'
 type Level = Parameters<typeof makeCode>[1]
 
 const codeOf = (text: string, level: Level) => {
-  // The smallest version that holds the text.
+  // The smallest version that fits the text.
   const code = makeCode(0, level)
-  // One letter a byte: the package takes the low byte of each.
+  // One character per byte, because the package takes the low byte of each.
   code.addData(Buffer.from(text, 'utf8').toString('latin1'), 'Byte')
   try {
     code.make()
@@ -18,7 +18,7 @@ const codeOf = (text: string, level: Level) => {
   return code
 }
 
-/** A picture of the code of a text: black on white, with a margin. */
+/** An image of a text's code: black on white, with a margin. */
 export const makeQr: Make = async (inputs) => {
   const [scale, margin] = [Number(inputs.scale), Number(inputs.margin)]
   const code = codeOf(String(inputs.text), inputs.error_correction as Level)

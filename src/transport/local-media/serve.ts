@@ -1,5 +1,5 @@
 /**
- * The built-in vendor's products that are not chat, as something to fetch from: `POST local:/media/<product>` with the
+ * The built-in vendor's products other than chat, as something to fetch from: `POST local:/media/<product>` with the
  * inputs as JSON; for the job also `GET` and `DELETE local:/media/slow-1/<job>`. Errors are in the shape of our own.
  */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
@@ -22,15 +22,15 @@ type MediaParts = {
   readonly get: PublicParts
 }
 
-/** What this installation sells of them. */
+/** The built-in products that this installation sells. */
 export const mediaHere = localMedia(hasPackage)
 
-/** What it would sell with all optional packages. */
+/** Those that it would sell with more of the optional packages. */
 export const mediaAbsent = absentMedia(hasPackage)
 
 const records = new Map(mediaHere.models.map((model) => [model.name, model]))
 
-/** Calls in this process at once, with their inputs in memory. */
+/** How many calls this process runs at once, with their inputs in memory. */
 const OPEN_MAX = 16
 
 const BUSY_S = 5
@@ -54,7 +54,7 @@ const answerOf = (made: Made): Response =>
 
 const SLOW_SIZE = '256x256'
 
-/** A job's state; its picture is drawn when it is asked for. */
+/** A job's state; its image is drawn on request. */
 const jobAnswer = async ({ jobs, pool }: MediaParts, name: string, cancel: boolean): Promise<Response> => {
   const state = cancel ? jobs.cancel(name) : jobs.state(name)
   if (state === undefined) return noSuch()
@@ -77,7 +77,7 @@ const callAnswer = async (
   if (record.shape.flow === 'job')
     return Response.json({ id: parts.jobs.submit(inputs), status: 'queued' }, { status: 202 })
   const bytes = await bytesFor(parts.get, product, inputs, signal)
-  // Bytes go beside the inputs; the long text that held them stays here.
+  // Bytes are passed beside the inputs; the long text that contained them stays here.
   const lean = bytes === undefined ? inputs : { ...inputs, url: null, image: null }
   const work = { product, inputs: lean, ...(bytes === undefined ? {} : { bytes }) }
   return answerOf(await parts.pool.run(work, signal))

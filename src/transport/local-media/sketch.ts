@@ -1,11 +1,11 @@
-/** Draws a pattern from a seed: waves of two colours under a few soft discs. The same seed gives the same bytes. */
+/** Draws a pattern from a seed: waves in two colours under a few soft discs. The same seed gives the same bytes. */
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../core/json-body.ts'
 import { sidesOf } from '../../vendors/local/media-inputs.ts'
 import type { Make } from './made.ts'
 import { writePng } from './png.ts'
 
-/** Numbers from 0 to below 1, drawn one after another from the hash of a text. */
+/** Numbers from 0 to below 1, drawn in turn from the hash of a text. */
 const drawFrom = (seed: string) => {
   let block = createHash('sha256').update(seed).digest()
   let at = 0
@@ -27,7 +27,7 @@ const colour = (draw: Draw): Colour => [draw() * 255, draw() * 255, draw() * 255
 const WAVES = 4
 const DISCS = 7
 
-/** Everything in parts of the shorter side, so that a picture looks the same in each size. */
+/** Everything is measured in parts of the shorter side, so that an image looks the same at each size. */
 const patternFrom = (draw: Draw) => ({
   low: colour(draw),
   high: colour(draw),
@@ -50,14 +50,14 @@ const add = (to: Float64Array, at: number, amount: number) => {
   to[at] = (to[at] ?? 0) + amount
 }
 
-/** The sines and cosines of waves along one side, so that a point of the picture costs none. */
+/** The sines and cosines of the waves along one side, computed once, so that a point of the image needs none. */
 const along = (length: number, unit: number, waves: readonly { step: number; phase: number }[]) =>
   waves.map(({ step, phase }) => ({
     sines: Float64Array.from({ length }, (_, at) => Math.sin((step * at) / unit + phase)),
     cosines: Float64Array.from({ length }, (_, at) => Math.cos((step * at) / unit + phase)),
   }))
 
-/** How far each point is between the two colours, from 0 to 1. */
+/** Where each point lies between the two colours, from 0 to 1. */
 const sharesOf = ({ waves }: Pattern, width: number, height: number): Float64Array => {
   const unit = Math.min(width, height)
   const columns = along(
@@ -83,7 +83,7 @@ const sharesOf = ({ waves }: Pattern, width: number, height: number): Float64Arr
 
 type Canvas = { readonly pixels: Float64Array; readonly width: number; readonly height: number }
 
-/** Covers a disc with its colour, softly at its edge. */
+/** Covers a disc with its colour, softly at the edge. */
 const cover = (disc: Pattern['discs'][number], { pixels, width, height }: Canvas) => {
   const unit = Math.min(width, height)
   const [middleX, middleY, radius] = [disc.x * unit, disc.y * unit, disc.radius * unit]
@@ -116,7 +116,7 @@ const drawn = (seed: string, width: number, height: number): JsonObject => {
   return { b64_json: Buffer.from(png).toString('base64'), width, height }
 }
 
-/** Pictures of `size`, `n` of them, each of its own seed. */
+/** `n` images of `size`, each from its own seed. */
 export const makeSketch: Make = async ({ prompt, n, size }) => {
   const { width, height } = sidesOf(String(size))
   const images = Array.from({ length: Number(n) }, (_, index) => drawn(`${index} ${prompt}`, width, height))

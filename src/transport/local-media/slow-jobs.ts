@@ -1,6 +1,6 @@
 /**
- * Jobs of local/slow-1. Nothing runs meanwhile: a job's name tells when it began and how it ends, so that every process of
- * a server knows it, also after a restart. Only cancellations are remembered, by the process that was told.
+ * Jobs of local/slow-1. Nothing runs meanwhile: a job's name contains when it began and how it ends, so every process
+ * of a server knows it, even after a restart. Only cancellations are remembered, by the process that received them.
  */
 import { createHash } from 'node:crypto'
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
@@ -10,7 +10,7 @@ type Ticket = {
   readonly at: Instant
   readonly ms: number
   readonly outcome: string
-  /** Of the picture; too short to tell the prompt. */
+  /** Seed of the image; too short to reveal the prompt. */
   readonly seed: string
 }
 
@@ -24,9 +24,9 @@ type State =
 export type SlowJobs = {
   /** The name of a new job. */
   readonly submit: (inputs: JsonObject) => string
-  /** Undefined where no job has that name. */
+  /** Undefined if no job has that name. */
   readonly state: (name: string) => State | undefined
-  /** Ends a job that still runs; what has ended stays as it is. */
+  /** Ends a job that is still running; an ended one stays as it is. */
   readonly cancel: (name: string) => State | undefined
 }
 

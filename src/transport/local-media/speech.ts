@@ -4,7 +4,7 @@ import { runWasi } from './wasi.ts'
 
 const voices: Readonly<Record<string, string>> = { slt: 'slt', rms: 'rms', awb: 'awb', kal: 'kal16' }
 
-/** Half an hour at 16,000 samples a second of two bytes. */
+/** Half an hour at 16,000 two-byte samples a second. */
 const BYTES_MAX = 1_800 * 32_000
 
 let program: Promise<WebAssembly.Module> | undefined
@@ -18,7 +18,7 @@ const load = async (): Promise<WebAssembly.Module> =>
 export const makeSpeech: Make = async ({ text, voice, speed }) => {
   program ??= load()
   const stretch = (1 / Number(speed)).toFixed(3)
-  // What ends a text for the program is only a NUL, which has no sound.
+  // Only a NUL ends a text for the program, and it has no sound.
   const said = String(text).replaceAll('\0', ' ')
   const how = ['-voice', voices[String(voice)] ?? 'slt', '--setf', `duration_stretch=${stretch}`]
   const bytes = runWasi(await program, ['flite', ...how, '-t', said, '-o', '/out.wav'], BYTES_MAX)

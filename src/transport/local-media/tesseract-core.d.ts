@@ -1,8 +1,8 @@
-/** What is used of the core of Tesseract, which brings no types. */
+/** The part of Tesseract's core that we use; the package has no types. */
 declare module 'tesseract.js-core/tesseract-core-simd-lstm.js' {
   type Reader = {
     Init(folder: null, language: string, engine: number): number
-    /** Reads the file `/input`; 0 where it is a picture. */
+    /** Reads the file `/input`; 0 if it is an image. */
     SetImageFile(orientation: number, angle: number): number
     Recognize(monitor: null): number
     GetUTF8Text(): string

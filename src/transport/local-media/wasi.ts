@@ -1,6 +1,6 @@
 /**
- * Runs a WASI program that writes one file, with nothing of the machine in reach: no clock, no input, no folder but an
- * empty one. Source: WASI snapshot preview 1 (witx), of which only what such a program calls.
+ * Runs a WASI program that writes one file, with nothing of the machine within its reach: no clock, no input, no folder
+ * except an empty one. Source: WASI snapshot preview 1 (witx), only the calls that such a program makes.
  */
 
 const PREOPENED = 3
@@ -12,7 +12,7 @@ const kinds = { directory: 3, file: 4, terminal: 2 }
 
 class Exit extends Error {}
 
-/** Bytes that grow as they are written, to a most. */
+/** Bytes that grow as they are written, up to a limit. */
 const growing = (most: number) => {
   let bytes = new Uint8Array(65_536)
   let length = 0
@@ -105,7 +105,10 @@ const systemFor = (args: readonly string[], memory: () => WebAssembly.Memory, mo
   return { imports, written }
 }
 
-/** What the program wrote into its file, of at most `most` bytes. Throws where it ends with another code than 0. */
+/**
+ * The contents of the file that the program wrote, at most `most` bytes. Throws if the program exits with another code
+ * than 0.
+ */
 export const runWasi = (
   program: WebAssembly.Module,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The built-in chat model: deterministic, not an AI. It repeats what it was sent, keeps to bounds and stop sequences,
- * calls the tools it is asked to call, and fills in JSON schemas; so that clients can be tried without a vendor.
+ * The built-in chat model: deterministic, not an AI. It repeats what it was sent, respects bounds and stop sequences,
+ * calls the tools it is asked to call, and fills in JSON schemas, so that clients can be tried without a vendor.
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
@@ -19,7 +19,7 @@ export type LocalAnswer = {
 }
 
 export type LocalReply = {
-  /** What each of the choices says: the model is deterministic. */
+  /** The text of every choice: the model is deterministic. */
   readonly answer: LocalAnswer
   readonly choices: number
   readonly promptTokens: number
@@ -32,7 +32,7 @@ const TOOLS_MAX = 128
 const STOPS_MAX = 16
 const STOP_LETTERS_MAX = 256
 
-/** Answers a chat-completions body, in time linear in its length. Throws the Refusal that names what asks for too much. */
+/** Answers a chat-completions body, in time linear in its length. Throws the Refusal when it asks for too much. */
 export const answerLocally = (body: JsonObject): LocalReply => {
   const messages = Array.isArray(body.messages) ? body.messages.filter(isObject) : []
   const choices = typeof body.n === 'number' ? body.n : 1
@@ -85,7 +85,7 @@ const untilStop = (text: string, stops: readonly string[]): string => {
   return ends.length === 0 ? text : text.slice(0, Math.min(...ends))
 }
 
-/** Tools whose name the last message says as a word, or that `tool_choice` forces. */
+/** Tools that the last message names as a word, or that `tool_choice` forces. */
 const toolsToCall = (body: JsonObject, said: string): readonly LocalTool[] => {
   const offered = offeredTools(body)
   const { forced, none, required } = choiceOf(body)
@@ -125,7 +125,7 @@ const tokensIn = (answer: LocalAnswer): number =>
   answer.tokens +
   answer.tools.reduce((sum, tool) => sum + countTokens(tool.name) + countTokens(tool.arguments), 0)
 
-/** Every message costs its text and three tokens around it; tools and formats cost their JSON. */
+/** Every message costs its text plus three tokens; tools and formats cost their JSON. */
 const countPrompt = (body: JsonObject, messages: readonly JsonObject[]): number => {
   let tokens = 0
   const add = (text: string, around = 0) => {

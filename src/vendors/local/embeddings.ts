@@ -4,7 +4,7 @@
  */
 export const LOCAL_DIMENSIONS = 256
 
-/** Features after which others may have a turn: a fraction of a millisecond. */
+/** After this many features others get a turn: a fraction of a millisecond. */
 const SLICE = 8_192
 
 const WORD_WEIGHT = 2
@@ -34,7 +34,7 @@ function* numbersOf(tokens: readonly number[]): Generator<Feature> {
   for (const token of tokens) yield [`t${token}`, 1]
 }
 
-/** Words, and every three letters in a row; blanks count once and stand also around the text. */
+/** Words, and every three letters in a row; runs of blanks count once, and the text has one on each side. */
 function* featuresOf(input: string): Generator<Feature> {
   for (const [word] of input.toLowerCase().matchAll(/\S{1,100}/g)) yield [`w${word}`, WORD_WEIGHT]
   let [before, last] = ['', ' ']

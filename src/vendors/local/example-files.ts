@@ -1,4 +1,4 @@
-/** Small files of our own, inline, so that the examples of the built-in products run as they stand. */
+/** Small inline files of our own, so that the examples of the built-in products run as they are. */
 
 const PNG = [
   'iVBORw0KGgoAAAANSUhEUgAAAJYAAAAsAQMAAAC9ntOyAAAABlBMVEX///8AAABVwtN+AAAACXBIWXMAAAsTAAALEwEAmpwY',

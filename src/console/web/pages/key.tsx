@@ -52,7 +52,7 @@ const Edit = ({ row }: { row: KeyShown }) => {
             </Button>
             {save.isSuccess && (
               <Text size="sm" role="status">
-                Saved. The new limits hold on every process.
+                Saved. The new limits apply on every process.
               </Text>
             )}
           </Group>
@@ -85,8 +85,8 @@ const Rotate = ({ row }: { row: KeyShown }) => {
       >
         <Stack>
           <Text size="sm">
-            The old key goes on. Move your traffic to this one; when the old one's last use stays behind,
-            delete it.
+            The old key stays valid. Move your traffic to the new one, and delete the old one when its last
+            use no longer changes.
           </Text>
           {made !== undefined && <ShownOnce made={made} onClose={() => setMade(undefined)} />}
         </Stack>
@@ -124,7 +124,7 @@ const Actions = ({ row }: { row: KeyShown }) => {
       </Group>
       {toggle.isSuccess && (
         <Text size="sm" role="status">
-          {off ? 'Disabled: this holds on every process.' : 'Enabled on every process.'}
+          {off ? 'Disabled on every process.' : 'Enabled on every process.'}
         </Text>
       )}
       <Failed error={toggle.error} />
@@ -204,7 +204,7 @@ export const KeyPage = () => {
           <Figure name="Status">
             <State of={row.status} />
           </Figure>
-          <Figure name="Spent in all">
+          <Figure name="Spent in total">
             <CapBar used={row.spent_usd} cap={row.spend_cap_usd} label="Lifetime cap" />
           </Figure>
           <Figure name="This month">

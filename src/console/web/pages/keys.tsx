@@ -1,4 +1,4 @@
-/** The organisation's keys: found by the address of the page, made in a dialog. */
+/** The organisation's keys: searched by the query of the page, made in a dialog. */
 import { Button, Stack, Text, TextInput } from '@mantine/core'
 import { KeyList } from '../parts/key-list.tsx'
 import { NewKey } from '../parts/new-key.tsx'
@@ -38,7 +38,7 @@ export const Keys = () => {
                   Create one, give it a cap, and paste the snippet into your client.
                 </Empty>
               ) : (
-                <Empty title="No key fits">Nothing is called “{search}”.</Empty>
+                <Empty title="No key matches">Nothing is called “{search}”.</Empty>
               )
             }
           />

@@ -1,4 +1,4 @@
-/** The rules of all calls of the organisation, and its sub-wallets. */
+/** The rules for all calls of the organisation, and its sub-wallets. */
 import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -20,13 +20,13 @@ const textsOf = (rules: RulesShown) => ({
 
 type Texts = ReturnType<typeof textsOf>
 
-/** One pattern a line; none is no rule. */
+/** One pattern per line; no pattern means no rule. */
 const patternsOf = (text: string): readonly string[] | null => {
   const lines = text.split(/[\n,]/).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
   return lines.length === 0 ? null : lines
 }
 
-/** The body of the change; undefined where an amount cannot be read. */
+/** The body of the change; undefined if an amount cannot be read. */
 const bodyOf = (texts: Texts) => {
   const [call, day, warn] = [typedUsd(texts.call), typedUsd(texts.day), typedUsd(texts.warn)]
   if (call === null || day === null || warn === null) return undefined
@@ -41,12 +41,12 @@ const bodyOf = (texts: Texts) => {
 }
 
 const fields = [
-  ['call', 'Most for one call, in USD', 'A call that may cost more is refused'],
-  ['day', 'Most for a day, in USD', 'All keys together, per UTC day'],
+  ['call', 'Maximum per call, in USD', 'A call that may cost more is refused'],
+  ['day', 'Maximum per day, in USD', 'All keys together, per UTC day'],
   ['warn', 'Warn below, in USD', 'Sent once when the wallet falls below it'],
 ] as const
 const lists = [
-  ['allowed', 'Only these models', 'One a line; * stands for any letters. Empty allows all'],
+  ['allowed', 'Only these models', 'One per line; * matches any letters. Empty allows all'],
   ['blocked', 'Never these models', 'One a line'],
 ] as const
 
@@ -109,7 +109,7 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
             </Button>
             {save.isSuccess && (
               <Text size="sm" role="status">
-                Saved. The rules hold on every process.
+                Saved. The rules apply on every process.
               </Text>
             )}
           </Group>
@@ -126,10 +126,10 @@ export const Limits = () => {
     <>
       <PageHead
         title="Rules"
-        about="What binds every key of the organisation, whatever its own limits are. An empty field is no rule."
+        about="These rules bind every key of the organisation, whatever its own limits are. An empty field sets no rule."
       />
       <Stack>
-        <Panel title="Rules of all calls">
+        <Panel title="Rules for all calls">
           {data === undefined ? (
             error === null ? (
               <Loading rows={4} />

@@ -1,4 +1,7 @@
-/** A one-time link: signs in when the person says so, and lets them set a password. The secret is behind the #. */
+/**
+ * A one-time link: it signs in when the person presses the button, and lets them set a password. The secret is after
+ * the #.
+ */
 import { Button, Card, Center, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -24,13 +27,13 @@ export const Link = () => {
           Welcome to Turnpike
         </Title>
         <Text c="dimmed" size="sm" mb="lg">
-          This link signs you in once. Set a password now, and you can come back by it.
+          This link signs you in once. Set a password now, so that you can sign in again later.
         </Text>
         <form onSubmit={submit}>
           <Stack>
             <PasswordInput
               label="New password"
-              description="At least 12 characters; leave it empty to keep what you have."
+              description="At least 12 characters; leave it empty to keep your present one."
               autoComplete="new-password"
               minLength={12}
               value={password}

@@ -106,7 +106,7 @@ export const Models = () => {
         </Group>
         <Panel>
           {found.length === 0 ? (
-            <Empty title="No model fits">Try another name or category.</Empty>
+            <Empty title="No model matches">Try another name or category.</Empty>
           ) : (
             <ModelTable rows={found.slice(0, MOST)} />
           )}

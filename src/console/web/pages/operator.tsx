@@ -1,4 +1,4 @@
-/** For operators: all accounts, found by name or member, and what can be done to each. */
+/** For operators: all accounts, searched by name or member, and what can be done to each. */
 import { Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -149,7 +149,7 @@ const Found = ({
   })
   if (error !== null || data === undefined) return <Unread error={error} />
   if (data.data.length === 0)
-    return <Empty title="No account fits">Nothing and nobody is called “{search}”.</Empty>
+    return <Empty title="No account matches">Nothing and nobody is called “{search}”.</Empty>
   return (
     <>
       <AccountTable rows={data.data} onAct={onAct} />

@@ -1,4 +1,7 @@
-/** The playground: chats, and any other model by a form of its inputs, by a short-lived capped key; each answer with its cost. */
+/**
+ * The playground: chats, and any other model through a form of its inputs, with a short-lived capped key; each answer
+ * shows its cost.
+ */
 import { Button, Card, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
@@ -31,7 +34,7 @@ const Bubble = ({ message }: { message: Message }) => (
   </Card>
 )
 
-/** The chat and what sends to it. */
+/** The chat and its message box. */
 const useChat = (model: string) => {
   const [messages, setMessages] = useState<readonly Message[]>([])
   const abort = useRef<AbortController>(undefined)
@@ -89,7 +92,7 @@ const Composer = ({
       <Group align="flex-end" wrap="nowrap">
         <Textarea
           aria-label="Message"
-          placeholder="Say something; Enter sends, Shift+Enter makes a new line"
+          placeholder="Write a message; Enter sends it, Shift+Enter starts a new line"
           autosize
           minRows={2}
           maxRows={8}
@@ -119,7 +122,7 @@ const Chat = ({ model }: { model: string }) => {
       <Stack gap="sm" aria-live="polite">
         {messages.length === 0 && (
           <Text c="dimmed" size="sm" py="lg" ta="center">
-            Your conversation is in this page only. Each answer shows what it cost.
+            Your conversation exists only in this page. Each answer shows what it cost.
           </Text>
         )}
         {messages.map((message) => (
@@ -145,7 +148,7 @@ const Chat = ({ model }: { model: string }) => {
 
 type Sold = ModelsShown['data']
 
-/** By category, as the choices of a select. */
+/** By category, as the options of a select. */
 const choicesOf = (models: Sold) =>
   [...new Set(models.map(({ category }) => category))].map((category) => ({
     group: category.replaceAll('_', ' '),

@@ -1,4 +1,4 @@
-/** For operators: what is sold, at which price, and how that was made. */
+/** For operators: what is sold, at which price, and how that price came about. */
 import { Stack, Table, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -16,7 +16,7 @@ const marginOf = (markup: string): string => {
   const more = (Number(markup) - 1) * 100
   return more === 0
     ? 'at the vendors’ own prices'
-    : `at the vendors’ prices and ${more.toFixed(2).replace(/\.?0+$/, '')} %`
+    : `at the vendors’ prices plus ${more.toFixed(2).replace(/\.?0+$/, '')} %`
 }
 
 /** The vendor's own price, which is ours without the markup. */
@@ -97,7 +97,7 @@ export const Prices = () => {
         />
         <Panel>
           {found.length === 0 ? (
-            <Empty title="No model fits">Nothing is called “{search}”.</Empty>
+            <Empty title="No model matches">Nothing is called “{search}”.</Empty>
           ) : (
             <Found found={found} setup={setup.data} />
           )}

@@ -92,7 +92,8 @@ const TotpStart = () => {
   return (
     <Stack>
       <Text size="sm">
-        Add this to your authenticator app, and keep the backup codes where you find them without your phone:
+        Add this to your authenticator app, and keep the backup codes where you can find them without your
+        phone:
       </Text>
       <Code text={new URL(start.data.uri).searchParams.get('secret') ?? ''} name="secret for the app" />
       <Code text={start.data.backup_codes.join('\n')} name="backup codes" />

@@ -97,7 +97,7 @@ export const SetupPage = () => {
               onChange={(event) => setSearch(event.currentTarget.value)}
             />
             {found.length === 0 ? (
-              <Empty title="No setting fits">Nothing is called “{search}”.</Empty>
+              <Empty title="No setting matches">Nothing is called “{search}”.</Empty>
             ) : (
               <SettingTable rows={found} />
             )}

@@ -1,4 +1,4 @@
-/** The sign-in: by password, with a code where the person has TOTP; the other ways are below it. */
+/** Signing in: by password, with a code if the person has TOTP; other ways are below it. */
 import { Button, Card, Center, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'

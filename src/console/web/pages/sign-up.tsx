@@ -1,4 +1,4 @@
-/** Making an account, where the operator lets anybody in: the link that comes by mail proves the address. */
+/** Creating an account, if the operator lets anybody in: the link in the mail proves the address. */
 import { Anchor, Button, Card, Center, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -22,8 +22,7 @@ const SignUpForm = () => {
   }
   return signUp.isSuccess ? (
     <Text role="status">
-      Look into your mail: a link is on its way to {values.email}. It signs you in once, for a quarter of an
-      hour.
+      Check your mail: a link is on its way to {values.email}. It works once, within a quarter of an hour.
     </Text>
   ) : (
     <form onSubmit={submit}>
@@ -42,7 +41,7 @@ const SignUpForm = () => {
         ))}
         <Failed error={signUp.error} />
         <Button type="submit" loading={signUp.isPending}>
-          Make an account
+          Create an account
         </Button>
       </Stack>
     </form>
@@ -55,7 +54,7 @@ export const SignUp = () => {
     <Center mih="100vh" p="md" component="main">
       <Card withBorder w={400} maw="100%" padding="xl" radius="lg">
         <Title order={1} size="h2" mb="lg">
-          Make an account
+          Create an account
         </Title>
         {session === undefined ? (
           <Unread error={error} rows={3} />
@@ -63,7 +62,7 @@ export const SignUp = () => {
           <SignUpForm />
         ) : (
           <Text>
-            On this server people are invited. Ask whoever runs it, or an owner of your organisation, for an
+            This server is by invitation only. Ask its operator, or an owner of your organisation, for an
             invitation.
           </Text>
         )}

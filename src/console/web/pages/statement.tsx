@@ -1,4 +1,6 @@
-/** Statements of a month, one sheet for each tenant: to look through, to print, or as CSV. The address is the view. */
+/**
+ * Statements of a month, one sheet per tenant: to look through, to print, or as CSV. The address describes the view.
+ */
 import { Alert, Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
@@ -8,7 +10,7 @@ import { monthChoice, recentMonths } from '../parts/months.ts'
 import { StatementSheet } from '../parts/statement-sheet.tsx'
 import { Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
 
-/** What only the reseller sees: never on paper. */
+/** Figures that only the reseller sees, and that are never printed. */
 const Earned = ({ data }: { data: StatementShown }) => (
   <SimpleGrid cols={{ base: 1, xs: 3 }} className="no-print" mb="lg">
     <Figure name="You bill" below={`${data.tenants.length} tenants with use`}>
@@ -82,7 +84,7 @@ export const Statement = () => {
         <>
           {!data.complete && (
             <Alert color="yellow" variant="outline" className="failed no-print" mb="md">
-              The month goes on until its last day ends in UTC: bill by it when it is over.
+              The month is not over yet; it ends with its last day in UTC. Bill it after that.
             </Alert>
           )}
           <Earned data={data} />

@@ -1,4 +1,4 @@
-/** For operators: the processes, what is lent to them, and the books. */
+/** For operators: the processes, what they have borrowed, and the books. */
 import { Button, SimpleGrid, Stack, Table, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { AuditShown, SystemShown } from '../../schema/operator.ts'
@@ -96,8 +96,8 @@ const Configuration = ({ config }: { config: NonNullable<SystemShown['config']> 
   <Panel title="Configuration">
     <Text size="sm">
       {config.trouble === null
-        ? 'What is sold is what the newest configuration says'
-        : `The newest configuration cannot be used, and the one before it serves: ${config.trouble}`}{' '}
+        ? 'The newest configuration is in use'
+        : `The newest configuration is not valid, so the previous one is still in use: ${config.trouble}`}{' '}
       (version <span className="mono">{config.version}</span>, read <When at={config.applied_at} />
       ).
     </Text>
@@ -114,7 +114,7 @@ export const System = () => {
     <>
       <PageHead
         title="System"
-        about="The ledger and the processes on it. Figures are of the process that answered this page."
+        about="The ledger and its processes. Figures are those of the process that answered this page."
       />
       <Stack>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>

@@ -52,7 +52,7 @@ const InviteForm = ({ onDone }: { onDone: (invited: InvitedShown) => void }) => 
 const Invited = ({ invited }: { invited: InvitedShown }) => (
   <Stack>
     {invited.link === null ? (
-      <Text size="sm">{invited.sent ? 'A link is on its way by mail.' : 'Done. They sign in as ever.'}</Text>
+      <Text size="sm">{invited.sent ? 'A link is on its way by mail.' : 'Done. They sign in as usual.'}</Text>
     ) : (
       <>
         <Alert color="yellow" variant="outline" className="failed" title="Give them this link">
@@ -118,8 +118,8 @@ const Member = ({
           onYes={() => remove.mutate()}
           onClose={() => setAsks(false)}
         >
-          They see nothing of the organisation from then on. Keys that they made go on: disable those that
-          shall not.
+          They see nothing of the organisation from then on. Keys that they made stay valid: disable those
+          that shall not.
         </Confirm>
         {mayChange && member.id !== me && (
           <Button size="compact-xs" variant="default" onClick={() => setAsks(true)}>

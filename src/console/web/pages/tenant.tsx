@@ -1,4 +1,4 @@
-/** One tenant: its keys, what it used and is billed, its price, the links by which it sees its use, and its suspension. */
+/** One tenant: its keys, its use and bill, its price, its read-only links, and its suspension. */
 import { Alert, Anchor, Box, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
@@ -40,7 +40,7 @@ const Suspension = ({ tenant }: { tenant: TenantShown }) => {
       </Button>
       {change.isSuccess && (
         <Text size="sm" role="status">
-          {change.variables ? 'Suspended: this holds on every process.' : 'Resumed on every process.'}
+          {change.variables ? 'Suspended on every process.' : 'Resumed on every process.'}
         </Text>
       )}
       {!asks && <Failed error={change.error} />}

@@ -1,4 +1,4 @@
-/** A reseller's tenants: made from a pasted list, their use, statements, suspension. */
+/** A reseller's tenants: created from a pasted list, their use, statements, suspension. */
 import {
   Alert,
   Button,
@@ -73,7 +73,7 @@ const Made = ({ made, onClose }: { made: KeysMadeShown; onClose: () => void }) =
   )
 }
 
-/** As many as one request makes. */
+/** The most that one request creates. */
 const MOST = 200
 
 const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
@@ -89,7 +89,7 @@ const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
   return (
     <Stack>
       <Textarea
-        label="Tenants, one a line"
+        label="Tenants, one per line"
         description="Label, your reference, monthly cap in USD. Paste from a spreadsheet, or open a CSV file."
         placeholder={'Acme GmbH, C-1001, 50\nBlue Ltd, C-1002, 20'}
         autosize
@@ -212,7 +212,7 @@ export const Tenants = () => {
             after={asked.after}
             onPage={(after) => show({ after })}
             empty={
-              <Empty title={search === '' ? 'No tenants yet' : 'No tenant fits'}>
+              <Empty title={search === '' ? 'No tenants yet' : 'No tenant matches'}>
                 Paste a list, and each tenant gets a key of its own: billed to your wallet, capped and
                 reported by itself.
               </Empty>

@@ -1,4 +1,4 @@
-/** Use over time: a chart and a table of what the address of the page says, and the same as CSV. */
+/** Use over time: a chart and a table for the view in the page's address, and the same as CSV. */
 import { Anchor, Button, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { UsageShown } from '../../schema/reports.ts'
@@ -29,7 +29,7 @@ type View = {
   vendor: string
   status: string
   key: string
-  /** Whether thousands of rows are asked for. */
+  /** Whether thousands of rows are requested. */
   rows: 'all' | ''
 }
 
@@ -49,7 +49,7 @@ const viewOf = (asked: Asked): View => {
   }
 }
 
-/** The last day counts whole. */
+/** The last day counts in full. */
 const filterOf = ({ from, to, model, vendor, status, key }: View) => ({
   from,
   to: dayOf(Date.parse(to) + DAY),
@@ -72,7 +72,7 @@ const slotText = (view: View, row: UsageShown['rows'][number]): string => {
   return view.slot === 'day' ? text.slice(0, 10) : text
 }
 
-/** What cost most first. */
+/** The most expensive first. */
 const byCost = (rows: UsageShown['rows']): UsageShown['rows'] =>
   rows.toSorted((a, b) => Number(b.cost_usd) - Number(a.cost_usd))
 
@@ -121,7 +121,7 @@ const Filters = ({ view, show }: { view: View; show: Show }) => (
   </Group>
 )
 
-/** Of keys, which may be thousands, at first those are asked for that cost most. */
+/** There may be thousands of keys, so at first only the most expensive ones are requested. */
 const KEYS_SHOWN = 250
 
 const tableQuery = (view: View): string =>
@@ -188,7 +188,7 @@ const Totals = ({ use, view, show }: { use: UsageShown; view: View; show: Show }
     {use.has_more && (
       <Group gap="xs" mt="xs" className="no-print">
         <Text size="xs" c="dimmed">
-          The {countText(use.rows.length)} that cost most; the total is of all.
+          The {countText(use.rows.length)} most expensive ones; the total includes all.
         </Text>
         {view.rows === '' && (
           <Button size="compact-xs" variant="default" onClick={() => show({ rows: 'all' })}>
@@ -242,7 +242,7 @@ const Report = ({ view, show }: { view: View; show: Show }) => {
   )
 }
 
-/** What the view is narrowed to beside its days, each with a button that widens it again. */
+/** The filters of the view beside its days, each with a button that removes it. */
 const Only = ({ view, show }: { view: View; show: Show }) => {
   const set = (['key', 'vendor', 'status'] as const).filter((name) => view[name] !== '')
   return set.map((name) => (

@@ -1,4 +1,7 @@
-/** What a tenant sees by its own link: its use, at what its reseller bills, and nothing else. The secret is behind the #. */
+/**
+ * What a tenant sees through its own link: its use, at the reseller's prices, and nothing else. The secret is after the
+ * #.
+ */
 import { Box, Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'

@@ -31,7 +31,7 @@ const VendorTable = ({ data }: { data: VendorsShown }) => (
       <Table.Thead>
         <Table.Tr>
           <Table.Th>Vendor</Table.Th>
-          <Table.Th>Keys, by their last four</Table.Th>
+          <Table.Th>Keys, by their last four letters</Table.Th>
           <Table.Th>Health</Table.Th>
           <Table.Th className="right">Calls</Table.Th>
           <Table.Th className="right">Failed</Table.Th>
@@ -70,7 +70,7 @@ const VendorTable = ({ data }: { data: VendorsShown }) => (
 const Off = ({ off }: { off: VendorsShown['off'] }) => (
   <Panel title="Off">
     <Text size="sm" mb="sm" c="dimmed">
-      Each is on from the next start when its variable is set.
+      To turn one on, set its variable and restart.
     </Text>
     <TableBox>
       <Table verticalSpacing={4} aria-label="Vendors that are off">
@@ -94,7 +94,7 @@ export const Vendors = () => {
     <>
       <PageHead
         title="Vendors"
-        about={`Health is of the process that answered this page; calls are of the newest ${countText(data.of_calls)} of all organisations, times their medians.`}
+        about={`Health is that of the process that answered this page. Calls are the newest ${countText(data.of_calls)} of all organisations; times are medians.`}
       />
       <Stack>
         <Panel title="On">

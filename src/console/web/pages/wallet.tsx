@@ -1,4 +1,4 @@
-/** The wallet: what is there, how to add to it, what is owed, every movement, and receipts. */
+/** The wallet: its balance, how to add to it, what is owed, every movement, and receipts. */
 import { Alert, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { WalletShown } from '../../schema/wallet.ts'

@@ -1,4 +1,4 @@
-/** What operators do to an account: give credit, open a credit line, suspend it and let it go on. */
+/** What operators do to an account: give credit, open a credit line, suspend it, and lift the suspension. */
 import { Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -21,7 +21,7 @@ const after = (onDone: () => void) => async () => {
 const CreditForm = ({ account, onDone }: FormProps) => {
   const [text, setText] = useState('')
   const [note, setNote] = useState('')
-  // Named once, so that pressing twice gives once.
+  // Named once, so that pressing twice gives credit only once.
   const [ref] = useState(() => crypto.randomUUID())
   const amount = typedUsd(text)
   const give = useMutation({
@@ -97,7 +97,7 @@ const SuspendForm = ({ account, onDone }: FormProps) => {
   return (
     <DialogForm
       save={put}
-      verb={isOff ? 'Let it go on' : 'Suspend'}
+      verb={isOff ? 'Lift the suspension' : 'Suspend'}
       danger={!isOff}
       ready={isOff || reason.trim() !== ''}
     >
@@ -126,7 +126,7 @@ const titles: Readonly<Record<Act, string>> = {
   suspend: 'Suspend',
 }
 
-/** The dialog of an act; none where none is chosen. */
+/** The dialog of the chosen act; none if no act is chosen. */
 export const AccountActs = ({
   chosen,
   onClose,

@@ -53,7 +53,7 @@ export const ask = async <T>(
     }),
   )
 
-/** The same by the secret of a tenant's link: no session is asked for, nor sent. */
+/** The same with the secret of a tenant's link: no session is needed or sent. */
 const byLink = (secret: string): RequestInit => ({
   credentials: 'omit',
   headers: { authorization: `Bearer ${secret}` },
@@ -78,7 +78,7 @@ export const queries = new QueryClient({
   },
 })
 
-/** What an address answers, kept under its path. */
+/** The answer of an address, cached under its path. */
 export const reading = <T>(path: string, everyMs?: number) =>
   queryOptions({
     queryKey: [path],
@@ -92,7 +92,7 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** A query string of the members that are not empty. */
+/** A query string from the members that are not empty. */
 export const queryOf = (values: Readonly<Record<string, string | undefined>>): string => {
   const set = Object.entries(values).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [[name, value]],
@@ -100,5 +100,5 @@ export const queryOf = (values: Readonly<Record<string, string | undefined>>): s
   return set.length === 0 ? '' : `?${new URLSearchParams(set)}`
 }
 
-/** The calls of the gateway's own API take a key, never the session. */
+/** Calls of the gateway's own API take a key, never the session. */
 export const gatewayAddress = (): string => `${location.origin}/v1`

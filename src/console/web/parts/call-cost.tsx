@@ -1,4 +1,4 @@
-/** What a call cost, as the ledger has it, and its receipt. */
+/** The cost of a call, as stored in the ledger, and its receipt. */
 import { Button, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -21,7 +21,7 @@ const Receipt = ({ id }: { id: string }) => {
   )
 }
 
-/** Asked again until the call is charged. */
+/** Requested again until the call is charged. */
 export const CallCost = ({ id }: { id: string }) => {
   const [opened, setOpened] = useState(false)
   const { data } = useQuery({ ...reading<CallShown>(`/calls/${id}`), retry: 20, retryDelay: 400 })

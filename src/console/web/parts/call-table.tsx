@@ -1,4 +1,4 @@
-/** Calls as they come in, newest first; older ones page by page. Never any content. */
+/** Calls as they happen, newest first; older ones page by page. Never any content. */
 import { Anchor, Button, Group, Table, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -8,7 +8,7 @@ import { queryOf, reading } from './api.ts'
 import { clockText, countText } from './format.ts'
 import { Copy, Empty, Failed, Loading, Money, State, TableBox, When } from './ui.tsx'
 
-/** A call made now stands here within this and the time of one request. */
+/** A new call appears within this time plus one request. */
 const LIVE_MS = 1_000
 
 const shortNames: Readonly<Record<string, string>> = { input: 'in', output: 'out', cache_read: 'cached' }

@@ -1,4 +1,7 @@
-/** A chart of stacked bars in SVG: days or hours, stacked by a group, with its legend. Amounts are drawn, never summed, here. */
+/**
+ * A chart of stacked bars in SVG: days or hours, stacked by a group, with a legend. Amounts are drawn here, never
+ * summed.
+ */
 import { Box, Group, Text } from '@mantine/core'
 import { type RefObject, useLayoutEffect, useRef, useState } from 'react'
 import { dayText, shortUsd } from './format.ts'
@@ -8,20 +11,20 @@ type Bar = { readonly slot: string; readonly group: string; readonly usd: string
 const colours = ['#0b7568', '#5b6ee1', '#c2571a', '#a23b87', '#5a8f29', '#7a828c']
 const GROUPS_MOST = colours.length - 1
 const [HEIGHT, BASE, TOP] = [230, 200, 12]
-/** Before the room is known. */
+/** Used until the available width is known. */
 const WIDE = 1080
 const LEFT = 68
-/** A bar with its gap is at least so wide, and so many pixels have one label. */
+/** The least width of a bar with its gap, and the width of a label, in pixels. */
 const [STEP_LEAST, LABEL] = [4, 90]
 
-/** The groups that cost most, by name; the others are one. */
+/** The most expensive groups, by name; the others form one group. */
 const groupsOf = (bars: readonly Bar[]): readonly string[] => {
   const sums = new Map<string, number>()
   for (const { group, usd } of bars) sums.set(group, (sums.get(group) ?? 0) + Number(usd))
   return [...sums].sort(([, a], [, b]) => b - a).map(([name]) => name)
 }
 
-/** `usd` is the exact amount of a piece that is one group's; the others are drawn as one. */
+/** `usd` is the exact amount of a segment that is one group's; the others are only drawn. */
 type Piece = {
   readonly group: number
   readonly from: number
@@ -122,7 +125,7 @@ const Columns = ({
   )
 }
 
-/** How wide an element is, also when that changes; 0 before it is there. */
+/** The width of an element, kept up to date; 0 before it exists. */
 const useWidth = (box: RefObject<HTMLElement | null>): number => {
   const [width, setWidth] = useState(0)
   useLayoutEffect(() => {
@@ -137,7 +140,7 @@ const useWidth = (box: RefObject<HTMLElement | null>): number => {
   return width
 }
 
-/** Bars for all slots, in order; `about` is what a screen reader tells instead of them. */
+/** Bars for all slots, in order; a screen reader reads `about` in their place. */
 export const StackedBars = ({
   slots,
   bars,
@@ -155,7 +158,7 @@ export const StackedBars = ({
   const named = groups.length > colours.length ? [...groups.slice(0, GROUPS_MOST), 'others'] : groups
   const box = useRef<HTMLDivElement>(null)
   const seen = useWidth(box)
-  // As wide as there is room; where the bars are too many for it, the newest is what people come for.
+  // As wide as the available room. If there are more bars than fit, it starts at the newest, which people come for.
   const width = Math.max(seen === 0 ? WIDE : seen, LEFT + 4 + slots.length * STEP_LEAST)
   const last = slots.at(-1)
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-/** A question before an act that is hard to undo: it names what will be done. */
+/** Asks before an act that is hard to undo, and names what will be done. */
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Dialog } from './dialog.tsx'

@@ -1,4 +1,4 @@
-/** CSV that the page itself makes or was given, on its way to the person's disk. */
+/** CSV that the page made or received, on its way to the person's disk. */
 
 /** A cell that no spreadsheet runs as a formula. */
 export const csvCell = (text: string): string =>

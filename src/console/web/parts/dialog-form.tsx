@@ -10,10 +10,10 @@ export const DialogForm = ({
   danger = false,
   children,
 }: {
-  /** What is sent, as a mutation without variables. */
+  /** The request to send, as a mutation without variables. */
   save: { readonly mutate: () => void; readonly isPending: boolean; readonly error: unknown }
   verb: string
-  /** Whether what was typed can be sent. */
+  /** Whether the entries can be sent. */
   ready?: boolean
   danger?: boolean
   children: ReactNode

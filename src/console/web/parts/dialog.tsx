@@ -1,4 +1,4 @@
-/** A dialog with its title and a button that closes it. Its head is no header of the page, as the library's would be. */
+/** A dialog with a title and a close button. Its head is not a page header, as the library's would be. */
 import { Group, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
 
@@ -8,7 +8,7 @@ type Shown = {
   readonly onClose: () => void
   readonly children: ReactNode
   readonly size?: 'md' | 'lg' | 'xl'
-  /** What it shows is shown once: a click beside it must not lose that. */
+  /** Its content is shown only once, so a click outside must not close it. */
   readonly keep?: boolean
 }
 

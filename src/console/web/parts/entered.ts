@@ -1,8 +1,8 @@
-/** What follows a sign-in: the page that was asked for before it, else the overview. */
+/** Where a sign-in leads: to the page that was requested before it, else the overview. */
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { queries } from './api.ts'
 
-/** The address of a page of the console, behind `/console`. */
+/** The address of a page of the console, after `/console`. */
 const isPage = (to: string | undefined): to is string => to !== undefined && /^\/[\w-]/.test(to)
 
 export const useEntered = () => {

@@ -1,6 +1,6 @@
 /** Amounts, counts and times as people read them. Amounts arrive as exact decimal texts and stay texts. */
 
-/** The amount with as many digits as matter: cents from a dollar on, else its first four digits. */
+/** The amount with as many digits as matter: to the cent from a dollar on, else its first four digits. */
 export const shortUsd = (usd: string): string => {
   const negative = usd.startsWith('-')
   const [whole = '0', fraction = ''] = usd.replace('-', '').split('.')
@@ -15,7 +15,7 @@ export const shortUsd = (usd: string): string => {
     .padEnd(2, '0')}`
 }
 
-/** Amounts under each other, exact: with as many decimals as the longest of them has, two at least. */
+/** Exact amounts for a column: with as many decimals as the longest of them, at least two. */
 export const evenUsd = (amounts: readonly string[]): readonly string[] => {
   const places = Math.max(2, ...amounts.map((usd) => usd.split('.')[1]?.length ?? 0))
   return amounts.map((usd) => {
@@ -30,7 +30,7 @@ const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFract
 export const countText = (count: number): string => whole.format(count)
 export const shortCount = (count: number): string => short.format(count)
 
-/** Part of a whole, from 0 to 1; for bars, not for sums. */
+/** A part of a whole, from 0 to 1; for bars, not for sums. */
 export const shareOf = (part: string, of: string): number => {
   const all = Number(of)
   return all <= 0 ? 0 : Math.min(1, Math.max(0, Number(part) / all))
@@ -46,7 +46,7 @@ const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', time
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const monthDay = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
-/** The year is told where it is not this one. */
+/** The year is shown if it is not the present one. */
 export const timeText = (iso: string): string => {
   const date = new Date(iso)
   return (date.getFullYear() === new Date().getFullYear() ? dayAndTime : otherYear).format(date)
@@ -62,7 +62,7 @@ export const agoText = (iso: string, now = Date.now()): string => {
   return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} d ago`
 }
 
-/** An amount that somebody typed; undefined for none, null where it is no amount. */
+/** An amount that somebody typed; undefined if empty, null if it is not an amount. */
 export const typedUsd = (text: string): number | undefined | null => {
   const plain = text.trim().replace(/^\$/, '')
   if (plain === '') return undefined

@@ -1,4 +1,4 @@
-/** Keys, or tenants, as far as a search finds them, page by page. */
+/** Keys, or tenants, that a search finds, page by page. */
 import { Button, Group } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
@@ -18,7 +18,7 @@ export const KeyList = ({
 }: {
   which: 'own' | 'tenants'
   search: string
-  /** The id behind which the page begins; undefined for the newest. */
+  /** The id after which the page begins; undefined for the newest. */
   after: string | undefined
   onPage: (after: string | undefined) => void
   empty: ReactNode

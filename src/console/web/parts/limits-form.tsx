@@ -1,4 +1,4 @@
-/** The fields of a key's limits, and what they come to as the body of a request. */
+/** The fields of a key's limits, and the request body that they make. */
 import { SimpleGrid, TextInput } from '@mantine/core'
 import { typedUsd } from './format.ts'
 
@@ -11,14 +11,14 @@ type LimitTexts = {
 
 export const noLimits: LimitTexts = { spend: '', month: '', stop: '', rpm: '' }
 
-/** A rate that somebody typed; undefined for none, null where it is none that can be. */
+/** A rate that somebody typed; undefined if empty, null if it is not a possible rate. */
 const typedRate = (text: string): number | undefined | null => {
   const plain = text.trim()
   if (plain === '') return undefined
   return /^[1-9]\d{0,8}$/.test(plain) ? Number(plain) : null
 }
 
-/** The members of the body; an empty field is null, which removes the limit. Undefined where a field cannot be read. */
+/** The members of the body; an empty field is null, which removes the limit. Undefined if a field cannot be read. */
 export const limitsOf = (texts: LimitTexts): Readonly<Record<string, number | null>> | undefined => {
   const amounts = [typedUsd(texts.spend), typedUsd(texts.month), typedUsd(texts.stop)]
   const rpm = typedRate(texts.rpm)
@@ -38,9 +38,9 @@ const wrongRate = (text: string): string | undefined =>
   typedRate(text) === null ? 'A whole number such as 60' : undefined
 
 const fields = [
-  ['spend', 'Lifetime cap in USD', 'In all; then the key is refused', 'none'],
+  ['spend', 'Lifetime cap in USD', 'In total; then calls of the key are refused', 'none'],
   ['month', 'Monthly cap in USD', 'Per calendar month in UTC', 'none'],
-  ['rpm', 'Requests per minute', "Empty takes the plan's rate", 'plan'],
+  ['rpm', 'Requests per minute', "Empty means the plan's rate", 'plan'],
   ['stop', 'Stop at, in USD', 'Leaves this much in the wallet', 'none'],
 ] as const
 

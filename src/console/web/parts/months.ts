@@ -1,4 +1,4 @@
-/** Months in UTC, as statements are made for. */
+/** Months in UTC, as statements use them. */
 
 const MONTHS = 12
 
@@ -12,7 +12,7 @@ const named = new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric',
 
 export const monthText = (month: string): string => named.format(new Date(`${month}-01T00:00:00Z`))
 
-/** The months as a choice. */
+/** The months, to choose from. */
 export const monthChoice = (months: readonly string[]) =>
   months.map((month) => ({ value: month, label: monthText(month) }))
 

@@ -57,7 +57,7 @@ export const Movements = () => {
   if (data === undefined) return <Loading rows={5} />
   if (data.data.length === 0)
     return (
-      <Empty title="Nothing moved yet">
+      <Empty title="No movements yet">
         Top-ups, credit and calls show here, each with the balance after it.
       </Empty>
     )

@@ -11,14 +11,14 @@ import { LimitsForm, limitsOf, noLimits } from './limits-form.tsx'
 import { snippetsFor } from './snippets.ts'
 import { Code } from './ui.tsx'
 
-/** A chat model that is sold here, for the programs. */
+/** A chat model that is sold here, for the snippets. */
 const useModel = (): string => {
   const { data } = useQuery(reading<ModelsShown>('/models'))
   const chat = data?.data.filter(({ category }) => category === 'chat') ?? []
   return (chat.find(({ id }) => id === 'local/echo-1') ?? chat[0])?.id ?? 'local/echo-1'
 }
 
-/** The value of a key that was just made. It is nowhere else, so the person is told. */
+/** The value of a key that was just made. It is stored nowhere, and the person is told so. */
 export const ShownOnce = ({ made, onClose }: { made: KeyMadeShown; onClose: () => void }) => {
   const model = useModel()
   const snippets = snippetsFor(location.origin, made.key, model)

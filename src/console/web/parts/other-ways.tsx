@@ -1,4 +1,4 @@
-/** Ways to sign in beside the password: a passkey, the company's own provider, a link by mail. */
+/** Ways to sign in without the password: a passkey, the company's own provider, a link by mail. */
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
@@ -16,7 +16,7 @@ const ByPasskey = () => {
       </Button>
       {isGivenUp(signIn.error) ? (
         <Text size="sm" role="status">
-          No passkey was given. Sign in another way.
+          No passkey was used. Sign in another way.
         </Text>
       ) : (
         <Failed error={signIn.error} />
@@ -38,7 +38,7 @@ const ByCompany = ({ name }: { name: string }) => {
       </Button>
       {asked.company === 'failed' && (
         <Text size="sm" role="alert">
-          {name} did not let you in, or nobody has added you here yet. Ask who runs this server.
+          {name} did not let you in, or nobody has added you here yet. Ask the operator of this server.
         </Text>
       )}
       <Failed error={begin.error} />
@@ -46,7 +46,7 @@ const ByCompany = ({ name }: { name: string }) => {
   )
 }
 
-/** What somebody does who has no password, or has forgotten it. */
+/** For people who have no password, or have forgotten it. */
 const ByLink = ({ email, mail }: { email: string; mail: boolean }) => {
   const link = useMutation({ mutationFn: () => ask('POST', '/session/ask-link', { email }) })
   if (!mail)
@@ -88,7 +88,7 @@ export const OtherWays = ({ email }: { email: string }) => {
         <Text size="sm">
           New here?{' '}
           <Anchor component={Link} to="/sign-up" size="sm">
-            Make an account
+            Create an account
           </Anchor>
           .
         </Text>

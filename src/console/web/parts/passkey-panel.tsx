@@ -1,4 +1,4 @@
-/** The passkeys of the person: made here, named, removed. */
+/** The person's passkeys: created here, named, removed. */
 import { Box, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'

@@ -2,7 +2,7 @@
 import type { PasskeyBegun } from '../../schema/passkeys.ts'
 import { ask } from './api.ts'
 
-/** Whether this browser can do it by itself. */
+/** Whether this browser supports passkeys in JSON form. */
 export const knowsPasskeys = (): boolean =>
   typeof PublicKeyCredential === 'function' &&
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function'
@@ -12,7 +12,7 @@ const answerOf = (credential: Credential | null): unknown => {
   throw new Error('no passkey was given')
 }
 
-/** Makes a passkey on the device and gives its public key to the server. */
+/** Creates a passkey on the device and gives its public key to the server. */
 export const addPasskey = async (name: string): Promise<unknown> => {
   const { options } = await ask<PasskeyBegun>('POST', '/session/passkeys/begin')
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options as never)
@@ -27,6 +27,6 @@ export const signInByPasskey = async (): Promise<unknown> => {
   return ask('POST', '/session/passkey', { response })
 }
 
-/** What the person is told when the device or they themselves said no; errors of the server are in its own words. */
+/** Whether the device, or the person, cancelled; errors of the server come in its own words. */
 export const isGivenUp = (error: unknown): boolean =>
   error instanceof DOMException || (error instanceof Error && error.message === 'no passkey was given')

@@ -1,2 +1,2 @@
-/** A page in the navigation, with the acts of which one is needed to see it. */
+/** A page in the navigation; one of the acts is needed to see it. */
 export type Place = { readonly to: string; readonly name: string; readonly acts?: readonly string[] }

@@ -1,10 +1,10 @@
-/** Calls of the playground: by a key of its own, which is made when it is first needed. */
+/** Calls of the playground, with a key of its own that is made on first use. */
 import type { PlayKeyShown } from '../../schema/keys.ts'
 import { ask, gatewayAddress } from './api.ts'
 
 let key: Promise<string> | undefined
 
-/** The key of this page; after a failure, or when it has ended, the next call makes another. */
+/** The key of this page; after a failure, or when it has expired, the next call makes another. */
 export const playKey = (): Promise<string> => {
   key ??= ask<PlayKeyShown>('POST', '/playground/key')
     .then((made) => made.key)
@@ -32,7 +32,7 @@ export type Run = {
   readonly outputs?: readonly Output[]
 }
 
-/** Asks the gateway; rejects with its own words. A key that has ended is forgotten. */
+/** Calls the gateway; rejects with its own words. A key that has expired is forgotten. */
 const askGateway = async (
   method: string,
   path: string,
@@ -50,7 +50,7 @@ const askGateway = async (
   throw new Error(value.error?.message ?? `The server answered ${response.status}.`)
 }
 
-/** Runs a model; a job is answered when it has been taken. */
+/** Runs a model; a job is answered as soon as it was accepted. */
 export const startRun = async (
   model: string,
   inputs: object,
@@ -62,12 +62,12 @@ export const startRun = async (
   return { requestId: response.headers.get('x-request-id') ?? '', run: value }
 }
 
-/** How a job stands. */
+/** The state of a job. */
 export const runNow = async (id: string): Promise<Run> => (await askGateway('GET', `/run/${id}`)).value
 
 export const cancelRun = async (id: string): Promise<Run> => (await askGateway('DELETE', `/run/${id}`)).value
 
-/** Brings a file to the server; tells its id. */
+/** Uploads a file to the server; returns its id. */
 export const uploadFile = async (file: File): Promise<string> => {
   const form = new FormData()
   form.set('purpose', 'user_data')

@@ -1,4 +1,4 @@
-/** What a reseller adds to our price: for all tenants, or for one. */
+/** A reseller's margin on our price: for all tenants, or for one. */
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -10,7 +10,7 @@ import { Failed } from './ui.tsx'
 const percentOf = (text: string): number | undefined =>
   /^\d{1,4}(\.\d{1,2})?$/.test(text.trim()) && Number(text) <= 1_000 ? Number(text) : undefined
 
-/** Of one tenant if one is given, else of all that have no price of their own. */
+/** For one tenant if given, else for all that have no price of their own. */
 export const PriceForm = ({
   tenant,
   present = '',
@@ -49,8 +49,8 @@ export const PriceForm = ({
           onChange={(event) => setText(event.currentTarget.value)}
         />
         <Text size="xs" c="dimmed">
-          {tenant?.own_margin === false ? 'It is that of all tenants now. ' : ''}A report for you: your wallet
-          pays our price, and tenants never see it or the margin.
+          {tenant?.own_margin === false ? 'At present it is the one for all tenants. ' : ''}A report for you:
+          your wallet pays our price, and tenants never see it or the margin.
         </Text>
         <Failed error={save.error} />
         <Group gap="xs">

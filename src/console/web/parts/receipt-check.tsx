@@ -1,4 +1,4 @@
-/** A receipt that somebody pastes, judged by the server: whether it is ours, and what it states. */
+/** Checks a pasted receipt with the server: whether it is ours, and what it states. */
 import { Button, Group, Stack, Table, Text, Textarea } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'

@@ -1,4 +1,4 @@
-/** Any model run by a form of its inputs: at once or as a job, with its results, their cost and receipt. */
+/** Runs any model through a form of its inputs: at once or as a job, with its results, their cost and receipt. */
 import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -11,7 +11,7 @@ import { type InputSchema, inputsOf, type Values } from './schema-values.ts'
 import { Code, Failed, Panel, State } from './ui.tsx'
 import { Unread } from './unread.tsx'
 
-/** Its own address on this server, whatever name the server knows itself by: the page loads from nowhere else. */
+/** The path alone, whatever the server's public name is: the page may only load from its own origin. */
 const hereOf = (url: string): string => {
   const { pathname, search } = new URL(url, location.origin)
   return pathname.startsWith('/v1/assets/') ? `${pathname}${search}` : url
@@ -60,7 +60,7 @@ const Job = ({ run, onCancel }: { run: Run; onCancel: () => void }) => (
   </Stack>
 )
 
-/** What a run has delivered; a job is looked at each second until it has ended. */
+/** The results of a run; a job is polled every second until it has ended. */
 const Result = ({ started, requestId, model }: { started: Run; requestId: string; model: string }) => {
   const { data = started, error } = useQuery({
     queryKey: ['run', started.id],

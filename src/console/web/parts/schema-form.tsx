@@ -1,4 +1,4 @@
-/** A form made of the input schema of a model: a field for each input, by its type, bounds and choices. */
+/** A form built from the input schema of a model: a field for each input, by its type, bounds and choices. */
 import { Button, Group, NativeSelect, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -25,7 +25,7 @@ const aboutOf = ({ description, minimum, maximum, form }: Property): string =>
     .filter((part) => part !== undefined)
     .join('; ')
 
-/** An address, or a file that is brought to the server and named by its id. */
+/** An address, or a file that is uploaded to the server and named by its id. */
 const FileField = ({ name, of, required, value, onChange, upload }: FieldProps) => {
   const send = useMutation({ mutationFn: upload, onSuccess: onChange })
   return (
@@ -115,7 +115,7 @@ export const SchemaForm = ({
 }) => {
   const [all, setAll] = useState(false)
   const fields = propertiesOf(schema)
-  // What must be given is always shown; the rest waits, unless there is little of it.
+  // Required inputs are always shown; the rest is folded, unless there are few.
   const first = fields.filter(({ required }) => required)
   const few = fields.length <= 6
   const shown = few || all ? fields : first.length === 0 ? fields.slice(0, 4) : first

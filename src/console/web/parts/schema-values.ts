@@ -1,4 +1,4 @@
-/** What the fields of a form mean: the properties of a JSON schema, and the inputs that typed texts come to. */
+/** The meaning of a form's fields: the properties of a JSON schema, and the inputs that the typed texts make. */
 
 type Node = {
   readonly type?: string | readonly string[]
@@ -19,7 +19,7 @@ export type InputSchema = {
   readonly required?: readonly string[]
 }
 
-/** How a property is typed in. */
+/** How a property is entered. */
 export type Property = {
   readonly form: 'line' | 'text' | 'number' | 'truth' | 'choice' | 'file' | 'list' | 'json'
   readonly description: string | undefined
@@ -31,7 +31,7 @@ export type Property = {
   readonly types: readonly string[]
 }
 
-/** By name, as they were typed; an empty text is an input that is left out. */
+/** By name, as typed; an input with an empty text is left out. */
 export type Values = Readonly<Record<string, string>>
 
 const long = /^(prompt|text|input|html|lyrics|instructions|script|query)$/
@@ -43,7 +43,7 @@ const typeOf = ({ type, anyOf, oneOf }: Node): string => {
   return parts.length > 0 && parts.every((one) => one === parts[0]) ? (parts[0] ?? 'json') : 'json'
 }
 
-/** The values that a node allows, where it names them. */
+/** The values that a node allows, if it lists them. */
 const choicesOf = (node: Node): readonly string[] => {
   if (node.enum !== undefined) return node.enum.map(String)
   const parts = (node.anyOf ?? node.oneOf ?? []).filter(({ type }) => type !== 'null')
@@ -74,7 +74,7 @@ const writtenOf = (value: unknown): string | undefined =>
       ? JSON.stringify(value)
       : String(value)
 
-/** The properties with what must be given first. */
+/** The properties, required ones first. */
 export const propertiesOf = ({ properties = {}, required = [] }: InputSchema) =>
   Object.entries(properties)
     .map(([name, node]) => ({
@@ -97,11 +97,11 @@ const inputOf = ({ form }: Property, node: Node | undefined, text: string): unkn
   if (form === 'truth') return text === 'true'
   if (form === 'list') return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
   if (form === 'json') return JSON.parse(text)
-  // A choice of numbers is sent as a number.
+  // A choice among numbers is sent as a number.
   return node?.enum?.find((one) => String(one) === text) ?? text
 }
 
-/** The inputs that the texts come to; throws an Error that names the one that cannot be read. */
+/** The inputs that the texts make; throws an Error that names the one that cannot be read. */
 export const inputsOf = (schema: InputSchema, values: Values): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     propertiesOf(schema).flatMap(({ name, of }) => {

@@ -1,4 +1,4 @@
-/** The frame around all pages of who is signed in: navigation, organisation, person. */
+/** The frame around all pages for a person who is signed in: navigation, organisation, person. */
 import {
   ActionIcon,
   AppShell,
@@ -103,7 +103,7 @@ const choose = async (id: string) => {
   location.assign('/console')
 }
 
-/** A native disclosure: the library's menu would be a tenth of the first load. */
+/** A native disclosure, because the library's menu would be a tenth of the first load. */
 const PersonMenu = ({ session }: { session: SessionShown }) => (
   <details className="menu">
     <summary>
@@ -195,7 +195,7 @@ const Frame = ({ session }: { session: SessionShown }) => {
   const { pathname } = useLocation()
   const [shownAt, setShownAt] = useState(pathname)
   if (shownAt !== pathname) {
-    // Another page was chosen: the navigation of small screens goes away.
+    // Another page was chosen, so the navigation of small screens closes.
     setShownAt(pathname)
     close()
   }
@@ -234,7 +234,7 @@ const Frame = ({ session }: { session: SessionShown }) => {
   )
 }
 
-/** Sends who is not signed in to the sign-in. */
+/** Sends a person who is not signed in to the sign-in page. */
 export const Shell = () => {
   const { data, error } = useQuery(sessionQuery)
   const navigate = useNavigate()
@@ -242,7 +242,7 @@ export const Shell = () => {
   const asked = `${pathname}${searchStr}`
   const out = data !== undefined && data.person === null
   useEffect(() => {
-    // While the sign-in is loaded its address stands already, and this page still.
+    // While the sign-in page loads, the address has already changed but this page is still there.
     if (out && !asked.startsWith('/sign-in'))
       void navigate({ to: '/sign-in', search: asked === '/' ? {} : { to: asked } })
   }, [out, navigate, asked])

@@ -1,11 +1,11 @@
-/** Keys of the keyboard: `/` goes to the search of the page, `?` tells them all, `g` and a letter open a page. */
+/** Keyboard shortcuts: `/` goes to the page's search, `?` lists them all, `g` and a letter open a page. */
 import { Table, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import type { Place } from './place.ts'
 
-/** The letter that opens a page after `g`: the first of its name that no page before it has. */
+/** The letter that opens a page after `g`: the first letter of its name that no earlier page has. */
 const lettersOf = (places: readonly Place[]): ReadonlyMap<string, Place> => {
   const taken = new Map<string, Place>()
   for (const place of places) {
@@ -15,7 +15,7 @@ const lettersOf = (places: readonly Place[]): ReadonlyMap<string, Place> => {
   return taken
 }
 
-/** Whether a press is meant for a field. */
+/** Whether a key press is meant for a field. */
 const isTyping = ({ target }: Event): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
@@ -24,7 +24,7 @@ const searchOfPage = (): HTMLElement | null =>
   document.querySelector('main input[aria-label^="Search"], main input[type="search"]')
 
 const Help = ({ letters }: { letters: ReadonlyMap<string, Place> }) => (
-  <Table verticalSpacing={4} aria-label="Keys of the keyboard">
+  <Table verticalSpacing={4} aria-label="Keyboard shortcuts">
     <Table.Tbody>
       {[
         ['/', 'Search on this page'],
@@ -66,10 +66,10 @@ export const Shortcuts = ({ places, acts }: { places: readonly Place[]; acts: re
     return () => document.removeEventListener('keydown', press)
   })
   return (
-    <Dialog opened={opened} onClose={() => setOpened(false)} title="Keys of the keyboard">
+    <Dialog opened={opened} onClose={() => setOpened(false)} title="Keyboard shortcuts">
       <Help letters={letters} />
       <Text size="xs" c="dimmed" mt="sm">
-        They work wherever no field has the focus.
+        They work when no field has the focus.
       </Text>
     </Dialog>
   )

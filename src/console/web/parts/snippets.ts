@@ -1,8 +1,8 @@
-/** Ready programs for a new key: what to paste so that the first call runs. */
+/** Ready snippets for a new key: paste one to make the first call. */
 
 type Snippet = { readonly name: string; readonly text: string }
 
-/** Programs that call `model` with `key` at the gateway's address. */
+/** Snippets that call `model` with `key` at the gateway's address. */
 export const snippetsFor = (origin: string, key: string, model: string): readonly Snippet[] => [
   {
     name: 'curl',

@@ -1,4 +1,4 @@
-/** One tenant's month as a sheet of paper: what was used, and what it comes to. The amounts are exact, so they add up as they stand. */
+/** One tenant's month as a sheet of paper: the use, and its price. The amounts are exact, so they add up as shown. */
 import { Box, Group, Table, Text, Title } from '@mantine/core'
 import { countText, evenUsd } from './format.ts'
 import { monthText } from './months.ts'
@@ -80,7 +80,7 @@ export const StatementSheet = ({ sheet }: { sheet: Sheet }) => (
       <Box>
         <Text fw={600}>{monthText(sheet.month)}</Text>
         <Text size="sm" c="dimmed">
-          {sheet.complete ? 'Whole month, UTC' : 'So far: the month goes on'}
+          {sheet.complete ? 'Whole month, UTC' : 'So far; the month is not over'}
         </Text>
       </Box>
     </Group>

@@ -1,4 +1,4 @@
-/** A chat through the gateway's own API, by a key: its text as it comes, and what it cost. */
+/** A chat through the gateway's own API, with a key: its text as it arrives, and its cost. */
 import { gatewayAddress } from './api.ts'
 
 export type Turn = { readonly role: 'user' | 'assistant'; readonly content: string }
@@ -11,7 +11,7 @@ const deltaOf = (line: string): string => {
   return value.choices?.[0]?.delta?.content ?? ''
 }
 
-/** Asks, and gives each new piece of the answer to `onText`. Rejects with the server's own words. */
+/** Asks, and passes each new piece of the answer to `onText`. Rejects with the server's own words. */
 export const streamChat = async (
   { key, model, turns, signal }: { key: string; model: string; turns: readonly Turn[]; signal: AbortSignal },
   onText: (piece: string) => void,

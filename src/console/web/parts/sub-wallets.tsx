@@ -1,4 +1,4 @@
-/** Sub-wallets: named ceilings on the money of the wallet, made, changed and deleted. */
+/** Sub-wallets: named ceilings on the wallet's money, created, changed and deleted. */
 import { Button, Group, Table, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'

@@ -1,4 +1,7 @@
-/** A pasted list of tenants, one a line: label, reference, monthly cap in USD; with commas, semicolons or tabs between. */
+/**
+ * A pasted list of tenants, one per line: label, reference, monthly cap in USD; separated by commas, semicolons or
+ * tabs.
+ */
 import { typedUsd } from './format.ts'
 
 type TenantLine = {
@@ -9,7 +12,7 @@ type TenantLine = {
 
 type TenantList = { readonly tenants: readonly TenantLine[]; readonly wrong: readonly string[] }
 
-/** Cells of a line of CSV, in quotes or not. */
+/** Cells of a line of CSV, quoted or not. */
 const cellsOf = (line: string): readonly string[] =>
   [...line.matchAll(/(?:^|[,;\t])\s*(?:"((?:[^"]|"")*)"|([^,;\t]*))/g)].map(([, quoted, plain]) =>
     (quoted?.replaceAll('""', '"') ?? plain ?? '').trim(),

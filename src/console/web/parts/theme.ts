@@ -1,4 +1,4 @@
-/** The look: one accent that is dark enough for white text, and greys that can be read. */
+/** The look: one accent that is dark enough for white text, and readable greys. */
 import { type CSSVariablesResolver, createTheme } from '@mantine/core'
 
 export const theme = createTheme({

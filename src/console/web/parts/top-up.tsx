@@ -1,4 +1,4 @@
-/** Paying into the wallet by card, and the rule by which a saved card is charged. */
+/** Paying into the wallet by card, and the rule that charges a saved card. */
 import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
@@ -76,7 +76,7 @@ export const TopUp = ({ data }: { data: WalletShown }) => {
   )
 }
 
-/** How the payment stands from which somebody comes back; asked until it is paid. */
+/** The state of the payment from which somebody returns; requested until it is paid. */
 export const Returned = () => {
   const { checkout }: { checkout?: string } = useSearch({ strict: false })
   const navigate = useNavigate()
@@ -116,9 +116,9 @@ const pauses: Readonly<Record<string, string>> = {
   card_declined: 'the card was declined',
   expired_card: 'the card has expired',
   authentication_required: 'the bank wants you to confirm: pay once by card and save it again',
-  payment_method_gone: 'Stripe does not have the card any more',
+  payment_method_gone: 'Stripe no longer has the card',
   refused_by_stripe: 'Stripe refused the payment',
-  outcome_unknown: 'Stripe did not tell whether a payment was made',
+  outcome_unknown: 'Stripe did not say whether a payment was made',
   payment_taken_back: 'a payment was refunded or disputed',
 }
 
@@ -138,7 +138,7 @@ const State = ({ of }: { of: WalletShown['top_ups'] }) => (
     )}
     {of.waits_until !== null && (
       <>
-        The most is reached; it goes on at <When at={of.waits_until} />.
+        The maximum is reached; it continues on <When at={of.waits_until} />.
       </>
     )}
   </Text>
@@ -226,8 +226,8 @@ const RemoveCard = () => {
         onYes={() => remove.mutate()}
         onClose={() => setAsked(false)}
       >
-        Nothing is charged to it any more, and the wallet is not topped up by itself. Pay by card again to
-        save one.
+        It is not charged any more, and the wallet is not topped up automatically. Pay by card again to save
+        one.
       </Confirm>
     </>
   )

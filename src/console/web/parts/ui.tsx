@@ -17,7 +17,7 @@ import type { ReactNode } from 'react'
 import { ApiError } from './api.ts'
 import { agoText, shareOf, shortUsd, timeText } from './format.ts'
 
-/** An amount; its exact value is told when it is pointed at. */
+/** An amount; pointing at it shows the exact value. */
 export const Money = ({ usd, strong = false }: { usd: string; strong?: boolean }) => (
   <Text span inherit fw={strong ? 600 : undefined} title={`${usd} USD`} className="number">
     {shortUsd(usd)}
@@ -58,7 +58,7 @@ const states: Readonly<Record<string, readonly [string, string]>> = {
   active: ['var(--good)', 'Active'],
 }
 
-/** A state: a coloured dot beside its word, so that colour is never alone. */
+/** A state: a coloured dot beside its word, so that colour never stands alone. */
 export const State = ({ of }: { of: string }) => {
   const [colour, word] = states[of] ?? ['var(--off)', of]
   return (
@@ -69,7 +69,7 @@ export const State = ({ of }: { of: string }) => {
   )
 }
 
-/** What is used of a cap, as a bar with its words. */
+/** How much of a cap is used, as a bar with its words. */
 export const CapBar = ({ used, cap, label }: { used: string; cap: string | null; label: string }) => {
   if (cap === null)
     return (
@@ -171,7 +171,7 @@ export const Figure = ({
   </Card>
 )
 
-/** An empty place, and what to do about it. */
+/** An empty place, with advice on what to do. */
 export const Empty = ({
   title,
   children,
@@ -190,7 +190,7 @@ export const Empty = ({
   </Stack>
 )
 
-/** What went wrong, in the server's words, with the id that the operator asks for. */
+/** What went wrong, in the server's words, with the request id that the operator needs. */
 export const Failed = ({ error }: { error: unknown }) => {
   if (error === null || error === undefined) return null
   const known = error instanceof ApiError ? error : undefined
@@ -214,7 +214,7 @@ export const Loading = ({ rows = 4 }: { rows?: number }) => (
   </Stack>
 )
 
-/** A text that copies when it is pressed. */
+/** A text that is copied when it is pressed. */
 export const Copy = ({ text, shown = text, name }: { text: string; shown?: string; name: string }) => (
   <CopyButton value={text}>
     {({ copied, copy }) => (
@@ -250,7 +250,7 @@ export const Code = ({ text, name }: { text: string; name: string }) => (
   </Box>
 )
 
-/** A table that is moved by itself where the screen is narrow, also by keyboard. */
+/** A table that scrolls by itself on a narrow screen, also by keyboard. */
 export const TableBox = ({ children, wide = false }: { children: ReactNode; wide?: boolean }) => (
   <div className={wide ? 'table-box calls' : 'table-box'} tabIndex={0} role="group" aria-label="Table">
     {children}

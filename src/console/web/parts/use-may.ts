@@ -1,4 +1,4 @@
-/** Whether the person may do something here; the server decides again. */
+/** Whether the person may do something here; the server checks again. */
 import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from './api.ts'
 

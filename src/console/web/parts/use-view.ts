@@ -1,9 +1,9 @@
-/** The view of a page is the query of its address: what it shows, and how that is changed. */
+/** The view of a page is the query of its address: what it shows, and how to change that. */
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
 export type Asked = Readonly<Record<string, string | undefined>>
 
-/** What the address asks for, and a function that changes some of it; an empty text or undefined takes a member away. */
+/** The view in the address, and a function that changes part of it; an empty text or undefined removes a member. */
 export const useView = (to: '/keys' | '/tenants' | '/operator' | '/usage') => {
   const asked: Asked = useSearch({ strict: false })
   const navigate = useNavigate()

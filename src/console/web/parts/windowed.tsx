@@ -1,14 +1,14 @@
-/** A table that draws only what is near the screen when it has many rows: those above and below are empty space. */
+/** A table that draws only the rows near the screen when it has many; empty space takes the place of the others. */
 import { Table } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 
-/** Up to so many rows are all drawn. */
+/** Up to this many rows are all drawn. */
 const ALL = 200
 const CHUNK = 50
 
 type Span = { readonly from: number; readonly to: number }
 
-/** The rows to draw by where the table stands in the window, in whole chunks, so that small moves draw nothing anew. */
+/** The rows to draw for the table's place in the window, in whole chunks, so that small moves redraw nothing. */
 const spanOf = (top: number, height: number, count: number): Span => {
   const first = Math.max(0, Math.floor(-top / height / CHUNK) - 1) * CHUNK
   const seen = Math.ceil(window.innerHeight / height / CHUNK) + 3
