@@ -48,7 +48,7 @@ test('the command deletes what is older than it is told, and nothing where detai
   const before = await usage()
   expect(JSON.parse(before.out)).toMatchObject([{ model: 'one', requests: 12, input_tokens: 13_200 }])
   const off = await runProgram(home, { ...settings, KEEP_DETAILS: 'off' }, 'prune', '--json')
-  expect(JSON.parse(off.out)).toEqual({ details: 0, others: 0 })
+  expect(JSON.parse(off.out)).toEqual({ details: 0, months: 0, others: 0 })
   expect((await runProgram(home, settings, 'prune', '--months', '0')).errors).toContain('--months must be')
   const done = await runProgram(home, settings, 'prune', '--months', '6')
   expect([done.code, done.out]).toEqual([0, 'deleted: details of 12 calls, 0 other rows; no posting\n'])
