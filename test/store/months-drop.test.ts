@@ -2,16 +2,18 @@
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { pruneAll } from '../../src/gateway/keep-pruning.ts'
+import { leastId } from '../../src/store/months/call-ids.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { untouchedPostgres } from '../postgres.ts'
 import { until } from '../until.ts'
 import { brokenLaws, engines, untouched } from './engines.ts'
 import { oldCalls } from './old-calls.ts'
-import { createOneKey } from './world.ts'
+import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
 
 const CALLS = 40_000
 const HALF_YEAR_MS = 180 * 86_400_000
+const YEAR_MS = 2 * HALF_YEAR_MS
 
 const at = (text: string): number => Date.parse(`${text}Z`)
 
@@ -206,5 +208,54 @@ test('reports look details up in their part, and read none whole', async () => {
   expect(await rowsRead()).toBe(before)
   await sql.close()
   await store.close()
+  await database.stop()
+})
+
+test('calls are charged once, each with its detail, while parts are made of the rest and dropped', async () => {
+  const { database, store, clock } = await openedIn('2025-01-10T08:00')
+  const sql = new SQL({ url: database.url, max: 1 })
+  const others = await Promise.all([1, 2].map(() => openStore({ url: database.url, now: () => clock.at })))
+  let over = false
+  const charged: string[] = []
+  const stores = [store, ...others]
+  const callers = stores.map(async (one, n) => {
+    const [instance, leaseId] = [`i${n}`, `i${n}:1`]
+    const lease = { instance, leaseId, keyId: 'k', need: CENT, want: 10n * CENT, useful: 1n, ttlMs: YEAR_MS }
+    expect((await one.ledger.lend(lease)).outcome).toBe('lent')
+    for (let serial = 0; !over; serial++) {
+      const callId = leastId(clock.at).slice(0, -12) + `${n}`.padStart(4, '0') + `${serial}`.padStart(8, '0')
+      await one.ledger.commit(batchOf(instance, { intents: [{ callId, leaseId, hold: 100n }] }))
+      const settle = { callId, leaseId, payer: 'w', charge: 1n, excess: 0n, detail: detailFor('k') }
+      await one.ledger.commit(batchOf(instance, { settles: [settle] }))
+      charged.push(callId)
+    }
+  })
+  for (const month of [2, 3, 4, 5, 6]) {
+    // Nobody made this part in time.
+    await sql.unsafe(`alter table usage_detail detach partition usage_detail_2025_0${month}`)
+    await sql.unsafe(`drop table usage_detail_2025_0${month}`)
+    clock.at = at(`2025-0${month}-10T08:00`)
+    const since = charged.length
+    await until(() => charged.length > since + 10)
+    // The last part that is there ends later: only when it is gone too, the rest becomes one.
+    await sql.unsafe(`drop table usage_detail_2025_0${month + 1}`)
+    await until(async () => {
+      await Promise.all(others.map(({ prune }) => prune.keepMonths()))
+      return (await partsOf(sql)).includes(`2025_0${month + 2}`)
+    })
+  }
+  over = true
+  await Promise.all(callers)
+  const [row] = await sql.unsafe(
+    `select (select count(*) from usage_detail) as details, (select count(*) from transfer where kind = 'usage') as charges`,
+  )
+  expect([Number(row.details), Number(row.charges)]).toEqual([charged.length, charged.length])
+  expect(await brokenLaws(store)).toEqual([])
+  clock.at = at('2025-09-20T08:00')
+  await until(async () => !(await store.prune.dropMonths(await store.prune.endDetails(2))).busy)
+  expect((await store.receipts.chargedCall(charged[0] ?? ''))?.detail).toBeUndefined()
+  expect(await brokenLaws(store)).toEqual([])
+  await sql.close()
+  for (const one of stores) await one.close()
   await database.stop()
 })
