@@ -22,12 +22,16 @@ export const pruneCommand = (program: Command): void => {
         })
         say(
           options.json,
-          { details: done.details, others: done.rest },
-          `deleted: details of ${done.details} calls, ${done.rest} other rows; no posting\n`,
+          { details: done.details, months: done.months, others: done.rest },
+          `deleted: ${wholeOf(done.months)}details of ${done.details} calls, ${done.rest} other rows; no posting\n`,
         )
       }),
     )
 }
+
+/** Months that were dropped whole: their calls are not counted. */
+const wholeOf = (months: number): string =>
+  months === 0 ? '' : `details of ${months} whole month${months === 1 ? '' : 's'}, `
 
 const monthsOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined

@@ -15,12 +15,20 @@ const LONGEST_REST_MS = 1_000
 /** Runs a step and pauses; undefined to stop. */
 type Turn = <T>(step: () => Promise<T>) => Promise<T | undefined>
 
-type Done = { readonly details: number; readonly rest: number }
+/** How often what others held up is tried again. */
+const TRIES = 5
+
+type Done = { readonly details: number; readonly months: number; readonly rest: number }
 
 /** Deletes all old rows, step by step, each in its turn; returns the number of rows. */
 export const pruneAll = async (store: PruneStore, months: number | undefined, turn: Turn): Promise<Done> => {
   const before = months === undefined ? 0 : await store.endDetails(months)
-  const done = { details: 0, rest: 0 }
+  const done = { details: 0, months: 0, rest: 0 }
+  for (let tries = before === 0 ? 0 : TRIES; tries > 0; tries--) {
+    const dropped = await turn(() => store.dropMonths(before))
+    done.months += dropped?.months ?? 0
+    if (dropped?.busy !== true) break
+  }
   for (let after: string | undefined = before === 0 ? undefined : ''; after !== undefined; ) {
     const from: string = after
     const step = await turn(() => store.pruneDetails(before, from, STEP))
@@ -56,9 +64,15 @@ export const keepPruning = ({ store, clock, log, months }: Parts): (() => void) 
   }
   const run = async (): Promise<void> => {
     while (!stopped) {
+      await store
+        .keepMonths()
+        .catch((error: unknown) =>
+          log.warn('details of months to come have no place of their own', { error: messageOf(error) }),
+        )
       try {
-        const { details, rest } = await pruneAll(store, months, turn)
-        if (details + rest > 0) log.info('what was old was deleted', { ops: details + rest })
+        const done = await pruneAll(store, months, turn)
+        const ops = done.details + done.months + done.rest
+        if (ops > 0) log.info('what was old was deleted', { ops })
       } catch (error) {
         log.warn('what is old could not be deleted', { error: messageOf(error) })
       }

@@ -32,6 +32,7 @@ import { withdrawStore } from './funding/withdraw.ts'
 import { expiredBudgets, expiredLeases } from './ledger/cut-back.ts'
 import { ledgerStore } from './ledger/ledger-store.ts'
 import type { Chores } from './ledger/reap.ts'
+import { firstMonths } from './months/keep-months.ts'
 import { paymentStore } from './payments/payment-store.ts'
 import { eventStore } from './people/event-store.ts'
 import { memberStore } from './people/member-store.ts'
@@ -149,6 +150,7 @@ export const storeOver = async (engine: Engine): Promise<Store> => {
   try {
     await migrate(engine)
     await makeHouseAccounts(engine)
+    await firstMonths(engine)
   } catch (error) {
     await engine.close()
     throw error

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../../src/store/open-store.ts'
+import { untouchedPostgres } from '../postgres.ts'
 import { endPrograms, runProgram, startProgram } from '../program.ts'
 import { oldCalls } from '../store/old-calls.ts'
 import { createOneKey } from '../store/world.ts'
@@ -48,7 +49,7 @@ test('the command deletes what is older than it is told, and nothing where detai
   const before = await usage()
   expect(JSON.parse(before.out)).toMatchObject([{ model: 'one', requests: 12, input_tokens: 13_200 }])
   const off = await runProgram(home, { ...settings, KEEP_DETAILS: 'off' }, 'prune', '--json')
-  expect(JSON.parse(off.out)).toEqual({ details: 0, others: 0 })
+  expect(JSON.parse(off.out)).toEqual({ details: 0, months: 0, others: 0 })
   expect((await runProgram(home, settings, 'prune', '--months', '0')).errors).toContain('--months must be')
   const done = await runProgram(home, settings, 'prune', '--months', '6')
   expect([done.code, done.out]).toEqual([0, 'deleted: details of 12 calls, 0 other rows; no posting\n'])
@@ -69,4 +70,20 @@ test('a server does it by itself, unless it is told to keep them', async () => {
   pruning.child.kill('SIGTERM')
   expect(await pruning.child.exited).toBe(0)
   expect((await runProgram(home, settings, 'audit')).code).toBe(0)
+})
+
+test('on PostgreSQL months go whole, and the command says how many', async () => {
+  const database = await untouchedPostgres()
+  const today = new Date()
+  const clock = { at: Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - 6, 10) }
+  const store = await openStore({ url: database.url, now: () => clock.at })
+  await createOneKey(store)
+  await oldCalls(store, clock).call(clock.at, 'one')
+  await store.close()
+  const home = join(folder, 'postgres')
+  mkdirSync(home)
+  const done = await runProgram(home, { DATABASE_URL: database.url }, 'prune', '--months', '5')
+  expect(done.out).toBe('deleted: details of 1 whole month, details of 0 calls, 0 other rows; no posting\n')
+  expect((await runProgram(home, { DATABASE_URL: database.url }, 'audit')).code).toBe(0)
+  await database.stop()
 })

@@ -36,7 +36,8 @@ const look = (url: string): Look => {
   const sql = new SQL(url, { max: 1 })
   return {
     ask: (text: string) => sql.unsafe(text),
-    tables: `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+    // Parts of a table are the table's.
+    tables: `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,
     close: () => sql.close(),
   }
 }

@@ -36,7 +36,7 @@ afterAll(async () => {
   await database.stop()
 })
 
-const WITH_CALLS = ['transfer', 'usage_detail']
+const WITH_CALLS = ['transfer', 'usage_detail', 'usage_detail_rest']
 const WITH_KEYS = ['account', 'api_key', 'key_line', 'lease', 'budget']
 
 /** Full reads of tables that grow; a connection has reported its own when it has ended. */

@@ -48,6 +48,24 @@ for (const kind of engines)
     })
   })
 
+test('the rows of a table in parts are those of its parts', async () => {
+  const database = await untouchedPostgres()
+  const engine = openEngine(database)
+  await migrate(engine)
+  const run = (text: string) => engine.batch('control', [{ text, params: [] }])
+  await run(`insert into usage_detail select 'call' || n, 'm', 1, 1, '{}' from generate_series(1, 1000) n`)
+  await run('analyze usage_detail')
+  const common =
+    'alter table usage_detail alter column model set not null; alter table usage_detail add column n TEXT'
+  const [planned] = await planMigrations(engine, [...migrations, { ...extra, common }])
+  expect(planned?.steps).toEqual([
+    { table: 'usage_detail', locks: 'writes', rows: 1_000, seconds: 1 },
+    { table: 'usage_detail', locks: 'moment', rows: 1_000, seconds: 0 },
+  ])
+  await engine.close()
+  await database.stop()
+})
+
 test('statements are told apart by what they lock; those of triggers and of new tables lock nothing', () => {
   const found = (text: string) => locksIn(text, new Set()).map(({ table, locks }) => `${table} ${locks}`)
   expect(found('ALTER TABLE a ADD COLUMN b TEXT; -- update c set d = 1;\n')).toEqual(['a moment'])
@@ -76,6 +94,8 @@ test('turnpike migrate --plan says it, and migrate does it', async () => {
     await engine.close()
     const { code, out } = await runProgram(home, settings, 'migrate', '--plan')
     expect([code, /hashed-by +api_key: all, for a moment/.test(out)]).toEqual([0, true])
+    const parts = url === database.url ? 'usage_detail: all, for a moment' : 'nothing that is there'
+    expect(out).toMatch(new RegExp(`detail-months +${parts}`))
     expect((await runProgram(home, settings, 'migrate')).code).toBe(0)
     expect((await runProgram(home, settings, 'migrate', '--plan')).out).toBe('There is nothing to do.\n')
     await (await openStore({ url })).close()

@@ -2,7 +2,7 @@
 import { DAY_MS } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text, truth } from '../engine/columns.ts'
 import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
-import { lessRefunds } from '../ledger/sums.ts'
+import { lessRefunds, withDetail } from '../ledger/sums.ts'
 import { laterOf, prunedUntil } from '../prune/pruned-until.ts'
 import type { UsageOf, UsageQuery, UsageRow } from './tenancy-port.ts'
 
@@ -59,11 +59,11 @@ const counted = ['requests', 'input_tokens', 'output_tokens', 'amount'] as const
  * What counts, row by row: the ledger with its details, and before the mark up to which details may be gone the sums of whole
  * days.
  */
-const sourceOf = (keys: string): string => {
+const sourceOf = (engine: Engine, keys: string): string => {
   const ofUsage = (what: string) => `case t.kind when 'usage' then coalesce(${what}, 0) else 0 end`
   return `select t.key_id, t.at / ${DAY_MS} as day, coalesce(d.model, '') as model, ${ofUsage('1')} as requests,
       ${ofUsage('d.input_tokens')} as input_tokens, ${ofUsage('d.output_tokens')} as output_tokens, ${lessRefunds} as amount
-    from ${keys} cross join transfer t left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)
+    from ${keys} cross join transfer t ${withDetail(engine.words)}
     where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= ${laterOf('$1', prunedUntil)} and t.at < $2
     union all
     select r.key_id, r.day / ${DAY_MS}, r.model, r.requests, r.input_tokens, r.output_tokens, r.amount
@@ -83,7 +83,7 @@ export const usageOf = async (engine: Engine, query: UsageQuery): Promise<readon
   const keys = keysOf(query.of)
   const sums = counted.map((name) => `coalesce(cast(sum(x.${name}) as bigint), 0) as ${name}`).join(', ')
   const text = `select ${selected}${sums}
-     from (${sourceOf(keys.text)}) x join api_key k on k.id = x.key_id
+     from (${sourceOf(engine, keys.text)}) x join api_key k on k.id = x.key_id
      ${width > 0 ? `group by ${places} order by ${places}` : ''}${query.most === undefined ? '' : ` limit ${query.most}`}`
   const rows = await once(engine, 'reading', statement(text, query.from, query.to, ...keys.params))
   return rows.map(rowOf)

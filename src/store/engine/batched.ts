@@ -2,7 +2,7 @@
  * Many of the same in one transaction. What is asked while earlier batches are under way forms the next one: alone, nobody
  * waits; where many ask, they share the transaction, its locks and its way to the disk.
  */
-import { type Engine, LockWait, type Run, Violation } from './engine.ts'
+import { Busy, type Engine, type Run, Violation } from './engine.ts'
 
 type Batching<Ask, Answer> = {
   /** Does all of them in the transaction, and answers in their order. */
@@ -69,7 +69,7 @@ export const batched = <Ask, Answer>(
 }
 
 /** What was undone may be asked again, each by itself: what one of them meets must not fail the others. */
-const wasUndone = (error: unknown): boolean => error instanceof Violation || error instanceof LockWait
+const wasUndone = (error: unknown): boolean => error instanceof Violation || error instanceof Busy
 
 const doAll = async <Ask, Answer>(
   together: (asks: readonly Ask[]) => Promise<readonly Answer[]>,

@@ -26,6 +26,11 @@ export type Words = {
    * `in` of a list of unknown length may read the whole table.
    */
   readonly oneOf: (column: string, select: string) => string
+  /**
+   * Joins the row of a table, under an alias, whose key is that value, if there is one. It is looked up for each row by itself:
+   * of a table in parts PostgreSQL takes all parts for asked, and would read them whole.
+   */
+  readonly leftOne: (table: string, alias: string, key: string, value: string) => string
   /** The database's clock in milliseconds. */
   readonly now: string
   /** Locks the rows a select returns, of one table by its alias; empty where a transaction locks the whole database. */
@@ -78,8 +83,12 @@ export class Violation extends Error {
   }
 }
 
-/** Somebody else holds a lock for longer than the transaction waits. It is undone, and may come later. */
-export class LockWait extends Error {}
+/** Somebody else uses a row or a table for longer than this waits. What was begun is undone, and may be tried again. */
+export class Busy extends Error {
+  constructor(cause: unknown) {
+    super('the database is busy with what was to be changed', { cause })
+  }
+}
 
 /**
  * Runs the work of a transaction. What one branch of it sends after another has failed is refused: on either engine it would

@@ -33,13 +33,14 @@ import hashedBy from '../migrations/0024-hashed-by.sql' with { type: 'text' }
 import monthSumsPostgres from '../migrations/0025-month-sums.postgres.sql' with { type: 'text' }
 import monthSums from '../migrations/0025-month-sums.sql' with { type: 'text' }
 import monthSumsSqlite from '../migrations/0025-month-sums.sqlite.sql' with { type: 'text' }
+import detailMonths from '../migrations/0026-detail-months.postgres.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
   readonly version: number
   readonly name: string
-  /** SQL that both engines understand. */
+  /** SQL that both engines understand; empty where only one has something to do. */
   readonly common: string
   /** What only one engine understands, such as triggers; run after `common`. */
   readonly own: { readonly sqlite?: string; readonly postgres?: string }
@@ -90,6 +91,7 @@ export const migrations: readonly Migration[] = [
     own: { sqlite: monthSumsSqlite, postgres: monthSumsPostgres },
     adds: true,
   },
+  { version: 26, name: 'detail-months', common: '', own: { postgres: detailMonths }, adds: true },
 ]
 
 /** The text of a migration as an engine runs it. */
@@ -182,7 +184,7 @@ export const migrate = (engine: Engine, known: readonly Migration[] = migrations
     const missing = known.slice(applied.length)
     for (const migration of missing) {
       const text = textFor(migration, engine.name)
-      await script(text)
+      if (text.trim() !== '') await script(text)
       await run(
         `insert into schema_migration (version, name, checksum, applied_at) values ($1, $2, $3, ${engine.words.now})`,
         [migration.version, migration.name, checksumOf(text)],

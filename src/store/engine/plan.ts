@@ -67,11 +67,12 @@ const stepOf = async (engine: Engine, { table, locks }: Found): Promise<Step> =>
   return { table, locks, rows, seconds: locks === 'moment' ? 0 : Math.ceil(rows / ROWS_A_SECOND[locks]) }
 }
 
-/** About how many there are; PostgreSQL knows it without reading them. */
+/** About how many there are; PostgreSQL knows it of each part of a table without reading them. */
 const rowsOf = async (engine: Engine, table: string): Promise<number> => {
   const text =
     engine.name === 'postgres'
-      ? `select coalesce((select cast(greatest(reltuples, 0) as bigint) from pg_class where oid = to_regclass('${table}')), 0) as n`
+      ? `select coalesce(cast(sum(greatest(c.reltuples, 0)) as bigint), 0) as n from pg_class c where c.relkind = 'r'
+         and (c.oid = to_regclass('${table}') or c.oid in (select i.inhrelid from pg_inherits i where i.inhparent = to_regclass('${table}')))`
       : `select count(*) as n from ${table}`
   const [row] = await once(engine, 'control', statement(text)).catch(() => [])
   return row === undefined ? 0 : countOf(row, 'n')

@@ -2,9 +2,9 @@
 import { type ReservedSQL, SQL } from 'bun'
 import type { Instant } from '../../core/time.ts'
 import {
+  Busy,
   type Engine,
   type Lane,
-  LockWait,
   type Row,
   type Run,
   type Statement,
@@ -33,6 +33,8 @@ const wordsFor = (now: (() => Instant) | undefined): Words => ({
   // The inner cast keeps the driver from encoding the text as JSON a second time.
   each: (param) => `json_array_elements(cast(cast(${param} as text) as json))`,
   oneOf: (column, select) => `${column} = any(array(${select}))`,
+  leftOne: (table, alias, key, value) =>
+    `left join lateral (select * from ${table} o where o.${key} = ${value} limit 1) ${alias} on true`,
   now:
     now === undefined
       ? 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)'
@@ -48,14 +50,15 @@ const stateOf = (error: unknown): string =>
 /** Serialisation failure and deadlock: PostgreSQL has undone the transaction and asks for it again. */
 const isUndone = (error: unknown): boolean => stateOf(error) === '40001' || stateOf(error) === '40P01'
 
+/** A lock that was not to be waited for any longer. */
+const isBusy = (error: unknown): boolean => stateOf(error) === '55P03'
+
 /** Data exceptions (22) and integrity violations (23) are the statement's own; all others may pass. */
 const translated = (error: unknown): unknown => {
   if (!(error instanceof SQL.PostgresError)) return error
-  if (stateOf(error) === LOCK_NOT_AVAILABLE) return new LockWait(error.message, { cause: error })
+  if (isBusy(error)) return new Busy(error)
   return /^2[23]/.test(stateOf(error)) ? new Violation(error.constraint ?? error.message, error) : error
 }
-
-const LOCK_NOT_AVAILABLE = '55P03'
 
 const retried = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
@@ -220,7 +223,9 @@ export const openPostgres = (url: string, now?: () => Instant, longestMs?: numbe
         const script = async (text: string): Promise<void> => {
           await connection.unsafe(text)
         }
-        return interactive(connection, first, (run) => work(run, script))
+        return interactive(connection, first, (run) => work(run, script)).catch((error: unknown) => {
+          throw isBusy(error) ? new Busy(error) : error
+        })
       }, MIGRATION_MS),
     close: async () => {
       await Promise.all(Object.values(pools).map(({ close }) => close()))

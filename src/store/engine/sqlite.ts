@@ -107,6 +107,7 @@ const turns = (): (<T>(work: () => T | Promise<T>) => Promise<T>) => {
 const wordsFor = (now: (() => Instant) | undefined): Words => ({
   each: (param) => `json_each(${param})`,
   oneOf: (column, select) => `${column} in (${select})`,
+  leftOne: (table, alias, key, value) => `left join ${table} ${alias} on ${alias}.${key} = ${value}`,
   now: now === undefined ? `cast(unixepoch('subsec') * 1000 as integer)` : '(select ms from temp.clock)',
   lock: () => '',
   lockFree: () => '',

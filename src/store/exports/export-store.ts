@@ -55,7 +55,7 @@ const recordOf = (row: Row): CallRecord => {
 const idRows = (ids: readonly string[]): string => JSON.stringify(ids.map((c) => ({ c })))
 
 export const exportStore = (engine: Engine): ExportStore => {
-  const { now, each, lockFree } = engine.words
+  const { now, each, lockFree, leftOne } = engine.words
   const script = scripts[engine.name]
   const ofIds = `call_id in (select x.value->>'c' from ${each('$1')} x)`
   return {
@@ -82,7 +82,7 @@ export const exportStore = (engine: Engine): ExportStore => {
         statement(
           `select t.ref as id, t.at, t.key_id, k.org_id, t.debit as payer, t.amount, d.detail
            from ${each('$1')} x join transfer t on t.kind = 'usage' and t.ref = x.value->>'c'
-             join api_key k on k.id = t.key_id left join usage_detail d on d.call_id = t.ref
+             join api_key k on k.id = t.key_id ${leftOne('usage_detail', 'd', 'call_id', 't.ref')}
            order by t.ref`,
           idRows(claimed.map((row) => textOf(row, 'call_id'))),
         ),

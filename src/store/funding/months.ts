@@ -16,9 +16,8 @@ export const startOf = (month: Month): Instant => {
   return start
 }
 
-/** Charges less refunds of a credit line `$1`, in `[$2, $3)`, found by the keys of its wallet `$4`. */
-export const chargesOf = `api_key k join transfer t on t.key_id = k.id
-  left join usage_detail d on d.call_id = coalesce(t.of_call, t.ref)
+/** Charges less refunds of a credit line `$1`, in `[$2, $3)`, found by the keys of its wallet `$4`; and what is joined to them. */
+export const chargesOf = (joined = ''): string => `api_key k join transfer t on t.key_id = k.id ${joined}
   where k.wallet_id = $4 and t.at >= $2 and t.at < $3
     and ((t.kind = 'usage' and t.debit = $1) or (t.kind = 'refund' and t.credit = $1))`
 
@@ -47,7 +46,7 @@ export const byDay = async (
 }
 
 export const usedIn = async (engine: Engine, span: UsedSpan): Promise<Nano> =>
-  (await byDay(engine, `select coalesce(${netAmount}, 0) as used from ${chargesOf}`, span)).reduce(
+  (await byDay(engine, `select coalesce(${netAmount}, 0) as used from ${chargesOf()}`, span)).reduce(
     (sum, row) => sum + nanoOf(row, 'used'),
     0n,
   )

@@ -3,16 +3,17 @@ import type { Nano } from '../../core/money.ts'
 import { type Instant, type Month, monthStart, nextMonthStart } from '../../core/time.ts'
 import { integer, nano, rowsOf, text } from '../engine/columns.ts'
 import type { Engine, Row } from '../engine/engine.ts'
+import { withDetail } from '../ledger/sums.ts'
 import type { CreditLine, CreditStatement, Invoice, StatementLine } from './funding-port.ts'
 import { byDay, chargesOf, netAmount, startOf, usedIn } from './months.ts'
 
 /** A recovered call has no detail, and so the empty model name. */
-const LINES = `select k.id as key_id, k.label, coalesce(d.model, '') as model,
+const linesOf = (engine: Engine): string => `select k.id as key_id, k.label, coalesce(d.model, '') as model,
     cast(sum(case when t.kind = 'usage' then 1 else 0 end) as bigint) as requests,
     cast(coalesce(sum(case when t.kind = 'usage' then d.input_tokens else 0 end), 0) as bigint) as input_tokens,
     cast(coalesce(sum(case when t.kind = 'usage' then d.output_tokens else 0 end), 0) as bigint) as output_tokens,
     ${netAmount} as amount
-  from ${chargesOf} group by 1, 2, 3`
+  from ${chargesOf(withDetail(engine.words))} group by 1, 2, 3`
 
 const statementLines = rowsOf({
   keyId: text('key_id'),
@@ -75,7 +76,7 @@ export const statementOf = async (
   if (from === undefined || month < line.opened) return undefined
   const to = nextMonthStart(from)
   const { account, walletId } = line
-  const lines = merged(await byDay(engine, LINES, { account, walletId, from, to }))
+  const lines = merged(await byDay(engine, linesOf(engine), { account, walletId, from, to }))
   const opening = await owedAt(engine, line, invoices, from)
   const used = sum(lines.map(({ amount }) => amount))
   const paid = paidIn(invoices, from, to)

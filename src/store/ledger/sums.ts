@@ -1,4 +1,5 @@
 /** Sums of money in SQL, each said once: what leases used, what open calls hold, what an account has, what was charged. */
+import type { Words } from '../engine/engine.ts'
 
 /** What leases `l` used and their account and counters do not count yet. */
 export const usedOnLeases = (where: string): string =>
@@ -28,3 +29,7 @@ export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amo
  * by the bare column such a plan finds the one lease among all that are open.
  */
 export const stateOf = (lease: string): string => `coalesce(${lease}.state, '')`
+
+/** Joins the detail `d` of the call that a posting `t` charges or gives back. */
+export const withDetail = ({ leftOne }: Words): string =>
+  leftOne('usage_detail', 'd', 'call_id', 'coalesce(t.of_call, t.ref)')

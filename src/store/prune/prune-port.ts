@@ -9,12 +9,25 @@ type PrunedDetails = {
   readonly next?: CallId
 }
 
+export type Dropped = {
+  readonly months: number
+  /** Whether others held it up: it may be asked for again. */
+  readonly busy: boolean
+}
+
 export type PruneStore = {
+  /** Makes places ahead for the details of months to come, where the engine keeps months apart. */
+  keepMonths(): Promise<void>
   /**
    * Settles that details of calls charged before this month and so many before it are deleted, and tells that instant.
    * Reports read the sums of what is before it from then on, which are made first.
    */
   endDetails(months: number): Promise<Instant>
+  /**
+   * Drops whole months of details of calls that began before the instant, where the engine keeps months apart. What must
+   * stay longer stays, for `pruneDetails`.
+   */
+  dropMonths(before: Instant): Promise<Dropped>
   /**
    * Looks at so many details of old calls behind a call, and deletes those of calls charged before the instant. What waits
    * to be exported stays. Postings are never touched.

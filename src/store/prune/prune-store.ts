@@ -4,15 +4,12 @@ import type { CallId } from '../../ledger/types.ts'
 import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
+import { leastId } from '../months/call-ids.ts'
+import { dropMonths } from '../months/drop-months.ts'
+import { keepMonths } from '../months/keep-months.ts'
 import { rollUp } from '../reports/roll-up.ts'
 import type { PruneStore } from './prune-port.ts'
 import { PRUNED } from './pruned-until.ts'
-
-/** The least id of a call that began then: ids grow with time. */
-const leastId = (at: Instant): CallId => {
-  const time = at.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
-}
 
 const endDetails = async (engine: Engine, months: number): Promise<Instant> => {
   const until = monthsBefore(await clockOf(engine), months)
@@ -65,8 +62,11 @@ const pruneDetails = async (engine: Engine, before: Instant, after: CallId, most
       engine,
       'control',
       statement(
-        `delete from usage_detail where call_id in (select x.value->>'c' from ${engine.words.each('$1')} x)`,
+        `delete from usage_detail where call_id > $2 and call_id <= $3
+         and ${engine.words.oneOf('call_id', `select x.value->>'c' from ${engine.words.each('$1')} x`)}`,
         JSON.stringify(old),
+        after,
+        old.at(-1)?.c ?? after,
       ),
     )
   return {
@@ -126,6 +126,8 @@ const pruneRest = async (engine: Engine, before: Instant, most: number): Promise
 }
 
 export const pruneStore = (engine: Engine): PruneStore => ({
+  keepMonths: () => keepMonths(engine),
+  dropMonths: (before) => dropMonths(engine, before),
   endDetails: (months) => endDetails(engine, months),
   pruneDetails: (before, after, most) => pruneDetails(engine, before, after, most),
   pruneRest: (before, most) => pruneRest(engine, before, most),

@@ -46,10 +46,10 @@ export const scopeTests = (
 /** So many parts of a union are one select: SQLite takes at most 500. */
 const UNION_MOST = 200
 
-const shown = (from: string, order: string): string =>
+const shown = ({ words }: Engine, from: string, order: string): string =>
   `select n.ref as id, n.at, n.key_id, k.label, k.prefix, n.amount, d.detail,
      coalesce((select cast(sum(r.amount) as bigint) from transfer r where r.of_call = n.ref), 0) as refunded
-   from ${from} join api_key k on k.id = n.key_id left join usage_detail d on d.call_id = n.ref order by ${order}`
+   from ${from} join api_key k on k.id = n.key_id ${words.leftOne('usage_detail', 'd', 'call_id', 'n.ref')} order by ${order}`
 
 /** Calls before the one that the query names, by the same order. */
 const earlier = ({ before }: CallQuery, bind: Bind): string =>
@@ -97,7 +97,7 @@ const united = (parts: readonly string[]): string =>
     .join(' union all ')
 
 /** The newest calls of each key by the index of keys and time, of which the newest of all are shown. */
-const ofKeys = (query: CallQuery, { keys, since }: Busiest): Statement => {
+const ofKeys = (engine: Engine, query: CallQuery, { keys, since }: Busiest): Statement => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
   const [test, from, most] = [earlier(query, bind), bind(since), bind(query.most)]
@@ -107,14 +107,14 @@ const ofKeys = (query: CallQuery, { keys, since }: Busiest): Statement => {
       order by ${NEWEST_FIRST} limit ${most}) s`,
   )
   const newest = `(select * from (${united(each)}) t order by ${NEWEST_FIRST} limit ${most}) n`
-  return statement(shown(newest, 'n.at desc, n.ref desc'), ...params)
+  return statement(shown(engine, newest, 'n.at desc, n.ref desc'), ...params)
 }
 
 /**
  * One call by its id, or the newest calls of all organisations: ids grow with time, so from the last one backwards. A cross
  * join keeps SQLite from going by key, which would read all calls to sort them.
  */
-const ofAll = (query: CallQuery): Statement => {
+const ofAll = (engine: Engine, query: CallQuery): Statement => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
   const tests = [
@@ -124,14 +124,14 @@ const ofAll = (query: CallQuery): Statement => {
   ]
   const newest = `(select t.ref, t.at, t.key_id, t.amount from transfer t cross join api_key k left join key_note o on o.key_id = k.id
     where k.id = t.key_id and ${tests.join(' and ')} order by t.ref desc limit ${bind(query.most)}) n`
-  return statement(shown(newest, 'n.ref desc'), ...params)
+  return statement(shown(engine, newest, 'n.ref desc'), ...params)
 }
 
 export const callLines = async (engine: Engine, query: CallQuery): Promise<readonly CallLine[]> => {
   const byKey = query.id === undefined && query.orgId !== undefined
   const found = byKey ? await busiest(engine, query) : undefined
   if (found?.keys.length === 0) return []
-  return (await once(engine, 'reading', found === undefined ? ofAll(query) : ofKeys(query, found))).map(
-    lineOf,
-  )
+  return (
+    await once(engine, 'reading', found === undefined ? ofAll(engine, query) : ofKeys(engine, query, found))
+  ).map(lineOf)
 }

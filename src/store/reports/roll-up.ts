@@ -6,7 +6,7 @@
 import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
 import { type Engine, once, type Row, type Run, type Statement, statement } from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
-import { lessRefunds } from '../ledger/sums.ts'
+import { lessRefunds, withDetail } from '../ledger/sums.ts'
 import { laterOf, prunedUntil } from '../prune/pruned-until.ts'
 import { SETTLED_AFTER_MS, underWaySince } from './under-way.ts'
 
@@ -33,10 +33,8 @@ export const countedColumns = (engine: Engine, asked: Asked): string =>
    case when t.kind = 'usage' then coalesce(d.output_tokens, 0) else 0 end as output_tokens,
    ${lessRefunds} as amount`
 
-/** The detail of the call that a posting `t` charges or gives back. */
-const detailOf = `usage_detail d on d.call_id = coalesce(t.of_call, t.ref)`
-
-export const countedFrom = `api_key k cross join transfer t left join ${detailOf}`
+export const countedFrom = (engine: Engine): string =>
+  `api_key k cross join transfer t ${withDetail(engine.words)}`
 
 const sums = `cast(sum(x.requests) as bigint) as requests, cast(sum(x.input_tokens) as bigint) as input_tokens,
   cast(sum(x.output_tokens) as bigint) as output_tokens, cast(sum(x.amount) as bigint) as amount`
@@ -54,7 +52,7 @@ const summed = (engine: Engine, by: 'hour' | 'day', from: Instant, to: Instant):
   return statement(
     `select x.owner, x.slot, x.model, x.vendor, x.ended, ${sums} from (
        select ${owner} as owner, (t.at / ${length}) * ${length} as slot, ${countedColumns(engine, { vendor: true, ended: true })}
-       ${inSpan} left join ${detailOf}
+       ${inSpan} ${withDetail(engine.words)}
        where ${spanTests} and t.kind in ('usage', 'refund')) x
      group by 1, 2, 3, 4, 5`,
     from,

@@ -135,7 +135,7 @@ export const unsummed = (engine: Engine, query: ReportQuery, bind: Bind): string
     `t.at < ${bind(query.to)}`,
     ...scopeTests(query, bind),
   ]
-  return `select t.at, k.id as key_id, ${countedColumns(engine, asked)} from ${countedFrom} ${noteOf(query)}
+  return `select t.at, k.id as key_id, ${countedColumns(engine, asked)} from ${countedFrom(engine)} ${noteOf(query)}
     where ${tests.join(' and ')}`
 }
 

@@ -1,0 +1,20 @@
+/** What every process does from time to time, so that each month has its part before a call needs it. */
+import { Busy, type Engine } from '../engine/engine.ts'
+import { closeRest } from './close-rest.ts'
+import { makeMonths } from './make-months.ts'
+
+/** Where others use the table for long, the next time does it: until then the rest takes what has no part. */
+const unlessBusy = (error: unknown): boolean => {
+  if (error instanceof Busy) return false
+  throw error
+}
+
+/** Makes what a start may wait for: nothing of it takes longer for a larger ledger. */
+export const firstMonths = (engine: Engine): Promise<boolean> => makeMonths(engine).catch(unlessBusy)
+
+/** Makes the parts of the months to come; where the rest has rows of one, out of the rest. */
+export const keepMonths = async (engine: Engine): Promise<void> => {
+  if (await firstMonths(engine)) return
+  await closeRest(engine).catch(unlessBusy)
+  await firstMonths(engine)
+}
