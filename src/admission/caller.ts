@@ -70,7 +70,7 @@ const texts = {
   operator: ({ disabledBy }: Key) =>
     disabledBy === undefined
       ? 'It was disabled by the operator or the reseller; only they can enable it.'
-      : 'It was disabled together with the key above it; who disabled that one can enable it.',
+      : 'It was disabled together with the key above it; whoever disabled that one can enable it.',
   spend_cap: ({ limits, granted }: Key) =>
     `Its lifetime spend cap is reached. ${raising('spend_cap_usd', limits.spendCap, granted.spendCap)}`,
   monthly_cap: ({ limits, granted }: Key) =>

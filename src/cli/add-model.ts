@@ -54,7 +54,7 @@ export const addModelCommand = (models: Command): void => {
     .option('--upstream-name <name>', 'what the vendor calls it, if that is not its name here')
     .option('--cheaper-tier <tier>', "the vendor's cheaper tier, such as flex, to sell it at a discount too")
     .option('--ends <date>', 'the day from which it is no longer sold')
-    .option('--replace', 'replace a model that is sold already')
+    .option('--replace', 'replace a model that is already sold')
     .option('--json', 'for programs')
     // The command `models` has its own --json.
     .action(async (id: string, _own: AddOptions, command: Command) => {
@@ -82,7 +82,7 @@ export const addModel = async (environment: Environment, { id, options, ask }: A
   const before = readConfig(environment)
   const opened = await openCatalogue(before)
   if (options.replace !== true && opened.catalogue.find(id) !== undefined)
-    throw new Failed(`${id} is sold already; --replace puts this one in its place`)
+    throw new Failed(`${id} is already sold; --replace replaces it`)
   const model = await membersOf(id, options, ask)
   const path = before.configFile
   const text = withModel(existsSync(path) ? readFileSync(path, 'utf8') : '', { vendor, name, model })

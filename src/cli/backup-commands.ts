@@ -24,7 +24,7 @@ type Options = { readonly json?: boolean }
 export const backupCommand = (program: Command): void => {
   program
     .command('backup <place>')
-    .description('keep a copy of the ledger, and of results beside it, in a folder or s3://<bucket>/<prefix>')
+    .description('make a copy of the ledger, and of results beside it, in a folder or s3://<bucket>/<prefix>')
     .option('--json', 'for programs')
     .action(backup)
 }
@@ -43,7 +43,7 @@ const FULL = /^(SQLITE_(FULL|IOERR)|ENOSPC|EFBIG|EDQUOT)/
 const reasonOf = (error: unknown): string => {
   const full = error instanceof Error && 'code' in error && FULL.test(String(error.code))
   return full
-    ? `the disk takes no more (is it full, or files limited?): ${messageOf(error)}`
+    ? `the disk takes no more data (is it full, or is there a quota?): ${messageOf(error)}`
     : messageOf(error)
 }
 
@@ -71,7 +71,7 @@ const backup = async (place: string, { json }: Options): Promise<void> => {
   const ledger = fileOf(config.databaseUrl)
   if (ledger === undefined) {
     process.stdout.write(dumpCommands(config.databaseUrl, place))
-    throw new Failed('nothing was backed up: PostgreSQL has its own tools for that, as told above')
+    throw new Failed('nothing was backed up: PostgreSQL has its own tools for that, as shown above')
   }
   if (!(await ledgerExists({ url: config.databaseUrl }))) throw noLedger(config.databaseUrl)
   const bucket = bucketOf(place, config)
@@ -121,7 +121,7 @@ const restore = async (from: string, { json }: Options): Promise<void> => {
   const config = readConfig(process.env)
   if (fileOf(config.databaseUrl) === undefined) {
     process.stdout.write(restoreCommands(config.databaseUrl, from))
-    throw new Failed('nothing was restored: PostgreSQL has its own tools for that, as told above')
+    throw new Failed('nothing was restored: PostgreSQL has its own tools for that, as shown above')
   }
   const bucket = bucketOf(from.endsWith('/') ? from : `${from}/`, config)
   const place = config.assets.place

@@ -10,7 +10,7 @@ import { bold, Failed } from './run-command.ts'
 export const run = async (args: readonly string[]): Promise<void> => {
   const program = new Command('turnpike')
     .description('One address and one key for every model vendor, with money exact to the nano-dollar.')
-    .version(version, '-V, --version', 'which version this is')
+    .version(version, '-V, --version', 'print the version')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   for (const load of commandsFor(args)) (await load())(program)
   program.configureHelp({ styleTitle: bold, styleCommandText: bold })

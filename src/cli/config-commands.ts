@@ -25,7 +25,7 @@ export const configCommands = (program: Command): void => {
   config
     .command('apply')
     .description(
-      'let the running server read turnpike.yaml and the files of secrets again, and say what changes',
+      'make the running server read turnpike.yaml and the files of secrets again, and say what changes',
     )
     .option('--dry-run', 'only say what would change')
     .option('--address <url>', 'of the server (default: that of HOST and PORT)')
@@ -54,7 +54,7 @@ const check = async (): Promise<void> => {
   for (const name of config.strayAddresses)
     process.stdout.write(`Note: no vendor has the address ${name}; docs/vendors.md names the variables\n`)
   process.stdout.write(
-    `The settings are good. Vendors on: ${[...vendors.keys()].join(', ')}  (${catalogue.list().length} models)\n`,
+    `The settings are valid. Vendors on: ${[...vendors.keys()].join(', ')}  (${catalogue.list().length} models)\n`,
   )
 }
 
@@ -72,7 +72,7 @@ const apply = async (database: Database, options: Options): Promise<void> => {
 const textOf = ({ outcome, processes, changes, needs_restart }: ConfigReloaded): string => {
   const [done, nothing] =
     outcome === 'checked'
-      ? ['The settings are good. To be changed', 'The settings are good; they change nothing']
+      ? ['The settings are valid. To be changed', 'The settings are good; they change nothing']
       : ['Applied', 'Applied; nothing is different']
   const many = processes === 1 ? '' : ` by ${processes} processes`
   return `${[

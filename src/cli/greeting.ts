@@ -24,7 +24,7 @@ export const greeting = (
     `Turnpike listens on ${address}  (ledger: ${config.databaseUrl.startsWith('sqlite:') ? config.databaseUrl : 'PostgreSQL'})`,
     '',
     token === undefined
-      ? 'The first key was shown when it was made, and only then; `bin/turnpike key create --label NAME` makes another.'
+      ? 'The first key was only shown when it was made; `bin/turnpike key create --label NAME` makes another.'
       : `Your key, shown only now:  ${token}`,
     '',
     ...(config.console.on ? consoleLines(config.console.origin ?? address, link) : []),

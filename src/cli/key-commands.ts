@@ -32,7 +32,7 @@ export const keyCommands = (program: Command): void => {
   key
     .command('list')
     .description('all keys, newest first')
-    .option('--deleted', 'also those that were deleted')
+    .option('--deleted', 'include deleted keys')
     .option('--json', 'for programs')
     .action((options: { deleted?: boolean; json?: boolean }) =>
       withDatabase((database) => listKeys(database, options)),

@@ -1,5 +1,5 @@
 /**
- * `turnpike person …`, `turnpike events` and `turnpike roll-up`: the people of the console, what they did, and the
+ * `turnpike person …`, `turnpike events` and `turnpike roll-up`: the people who use the console, what they did, and the
  * console's sums.
  */
 import type { Command } from 'commander'
@@ -108,14 +108,14 @@ const resetLink = async (database: Database, email: string, { json }: Json): Pro
 }
 
 export const personCommands = (program: Command): void => {
-  const person = program.command('person').description('people of the console')
+  const person = program.command('person').description('people who use the console')
   person
     .command('invite <email>')
     .description('make somebody a member of an organisation, and print a link that signs them in once')
     .option('--org <id>', 'the organisation', 'operator')
     .option('--role <role>', roles.join(', '), 'developer')
     .option('--name <text>', 'their name')
-    .option('--operator', 'they run the server: all organisations')
+    .option('--operator', 'make them an operator, who runs the server and sees all organisations')
     .option('--json', 'for programs')
     .action((email: string, options: Invitation) =>
       withDatabase((database) => invite(database, email, options)),

@@ -90,7 +90,7 @@ const verify = async (
     { ...verdict, ...(exact === undefined ? {} : { recomputes: exact }) },
     `${lines.join('\n')}\n`,
   )
-  if (!verdict.valid || exact !== true) throw new Failed('the receipt does not hold')
+  if (!verdict.valid || exact !== true) throw new Failed('the receipt is not valid')
 }
 
 const textAt = async (place: string): Promise<string> => {

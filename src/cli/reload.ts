@@ -63,7 +63,7 @@ export const newReloading = (start: Start): Reloading => {
     const errors = messageOf(error).split('\n')
     if (!dryRun) {
       status = { ...status, refused: { at: clock.now(), errors } }
-      log.error('the configuration cannot be used; what was sold before is sold on', {
+      log.error('the configuration cannot be used; the previous one stays in use', {
         error: errors.join('; '),
       })
     }

@@ -24,7 +24,7 @@ export const usageCommand = (program: Command): void => {
     .option('--from <date>', 'first day, such as 2026-11-01 (default: 30 days ago)')
     .option('--to <date>', 'up to this day, not including it (default: now)')
     .option('--by <groups>', 'day, model, key, or several', 'day,model')
-    .option('--key <key>', 'only this key and all below it: id, prefix or token; also a deleted one')
+    .option('--key <key>', 'only this key and all below it: id, prefix or token; deleted keys too')
     .option('--own', 'with --key: without the keys below it')
     .option('--json', 'for programs')
     .action((options: UsageOptions) => withDatabase((database) => usage(database, options)))

@@ -19,8 +19,8 @@ export const topCommand = (program: Command): void => {
     .description('show rates, latency, spend and vendors of the running server, kept up to date')
     .option('--address <url>', 'of the server (default: that of HOST and PORT, or of METRICS)')
     .option('--token <token>', 'METRICS_TOKEN (default: that of the settings or of the ledger)')
-    .option('--every <seconds>', 'how long it measures', '2')
-    .option('--once', 'show it once, and end')
+    .option('--every <seconds>', 'how long to measure', '2')
+    .option('--once', 'show it once, then exit')
     .option('--json', 'for programs; once')
     .action(top)
 }

@@ -67,10 +67,7 @@ const createSub = async (
     actorOf(here),
   )
   if (made === undefined)
-    throw refuse(
-      'forbidden',
-      'The wallet has as many sub-wallets as it may have; delete one that is not used.',
-    )
+    throw refuse('forbidden', 'The wallet has reached its limit of sub-wallets; delete an unused one.')
   return { value: shownSub(made), status: 201 }
 }
 

@@ -57,7 +57,11 @@ export const refusalTable = {
     meaning: 'The console: address, password, code or link is wrong, or was used before.',
   },
   code_required: { status: 401, type: 'invalid_request_error', meaning: 'The console: a code is needed.' },
-  foreign_origin: { status: 403, type: 'invalid_request_error', meaning: 'Another site calls the console.' },
+  foreign_origin: {
+    status: 403,
+    type: 'invalid_request_error',
+    meaning: 'The request comes from a page of another site.',
+  },
   insufficient_balance: {
     status: 402,
     type: 'insufficient_balance',
@@ -133,7 +137,7 @@ export const refusalTable = {
   request_timeout: {
     status: 408,
     type: 'invalid_request_error',
-    meaning: 'The body did not come within `BODY_SECONDS`.',
+    meaning: 'The body did not arrive within `BODY_SECONDS`.',
   },
   idempotency_key_reused: {
     status: 409,
@@ -156,7 +160,7 @@ export const refusalTable = {
   asset_too_large: {
     status: 413,
     type: 'invalid_request_error',
-    meaning: 'The result of the call is larger than the server stores; ask for a smaller or shorter one.',
+    meaning: 'The result of the call is larger than the server can store; ask for a smaller or shorter one.',
   },
   request_too_large: {
     status: 413,
@@ -176,7 +180,8 @@ export const refusalTable = {
   too_many_runs: {
     status: 429,
     type: 'rate_limit_error',
-    meaning: 'The key has as many jobs open as it may (`RUNS_OPEN_MAX`); wait for one to end, or cancel one.',
+    meaning:
+      'The key has reached its limit of open jobs (`RUNS_OPEN_MAX`); wait for one to end, or cancel one.',
     members: 'retry_after',
   },
   rate_limit_exceeded: {

@@ -97,5 +97,5 @@ export const decodeRunInputs = (inputs: JsonObject, modelName: string): Call | R
 const notOf = (style: Style, name: string): Refusal =>
   invalid(
     `inputs.${name}`,
-    `'inputs.${name}' is not a member of ${style.name}, the form of the other inputs; say it as that form does.`,
+    `'inputs.${name}' is not a member of ${style.name}, the form of the other inputs; use that form's own member for it.`,
   )

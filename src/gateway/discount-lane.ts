@@ -27,6 +27,6 @@ export const waitForRoom = async (gateway: Gateway, model: Model, signal: AbortS
 const laneFull = (): Refusal =>
   refuse(
     'service_unavailable',
-    'There is no free capacity for discounted calls now. Nothing was charged; try again in 30 s, or the model without the trailing l.',
+    'There is no free capacity for discounted calls now. Nothing was charged; try again in 30 s, or use the model without the trailing l.',
     retryIn(30),
   )

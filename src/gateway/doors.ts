@@ -62,7 +62,7 @@ export const takePlace = ({ calls }: Doors, trace: Trace): void => {
   const owner = ownerOf(trace)
   const taken = calls.take(owner, 1)
   if (taken === 'none left') throw tooBusy()
-  if (taken === 'own share used') throw shareUsed('calls open')
+  if (taken === 'own share used') throw shareUsed('open calls')
   trace.places++
 }
 
@@ -75,10 +75,10 @@ export const takeVendor = (doors: Doors, trace: Trace, vendor: string): Refusal 
   // Its places were given back, so its caller has gone.
   if (trace.places === 0) return undefined
   const own = `${ownerOf(trace)} ${vendor}`
-  if (doors.ownVendors.take(own, 1) !== 'taken') return shareUsed(`calls open at ${vendor}`)
+  if (doors.ownVendors.take(own, 1) !== 'taken') return shareUsed(`open calls at ${vendor}`)
   if (doors.vendors.take(vendor, 1) !== 'taken') {
     doors.ownVendors.giveBack(own, 1)
-    return unavailable(`As many calls wait for the vendor ${vendor} as may wait for one.`)
+    return unavailable(`Too many calls are already waiting for the vendor ${vendor}.`)
   }
   trace.atVendor = vendor
   return undefined
@@ -95,8 +95,8 @@ const leaveVendor = ({ vendors, ownVendors }: Doors, trace: Trace): void => {
 /** Counts a socket of the key until it is closed. Throws the same refusals. */
 export const takeSocket = ({ sockets }: Doors, keyId: string): void => {
   const taken = sockets.take(keyId, 1)
-  if (taken === 'none left') throw unavailable('The server has as many open sockets as it can take.')
-  if (taken === 'own share used') throw shareUsed('sockets open')
+  if (taken === 'none left') throw unavailable('The server has reached its limit of open sockets.')
+  if (taken === 'own share used') throw shareUsed('open sockets')
 }
 
 /** Who the bytes are counted for, and how many so far: the trace of a request, or a stand-in where there is none. */
@@ -120,8 +120,8 @@ export const countedFor = async <T>(
 export const takeBytes = ({ bytes }: Doors, trace: Taker, amount: number): void => {
   const owner = ownerOf(trace)
   const taken = bytes.take(owner, amount)
-  if (taken === 'none left') throw unavailable('The server holds as many bytes as it can take.')
-  if (taken === 'own share used') throw shareUsed('bytes in hand')
+  if (taken === 'none left') throw unavailable('The server has no memory left for further requests.')
+  if (taken === 'own share used') throw shareUsed('memory for requests')
   trace.bytes += amount
 }
 
@@ -199,12 +199,12 @@ export const enter = (doors: Doors, openCallsMax: number, caller: string, trace:
 
 export const overloaded = (): Refusal => unavailable('The server is overloaded.')
 
-/** The 503 of a server that has as many open calls as it can take. */
-const tooBusy = (): Refusal => unavailable('The server has as many open calls as it can take.')
+/** The 503 of a server that has reached its limit of open calls. */
+const tooBusy = (): Refusal => unavailable('The server has reached its limit of open calls.')
 
 const shareUsed = (what: string): Refusal =>
   refuse(
     'rate_limit_exceeded',
-    `Your key has as many ${what} at once as one key may have; try again when some have ended.`,
+    `Your key has reached its limit of ${what}; try again when some have ended.`,
     retryIn(1),
   )

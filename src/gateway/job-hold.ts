@@ -83,7 +83,7 @@ const refusalOf = async (
     case 'too_many':
       return refuse(
         'too_many_runs',
-        'The key has as many jobs open as it may; wait for one to end, or cancel one.',
+        'The key has reached its limit of open jobs; wait for one to end, or cancel one.',
         retryIn(TOO_MANY_RETRY_S),
       )
     case 'unknown_key':

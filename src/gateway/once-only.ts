@@ -223,7 +223,7 @@ const checkKept = ({ kept, options, clock }: Gateway, { keyId, endpoint }: Idemp
   const seconds = Math.max(1, Math.ceil(kept.leftMs(keyId, nowMs) / 1000))
   throw refuse(
     'rate_limit_exceeded',
-    "This key has had as many bytes of answers kept for repeats today as it may. Call without 'Idempotency-Key', or try again later.",
+    "This key has used up its daily space for answers that are kept for repeats. Call without 'Idempotency-Key', or try again later.",
     retryIn(seconds),
   )
 }

@@ -100,7 +100,7 @@ export const accountRoutes: readonly Route[] = [
   withBody({
     method: 'PUT',
     path: '/api/wallet/rules',
-    summary: 'Changes the rules that are given; null removes one.',
+    summary: 'Changes the given rules; null removes one.',
     auth: 'bearer',
     helper: true,
     body: rulesBody,
@@ -110,7 +110,7 @@ export const accountRoutes: readonly Route[] = [
   {
     method: 'POST',
     path: '/api/try/anonymous-wallet',
-    summary: 'A small wallet and a key without signing up, once for each network address.',
+    summary: 'A small wallet and a key without sign-up, once per network address.',
     auth: 'none',
     helper: true,
     answer: trial,
@@ -121,7 +121,7 @@ export const accountRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/referrals',
-    summary: "The account's own referral code and what it brought.",
+    summary: "The account's own referral code and what it earned.",
     auth: 'bearer',
     helper: true,
     answer: referral,

@@ -8,7 +8,7 @@ export const assetRoutes: readonly Route[] = [
     method: 'GET',
     path: '/v1/assets/:name',
     summary:
-      'The bytes of an asset, whole or a range of them: by its signed address with no key, or for its key and those above it. A 302 where they lie in a bucket.',
+      'The bytes of an asset, whole or a range of them: by its signed address with no key, or for its key and those above it. A 302 if they are in a bucket.',
     auth: 'bearer',
     answer: assetBytes,
     answerType: '*/*',

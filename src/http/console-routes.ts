@@ -65,7 +65,7 @@ const routeOf = (route: ConsoleRoute): Route => ({
 const pages = (path: string): Route => ({
   method: 'GET',
   path,
-  summary: 'The pages of the console; 404 where CONSOLE is off.',
+  summary: 'The pages of the console; 404 if CONSOLE is off.',
   auth: 'none',
   answer: page,
   answerType: 'text/html',

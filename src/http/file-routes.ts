@@ -7,7 +7,7 @@ export const fileRoutes: readonly Route[] = [
   {
     method: 'POST',
     path: '/v1/files',
-    summary: 'Stores a file, to be named as an input of products; kept UPLOAD_DAYS, free.',
+    summary: 'Stores a file that inputs of products can name; kept UPLOAD_DAYS, free.',
     auth: 'bearer',
     body: fileUpload,
     answer: fileAnswer,
@@ -34,7 +34,7 @@ export const fileRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v1/files/:id/content',
-    summary: 'The bytes of a file, whole or a range of them. A 302 where they lie in a bucket.',
+    summary: 'The bytes of a file, whole or a range of them. A 302 if they are in a bucket.',
     auth: 'bearer',
     answer: fileBytes,
     answerType: '*/*',

@@ -22,7 +22,7 @@ export const fundingRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/wallet/checkout',
     summary:
-      "Opens a checkout of Stripe that funds the key's wallet, and saves the card for its auto_top_up rule if asked to; 404 where the operator has not set up Stripe.",
+      "Opens a checkout of Stripe that funds the key's wallet, and saves the card for its auto_top_up rule if requested; 404 if the operator has not set up Stripe.",
     auth: 'bearer',
     body: checkoutRequest,
     answer: checkout,
@@ -40,7 +40,7 @@ export const fundingRoutes: readonly Route[] = [
   {
     method: 'DELETE',
     path: '/api/wallet/payment-method',
-    summary: 'Forgets the card that a checkout saved; nothing is charged to it any more.',
+    summary: 'Forgets the card that a checkout saved; it is not charged any more.',
     auth: 'bearer',
     answer: methodDeleted,
     handler: deletePaymentMethod,
@@ -69,7 +69,7 @@ export const fundingRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/billing',
-    summary: 'Post-paid billing (mpp): the credit line beside the wallet, what is owed, and the invoices.',
+    summary: 'Post-paid billing (mpp): the credit line beside the wallet, the amount owed, and the invoices.',
     auth: 'bearer',
     answer: billing,
     handler: getBilling,

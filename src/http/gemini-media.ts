@@ -58,14 +58,14 @@ const saidIn = (contents: Json | undefined): Said | Refusal => {
   const [turn, ...more] = Array.isArray(contents) ? contents : []
   const parts = isObject(turn) && Array.isArray(turn.parts) ? turn.parts : undefined
   if (parts === undefined || more.length > 0 || (isObject(turn) && (turn.role ?? 'user') !== 'user'))
-    return invalid('contents', "'contents' must be one turn of the user for a model that makes pictures.")
+    return invalid('contents', "'contents' must be a single turn of the user for a model that makes images.")
   const texts: string[] = []
   const pictures: Json[] = []
   for (const part of parts) {
     const [text, picture] = isObject(part) ? [part.text, pictureOf(part)] : []
     if (typeof text === 'string') texts.push(text)
     else if (picture !== undefined) pictures.push(picture)
-    else return invalid('contents', "A part of 'contents' must be a text or a picture for this model.")
+    else return invalid('contents', "A part of 'contents' must be a text or an image for this model.")
   }
   return { prompt: texts.join('\n'), pictures }
 }
@@ -75,13 +75,13 @@ const withPictures = (pictures: readonly Json[], { media }: Product): JsonObject
   const [first] = pictures
   if (first === undefined) return {}
   if (input === undefined)
-    return invalid('contents', 'This model takes no pictures; docs/media.md tells which do.')
-  if (!input.list && pictures.length > 1) return invalid('contents', 'This model takes one picture.')
+    return invalid('contents', 'This model takes no images; docs/media.md lists those that do.')
+  if (!input.list && pictures.length > 1) return invalid('contents', 'This model takes one image.')
   return { image: input.list ? pictures : first }
 }
 
 const notTaken = (name: string): Refusal =>
-  invalid(name, `'${name}' is not taken by models that make pictures.`)
+  invalid(name, `'${name}' is not accepted by models that make images.`)
 
 /** `generateContent` of an image model: the images are parts of the answer. */
 export const decodeContentPicture = (
@@ -89,8 +89,7 @@ export const decodeContentPicture = (
   { modelName, product }: Target,
   stream: boolean,
 ): Call | Refusal => {
-  if (stream)
-    return invalid('model', 'Models that make pictures are asked by generateContent, without a stream.')
+  if (stream) return invalid('model', 'Call models that make images with generateContent, without a stream.')
   const config = member(body.value, 'generationConfig')
   const set = isObject(config) ? config : {}
   const [unknown] = [

@@ -28,7 +28,7 @@ export const helperTable = {
     status: 404,
     error: 'not_found',
     code: 'not_found',
-    meaning: 'The operator gives no anonymous trials; sign up.',
+    meaning: 'The operator offers no anonymous trials; sign up.',
     members: 'sign_up_url',
   },
   trial_already_claimed: {
@@ -40,7 +40,7 @@ export const helperTable = {
   trial_budget_exhausted: {
     at: trial,
     status: 429,
-    meaning: "All of today's trials are given away; wait, or sign up.",
+    meaning: "All of today's trials are used up; wait, or sign up.",
     members: 'retry_after_seconds, sign_up_url',
   },
   wallet_grant_failed: {
@@ -126,7 +126,8 @@ export const helperTable = {
   missing_idempotency_key: {
     at: 'POST /api/idempotent-run',
     status: 400,
-    meaning: 'The header is absent. Every other error there is that of /v1/run, with its object.',
+    meaning:
+      'The header is missing. All other errors of this endpoint are those of /v1/run, with their error object.',
   },
 } as const satisfies Record<string, HelperRow>
 

@@ -52,7 +52,7 @@ const withCount = (inputs: JsonObject, product: Product): JsonObject | Refusal =
   if (n === undefined || product.inputs.includes('n')) return inputs
   return n === 1 || n === null
     ? rest
-    : invalid('n', "'n' must be 1: this model makes one picture a call. Call it again for more.")
+    : invalid('n', "'n' must be 1: this model makes one image per call. Call it again for more.")
 }
 
 /** `POST /v1/image/generate`: `{model, prompt, size?}` gives `{image_url}`; other members are the product's inputs. */
@@ -112,11 +112,11 @@ const pictureInputs = (body: JsonObject, product: Product): JsonObject | Refusal
   const input = product.media.find(({ name }) => name === 'image')
   const pictures = picturesOf(body)
   if (input === undefined)
-    return invalid('model', 'This model takes no pictures; docs/media.md tells which do.')
+    return invalid('model', 'This model takes no images; docs/media.md lists those that do.')
   const [first] = pictures
-  if (first === undefined) return invalid('image', "'image' is required: a picture to work on.")
+  if (first === undefined) return invalid('image', "'image' is required: the image to edit.")
   if (!input.list && pictures.length > 1)
-    return invalid('image', "'image' must be one picture for this model.")
+    return invalid('image', "'image' must be a single image for this model.")
   return { image: input.list ? pictures : first }
 }
 

@@ -14,7 +14,7 @@ export const keyRoutes: readonly Route[] = [
     method: 'POST',
     path: keys,
     summary:
-      'Makes a key below the calling one, which must be allowed to (`can_manage`); its value is shown once.',
+      'Makes a key below the calling one, which needs the right to (`can_manage`); its value is shown once.',
     auth: 'bearer',
     body: newKeyBody,
     answer: newKeyAnswer,
@@ -34,7 +34,7 @@ export const keyRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${keys}/:token`,
-    summary: 'One key: `me`, or one below by its id or its token; also one that was deleted.',
+    summary: 'One key: `me`, or one below by its id or its token; deleted keys too.',
     auth: 'bearer',
     answer: keyAnswer,
     handler: getChild,
@@ -61,8 +61,7 @@ export const keyRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${keys}/:token/usage`,
-    summary:
-      'Limits and spending of a key: `me`, or one below by its id or its token; also one that was deleted.',
+    summary: 'Limits and spending of a key: `me`, or one below by its id or its token; deleted keys too.',
     auth: 'bearer',
     answer: keyUsage,
     handler: getKeyUsage,

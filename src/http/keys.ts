@@ -91,7 +91,10 @@ export const deleteChild: Handler = async (gateway, call) => {
   const query = must(readQuery(call.query, deleteQuery))
   const withChildren = must(readTruth('with_children', query.get('with_children')))
   if (target.id === caller.id)
-    throw refuse('forbidden', 'A key cannot delete itself; it can disable itself, or be deleted from above.')
+    throw refuse(
+      'forbidden',
+      'A key cannot delete itself; it can disable itself, or a key above it can delete it.',
+    )
   if (!(await gateway.book.deleteKey(target.id, withChildren))) throw notYours()
   return json({ id: target.id, deleted: true, with_children: withChildren })
 }

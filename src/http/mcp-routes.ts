@@ -63,7 +63,7 @@ export const mcpRoutes = (all: () => readonly Route[]): readonly Route[] => [
   {
     method: 'POST',
     path: '/mcp',
-    summary: 'The MCP server (streamable HTTP, stateless): products as tools of agents.',
+    summary: 'The MCP server (streamable HTTP, stateless): products as tools for agents.',
     auth: 'bearer',
     body: rpcRequest,
     answer: rpcAnswer,

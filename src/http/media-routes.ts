@@ -41,7 +41,7 @@ export const mediaRoutes: readonly Route[] = [
   {
     ...call,
     path: '/v1/image/generate',
-    summary: 'Makes a picture, and gives its address.',
+    summary: 'Makes an image, and returns its address.',
     body: imageRequest,
     answer: imageAnswer,
     handler: generateImage,
@@ -49,7 +49,7 @@ export const mediaRoutes: readonly Route[] = [
   {
     ...call,
     path: '/v1/images/generations',
-    summary: "Makes pictures, in the style of OpenAI's clients, whole or as a stream.",
+    summary: "Makes images, in the style of OpenAI's clients, whole or as a stream.",
     body: imagesRequest,
     answer: imagesAnswer,
     event: imageEvent,
@@ -58,7 +58,7 @@ export const mediaRoutes: readonly Route[] = [
   {
     ...call,
     path: '/v1/images/edits',
-    summary: 'Makes pictures from pictures; the body is a form, or JSON.',
+    summary: 'Makes images from images; the body is a form, or JSON.',
     body: editsRequest,
     answer: imagesAnswer,
     event: imageEvent,
@@ -76,7 +76,7 @@ export const mediaRoutes: readonly Route[] = [
   {
     ...call,
     path: '/v1/audio/transcriptions',
-    summary: 'Writes down what is said in a recording; the body is a form, or JSON.',
+    summary: 'Transcribes a recording; the body is a form, or JSON.',
     body: transcriptionRequest,
     answer: transcriptionAnswer,
     handler: transcription,
@@ -84,7 +84,7 @@ export const mediaRoutes: readonly Route[] = [
   {
     ...call,
     path: '/v1/audio/translations',
-    summary: 'Translates what is said in a recording to English; the body is a form, or JSON.',
+    summary: 'Translates the speech in a recording to English; the body is a form, or JSON.',
     body: transcriptionRequest,
     answer: transcriptionAnswer,
     handler: translation,
@@ -108,7 +108,7 @@ export const mediaRoutes: readonly Route[] = [
   {
     ...call,
     path: '/v1/moderations',
-    summary: 'Tells whether texts or pictures are harmful; free.',
+    summary: 'Says whether texts or images are harmful; free.',
     body: moderationRequest,
     answer: moderationAnswer,
     handler: moderation,

@@ -22,7 +22,7 @@ export const productRoutes: readonly Route[] = [
   {
     ...asPage,
     path: '/',
-    summary: 'What this server is, and where to go from here; text for whoever does not ask for HTML.',
+    summary: 'What this server is, and where to go from here; plain text unless the request asks for HTML.',
     handler: getHome,
   },
   {
@@ -56,10 +56,10 @@ export const productRoutes: readonly Route[] = [
     answer: productDescriptor,
     handler: getProduct,
   },
-  { ...asPage, path: '/funding', summary: 'How a key is had and funded.', handler: getFundingPage },
-  { ...asPage, path: '/quickstart', summary: 'How clients are set up.', handler: getQuickstarts },
-  { ...asPage, path: '/quickstart/:client', summary: 'How one is set up.', handler: getQuickstart },
-  { ...asText, path: '/llms.txt', summary: 'What agents read first.', handler: getLlmsText },
+  { ...asPage, path: '/funding', summary: 'How to get and fund a key.', handler: getFundingPage },
+  { ...asPage, path: '/quickstart', summary: 'How to set up clients.', handler: getQuickstarts },
+  { ...asPage, path: '/quickstart/:client', summary: 'How to set up one client.', handler: getQuickstart },
+  { ...asText, path: '/llms.txt', summary: 'What agents should read first.', handler: getLlmsText },
   { ...asText, path: '/robots.txt', summary: 'What crawlers may read.', handler: getRobots },
   {
     ...asText,

@@ -89,6 +89,6 @@ export const tooLarge = (bytesMax: number) =>
 
 /** The rest of the body would be read as the next request, so the connection ends. */
 export const tooSlow = (ms: number) =>
-  refuse('request_timeout', `The body did not come within ${ms / 1000} s.`, {
+  refuse('request_timeout', `The body did not arrive within ${ms / 1000} s.`, {
     headers: { connection: 'close' },
   })

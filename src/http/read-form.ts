@@ -59,7 +59,7 @@ const partsOf = (bytes: Uint8Array, boundary: string): number => {
 const PICTURES: readonly string[] = ['image', 'image[]', 'mask']
 
 const UNKNOWN = {
-  picture: 'A picture must be a PNG, JPEG or WebP.',
+  picture: 'An image must be a PNG, JPEG or WebP.',
   sound:
     'The file must be a sound or film, whose name ends as such: talk.mp3, talk.wav, talk.m4a, talk.webm.',
 }

@@ -90,8 +90,7 @@ export const routes: readonly Route[] = [
   {
     method: 'POST',
     path: '/v1/responses',
-    summary:
-      'A response in the responses style, whole or as a stream; kept only where RESPONSES_STORE says so.',
+    summary: 'A response in the responses style, whole or as a stream; kept only if RESPONSES_STORE says so.',
     auth: 'bearer',
     body: responsesRequest,
     answer: response,
@@ -127,7 +126,7 @@ export const routes: readonly Route[] = [
       method: 'POST',
       path,
       summary:
-        'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`; of what makes pictures and films also `:predict`, `:predictLongRunning`, `:fetchPredictOperation`.',
+        'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`; for models that make images and films also `:predict`, `:predictLongRunning`, `:fetchPredictOperation`.',
       auth: 'bearer',
       dialect: 'gemini',
       body: generateContentRequest,
@@ -195,7 +194,7 @@ export const routes: readonly Route[] = [
   {
     method: 'POST',
     path: '/api/idempotent-run',
-    summary: 'The same as /v1/run, with an Idempotency-Key that must be there.',
+    summary: 'The same as /v1/run, but an Idempotency-Key is required.',
     auth: 'bearer',
     body: runRequest,
     answer: runAnswer,
@@ -219,7 +218,7 @@ export const routes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v1/models',
-    summary: 'The models this key can use, with their prices; without a key where x402 is taken.',
+    summary: 'The models this key can use, with their prices; needs no key if x402 is taken.',
     auth: 'bearer',
     answer: anyModelList,
     handler: listModels,
@@ -235,7 +234,7 @@ export const routes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v1/usage',
-    summary: 'What this key and all below it used: totals and rows; with `own=true` its own calls only.',
+    summary: 'What this key and all below it used: totals and rows; with `own=true` only its own calls.',
     auth: 'bearer',
     answer: usageReport,
     query: usageQuery,
@@ -254,7 +253,7 @@ export const routes: readonly Route[] = [
   withBody({
     method: 'POST',
     path: '/api/receipts/verify',
-    summary: 'Whether a receipt is good; 200 whatever is wrong with it.',
+    summary: 'Whether a receipt is valid; always 200.',
     auth: 'bearer',
     helper: true,
     body: receiptToVerify,

@@ -17,7 +17,7 @@ export const runRoutes: readonly Route[] = [
     method: 'GET',
     path: '/v1/run/:id',
     summary:
-      'A job of the key, or of a key below it, as it stands; free. When it has delivered, its results have new addresses each time.',
+      'The state of a job of the key, or of a key below it; free. Once it has delivered, its results get new addresses each time.',
     auth: 'bearer',
     answer: runShown,
     query: ['token'],
@@ -26,7 +26,7 @@ export const runRoutes: readonly Route[] = [
   {
     method: 'DELETE',
     path: '/v1/run/:id',
-    summary: 'Asks to cancel a job. How it ends decides what it costs; one that has ended stays as it is.',
+    summary: 'Asks to cancel a job. Its cost depends on how it ends; a job that has ended stays as it is.',
     auth: 'bearer',
     answer: runShown,
     query: ['token'],
@@ -36,7 +36,7 @@ export const runRoutes: readonly Route[] = [
     method: 'POST',
     path: '/hooks/:vendor/:token',
     summary:
-      'Where vendors say that a job has ended. Nothing of it is believed: the job is asked for sooner.',
+      'Where vendors report that a job has ended. The report is not trusted: it only makes the server poll the job sooner.',
     auth: 'none',
     answer: noContent,
     statuses: [204],

@@ -20,7 +20,7 @@ export const statusRoutes: readonly Route[] = [
     method: 'GET',
     path: '/readyz',
     summary:
-      'Whether new calls are to be sent here: 503 while the process shuts down or is out of touch with the ledger.',
+      'Whether to send new calls here: 503 while the process shuts down or is out of touch with the ledger.',
     auth: 'none',
     answer: health,
     instead: health,
@@ -37,7 +37,7 @@ export const statusRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/metrics',
-    summary: 'Metrics for the operator, to who sends METRICS_TOKEN.',
+    summary: 'Metrics for the operator; needs METRICS_TOKEN.',
     auth: 'bearer',
     answer: metricsText,
     answerType: 'text/plain',
@@ -46,7 +46,7 @@ export const statusRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/config',
-    summary: 'How the configuration of each process stands, for `turnpike config`.',
+    summary: 'The state of the configuration in each process, for `turnpike config`.',
     auth: 'bearer',
     answer: configShown,
     handler: getConfig,

@@ -73,7 +73,7 @@ const checkApi = (gateway: Gateway): ServiceCheck => {
       error: 'a request failed through a fault of this server within the last minute',
     }
   return gateway.book.health().openCalls >= gateway.options.openCallsMax
-    ? { status: 'degraded', error: 'the server has as many open calls as it can take; new ones are refused' }
+    ? { status: 'degraded', error: 'the server has reached its limit of open calls; new ones are refused' }
     : { status: 'ok' }
 }
 

@@ -25,7 +25,7 @@ export const createSubWallet: BodyHandler<NewSubWalletBody> = async (gateway, ca
   if (made === undefined)
     throw refuse(
       'forbidden',
-      'The wallet, or this child key, has as many sub-wallets as it may have; delete one that is not used.',
+      'The wallet, or this child key, has reached its limit of sub-wallets; delete an unused one.',
     )
   return json(shown(made), 201)
 }

@@ -9,7 +9,7 @@ export const assetSettings = {
     name: 'PUBLIC_URL',
     is: origin(),
     meaning:
-      'What callers reach this server under, such as https://gate.example.com: addresses of assets and in descriptors of products begin with it. Without it those of assets name localhost, the others what was asked.',
+      'The public address of this server, such as https://gate.example.com: addresses of assets and in descriptors of products begin with it. Without it, addresses of assets name localhost, and the others the address of the request.',
   },
   place: {
     name: 'ASSETS',
@@ -25,7 +25,7 @@ export const assetSettings = {
     name: 'ASSETS_ENDPOINT',
     is: origin(),
     meaning:
-      "Address of the bucket's server, which callers must reach too: they are sent there for the bytes. Amazon S3 when it is not set.",
+      "Address of the bucket's server, which callers must be able to reach too, because they are sent there for the bytes. Amazon S3 when it is not set.",
   },
   region: {
     name: 'ASSETS_REGION',
@@ -47,7 +47,7 @@ export const assetSettings = {
     is: integer(0, 999_999_999_999_999, 'bytes'),
     fallback: '20000000000',
     meaning:
-      'What all assets together may be. When it is reached, or a disk has less than 1 GB free, calls whose results have to be stored are refused with 503 before anything is asked of a vendor.',
+      'The most bytes of all assets together. When this is reached, or the disk has less than 1 GB free, calls whose results must be stored are refused with 503 before a vendor is asked.',
   },
   lifeMs: {
     name: 'ASSET_DAYS',
@@ -72,19 +72,19 @@ export const assetSettings = {
     is: integer(0, 999_999_999_999_999, 'bytes'),
     fallback: '1000000000',
     meaning:
-      'What the files of one key that are kept may be together; those of all keys may be half of ASSETS_MAX_BYTES.',
+      'The most bytes of the files of one key together; the files of all keys may take half of ASSETS_MAX_BYTES.',
   },
   addressMs: {
     name: 'ASSET_URL_HOURS',
     is: duration('hours', 1, 9_999),
     fallback: '24',
     meaning:
-      'Hours that an address of an asset is good for whoever has it; no longer than the asset is kept.',
+      'Hours that an address of an asset is valid for whoever has it, but not longer than the asset is kept.',
   },
   origin: {
     name: 'ASSET_ORIGIN',
     is: origin(),
     meaning:
-      'Another name of this server that addresses of assets begin with, so that what vendors made is shown under a host that has no cookies.',
+      'Another name of this server that addresses of assets begin with, so that results of vendors are shown under a host without cookies.',
   },
 } as const satisfies SettingGroup

@@ -7,7 +7,7 @@ export const backupSettings = {
     name: 'BACKUP_ENDPOINT',
     is: matching(/^https?:\/\/[^\s/@?#]+$/, 'an address without a path'),
     meaning:
-      "Address of the server of backups' bucket (`turnpike backup s3://…`). Amazon S3 when it is not set.",
+      'Address of the server with the bucket of backups (`turnpike backup s3://…`). Amazon S3 when it is not set.',
   },
   region: {
     name: 'BACKUP_REGION',

@@ -14,7 +14,7 @@ const rates = {
     name: 'CREDIT_USD',
     is: amountAboveZero(),
     fallback: '0.01',
-    meaning: 'What one credit is worth, for showing amounts.',
+    meaning: 'The worth of one credit, for displaying amounts.',
   },
   planRpm: {
     name: 'PLAN_RPM',
@@ -27,13 +27,14 @@ const rates = {
     is: perMinute,
     fallback: '60',
     meaning:
-      'Requests per minute that one network address (IPv6: /64) may make at a process without paying: quotes of x402, payments that buy nothing, lists of models, trials, claims of change, each counted by itself.',
+      'Requests per minute that one network address (IPv6: /64) may make at a process without paying: quotes of x402, payments that buy nothing, lists of models, trials, claims of change, each counted separately.',
   },
   reportRpm: {
     name: 'REPORT_RPM',
     is: perMinute,
     fallback: '60',
-    meaning: 'Reports (`GET /v1/usage`) per minute that one key may ask a process for; each reads many rows.',
+    meaning:
+      'Reports (`GET /v1/usage`) per minute that one key may request from a process; each reads many rows.',
   },
 } as const satisfies SettingGroup
 
@@ -48,28 +49,28 @@ const bounds = {
     name: 'OPEN_CALLS_MAX',
     is: integer(1, 9_999_999),
     fallback: '5000',
-    meaning: 'Calls a process has open at once; more are refused with 503.',
+    meaning: 'How many calls a process has open at once; more are refused with 503.',
   },
   overloadMs: {
     name: 'OVERLOAD_MS',
     is: integer(0, 99_999, 'milliseconds'),
     fallback: '25',
     meaning:
-      'How many milliseconds one turn of a process through all that is ready may take. When turns have taken longer for a second, it has in hand no more calls than it can do in that time, and refuses others with 503 before it works for them; 0 refuses none.',
+      'How many milliseconds one turn of a process through all its ready work may take. When turns have taken longer for a second, the process limits itself to the calls that it can do in that time, and refuses others with 503 before doing any work for them; 0 refuses none.',
   },
   discountOpenMax: {
     name: 'DISCOUNT_OPEN_MAX',
     is: integer(1, 9_999_999),
     fallback: '256',
     meaning:
-      'Discounted calls (models with a trailing l) start while fewer calls than this are open in a process; they wait up to 10 s for it.',
+      'Discounted calls (models with a trailing l) only start while fewer calls than this are open in a process; they wait up to 10 s for that.',
   },
   bufferBytesMax: {
     name: 'BUFFER_BYTES_MAX',
     is: integer(1_000_000, 999_999_999_999),
     fallback: '536870912',
     meaning:
-      'Bytes that a process has in hand at once: request bodies and what is parsed of them, whole answers and what is parsed of them, recordings of streams under an `Idempotency-Key`. What does not fit is refused with 503 before it is read on.',
+      'Memory, in bytes, that a process uses at once for request bodies and whole answers (with what is parsed from them) and for recordings of streams under an `Idempotency-Key`. A request that does not fit is refused with 503, without reading the rest of it.',
   },
   runsOpenMax: {
     name: 'RUNS_OPEN_MAX',
@@ -88,7 +89,7 @@ const bounds = {
     is: integer(1_000, 999_999_999),
     fallback: '1048576',
     meaning:
-      'Longest message of a WebSocket, which is closed with 1009 for a longer one. Messages that have not come whole are held by the runtime and not counted in BUFFER_BYTES_MAX: they take at most SOCKETS_MAX times as much.',
+      'Longest message of a WebSocket; a longer one closes it with 1009. The runtime holds incomplete messages, which are not counted in BUFFER_BYTES_MAX: they take at most SOCKETS_MAX times this size.',
   },
   keptBytesMax: {
     name: 'KEPT_BYTES_MAX',
@@ -102,21 +103,21 @@ const bounds = {
     is: integer(1, 100),
     fallback: '50',
     meaning:
-      'How much of OPEN_CALLS_MAX, BUFFER_BYTES_MAX and SOCKETS_MAX one key may have at a process, and those together who call without one; more is refused with 429. 100 where one key stands for everybody.',
+      'How much of OPEN_CALLS_MAX, BUFFER_BYTES_MAX and SOCKETS_MAX one key may use at a process, and all callers without a key together; more is refused with 429. Use 100 if one key serves everybody.',
   },
   vendorSharePercent: {
     name: 'VENDOR_SHARE_PERCENT',
     is: integer(1, 100),
     fallback: '75',
     meaning:
-      'How much of OPEN_CALLS_MAX, and of what one key may have of it, may wait for one vendor where there are several: one that is silent leaves the rest to the others. More goes to an equal model elsewhere, or is refused with 503, or 429 for the key alone.',
+      'How much of OPEN_CALLS_MAX, and of the share of one key, may wait for one vendor if there are several, so that a silent vendor leaves the rest to the others. Further calls go to an equal model at another vendor, or are refused with 503 (429 if only the share of the key is used up).',
   },
   keepDetails: {
     name: 'KEEP_DETAILS',
     is: integerOrOff(1, 9_999, 'months'),
     fallback: '13',
     meaning:
-      'Whole months before this one of which details of calls are kept: model, tokens, prices, so also receipts that are asked for. Older ones are deleted, with what else is old beside the postings, which stay (growth.md); `off` keeps them.',
+      'For how many whole months before the present one details of calls are kept: model, tokens, prices, and so also receipts on request. Older details and other old rows are deleted; postings stay (growth.md). `off` keeps everything.',
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES',
@@ -135,27 +136,26 @@ const times = {
     name: 'BODY_SECONDS',
     is: seconds,
     fallback: '120',
-    meaning: 'How long a request body may take to come; then it is refused with 408.',
+    meaning: 'How long a request body may take to arrive; then it is refused with 408.',
   },
   readerMs: {
     name: 'READER_SECONDS',
     is: seconds,
     fallback: '60',
     meaning:
-      'How long the reader of a stream may take nothing of what waits for it; then it counts as gone, and is charged what it was sent.',
+      'How long the reader of a stream may take nothing while something waits for it; then it counts as gone, and is charged for what it was sent.',
   },
   connectionSeconds: {
     name: 'CONNECTION_SECONDS',
     is: integer(1, 255, 'seconds'),
     fallback: '75',
-    meaning:
-      'How long a connection may be idle between two requests, or take nothing of an answer that is complete.',
+    meaning: 'How long a connection may be idle between two requests, or take nothing of a complete answer.',
   },
   socketIdleSeconds: {
     name: 'SOCKET_IDLE_SECONDS',
     is: integer(8, 960, 'seconds'),
     fallback: '120',
-    meaning: 'How long a WebSocket may be silent, not answering pings either; then it is closed.',
+    meaning: 'How long a WebSocket may be silent, without even answering pings; then it is closed.',
   },
   timeouts: {
     firstByteMs: {
@@ -182,13 +182,13 @@ const times = {
     is: duration('seconds', 0, 99_999),
     fallback: '55',
     meaning:
-      'How long `POST /v1/run` waits for a job before it answers 202; below the time that proxies wait. `Prefer` of the request comes first.',
+      'How long `POST /v1/run` waits for a job before it answers 202; keep it below the time that proxies wait. `Prefer` of the request takes precedence.',
   },
   runKeptMs: {
     name: 'RUN_DAYS',
     is: days,
     fallback: '7',
-    meaning: 'How long a job that has ended can be asked for.',
+    meaning: 'How long a job can be read after it has ended.',
   },
   responsesKeptMs: {
     name: 'RESPONSES_STORE',
@@ -202,7 +202,7 @@ const community = {
   signUpUrl: {
     name: 'SIGN_UP_URL',
     is: matching(/^https?:\/\/[^\s@"]+$/, 'an address'),
-    meaning: 'Page of yours where people get a key; told to callers whose trial has ended or cannot be had.',
+    meaning: 'Your page where people get a key; named to callers whose trial has ended or is not available.',
   },
   trial: {
     amount: {
@@ -210,13 +210,14 @@ const community = {
       is: amount(),
       fallback: '0.2',
       meaning:
-        'What an anonymous trial wallet is given at your cost, once for each network address; 0 turns trials off.',
+        'The credit of an anonymous trial wallet, at your cost, once per network address; 0 turns trials off.',
     },
     dailyAmount: {
       name: 'TRIAL_DAILY_USD',
       is: amount(),
       fallback: '2',
-      meaning: 'What all anonymous trials of a UTC day are given together: the most they can cost you a day.',
+      meaning:
+        'The credit of all anonymous trials of a UTC day together: the most they can cost you per day.',
     },
     lifeMs: {
       name: 'TRIAL_DAYS',
@@ -228,7 +229,7 @@ const community = {
       name: 'TRIAL_AGAIN_DAYS',
       is: days,
       fallback: '30',
-      meaning: 'How long a network address waits for another trial; at least as long as one lasts.',
+      meaning: 'How long a network address must wait for another trial; at least as long as a trial lasts.',
     },
   },
   referral: {
@@ -236,13 +237,13 @@ const community = {
       name: 'REFERRER_USD',
       is: amount(),
       fallback: '1',
-      meaning: 'What an account is credited when another one claims its referral code.',
+      meaning: 'The credit of an account when another one claims its referral code.',
     },
     claimantAmount: {
       name: 'REFERRED_USD',
       is: amount(),
       fallback: '1',
-      meaning: 'What the account that claims a referral code is credited.',
+      meaning: 'The credit of the account that claims a referral code.',
     },
   },
 } as const satisfies SettingGroup

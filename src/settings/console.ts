@@ -20,12 +20,12 @@ export const consoleSettings = {
     is: oneOf('closed', 'invite', 'open'),
     fallback: 'closed',
     meaning:
-      'Who may get an account: whom the operator adds (`closed`), whom owners and admins of an organisation invite (`invite`), or anybody (`open`).',
+      'Who may get an account: only people whom the operator adds (`closed`), also those whom owners and admins of an organisation invite (`invite`), or anybody (`open`).',
   },
   smtp: {
     name: 'SMTP_URL',
     is: secret(/^smtps?:\/\/.+$/, 'smtp://… or smtps://…'),
-    meaning: 'Where the console sends its mail; without it links are shown to who may see them.',
+    meaning: 'Where the console sends its mail; without it, links are shown to people who may see them.',
   },
   mailFrom: {
     name: 'MAIL_FROM',
@@ -37,29 +37,29 @@ export const consoleSettings = {
     name: 'OIDC_ISSUER',
     is: matching(/^https:\/\/\S+$|^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?(\/\S*)?$/, 'an https address'),
     meaning:
-      "A company's own identity provider (OpenID Connect), by its issuer. Its redirect address is `/console/api/session/callback/company` of the console; the e-mail addresses that it tells are believed.",
+      "A company's own identity provider (OpenID Connect), by its issuer. Its redirect address is `/console/api/session/callback/company` of the console; the e-mail addresses that it reports are trusted.",
   },
   oidcClientId: {
     name: 'OIDC_CLIENT_ID',
     is: matching(/^.{1,500}$/, 'a name'),
-    meaning: 'The client that the server is there.',
+    meaning: 'The client id of this server at the provider.',
   },
   oidcClientSecret: {
     name: 'OIDC_CLIENT_SECRET',
     is: secret(/^.{1,2000}$/, 'a secret'),
-    meaning: 'Its secret; without one PKCE alone protects the exchange.',
+    meaning: 'Secret of that client; without one only PKCE protects the exchange.',
   },
   oidcName: {
     name: 'OIDC_NAME',
     is: matching(/^.{1,60}$/, 'a name'),
     fallback: 'your company',
-    meaning: 'How the button of that sign-in calls it.',
+    meaning: 'The name on the button of that sign-in.',
   },
   oidcOrg: {
     name: 'OIDC_ORG',
     is: matching(/^\S{1,100}$/, 'an organisation'),
     meaning:
-      'The organisation of everybody whom it lets in and nobody here has added; without it only people who were added come in.',
+      'The organisation that people join whom the provider lets in and nobody here has added; without it only people who were added can sign in.',
   },
   oidcRole: {
     name: 'OIDC_ROLE',

@@ -30,7 +30,7 @@ export const serverSettings = {
     name: 'DATABASE_URL',
     is: unshown(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'sqlite:<path> or postgres://…'),
     fallback: 'sqlite:./data/turnpike.db',
-    meaning: 'Where the ledger lives.',
+    meaning: 'The address of the ledger.',
   },
   journal: {
     name: 'JOURNAL',
@@ -56,25 +56,25 @@ export const serverSettings = {
     is: onOff(),
     fallback: 'on',
     meaning:
-      'Whether a changed turnpike.yaml, or a changed file of a secret, is read and sold within seconds; with `off` by SIGHUP and `turnpike config apply` alone.',
+      'Whether a changed turnpike.yaml, or a changed file of a secret, takes effect within seconds; with `off` only by SIGHUP and `turnpike config apply`.',
   },
   secret: {
     name: 'TURNPIKE_SECRET',
     is: secret(/^.{16,}$/, 'at least 16 characters'),
     meaning:
-      'Secret under which keys are hashed; made once and kept in the database when absent. Without TURNPIKE_SECRET_OLD, changing it makes every key unknown.',
+      'Secret that hashes the keys; if absent, one is made once and stored in the database. Without TURNPIKE_SECRET_OLD, changing it makes every key unknown.',
   },
   secretOld: {
     name: 'TURNPIKE_SECRET_OLD',
     is: secret(/^(?:.{16,}|database)$/, 'at least 16 characters, or database'),
     meaning:
-      'While TURNPIKE_SECRET changes: the one of before, which still verifies what it made; `database` for the one that the database made. `turnpike secret status` tells when it is no longer needed.',
+      'While TURNPIKE_SECRET changes: the previous secret, which still verifies what it made; `database` for the one that the database made. `turnpike secret status` says when it is no longer needed.',
   },
   drainMs: {
     name: 'DRAIN_SECONDS',
     is: duration('seconds', 0, 999_999_999),
     fallback: '120',
-    meaning: 'How long open calls may run on after SIGTERM.',
+    meaning: 'How long open calls may continue after SIGTERM.',
   },
   firstFund: {
     name: 'FIRST_FUND_USD',
@@ -87,13 +87,14 @@ export const serverSettings = {
     is: onOff(),
     fallback: 'on',
     meaning:
-      'Whether models on localhost (Ollama, llama-server, LM Studio) are looked for and offered, free of charge.',
+      'Whether to look for models on localhost (Ollama, llama-server, LM Studio) and offer them free of charge.',
   },
   cacheMarks: {
     name: 'CACHE_MARKS',
     is: onOff(),
     fallback: 'on',
-    meaning: 'Whether long calls translated for Anthropic are marked for its cache: dialects.md says which.',
+    meaning:
+      'Whether long calls that are translated for Anthropic are marked for its cache; dialects.md says which.',
   },
   receipts: {
     mode: {
@@ -101,7 +102,7 @@ export const serverSettings = {
       is: oneOf('header', 'on-demand', 'off'),
       fallback: 'header',
       meaning:
-        'Signed receipts: in every answer (`header`), only when asked for by GET /v1/receipts/{id} (`on-demand`), or not at all (`off`).',
+        'Signed receipts: in every answer (`header`), only on request by GET /v1/receipts/{id} (`on-demand`), or not at all (`off`).',
     },
     issuers: {
       name: 'RECEIPT_ISSUER',
@@ -111,13 +112,13 @@ export const serverSettings = {
       ),
       fallback: 'turnpike',
       meaning:
-        'Who issues receipts, the claim `iss`: best the public address of the server. After a comma, names it had before: their receipts stay valid.',
+        'Who issues receipts, in the claim `iss`: preferably the public address of the server. List its former names after a comma: their receipts stay valid.',
     },
   },
   logLevel: {
     name: 'LOG',
     is: oneOf('call', 'info', 'warn', 'error', 'off'),
     fallback: 'call',
-    meaning: 'The least that is logged to standard error: call, info, warn, error or off.',
+    meaning: 'The lowest level that is logged to standard error: call, info, warn, error or off.',
   },
 } as const satisfies SettingGroup

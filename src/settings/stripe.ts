@@ -7,7 +7,7 @@ export const stripeSettings = {
     name: 'STRIPE_SECRET_KEY',
     is: secret(/^[a-z]+_(test|live)_\S+$/, 'a key such as sk_live_… or rk_test_…'),
     meaning:
-      'Key of your Stripe account; with STRIPE_WEBHOOK_SECRET it lets wallets and invoices be paid by Stripe.',
+      'Key of your Stripe account; together with STRIPE_WEBHOOK_SECRET it turns on payments of wallets and invoices by Stripe.',
   },
   webhookSecrets: {
     name: 'STRIPE_WEBHOOK_SECRET',
@@ -16,7 +16,7 @@ export const stripeSettings = {
       'a secret such as whsec_…, or several with commas between',
     ),
     meaning:
-      'Signing secret of the webhook that points to /api/webhooks/stripe; several, with commas, while it changes. Empty turns Stripe off.',
+      'Signing secret of the webhook that points to /api/webhooks/stripe; several, separated by commas, while it changes. Empty turns Stripe off.',
   },
   baseUrl: {
     name: 'STRIPE_BASE_URL',
@@ -28,7 +28,7 @@ export const stripeSettings = {
     name: 'STRIPE_RETURN_URL',
     is: matching(/^https?:\/\/[^\s@#]+$/, 'an address'),
     meaning:
-      'Page of yours that payers come back to, with `checkout=<id>` in its query; without it they see the state of their checkout.',
+      'Your page that payers return to, with `checkout=<id>` in its query; without it they see the state of their checkout.',
   },
   topUpDailyMax: {
     name: 'TOP_UP_DAILY_USD',

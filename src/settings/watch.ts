@@ -8,20 +8,20 @@ export const watchSettings = {
     is: place('token', 'off'),
     fallback: 'token',
     meaning:
-      'Where metrics are told, to whom: at `GET /metrics` of the server to who sends a token (`token`), on a port of their own (`9464`, which only this machine reaches, or `0.0.0.0:9464`), or nowhere (`off`).',
+      'Where metrics are served, and to whom: at `GET /metrics` of the server, with a token (`token`); on a port of their own (`9464`, which only this machine reaches, or `0.0.0.0:9464`); or nowhere (`off`).',
   },
   metricsToken: {
     name: 'METRICS_TOKEN',
     is: secret(/^[\x21-\x7e]{16,200}$/, 'at least 16 characters without blanks'),
     meaning:
-      'The token for `GET /metrics`. Without it one is made of the secret of the keys, which `turnpike top` knows; on a port of its own none is asked for.',
+      'The token for `GET /metrics`. Without it, one is derived from the secret of the keys, and `turnpike top` knows it; on a port of its own no token is needed.',
   },
   traces: {
     endpoint: {
       name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
       is: matching(/^https?:\/\/\S+$/, 'an address such as http://localhost:4318'),
       meaning:
-        'Where spans of calls go, by OTLP over HTTP; without it none are made. OTEL_EXPORTER_OTLP_HEADERS and the others of the exporter are read as its documentation says.',
+        'Where spans of calls are sent, by OTLP over HTTP; without it there are none. OTEL_EXPORTER_OTLP_HEADERS and the other variables of the exporter work as its documentation says.',
     },
     serviceName: {
       name: 'OTEL_SERVICE_NAME',
@@ -41,14 +41,14 @@ export const watchSettings = {
       ),
       fallback: 'parentbased_traceidratio',
       meaning:
-        'Which calls are traced. Those of `parentbased_` do what the `traceparent` of the caller says; where callers are strangers, take one of the others.',
+        'Which calls are traced. The samplers with `parentbased_` follow the `traceparent` of the caller; if callers are strangers, use one of the others.',
     },
     ratio: {
       name: 'OTEL_TRACES_SAMPLER_ARG',
       is: share(),
       fallback: '0.01',
       meaning:
-        'The share of calls that a sampler by ratio traces; a traced call costs about a quarter more CPU.',
+        'The share of calls that a ratio sampler traces; a traced call costs about a quarter more CPU.',
     },
   },
 } as const satisfies SettingGroup

@@ -181,7 +181,7 @@ export const openaiSound: readonly MediaModel[] = [
     name: 'omni-moderation-latest',
     category: 'utility',
     title: 'Omni Moderation',
-    description: 'Tells whether texts or pictures are harmful; free.',
+    description: 'Says whether texts or images are harmful; free.',
     inputs: z.strictObject({
       input: z.union([z.string(), z.array(z.string()).min(1).max(1_000), z.array(part).min(1).max(1_000)]),
     }),

@@ -82,7 +82,7 @@ test.each([
   ['openai/x', { ...prices, capabilities: 'flying' }, 'vendors.openai.models.x.capabilities'],
   ['openai/x', { ...prices, maxOutput: '0' }, '--max-output must be a number of tokens'],
   ['nowhere/x', prices, 'vendors.nowhere.base_url is missing'],
-  ['openai/gpt-5.6-sol', prices, 'openai/gpt-5.6-sol is sold already; --replace'],
+  ['openai/gpt-5.6-sol', prices, 'openai/gpt-5.6-sol is already sold; --replace'],
   ['gpt-5', prices, "'gpt-5' must be <vendor>/<model>"],
 ])('%s with %j is refused, and nothing is written', async (id, options, message) => {
   writeFileSync(file, BEFORE)

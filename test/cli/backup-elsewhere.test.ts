@@ -172,7 +172,7 @@ test('PostgreSQL is left to its own tools, which are told without the password a
   const told = await runProgram(folder, settings, 'backup', folder)
   expect([told.code, told.errors]).toEqual([
     1,
-    'turnpike: nothing was backed up: PostgreSQL has its own tools for that, as told above\n',
+    'turnpike: nothing was backed up: PostgreSQL has its own tools for that, as shown above\n',
   ])
   expect(told.out).not.toContain(`:${url.password}@`)
   const restore = await runProgram(folder, settings, 'restore', join(folder, 'turnpike.dump'))

@@ -154,7 +154,7 @@ for (const [engine, url] of [
     child.kill('SIGTERM')
     expect(await child.exited).toBe(0)
     const second = await serve(url, { TRIAL_USD: '0' })
-    expect(second.greeting).toContain('The first key was shown when it was made')
+    expect(second.greeting).toContain('The first key was only shown when it was made')
     expect(second.greeting).toContain('Anonymous trials: off')
     second.child.kill('SIGTERM')
     expect(await second.child.exited).toBe(0)

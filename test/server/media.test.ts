@@ -245,7 +245,7 @@ describe('other styles', () => {
     expect([one.status, server.asked.at(-1)?.body]).toEqual([200, { model: 'single', prompt: 'a fox' }])
     const { error } = await jsonOf(await server.post('/v1/images/generations', { ...ask, n: 2 }))
     expect(error).toMatchObject({ code: 'invalid_parameter', param: 'n' })
-    expect(error.message).toContain('one picture a call')
+    expect(error.message).toContain('one image per call')
   })
 
   test('an address of pictures sells no chat, and one of chat no pictures', async () => {

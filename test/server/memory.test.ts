@@ -79,7 +79,7 @@ describe('bodies', () => {
     expect((await of('x'.repeat(JSON.stringify(lists).length))).status).toBe(200)
     const refused = await of(lists)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
-    expect(await refused.text()).toContain('bytes in hand')
+    expect(await refused.text()).toContain('memory for requests')
     await idle(server)
   })
 })

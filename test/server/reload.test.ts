@@ -138,7 +138,7 @@ test('a file that cannot be used changes nothing, and is told in exit codes, sta
   putFile(server.yaml, fileWith(server.vendor.url, 2))
   const dry = await server.command('config', 'apply', '--dry-run')
   expect(dry.out).toBe(
-    'The settings are good. To be changed:\n  ~ model mock/m: cost 1.1 → 2.2; pricing.per_1m_input_usd 1 → 2; pricing.per_1m_output_usd 10 → 20\n',
+    'The settings are valid. To be changed:\n  ~ model mock/m: cost 1.1 → 2.2; pricing.per_1m_input_usd 1 → 2; pricing.per_1m_output_usd 10 → 20\n',
   )
   expect(await sold()).toBe(COST)
   expect((await server.command('config', 'apply')).code).toBe(0)

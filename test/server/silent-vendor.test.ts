@@ -30,7 +30,9 @@ test('calls of other vendors are answered while one is silent, for the same key 
   await until(() => server.asked.length === SHARE, 1)
   const more = await Promise.all(Array.from({ length: 10 }, () => ask('mock/silent', token)))
   expect(more.map(({ status }) => status)).toEqual(more.map(() => 503))
-  expect((await jsonOf(more[0]!)).error.message).toContain('As many calls wait for the vendor mock')
+  expect((await jsonOf(more[0]!)).error.message).toContain(
+    'Too many calls are already waiting for the vendor mock',
+  )
   expect(server.asked.length).toBe(SHARE)
   for (const key of [undefined, token]) {
     const answers = await Promise.all(Array.from({ length: 5 }, () => ask('other/quick', key)))
@@ -53,7 +55,7 @@ test('one key does not fill all that it may have open with calls of the silent v
   const refused = await ask('mock/silent', one.token)
   expect([refused.status, (await jsonOf(refused)).error.message]).toEqual([
     429,
-    expect.stringContaining('calls open at mock'),
+    expect.stringContaining('open calls at mock'),
   ])
   expect((await ask('other/quick', one.token)).status).toBe(200)
   waiting.push(ask('mock/silent', two.token))

@@ -14,7 +14,7 @@ test('the API itself is degraded when it takes no more calls', async () => {
   const server = await startTestServer({ options: { openCallsMax: 0 } })
   const { status, services } = await statusOf(server)
   expect([status, services.api.status]).toEqual(['degraded', 'degraded'])
-  expect(services.api.error).toContain('as many open calls as it can take')
+  expect(services.api.error).toContain('reached its limit of open calls')
   await server.stop()
 })
 

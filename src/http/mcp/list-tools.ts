@@ -30,7 +30,7 @@ const wantedBy = (shelf: Shelf, query: string): readonly Item[] => {
 
 const pageOf = (cursor: string | undefined): number => {
   if (cursor === undefined) return 0
-  if (!/^[1-9]\d{0,5}$/.test(cursor)) throw invalid('cursor', "'cursor' must be one that a list told.")
+  if (!/^[1-9]\d{0,5}$/.test(cursor)) throw invalid('cursor', "'cursor' must be the nextCursor of a list.")
   return Number(cursor)
 }
 

@@ -150,7 +150,7 @@ const operation = z
     error: z.object({ code: z.int(), message: z.string() }).optional(),
     response: z
       .object({ videos: z.array(z.object({ gcsUri: z.string(), mimeType: z.string() })) })
-      .describe('Films by their addresses, which are signed and need no key')
+      .describe('Addresses of films, which are signed and need no key')
       .optional(),
   })
   .meta({ id: 'PredictOperation' })
@@ -200,7 +200,7 @@ export const runRequest = z
     inputs: some.describe('What the model takes: the body of its own endpoint without the model.'),
     webhook: z
       .object({ url: z.string().describe('https') })
-      .describe('Of a job: where its end is told, signed as alerts of wallets are')
+      .describe('For a job: where its end is reported, signed like alerts of wallets')
       .optional(),
   })
   .meta({ id: 'RunRequest' })

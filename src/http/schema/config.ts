@@ -8,18 +8,18 @@ export const configShown = z
   .object({
     settings: z
       .record(z.string(), z.string())
-      .describe('What is only read at a start: a fingerprint of each value'),
+      .describe('Settings that are only read at a start: a fingerprint of each value'),
     processes: z.array(
       z.object({
         process: z.string(),
-        version: z.string().describe('Processes with the same one sell the same'),
+        version: z.string().describe('Processes with the same fingerprint sell the same'),
         applied_at: instant,
         reloads: z.int(),
         refused: z
           .object({ at: instant, errors: lines })
           .nullable()
           .describe('Why the newest cannot be used'),
-        needs_restart: lines.describe('What was changed and is only read at a start'),
+        needs_restart: lines.describe('Changed settings that are only read at a start'),
       }),
     ),
   })

@@ -8,7 +8,7 @@ export const checkoutRequest = z
     save_payment_method: z
       .boolean('must be true or false')
       .optional()
-      .describe('Keeps the card for the auto_top_up rule of the wallet'),
+      .describe('Saves the card for the auto_top_up rule of the wallet'),
     amount_usd: checkoutAmount,
   })
   .meta({ id: 'CheckoutRequest' })

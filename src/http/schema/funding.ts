@@ -90,7 +90,7 @@ export const paymentAnswer = z
   .union([
     z.object({
       data: invoice,
-      credited_usd: z.number().describe('What of an x402 payment went to the wallet').optional(),
+      credited_usd: z.number().describe('The part of an x402 payment that went to the wallet').optional(),
     }),
     checkout,
   ])

@@ -28,7 +28,7 @@ const shownKey = {
   aliases: z
     .record(z.string(), z.string())
     .nullable()
-    .describe('Its own names for models: ids by name; keys below it do not use them'),
+    .describe('Own names of the key for models; keys below it do not use them'),
   disabled: z.boolean(),
   disabled_reason: z.string().nullable(),
   disabled_by: z.string().nullable().describe('The key above with which it was disabled'),
@@ -59,7 +59,9 @@ export const keyUsage = z
       spent_this_month_usd: z.number(),
       held_usd: z.number(),
       ...shownKey,
-      remaining_usd: z.number().describe('The least that any limit leaves, charges and holds counted'),
+      remaining_usd: z
+        .number()
+        .describe('The smallest remainder of all limits, with charges and holds counted'),
       limited_by: z
         .object({
           limit: z.string().describe('The limit that leaves the least, named as in a 402'),

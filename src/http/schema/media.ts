@@ -57,8 +57,8 @@ export const runShown = z
     status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']),
     created_at: z.string(),
     ended_at: z.string().optional(),
-    progress: z.number().describe('From 0 to 1, where its vendor tells it').optional(),
-    max_cost_usd: z.number().describe('What is held until it ends; it is never charged more'),
+    progress: z.number().describe('From 0 to 1, if its vendor reports it').optional(),
+    max_cost_usd: z.number().describe('The amount held until it ends; it is never charged more'),
     poll_url: z.string(),
     cancel_url: z.string().optional(),
     cancel_requested: z.literal(true).optional(),
@@ -100,8 +100,8 @@ export const imageAnswer = z
 
 const pictureOptions = {
   response_format: z.enum(['url', 'b64_json']).optional(),
-  stream: z.boolean().describe('The finished pictures are the last events').optional(),
-  partial_images: z.int().min(0).max(3).describe('Of models that show them while they paint').optional(),
+  stream: z.boolean().describe('The finished images are the last events').optional(),
+  partial_images: z.int().min(0).max(3).describe('For models that send previews').optional(),
 }
 
 export const imagesRequest = z

@@ -17,17 +17,17 @@ const model = z
     object: z.literal('model'),
     type: z.literal('model'),
     created: z.int(),
-    created_at: z.string().describe('The epoch: vendors do not tell it'),
+    created_at: z.string().describe('The epoch: vendors do not say when'),
     display_name: z.string(),
     owned_by: z.string(),
     kind: z.enum(['chat', 'embeddings', 'media']),
     category: z.string().describe('What it makes: chat, embeddings, image, speech, utility, …'),
-    cost: z.number().describe('Credits for what cost_unit names'),
+    cost: z.number().describe('Credits for the unit in cost_unit'),
     cost_unit: z.string().describe('Such as `credits / image`'),
     pricing,
     coming: z
       .object({ from: z.string(), pricing })
-      .describe('Its next price: of calls that begin from then on')
+      .describe('Its next price, for calls that begin from then on')
       .optional(),
     context_length: z.int(),
     max_output_tokens: z.int(),
@@ -36,7 +36,7 @@ const model = z
     capabilities: z
       .array(z.string())
       .nullable()
-      .describe('As in the descriptor; null for clients of messages, who mean another thing by it'),
+      .describe('As in the descriptor; null for clients of messages, whose member means something else'),
     lifecycle: z.string().describe('This and the next three: for clients of messages').optional(),
     line: z.null().optional(),
     deprecated_at: z.null().optional(),

@@ -13,7 +13,9 @@ const pricing = z.object({
   rows: z
     .array(
       z.object({
-        when: some.optional().describe('Inputs with the value, or one of the values, that they must have'),
+        when: some
+          .optional()
+          .describe('Inputs, each with the value that it must have, or a list of such values'),
         above_input_tokens: z.int().optional(),
         rates: z.record(z.string(), z.string()).describe('USD for one of each unit, as exact decimal texts'),
       }),
