@@ -1,4 +1,4 @@
-/** Opens the store named by an address: connects, brings the schema up to date, makes the house accounts. */
+/** Opens the store at an address: connects, brings the schema up to date, creates the house accounts. */
 import { statSync } from 'node:fs'
 import { messageOf } from '../core/message-of.ts'
 import { houseAccounts } from '../ledger/types.ts'
@@ -55,7 +55,7 @@ const makeHouseAccounts = (engine: Engine): Promise<unknown> =>
     ),
   )
 
-/** What else every round of recovery does. */
+/** The other work of every round of recovery. */
 const choresOf = (engine: Engine): Chores => {
   const expired = [
     expiredLeases,
@@ -117,7 +117,7 @@ const storeOn = (engine: Engine): Store => ({
 /** Whether the address names a database that a server has made its ledger. Rejects when it cannot be asked. */
 export const ledgerExists = (address: StoreAddress): Promise<boolean> => looking(address, hasLedger, false)
 
-/** What opening the store would do to the schema of a ledger that is there; undefined where there is none. */
+/** What opening the store would do to the schema of an existing ledger; undefined if there is none. */
 export const planOf = (address: StoreAddress): Promise<readonly Planned[] | undefined> =>
   looking<readonly Planned[] | undefined>(
     address,
@@ -125,14 +125,14 @@ export const planOf = (address: StoreAddress): Promise<readonly Planned[] | unde
     undefined,
   )
 
-/** Looks at a database without making anything; `none` where there is no file. */
+/** Looks at a database without creating anything; `none` if there is no file. */
 const looking = async <T>(
   address: StoreAddress,
   look: (engine: Engine) => Promise<T>,
   none: T,
 ): Promise<T> => {
   const path = /^sqlite:(.+)$/.exec(address.url)?.[1]
-  // Opening a file would create it, and write into one that is empty.
+  // Opening a file would create it, and write into an empty one.
   if (path !== undefined && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return none
   const engine = openEngine(address)
   try {
@@ -145,7 +145,7 @@ const looking = async <T>(
 /** Opens the store, ready for use. Rejects when the database cannot be reached or does not fit this program. */
 export const openStore = async (address: StoreAddress): Promise<Store> => storeOver(openEngine(address))
 
-/** The same over an engine that is open; it is closed when the store cannot be used. */
+/** The same with an open engine, which is closed if the store cannot be used. */
 export const storeOver = async (engine: Engine): Promise<Store> => {
   try {
     await migrate(engine)
@@ -160,7 +160,10 @@ export const storeOver = async (engine: Engine): Promise<Store> => {
 
 type Method = (...args: never[]) => Promise<unknown>
 
-/** Errors of the engine become StoreFault, so that callers need not know engines; the ledger's own stay what they are. */
+/**
+ * Errors of the engine become StoreFault, so that callers need not know engines; the ledger's own errors stay as they
+ * are.
+ */
 const guarded = <Port extends { readonly [Name in keyof Port]: Method }>(port: Port): Port => {
   const methods = Object.entries<Method>(port).map(([name, method]) => [
     name,

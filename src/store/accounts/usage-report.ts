@@ -1,4 +1,4 @@
-/** Reports of what keys used: money from the ledger, tokens and models from the details kept beside it. */
+/** Reports of what keys used: money from the ledger, tokens and models from the details stored beside it. */
 import { DAY_MS } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text, truth } from '../engine/columns.ts'
 import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
@@ -11,7 +11,7 @@ const columns = {
   model: 'x.model as "model"',
   key: 'k.id as "key", k.label, k.parent_id, k.deleted',
 } as const
-/** How many columns each of them is. */
+/** How many columns each of them has. */
 const widths = { day: 1, model: 1, key: 4 } as const
 
 const usages = rowsOf({
@@ -23,7 +23,7 @@ const usages = rowsOf({
   cost: nano('amount'),
 })
 
-/** Of reports by key: whose calls they are. */
+/** For reports by key: whose calls they are. */
 const usingKeys = rowsOf({
   id: text('key'),
   label: text('label'),
@@ -41,8 +41,8 @@ const rowOf = (row: Row): UsageRow => {
 }
 
 /**
- * The keys `k` whose calls count, found by the line of the key that asks so that no report reads the whole ledger; a cross
- * join keeps SQLite from beginning with the calls.
+ * The keys `k` whose calls count, found through the requesting key's descendants so that no report reads the whole
+ * ledger; a cross join keeps SQLite from beginning with the calls.
  */
 const keysOf = (of: UsageOf): { readonly text: string; readonly params: readonly Value[] } => {
   if (of === 'everybody') return { text: 'api_key k', params: [] }
@@ -56,8 +56,8 @@ const keysOf = (of: UsageOf): { readonly text: string; readonly params: readonly
 const counted = ['requests', 'input_tokens', 'output_tokens', 'amount'] as const
 
 /**
- * What counts, row by row: the ledger with its details, and before the mark up to which details may be gone the sums of whole
- * days.
+ * What counts, row by row: the ledger with its details and, before the mark up to which details may be gone, the sums
+ * of whole days.
  */
 const sourceOf = (engine: Engine, keys: string): string => {
   const ofUsage = (what: string) => `case t.kind when 'usage' then coalesce(${what}, 0) else 0 end`

@@ -1,6 +1,6 @@
 /** A storage engine as the stores use it: transactions in one dialect of SQL, in which a few words differ by engine. */
 
-/** What may be bound to a parameter. Parameters are written `$1`, `$2`, … in the text. */
+/** A value that may be bound to a parameter. Parameters are written `$1`, `$2`, … in the text. */
 export type Value = string | number | bigint | Uint8Array | null
 
 export type Row = Readonly<Record<string, unknown>>
@@ -11,60 +11,64 @@ export type Statement = { readonly text: string; readonly params: readonly Value
 export type Run = (text: string, params?: readonly Value[]) => Promise<readonly Row[]>
 
 /**
- * Which connection a transaction uses: `writer` for the group commits of calls, `control` for loans and everything
- * people ask for, `relaxed` for what may be lost in a crash (heartbeats, rate windows) and so waits for no disk,
- * `reading` for what only reads: it may take long, and keeps nobody from writing. /
+ * Which connection a transaction uses: `writer` for the group commits of calls; `control` for loans and everything that
+ * people request; `relaxed` for what may be lost in a crash (heartbeats, rate windows) and therefore does not wait for
+ * the disk; `reading` for pure reads, which may take long and do not block writers.
  */
 export type Lane = 'writer' | 'control' | 'relaxed' | 'reading'
 
-/** The words in which the engines' SQL differs. */
+/** The parts in which the engines' SQL differs. */
 export type Words = {
   /** Rows of the JSON array in a text parameter, in a column `value`. */
   readonly each: (param: string) => string
   /**
-   * Whether a column is one of the values that a select returns, which are few: they are looked up one by one, where a plain
-   * `in` of a list of unknown length may read the whole table.
+   * Whether a column is one of the few values that a select returns. They are looked up one by one, because a plain
+   * `in` with a list of unknown length may read the whole table.
    */
   readonly oneOf: (column: string, select: string) => string
   /**
-   * Joins the row of a table, under an alias, whose key is that value, if there is one. It is looked up for each row by itself:
-   * of a table in parts PostgreSQL takes all parts for asked, and would read them whole.
+   * Joins the row of a table, under an alias, whose key has that value, if there is one. It is looked up separately for
+   * each row: for a table in parts PostgreSQL would otherwise read all parts whole.
    */
   readonly leftOne: (table: string, alias: string, key: string, value: string) => string
   /** The database's clock in milliseconds. */
   readonly now: string
-  /** Locks the rows a select returns, of one table by its alias; empty where a transaction locks the whole database. */
+  /**
+   * Locks the rows that a select returns, of one table by its alias; empty if a transaction locks the whole database.
+   */
   readonly lock: (alias: string) => string
-  /** The same, leaving out rows that somebody else has locked. */
+  /** The same, skipping rows that somebody else has locked. */
   readonly lockFree: (alias: string) => string
-  /** Whether rows are locked one by one, so that a transaction must lock them before it decides on them. */
+  /** Whether rows are locked one by one, so that a transaction must lock them before it decides about them. */
   readonly locksRows: boolean
 }
 
-/** Statements that answer at once, inside a transaction. */
+/** Statements that answer immediately, inside a transaction. */
 export type Now = {
   readonly rows: (text: string, ...params: Value[]) => readonly Row[]
-  /** Runs a change and tells how many rows it changed. */
+  /** Runs a change and returns how many rows it changed. */
   readonly change: (text: string, ...params: Value[]) => number
 }
 
 export type Engine = {
   readonly name: 'sqlite' | 'postgres'
   readonly words: Words
-  /** One transaction of statements that do not depend on each other's answers: one round trip. */
+  /** A transaction of statements that do not depend on each other's answers: one round trip. */
   batch(lane: Lane, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>
-  /** One transaction whose later statements depend on earlier answers. Repeated when a deadlock or the like undid it. */
+  /**
+   * A transaction whose later statements depend on earlier answers. It is repeated if a deadlock or the like undid it.
+   */
   transaction<T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T>
-  /** One transaction that no other process can run at the same time, and that may run scripts; for migrations. */
+  /** A transaction that no other process can run at the same time, and that may run scripts; for migrations. */
   exclusive<T>(work: (run: Run, script: (text: string) => Promise<void>) => Promise<T>): Promise<T>
-  /** One transaction whose statements answer at once: only where the database is inside this process. */
+  /** A transaction whose statements answer immediately; only for a database inside this process. */
   readonly inline?: Inline
   close(): Promise<void>
 }
 
 export type Inline = <T>(lane: Lane, work: (now: Now) => T) => Promise<T>
 
-/** Runs one statement by itself. */
+/** Runs one statement on its own. */
 export const once = async (engine: Engine, lane: Lane, statement: Statement): Promise<readonly Row[]> =>
   (await engine.batch(lane, [statement]))[0] ?? []
 
@@ -73,7 +77,9 @@ export const runOne = (run: Run, { text, params }: Statement): Promise<readonly 
 
 export const statement = (text: string, ...params: Value[]): Statement => ({ text, params })
 
-/** A change that the database refuses for good: sending it again cannot help. Names the constraint where one was broken. */
+/**
+ * A change that the database refuses for good: sending it again cannot help. Names the constraint if one was violated.
+ */
 export class Violation extends Error {
   readonly constraint: string
 
@@ -83,7 +89,9 @@ export class Violation extends Error {
   }
 }
 
-/** Somebody else uses a row or a table for longer than this waits. What was begun is undone, and may be tried again. */
+/**
+ * Somebody else uses a row or a table for longer than this transaction waits. It is rolled back and may be tried again.
+ */
 export class Busy extends Error {
   constructor(cause: unknown) {
     super('the database is busy with what was to be changed', { cause })

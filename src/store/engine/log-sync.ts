@@ -1,19 +1,19 @@
 /**
- * When what was committed to SQLite's write-ahead log is on the disk. SQLite can wait for it itself, but then the thread that
- * serves calls waits too: for milliseconds, at each commit, on many disks. So it only writes, and the log is synced here: at
- * once where the disk is fast, else beside the loop. One sync serves all that was committed before it began. Source:
- * sqlite.org/wal.html and pragma `synchronous`: with NORMAL a commit is whole or not there after a crash, and what a later
- * sync has put on the disk stays.
+ * Ensures that what was committed to SQLite's write-ahead log is on the disk. SQLite can wait for that itself, but then
+ * the thread that serves calls waits too: for milliseconds, at each commit, on many disks. So SQLite only writes, and
+ * the log is synced here: at once if the disk is fast, else beside the loop. One sync serves everything that was
+ * committed before it began. Source: sqlite.org/wal.html and pragma `synchronous`: with NORMAL, after a crash a commit
+ * is complete or absent, and what a later sync has put on the disk stays.
  */
 import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 
-/** Puts on the disk what the system holds of a file; undefined when it is there already. */
+/** Puts on the disk what the system holds of a file; undefined if it is there already. */
 type SyncFile = () => Promise<void> | undefined
 
 export class LogSync {
   readonly #sync: SyncFile
   #committed = 0
-  /** Of those as many are on the disk, and as many will be when the present sync ends. */
+  /** How many commits are on the disk, and how many will be when the present sync ends. */
   #durable = 0
   #covered = 0
   #running: Promise<void> | undefined
@@ -24,12 +24,15 @@ export class LogSync {
     this.#sync = sync
   }
 
-  /** Something was committed that somebody will count on. */
+  /** Something was committed that somebody will rely on. */
   noteCommit(): void {
     this.#committed++
   }
 
-  /** Resolves when all that was committed until now is on the disk; undefined when it is. Rejects for good after a failure. */
+  /**
+   * Resolves when everything committed so far is on the disk; undefined if it already is. After a failure it rejects
+   * for good.
+   */
   onDisk(): Promise<void> | undefined {
     if (this.#failed !== undefined) return Promise.reject(this.#failed)
     if (this.#durable === this.#committed) return undefined
@@ -42,7 +45,7 @@ export class LogSync {
     return this.#next
   }
 
-  /** The same for all that is committed in this turn of the loop: one sync for what many ask one by one. */
+  /** The same for everything committed in this turn of the loop: one sync for requests that come one by one. */
   onDiskTogether(): Promise<void> | undefined {
     if (this.#failed === undefined && this.#durable === this.#committed) return undefined
     return new Promise<void>((next) => setImmediate(next)).then(() => this.onDisk())
@@ -66,14 +69,14 @@ export class LogSync {
     }
   }
 
-  /** After a failed sync the system may forget what it could not write: a later one that succeeds says nothing of it. */
+  /** After a failed sync the system may forget what it could not write, so a later success proves nothing about it. */
   readonly #fail = (error: unknown): never => {
     this.#failed = error
     throw error
   }
 }
 
-/** What syncs a file that is open: at once, or beside the loop. */
+/** Syncs an open file: at once, or beside the loop. */
 type Disk = {
   readonly now: (file: number) => void
   readonly beside: (file: number) => Promise<void>
@@ -85,12 +88,15 @@ const theDisk: Disk = {
     new Promise((resolve, reject) => fdatasync(file, (error) => (error ? reject(error) : resolve()))),
 }
 
-/** A sync of this is slow. Beside the loop syncs cost calls some more processor: they share fewer commits. */
+/**
+ * A sync of this length is slow. Syncs beside the loop cost calls somewhat more processor time, because fewer calls
+ * share a commit.
+ */
 const SLOW_MS = 4
-/** After a slow sync so many are made beside the loop. Only one that is made at once tells again how fast the disk is. */
+/** After a slow sync this many are made beside the loop. Only a sync made at once shows again how fast the disk is. */
 const BESIDE = 32
 
-/** The write-ahead log of a database file. It is opened when it is there: nothing has been written before. */
+/** The write-ahead log of a database file. It is opened once it exists; before that nothing has been written. */
 export const logFile = (path: string, disk = theDisk, nowMs = () => performance.now()) => {
   const log = `${path}-wal`
   let file: number | undefined

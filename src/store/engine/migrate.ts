@@ -40,15 +40,17 @@ import { countOf, textOf } from './row.ts'
 export type Migration = {
   readonly version: number
   readonly name: string
-  /** SQL that both engines understand; empty where only one has something to do. */
+  /** SQL that both engines understand; empty if only one has something to do. */
   readonly common: string
-  /** What only one engine understands, such as triggers; run after `common`. */
+  /** SQL that only one engine understands, such as triggers; run after `common`. */
   readonly own: { readonly sqlite?: string; readonly postgres?: string }
-  /** It only adds what the version before does not look at: that goes on beside it, and may be started again. */
+  /**
+   * It only adds what the previous version ignores, so that version can continue beside it, and can be started again.
+   */
   readonly adds?: true
 }
 
-/** In order, numbered from 1 without gaps. A migration that was released is never edited: a new one follows. */
+/** In order, numbered from 1 without gaps. A released migration is never edited: a new one follows it. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'ledger', common: ledger, own: { sqlite: ledgerSqlite, postgres: ledgerPostgres } },
   { version: 2, name: 'funding', common: funding, own: {} },
@@ -103,7 +105,7 @@ const checksumOf = (text: string): string => new Bun.CryptoHasher('sha256').upda
 
 type Applied = { readonly version: number; readonly name: string; readonly checksum: string }
 
-/** Throws where the database is not what this program can work with: `leastSchema` is that of the oldest that can. */
+/** Throws if this program cannot work with the database; `leastSchema` is the schema of the oldest program that can. */
 const check = (
   applied: Applied,
   engine: Engine['name'],
@@ -126,7 +128,7 @@ const check = (
   }
 }
 
-/** Whether the database has been brought to a schema of ours before. */
+/** Whether the database already has a schema of ours. */
 export const hasLedger = async (engine: Engine): Promise<boolean> => {
   const tables =
     engine.name === 'sqlite'
@@ -152,14 +154,14 @@ const appliedOf = (row: Row): Applied => ({
 const LEAST_SCHEMA = 'least_schema'
 const READ_LEAST = `select value from setting where name = '${LEAST_SCHEMA}'`
 
-/** The schema of the oldest program that works with the database; one that does not tell it is for its own version. */
+/** The schema of the oldest program that works with the database; if the database does not say, its own version. */
 const leastIn = ([row]: readonly Row[], applied: readonly Applied[]): number =>
   row === undefined ? applied.length : Number(textOf(row, 'value'))
 
 /** The last migration that does more than add. */
 const leastOf = (known: readonly Migration[]): number => known.findLast(({ adds }) => !adds)?.version ?? 0
 
-/** The migrations that the database does not have. Throws as `migrate`, and changes nothing. */
+/** The migrations that the database lacks. Throws as `migrate` does, and changes nothing. */
 export const missingOf = async (
   engine: Engine,
   known: readonly Migration[],
@@ -173,8 +175,8 @@ export const missingOf = async (
 }
 
 /**
- * Applies what is missing, under a lock that all processes share; either all of it or nothing.
- * Throws when the database is newer than what works with `known`, or was made by other text than `known` has.
+ * Applies what is missing, under a lock that all processes share; either all of it or nothing. Throws if the database
+ * is newer than `known` can work with, or was made from other text than `known` has.
  */
 export const migrate = (engine: Engine, known: readonly Migration[] = migrations): Promise<number> =>
   engine.exclusive(async (run, script) => {

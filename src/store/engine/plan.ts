@@ -1,14 +1,20 @@
-/** What migrations would do to a database that is there: which are missing, what their statements lock, and for about how long. */
+/**
+ * What migrations would do to an existing database: which are missing, what their statements lock, and for about how
+ * long.
+ */
 import { type Engine, once, statement } from './engine.ts'
 import { type Migration, migrations, missingOf, textFor } from './migrate.ts'
 import { countOf } from './row.ts'
 
-/** What a statement keeps from a table that is there while it runs. */
+/** What a statement blocks on an existing table while it runs. */
 type Lock = 'moment' | 'writes' | 'rows'
 
 type Step = {
   readonly table: string
-  /** `moment`: all of it, while its description is changed; `writes`: changes of it, while it is read; `rows`: its rows, while they are changed. */
+  /**
+   * `moment`: everything, while its description changes; `writes`: changes of it, while it is read; `rows`: its rows,
+   * while they change.
+   */
   readonly locks: Lock
   readonly rows: number
   readonly seconds: number
@@ -16,7 +22,7 @@ type Step = {
 
 export type Planned = Pick<Migration, 'version' | 'name'> & { readonly steps: readonly Step[] }
 
-/** What a slow disk does; a moment is none. */
+/** The speed of a slow disk, for the estimate; a lock of kind `moment` takes no time. */
 const ROWS_A_SECOND = { writes: 500_000, rows: 50_000 }
 
 /** The migrations that a start would apply, each with what it locks. Changes nothing. */
@@ -39,11 +45,14 @@ type Found = { readonly table: string; readonly locks: Lock }
 const HEAD =
   /^\s*(?:create\s+table\s+(?:if\s+not\s+exists\s+)?(?<made>\w+)|create\s+(?:unique\s+)?index\s+(?!concurrently)(?:if\s+not\s+exists\s+)?\w+\s+on\s+(?<indexed>\w+)|alter\s+table\s+(?<altered>\w+)\s+(?<how>[^;]*)|(?:update|insert\s+into|delete\s+from)\s+(?<changed>\w+))/i
 
-/** What the statements of a text lock of tables that it did not make itself; those it makes are added to `made`. */
+/**
+ * What the statements of a text lock on tables that the text did not make itself; those that it makes are added to
+ * `made`.
+ */
 export const locksIn = (text: string, made: Set<string>): readonly Found[] => {
   const plain = text
     .replaceAll(/--[^\n]*/g, '')
-    // What functions and triggers do is done later.
+    // The bodies of functions and triggers run later.
     .replaceAll(/\$(\w*)\$[\s\S]*?\$\1\$/g, '')
     .replaceAll(/\bbegin\b[\s\S]*?\bend\s*;/gi, ';')
   const found: Found[] = []
@@ -67,7 +76,7 @@ const stepOf = async (engine: Engine, { table, locks }: Found): Promise<Step> =>
   return { table, locks, rows, seconds: locks === 'moment' ? 0 : Math.ceil(rows / ROWS_A_SECOND[locks]) }
 }
 
-/** About how many there are; PostgreSQL knows it of each part of a table without reading them. */
+/** Roughly how many rows there are; PostgreSQL knows it for each part of a table without reading them. */
 const rowsOf = async (engine: Engine, table: string): Promise<number> => {
   const text =
     engine.name === 'postgres'

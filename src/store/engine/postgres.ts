@@ -13,10 +13,10 @@ import {
   type Words,
 } from './engine.ts'
 
-/** No statement may run longer than this; the server stops it. */
+/** No statement may run longer than this, or the server stops it. */
 const STATEMENT_MS = 3_000
 /**
- * No transaction may take longer than this; we give it up. This is for a server or network that says nothing at all.
+ * No transaction may take longer than this, or we give it up; this covers a server or network that says nothing at all.
  */
 const TRANSACTION_MS = 5_000
 /** A connection that silently dies in the middle of a transaction keeps its locks no longer than this. */
@@ -25,7 +25,7 @@ const ABANDONED_MS = 2_000
 const READING_MS = 10 * 60_000
 const CONNECT_SECONDS = 2
 const ATTEMPTS = 5
-/** The lock that migrations hold, by an arbitrary number that is Turnpike's. */
+/** The lock that migrations hold, under an arbitrary number that belongs to Turnpike. */
 const MIGRATION_LOCK = 7_813_450_221
 const MIGRATION_MS = 60_000
 
@@ -47,13 +47,13 @@ const wordsFor = (now: (() => Instant) | undefined): Words => ({
 const stateOf = (error: unknown): string =>
   error instanceof SQL.PostgresError && typeof error.errno === 'string' ? error.errno : ''
 
-/** Serialisation failure and deadlock: PostgreSQL has undone the transaction and asks for it again. */
+/** Serialisation failure and deadlock: PostgreSQL has undone the transaction and wants it repeated. */
 const isUndone = (error: unknown): boolean => stateOf(error) === '40001' || stateOf(error) === '40P01'
 
-/** A lock that was not to be waited for any longer. */
+/** A lock that we do not wait for any longer. */
 const isBusy = (error: unknown): boolean => stateOf(error) === '55P03'
 
-/** Data exceptions (22) and integrity violations (23) are the statement's own; all others may pass. */
+/** Data exceptions (22) and integrity violations (23) are the statement's own fault; all others may pass. */
 const translated = (error: unknown): unknown => {
   if (!(error instanceof SQL.PostgresError)) return error
   if (isBusy(error)) return new Busy(error)
@@ -70,7 +70,7 @@ const retried = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 }
 
-/** Waits for `work` but not longer than `ms`; the caller must then drop the connection. */
+/** Waits for `work` but not longer than `ms`; after that the caller must drop the connection. */
 const within = async <T>(ms: number, work: Promise<T>, late: () => void): Promise<T> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const deadline = new Promise<never>((_, reject) => {
@@ -91,7 +91,7 @@ type Pool = {
   readonly close: () => Promise<void>
 }
 
-/** A few connections with the same settings; after a deadline passed they are all given up and made anew. */
+/** A few connections with the same settings; after a missed deadline all of them are dropped and made again. */
 const openPool = (
   url: string,
   max: number,
@@ -142,7 +142,10 @@ const runOn =
   (text, params = []) =>
     connection.unsafe<Row[]>(text, [...params]).execute()
 
-/** Sends all at once and waits for all: a statement after a failed one fails too, and the first failure is the cause. */
+/**
+ * Sends all at once and waits for all: after a failed statement the others fail too, and the first failure is the
+ * cause.
+ */
 const pipelined = async (
   connection: ReservedSQL,
   statements: readonly Statement[],
@@ -164,7 +167,7 @@ const interactive = async <T>(
   work: (run: Run) => Promise<T>,
 ): Promise<T> => {
   const begun = pipelined(connection, first)
-  // Its failure shows again in the statements after it; this keeps it from being reported as unhandled before.
+  // Its failure shows again in the statements after it; this keeps it from being reported as unhandled before that.
   begun.catch(() => undefined)
   try {
     const result = await untilEnded(runOn(connection), work)
@@ -172,23 +175,23 @@ const interactive = async <T>(
     await connection.unsafe('commit')
     return result
   } catch (error) {
-    // On a lost connection there is nothing to undo: the server does it.
+    // On a lost connection there is nothing to undo: the server rolls back.
     await connection.unsafe('rollback').catch(() => undefined)
     throw error
   }
 }
 
 /**
- * Opens connections to PostgreSQL; they are made when first used. `now` replaces the database's clock.
- * After a loss the next transaction connects again, waiting at most two seconds for it.
+ * Opens connections to PostgreSQL; each is made on first use. `now` replaces the database's clock. After a loss the
+ * next transaction connects again, waiting at most two seconds for that.
  */
 export const openPostgres = (url: string, now?: () => Instant, longestMs?: number): Engine => {
   const waits: Readonly<Record<string, string>> =
     longestMs === undefined
       ? {}
       : { statement_timeout: `${longestMs}`, idle_in_transaction_session_timeout: `${longestMs}` }
-  // Statements of calls and loans find every row by an index. A sequential scan there is the planner's mistake: it keeps plans
-  // that it made while there were few rows.
+  // Statements of calls and loans find every row by an index. A sequential scan there would be the planner's mistake:
+  // it keeps plans that it made while there were few rows.
   const pools: Readonly<Record<Lane, Pool>> = {
     writer: openPool(url, 1, { enable_seqscan: 'off', ...waits }, longestMs),
     control: openPool(url, 4, { enable_seqscan: 'off', ...waits }, longestMs),

@@ -1,6 +1,6 @@
 /**
- * SQLite, embedded: one process, one writer at a time, write-ahead log. What anybody is told is on the disk (log-sync.ts);
- * beside that wait everything here runs on microtasks only.
+ * SQLite, embedded: one process, one writer at a time, write-ahead log. Whatever is reported to anybody is on the disk
+ * (log-sync.ts); apart from that wait, everything here runs on microtasks only.
  */
 import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
@@ -47,9 +47,9 @@ const connect = (path: string, now: (() => Instant) | undefined): Connection => 
   const database = new Database(path, { create: true, readwrite: true, safeIntegers: true })
   database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
   database.run('PRAGMA journal_mode = WAL')
-  // A commit does not wait for the disk: who asked for it does.
+  // A commit does not wait for the disk; the caller that asked for it does.
   database.run('PRAGMA synchronous = NORMAL')
-  // Lets the log grow longer before it is copied into the file: pages that change often are then copied once.
+  // Lets the log grow longer before it is copied into the file, so that pages that change often are copied only once.
   database.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`)
   database.run(`PRAGMA cache_size = -${CACHE_KB}`)
   database.run('PRAGMA foreign_keys = ON')
@@ -91,7 +91,8 @@ const turns = (): (<T>(work: () => T | Promise<T>) => Promise<T>) => {
   let busy = false
   const waiting: (() => void)[] = []
   return async (work) => {
-    // A turn that ends while others wait is passed on without clearing `busy`, so nobody can slip in between.
+    // If others wait at the end of a turn, the turn is passed on without clearing `busy`, so nobody can slip in
+    // between.
     if (busy) await new Promise<void>((go) => waiting.push(go))
     busy = true
     try {
@@ -115,12 +116,16 @@ const wordsFor = (now: (() => Instant) | undefined): Words => ({
 })
 
 /**
- * Only the owner may read it: the ledger tells who spends what. The log and its index take their rights from the file.
+ * Only the owner may read it, because the ledger shows who spends what. The log and its index inherit the file's
+ * permissions.
  */
 export const OWN_FILE = 0o600
 const OWN_FOLDER = 0o700
 
-/** Makes the file and its folder if they are not there, and takes from others what an older version, or a copy, left them. */
+/**
+ * Creates the file and its folder if they do not exist, and removes permissions that an older version, or a copy, left
+ * to others.
+ */
 export const makePrivate = (path: string): void => {
   mkdirSync(dirname(path), { recursive: true, mode: OWN_FOLDER })
   closeSync(openSync(path, 'a', OWN_FILE))
@@ -133,15 +138,15 @@ export const makePrivate = (path: string): void => {
 }
 
 /**
- * Opens the database file, or memory for the path `:memory:`, and makes its folder.
- * `now` replaces the database's clock, for simulations; `file` syncs its log.
+ * Opens the database file, or memory for the path `:memory:`, and makes its folder. `now` replaces the database's
+ * clock, for simulations; `file` syncs its log.
  */
 export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<typeof logFile>): Engine => {
   const inMemory = path === ':memory:'
   if (!inMemory) makePrivate(path)
-  // One connection for all that writes: what one commits would empty the page cache of another.
+  // One connection for all writes: a commit on one connection would empty the page cache of another.
   const connection = connect(path, now)
-  // Memory cannot be read from another thread, nor can a simulation's clock.
+  // Neither memory nor a simulation's clock can be read from another thread.
   const reading = inMemory || now !== undefined ? undefined : readingThread(path)
   const turn = turns()
   // A simulation has no disk to wait for.
@@ -149,7 +154,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
   const synced = log && new LogSync(log.sync)
   let changes = 0
 
-  /** The result, told when it is on the disk, with all that it may have seen. */
+  /** The result, returned once it is on the disk together with everything that it may have seen. */
   const told = async <T>(lane: Lane, work: Promise<T>): Promise<T> => {
     const result = await work
     // Commits of calls come in batches, others one by one.
@@ -158,7 +163,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
   }
   const begin = (lane: Lane): void => {
     if (now !== undefined) connection.run('update temp.clock set ms = $1', [now()])
-    // A reader takes no lock, so that a server on the same file goes on.
+    // A reader takes no lock, so a server on the same file can continue.
     connection.now.change(lane === 'reading' ? 'begin' : 'begin immediate')
   }
   const commit = (lane: Lane): void => {
@@ -172,7 +177,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
     try {
       connection.run('rollback', [])
     } catch {
-      // SQLite has already rolled back by itself, after a full disk for example; the first error is the one to report.
+      // SQLite has already rolled back by itself, for example after a full disk; report the first error.
     }
   }
   const inTransaction = <T>(lane: Lane, work: () => T): T => {
@@ -222,13 +227,13 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
     transaction,
     exclusive: (work) =>
       transaction('control', (run) => {
-        // Definitions are no rows, but they are to be on the disk too.
+        // Definitions are not rows, but they must be on the disk too.
         changes = -1
         return work(run, async (text) => connection.script(text))
       }),
     close: () =>
       turn(async () => {
-        // Who waits for a sync hears of its failure.
+        // Whoever waits for a sync hears of its failure.
         await synced?.onDisk()?.catch(() => undefined)
         reading?.close()
         connection.close()

@@ -1,6 +1,6 @@
 /**
- * Calls to be exported. A trigger notes each charge, whichever statement writes it; it and its table are made when an
- * export is first turned on, so that a ledger without one pays nothing for it.
+ * Calls to be exported. A trigger records each charge, whichever statement writes it. The trigger and its table are
+ * made when an export is first turned on, so that a ledger without one pays nothing for it.
  */
 import { isObject, parseJson } from '../../core/json-body.ts'
 import { readDetail } from '../../ledger/read-detail.ts'
@@ -23,7 +23,7 @@ const scripts = {
   },
   postgres: {
     isOn: `select 1 as one from pg_trigger where tgname = 'transfer_export' and tgrelid = 'transfer'::regclass`,
-    // Once for each statement: a group commit notes all its calls at once.
+    // Once per statement: a group commit records all its calls at once.
     on: `${TABLE};
       create or replace function note_export() returns trigger language plpgsql as $$ begin
         insert into export_due (call_id) select n.ref from noted n where n.kind = 'usage' on conflict do nothing;

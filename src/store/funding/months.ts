@@ -7,7 +7,10 @@ import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { nanoOf } from '../engine/row.ts'
 import { lessRefunds } from '../ledger/sums.ts'
 
-/** A charge is stamped just before it is durable; an hour after a month's end no charge of it can be still to come. */
+/**
+ * A charge is dated just before it becomes durable, so an hour after a month's end no charge of that month can still
+ * come.
+ */
 const CLOSING_MS = 60 * 60 * 1000
 
 export const startOf = (month: Month): Instant => {
@@ -16,12 +19,15 @@ export const startOf = (month: Month): Instant => {
   return start
 }
 
-/** Charges less refunds of a credit line `$1`, in `[$2, $3)`, found by the keys of its wallet `$4`; and what is joined to them. */
+/**
+ * Charges less refunds of credit line `$1` in `[$2, $3)`, found by the keys of its wallet `$4`; and what is joined to
+ * them.
+ */
 export const chargesOf = (joined = ''): string => `api_key k join transfer t on t.key_id = k.id ${joined}
   where k.wallet_id = $4 and t.at >= $2 and t.at < $3
     and ((t.kind = 'usage' and t.debit = $1) or (t.kind = 'refund' and t.credit = $1))`
 
-/** A refund counts against what was charged. */
+/** A refund reduces what was charged. */
 export const netAmount = `cast(sum(${lessRefunds}) as bigint)`
 
 type UsedSpan = {
@@ -31,7 +37,7 @@ type UsedSpan = {
   readonly to: Instant
 }
 
-/** Reads a span day by day, so that no statement takes long however much was used. */
+/** Reads a span day by day, so that no statement takes long, however much was used. */
 export const byDay = async (
   engine: Engine,
   text: string,
@@ -102,13 +108,13 @@ const lines = (now: string) => `select c.*, i.month as last, coalesce(i.carried,
     and i.serial = (select max(x.serial) from invoice x where x.account_id = c.account_id)
   order by c.account_id`
 
-/** The month to be invoiced next, if it has ended for good. */
+/** The month to be invoiced next, if it is over for good. */
 const dueMonth = ({ last, opened, now }: InvoicedLine): Month | undefined => {
   const month = last === undefined ? opened : monthOf(nextMonthStart(startOf(last)))
   return nextMonthStart(startOf(month)) + CLOSING_MS <= now ? month : undefined
 }
 
-/** Invoices one month of each line a round, until no ended month is left. */
+/** In each round, invoices one month of each line, until no ended month is left. */
 export const closeMonthsOn = async (engine: Engine): Promise<number> => {
   for (let issued = 0; ; ) {
     let found = 0

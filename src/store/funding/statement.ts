@@ -51,7 +51,9 @@ const paidIn = (invoices: readonly Invoice[], from: Instant, to: Instant): Nano 
       .map(({ total }) => total),
   )
 
-/** What was owed at the start of the month: all that was used less all that was paid. Invoiced months are summed already. */
+/**
+ * What was owed at the start of the month: everything used less everything paid. Invoiced months are already summed.
+ */
 const owedAt = async (
   engine: Engine,
   { account, walletId, opened }: CreditLine,
@@ -65,7 +67,10 @@ const owedAt = async (
   return sum(before.map(({ used }) => used)) + since - paidIn(invoices, 0, start)
 }
 
-/** Undefined for a month before the line, and for a text that is no month. `invoices` are all there are, newest first. */
+/**
+ * Undefined for a month before the line, and for a text that is not a month. `invoices` are all there are, newest
+ * first.
+ */
 export const statementOf = async (
   engine: Engine,
   line: CreditLine,

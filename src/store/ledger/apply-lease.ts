@@ -63,10 +63,10 @@ export const applyLease = (lease: string, delta: Nano, state: string): readonly 
 /** What changes on one open lease that is locked with its limits. */
 export type LeaseMove = {
   readonly id: LeaseId
-  /** What it used, and by how many calls: it moves out of what is held. */
+  /** What it used, and in how many calls: this moves out of what is held. */
   readonly used: Nano
   readonly calls: number
-  /** What it holds more. */
+  /** The increase of what it holds. */
   readonly delta: Nano
   readonly scopes: readonly string[]
   readonly payer: AccountId
@@ -79,7 +79,7 @@ const rowsOf = (sums: ReadonlyMap<string, Sum>): string =>
     [...sums].map(([n, { used, held, calls }]) => ({ n, u: used.toString(), h: held.toString(), c: calls })),
   )
 
-/** The same for many leases, whose rows are known: each limit is written once. */
+/** The same for many leases whose rows are known: each limit is written once. */
 export const applyMoves = ({ each }: Words, moves: readonly LeaseMove[]): readonly Statement[] => {
   const [counters, accounts, leases] = [
     new Map<string, Sum>(),

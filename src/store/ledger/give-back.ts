@@ -1,4 +1,4 @@
-/** What leases have and no call holds goes back: as many leases in one transaction as came together. */
+/** Returns room of leases that no call holds, in one transaction for all leases that were given back together. */
 import type { Nano } from '../../core/money.ts'
 import { scopesOf } from '../../ledger/scopes.ts'
 import type { LeaseId } from '../../ledger/types.ts'
@@ -14,10 +14,10 @@ import { stateOf } from './sums.ts'
 
 type Back = { readonly lease: LeaseId; readonly back: Nano }
 
-/** Of the lease's key: whose counters the lease counts against. */
+/** For the lease's key: whose counters the lease counts against. */
 const keys = rowsOf({ ancestors: json('ancestors', ancestorsOf), walletId: text('own_wallet') } as const)
 
-/** See LedgerStore. A lease that is not open any more is left as it is. */
+/** See LedgerStore. A lease that is no longer open stays as it is. */
 export const givingBack = (engine: Engine): LedgerStore['giveBack'] => {
   const give = batched<Back, true>(engine, {
     work: async (run, backs) => {

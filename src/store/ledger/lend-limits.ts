@@ -13,7 +13,7 @@ import { heldOfLease, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
 /** A request, and who spends. */
 export type Asked = { readonly request: LoanRequest; readonly spender: SpendingKey }
 
-/** What this transaction has lent since it read the limits, by their scopes and accounts. */
+/** What this transaction has lent since it read the limits, by scope and account. */
 class LentNow {
   readonly #sums = new Map<string, Nano>()
 
@@ -21,7 +21,7 @@ class LentNow {
     return this.#sums.get(limit) ?? 0n
   }
 
-  /** So much was lent under each of the limits. */
+  /** How much was lent under each of the limits. */
   add(limits: readonly string[], amount: Nano): void {
     for (const limit of limits) this.#sums.set(limit, this.of(limit) + amount)
   }
@@ -63,7 +63,7 @@ const unappliedUnderText = ({ each, oneOf }: Words): string => {
   from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
 }
 
-/** The statements that lock and read, in the order of the locks; their texts depend on nothing but the engine. */
+/** The statements that lock and read, in the order of the locks; their texts depend only on the engine. */
 const textsFor = (words: Words) => {
   const { each, lock, now, oneOf } = words
   const listed = (param: string) => `select e.value->>'s' from ${each(param)} e`
@@ -86,7 +86,9 @@ const textsFor = (words: Words) => {
 
 const jsonOf = (values: Iterable<string>): string => JSON.stringify([...new Set(values)].map((s) => ({ s })))
 
-/** Locks and reads what the loans of one instance depend on, in one round trip. Returns it for each request. */
+/**
+ * Locks and reads everything that the loans of one instance depend on, in one round trip. Returns it for each request.
+ */
 export const lockLimits = async (
   run: Run,
   words: Words,
@@ -139,7 +141,7 @@ export const lockLimits = async (
   })
 }
 
-/** Whether it is the lease of this path. */
+/** Whether the lease belongs to this path. */
 const isOn = (lease: LeaseRow, { key, day, payer, sub }: SpendingKey): boolean =>
   lease.keyId === key.id && lease.day === day && lease.payer === payer && lease.sub === sub
 
@@ -174,7 +176,7 @@ export const besideOf = (locked: LockedLimits): Nano | undefined => {
   return lefts.reduce(least) - own
 }
 
-/** The limits that all of a loan draws on: what `LentNow` counts it under. */
+/** All limits that a loan draws on, under which `LentNow` counts it. */
 export const limitNames = (scopes: readonly string[], payer: AccountId): readonly string[] => [
   ...scopes,
   `account:${payer}`,

@@ -1,6 +1,6 @@
 /**
- * Lending: leases grow, or the answer says which limit binds. One transaction under the locks of every limit, for as many
- * requests of one instance as came together: each is decided as if those before it were written.
+ * Lending: leases grow, or the answer says which limit binds. One transaction, under the locks of every limit, serves
+ * all requests of an instance that came together. Each is decided as if those before it were already written.
  */
 import type { Nano } from '../../core/money.ts'
 import { type Instant, nextDayStart } from '../../core/time.ts'
@@ -50,7 +50,7 @@ type Open = Demanding & { readonly at: number }
 
 type Answer = Loan | LoanRefused
 
-/** Grows one lease in memory: what the next request finds is less by it. */
+/** Grows one lease in memory, so that the next request finds that much less. */
 const grow = ({ spender, locked, ask }: Open, limits: readonly Limit[]): Grown => {
   const { grown, tight } = growth(limits, ask)
   locked.lent.add(limitNames(locked.scopes, spender.payer), grown)
@@ -61,7 +61,7 @@ type Grown = ReturnType<typeof growth>
 type Lending = Open & Grown
 type Refusing = Short & { readonly at: number }
 
-/** Opens the leases that are not there yet. One whose id was used before, and is closed, opens under another id. */
+/** Opens the leases that do not exist yet. If an id was used before and is closed, the lease opens under another id. */
 const openLeases = async (run: Run, words: Words, loans: readonly Lending[]): Promise<readonly string[]> => {
   const ids = loans.map(({ request, locked }) => locked.lease?.id ?? request.leaseId)
   const insert = async (which: readonly number[]): Promise<readonly number[]> => {
@@ -94,7 +94,7 @@ const openLeases = async (run: Run, words: Words, loans: readonly Lending[]): Pr
   return ids
 }
 
-/** Until when the lease may live. A job counts in the day it began, however long it runs. */
+/** Until when the lease may live. A job counts in the day in which it began, however long it runs. */
 const endOf = ({ request, spender, locked }: Asked & { readonly locked: LockedLimits }): Instant => {
   const lasts = locked.now + request.ttlMs
   return isJob(request.instance) ? lasts : Math.min(lasts, nextDayStart(spender.now))
@@ -136,7 +136,7 @@ const lendAll = async (run: Run, words: Words, loans: readonly Lending[]): Promi
   })
 }
 
-/** What is said before any limit is looked at; undefined where the limits decide. */
+/** The answer that needs no look at the limits; undefined if the limits decide. */
 const refusedAtOnce = async (
   run: Run,
   words: Words,
@@ -150,7 +150,7 @@ const refusedAtOnce = async (
   return undefined
 }
 
-/** Locks the limits. Own leases that are given up are fenced, so that room of them that went astray is free again. */
+/** Locks the limits. Own leases that are given up are fenced, so that their astray room is free again. */
 const lockedFor = async (
   run: Run,
   words: Words,
@@ -174,8 +174,8 @@ const demandOf = (request: LoanRequest, { ownUnused }: LockedLimits): Demand => 
 })
 
 /**
- * Grows the leases of spending paths by what the calls need and the limits allow, or says of each what binds, inside a
- * transaction that may go on with it. All requests are of one instance, and no two of one path.
+ * Grows the leases of spending paths by what the calls need and the limits allow, or says for each which limit binds,
+ * inside a larger transaction. All requests are of one instance, and no two of one path.
  */
 export const lendWithin = async (
   run: Run,
@@ -216,7 +216,7 @@ export const lendWithin = async (
   return whole(answers)
 }
 
-/** Says of each what binds. Where something was lent since the limits were read, they are read again. */
+/** Says for each which limit binds. If something was lent since the limits were read, they are read again. */
 const refuseAll = async (
   run: Run,
   words: Words,

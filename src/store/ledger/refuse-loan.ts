@@ -1,4 +1,4 @@
-/** What a request for a loan is told that does not fit: which limit binds, and whether its money may come back. */
+/** The answer to a request for a loan that does not fit: which limit binds, and whether its money may come back. */
 import { greatest } from '../../core/money.ts'
 import { type Demand, type Limit, verdictOf } from '../../ledger/lend.ts'
 import type { LoanRefused } from '../../ledger/types.ts'
@@ -12,7 +12,7 @@ import type { SpendingKey } from './spender.ts'
 /** A request with what it asks of its limits. */
 export type Demanding = Asked & { readonly locked: LockedLimits; readonly ask: Demand }
 
-/** One that does not fit, with the limits that are too short for it. */
+/** A request that does not fit, with the limits that are too short for it. */
 export type Short = Demanding & { readonly short: readonly [Limit, ...Limit[]] }
 
 /**
@@ -40,7 +40,7 @@ const disable = async (
   return version
 }
 
-/** Says what binds, calls back what others have and do not use, and switches off keys whose caps are exhausted. */
+/** Says which limit binds, recalls room that others do not use, and disables keys whose caps are exhausted. */
 export const refuse = async (run: Run, words: Words, it: Short): Promise<LoanRefused> => {
   const { request, ask, spender, locked, short } = it
   const own = locked.lease === undefined ? '' : locked.lease.id

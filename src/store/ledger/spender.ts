@@ -23,7 +23,10 @@ export type SpendingKey = {
   readonly sub: string | undefined
 }
 
-/** Locks the keys and the keys above them, whose caps bind them too. Returns who spends for each request; undefined if the key is unknown. */
+/**
+ * Locks the keys and the keys above them, whose caps bind them too. Returns who spends for each request; undefined if a
+ * key is unknown.
+ */
 export const lockSpenders = async (
   run: Run,
   words: Words,
@@ -69,7 +72,7 @@ const spenderOf = (
 export const scopesUnder = ({ key, day, sub }: SpendingKey): readonly string[] =>
   scopesOf({ line: [key.id, ...key.ancestors], walletId: key.walletId, day, sub })
 
-/** The counters that it needs, as they are made where they are not there yet. */
+/** The counters that it needs, in the form in which missing ones are made. */
 export const countersOf = ({ key, makers, day, month, now }: SpendingKey) => [
   ...[key, ...makers].flatMap(({ id, walletId, limits }) => [
     { s: lifetimeScope(id), o: id, w: walletId, l: limits.spendCap?.toString() },

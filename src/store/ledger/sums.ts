@@ -1,4 +1,7 @@
-/** Sums of money in SQL, each said once: what leases used, what open calls hold, what an account has, what was charged. */
+/**
+ * Sums of money in SQL, each defined once: what leases used, what open calls hold, what an account has, what was
+ * charged.
+ */
 import type { Words } from '../engine/engine.ts'
 
 /** What leases `l` used and their account and counters do not count yet. */
@@ -14,22 +17,22 @@ export const heldOnLeases = (where: string): string =>
 export const heldOfLease =
   'coalesce((select cast(sum(f.hold) as bigint) from inflight f where f.lease_id = l.id), 0)'
 
-/** What the account `a` has: its balance less what leases used. */
+/** The balance of account `a` less what leases used. */
 export const settledOfAccount = `a.balance - ${usedOnLeases('l.wallet_id = a.id')}`
 
-/** The same for the account that `wallet` names: a column of another table than `account` and `lease`. */
+/** The same for the account in `wallet`, a column of another table than `account` and `lease`. */
 export const settledBalance = (wallet: string): string =>
   `(select ${settledOfAccount} from account a where a.id = ${wallet})`
 
-/** What a charge or refund `t` comes to for who paid. */
+/** What the payer of a charge or refund `t` finally pays. */
 export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amount end`
 
 /**
- * The state of a lease that is found by its id or its key. PostgreSQL keeps plans that it made while there were few leases, and
- * by the bare column such a plan finds the one lease among all that are open.
+ * The state of a lease that is found by its id or its key. PostgreSQL keeps plans that it made while there were few
+ * leases, and with the bare column such a plan looks for the one lease among all open ones.
  */
 export const stateOf = (lease: string): string => `coalesce(${lease}.state, '')`
 
-/** Joins the detail `d` of the call that a posting `t` charges or gives back. */
+/** Joins the detail `d` of the call that a posting `t` charges or refunds. */
 export const withDetail = ({ leftOne }: Words): string =>
   leftOne('usage_detail', 'd', 'call_id', 'coalesce(t.of_call, t.ref)')

@@ -1,14 +1,14 @@
 /**
- * Makes a part of the rest where the rest has many rows: of a ledger that had no parts, or when no server made months in time. No
- * row is rewritten, and what reads all rows keeps nobody from reading and writing. A rest with rows of a month that is to
- * be a part can only become this part itself:
+ * Turns the rest into a part if the rest has many rows: in a ledger that had no parts, or when no server made months in
+ * time. No row is rewritten, and the step that reads all rows blocks neither readers nor writers. A rest with rows of a
+ * month that is to be a part can only become this part itself:
  *
- *   1. From now on the rest takes only ids of the part; a trigger puts others into a spare table, so none is refused.
- *   2. Rows of other ids go there too. There are none but of clocks that were wrong, or of calls whose month is gone.
- *   3. PostgreSQL reads the rest and proves that it holds no other ids.
- *   4. With that proof the rest becomes the part in a moment, and what is in the spare table a new rest.
+ *   1. From now on the rest only takes ids of the part; a trigger puts others into a spare table, so none is refused.
+ *   2. Existing rows with other ids move there too. Only wrong clocks, or calls whose month is gone, produce them.
+ *   3. PostgreSQL reads the rest and proves that it has no other ids.
+ *   4. With that proof the rest becomes the part in a moment, and the spare table becomes a new rest.
  *
- * Each step is a transaction, which finds in the database where it is: whoever comes next goes on.
+ * Each step is a transaction that finds the present state in the database, so any process can continue.
  */
 import { clockIn } from '../engine/clock.ts'
 import type { Engine, Lane, Run } from '../engine/engine.ts'
@@ -18,7 +18,7 @@ import { boundsOf, columnsOf, inSpan, nameOf, REST, SHORT_WAIT, type Span, TABLE
 
 const SPARE = 'usage_detail_spare'
 const TRIGGER = 'usage_detail_beyond'
-/** Rows that are moved at once. */
+/** How many rows are moved at once. */
 const BATCH = 1_000
 
 const begin = (engine: Engine): Promise<void> =>
@@ -38,7 +38,10 @@ const begin = (engine: Engine): Promise<void> =>
       alter table ${REST} add constraint ${constraintOf(span.end)} check (${inSpan('call_id', span)}) not valid`)
   })
 
-/** Runs a step while the rest is on this way, and nobody can bring it to its end meanwhile; undefined where somebody has. */
+/**
+ * Runs a step while the rest is being turned into a part, and prevents others from finishing it meanwhile; undefined if
+ * somebody has finished.
+ */
 const onTheWay = <T>(
   engine: Engine,
   { lane, mode, closing }: { lane: Lane; mode: string; closing: Closing },
@@ -50,7 +53,7 @@ const onTheWay = <T>(
     return found?.constraint === closing.constraint && !found.proved ? step(run) : undefined
   })
 
-/** Moves rows of other ids to the spare table, step by step; each part of the condition is found by the key. */
+/** Moves rows with other ids to the spare table, step by step; the key finds each part of the condition. */
 const moveOthers = async (engine: Engine, closing: Closing, { from, to }: Span): Promise<void> => {
   const others = [`d.call_id >= '${to}'`, ...(from === undefined ? [] : [`d.call_id < '${from}'`])]
   const on = { lane: 'control', mode: 'row exclusive', closing } as const
@@ -65,7 +68,7 @@ const moveOthers = async (engine: Engine, closing: Closing, { from, to }: Span):
   for (const where of others) while ((await move(where)) === BATCH);
 }
 
-/** Has PostgreSQL read the rest. It may take minutes, as a long report does, and keeps nobody from reading and writing. */
+/** Lets PostgreSQL read the rest. It may take minutes, like a long report, and blocks neither readers nor writers. */
 const prove = (engine: Engine, closing: Closing): Promise<unknown> =>
   onTheWay(engine, { lane: 'reading', mode: 'share update exclusive', closing }, (run) =>
     run(`alter table ${REST} validate constraint ${closing.constraint}`),
@@ -79,7 +82,7 @@ const finish = (engine: Engine): Promise<void> =>
     const span = await closingSpan(run, closing)
     const name = nameOf(closing.end)
     const columns = await columnsOf(run, SPARE)
-    // The new rest has the columns of now, should some have come since the spare table was made.
+    // The new rest gets today's columns, in case some were added since the spare table was made.
     await script(`alter table ${TABLE} detach partition ${REST};
       drop trigger ${TRIGGER} on ${REST};
       alter table ${REST} rename to ${name};
@@ -92,7 +95,10 @@ const finish = (engine: Engine): Promise<void> =>
       drop function ${TRIGGER}()`)
   })
 
-/** Makes the first missing part of the rest. Throws `Busy` where somebody uses the table for long; the next one goes on then. */
+/**
+ * Turns the rest into the first missing part. Throws `Busy` if somebody uses the table for long; the next call
+ * continues then.
+ */
 export const closeRest = async (engine: Engine): Promise<void> => {
   await begin(engine)
   const look = <T>(work: (run: Run) => Promise<T>) => engine.transaction('control', work)

@@ -1,4 +1,4 @@
-/** How far the rest has come on its way to be a part: close-rest.ts tells the way. */
+/** How far the rest has come on its way to becoming a part; close-rest.ts describes the way. */
 import type { Instant } from '../../core/time.ts'
 import type { Run } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
@@ -7,17 +7,17 @@ import { partsIn, REST, type Span, spanTo } from './parts.ts'
 const CONSTRAINT = 'usage_detail_until_'
 
 export type Closing = {
-  /** The name of the constraint that the part's ids are to keep. */
+  /** The name of the constraint on the part's ids. */
   readonly constraint: string
   readonly end: Instant
-  /** Whether all rows of the rest keep it. */
+  /** Whether all rows of the rest satisfy it. */
   readonly proved: boolean
 }
 
-/** The end of the part stands in the name of its constraint. */
+/** The name of the constraint contains the end of the part. */
 export const constraintOf = (end: Instant): string => `${CONSTRAINT}${end}`
 
-/** Undefined where the rest is to stay what it is. */
+/** Undefined if the rest is to stay as it is. */
 export const closingIn = async (run: Run): Promise<Closing | undefined> => {
   const [row] = await run(
     `select c.conname as name, case when c.convalidated then 'yes' else 'no' end as proved from pg_constraint c
@@ -32,6 +32,6 @@ export const closingIn = async (run: Run): Promise<Closing | undefined> => {
   }
 }
 
-/** The ids of the part: from the end of the last one on. */
+/** The ids of the part: from the end of the previous one on. */
 export const closingSpan = async (run: Run, { end }: Closing): Promise<Span> =>
   spanTo((await partsIn(run)).months.at(-1)?.to, end)

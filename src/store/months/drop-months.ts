@@ -1,6 +1,6 @@
 /**
- * Drops parts whose months are over for good, which takes a moment however many rows they have. A few rows of them may
- * still be needed: they go into the rest first, where they are deleted one by one in their time.
+ * Drops parts whose months are over for good, which takes a moment however many rows they have. A few of their rows may
+ * still be needed: these are first moved to the rest, where they are deleted one by one in time.
  */
 import type { Instant } from '../../core/time.ts'
 import type { CallId } from '../../ledger/types.ts'
@@ -11,15 +11,15 @@ import { prunedUntil } from '../prune/pruned-until.ts'
 import { leastId } from './call-ids.ts'
 import { columnsOf, hasParts, partsIn, SHORT_WAIT, TABLE } from './parts.ts'
 
-/** Postings looked at in one statement. */
+/** Postings per statement. */
 const PAGE = 20_000
-/** With more that is needed, the rows of a part are deleted one by one until it has less. */
+/** If more rows than this are needed, the rows of a part are deleted one by one until it has fewer. */
 const MOST_KEPT = 5_000
 
 type Look = {
-  /** Where reports read no call before it. */
+  /** Reports read no single calls from before this. */
   readonly before: Instant
-  /** So many are too many: nobody looks for more. */
+  /** This many are too many; counting stops there. */
   readonly most?: number
 }
 
@@ -44,13 +44,13 @@ const chargedSince = async (engine: Engine, { least, last }: Ids, before: Instan
       const page: Statement = statement(PAGE_OF_POSTINGS, kind, from, last, before)
       const row = onlyRow(await once(engine, 'reading', page))
       found.push(...textOf(row, 'late').split(' ').filter(Boolean))
-      // The next page begins with the last one of this.
+      // The next page begins with the last posting of this one.
       from = countOf(row, 'n') < PAGE ? undefined : textOf(row, 'last')
     }
   return found
 }
 
-/** Calls with refunds that are still reported one by one, and those that wait to be exported. */
+/** Calls with refunds that are still reported one by one, and calls that wait to be exported. */
 const refundedOrWaiting = async (engine: Engine, { least, last }: Ids, { before, most }: Look) => {
   const calls = async (text: string, ...more: number[]) =>
     (await once(engine, 'reading', statement(text, least, last, ...more))).map((row) => textOf(row, 'c'))
@@ -70,7 +70,7 @@ const refundedOrWaiting = async (engine: Engine, { least, last }: Ids, { before,
   ]
 }
 
-/** Calls of a part whose details are needed still. */
+/** Calls of a part whose details are still needed. */
 const neededOf = async (engine: Engine, part: string, look: Look): Promise<readonly CallId[]> => {
   const ids = await idsOf(engine, part)
   if (ids === undefined) return []
@@ -79,7 +79,7 @@ const neededOf = async (engine: Engine, part: string, look: Look): Promise<reado
   return [...new Set([...needed, ...(await chargedSince(engine, ids, look.before))])]
 }
 
-/** Copies details from a part that is off into the table. */
+/** Copies details from a detached part into the table. */
 const keep = async ({ words }: Engine, run: Run, part: string, calls: readonly CallId[]): Promise<void> => {
   if (calls.length === 0) return
   const columns = await columnsOf(run, part)
@@ -90,7 +90,7 @@ const keep = async ({ words }: Engine, run: Run, part: string, calls: readonly C
   )
 }
 
-/** Takes a part off the table, with what is needed of it left there. */
+/** Detaches a part from the table, and leaves the needed rows in the table. */
 const takeOff = (engine: Engine, part: string, needed: readonly CallId[]): Promise<void> =>
   engine.exclusive(async (run) => {
     await run(SHORT_WAIT)
@@ -99,11 +99,13 @@ const takeOff = (engine: Engine, part: string, needed: readonly CallId[]): Promi
     await keep(engine, run, part, needed)
   })
 
-/** The mark up to which details may be gone: a part that is off may have been taken off for a shorter span than this one. */
+/**
+ * The mark up to which details may be gone: a detached part may have been detached for a shorter span than this one.
+ */
 const markOf = async (engine: Engine): Promise<Instant> =>
   countOf(onlyRow(await once(engine, 'control', statement(`select ${prunedUntil} as at`))), 'at')
 
-/** Drops a part that is off, after what came into it while it was looked through. */
+/** Drops a detached part, after moving rows that came in while it was being examined. */
 const dropOff = async (engine: Engine, part: string): Promise<boolean> => {
   const needed = await neededOf(engine, part, { before: await markOf(engine) })
   return engine.exclusive(async (run) => {
@@ -115,13 +117,13 @@ const dropOff = async (engine: Engine, part: string): Promise<boolean> => {
   })
 }
 
-/** The parts that are over, and those that are off already. */
+/** The parts that are over, and those that are already detached. */
 const dueIn = async (run: Run, before: Instant): Promise<readonly string[]> => {
   const { months, off } = await partsIn(run)
   return [...months.filter(({ to }) => to <= leastId(before)).map(({ name }) => name), ...off]
 }
 
-/** Tells whether it was this process that dropped it. */
+/** Returns whether this process dropped it. */
 const dropPart = async (engine: Engine, part: string, before: Instant): Promise<boolean> => {
   if (!(await engine.transaction('control', partsIn)).off.includes(part)) {
     const needed = await neededOf(engine, part, { before, most: MOST_KEPT + 1 })
@@ -132,8 +134,8 @@ const dropPart = async (engine: Engine, part: string, before: Instant): Promise<
 }
 
 /**
- * Drops all parts of ids from before an instant, the start of a month up to which details may be gone. Several processes may
- * do it at once.
+ * Drops all parts with ids from before an instant, which is the start of a month up to which details may be gone.
+ * Several processes may do it at once.
  */
 export const dropMonths = async (engine: Engine, before: Instant): Promise<Dropped> => {
   if (!hasParts(engine)) return { months: 0, busy: false }

@@ -1,4 +1,4 @@
-/** Makes the parts of the months to come, long before a call needs one. Until then, and for odd clocks, there is the rest. */
+/** Makes the parts of future months long before a call needs one. Until then, and for odd clocks, there is the rest. */
 import { DAY_MS, type Instant, monthsBefore, nextMonthStart } from '../../core/time.ts'
 import type { CallId } from '../../ledger/types.ts'
 import { clockIn } from '../engine/clock.ts'
@@ -19,18 +19,18 @@ import {
   TABLE,
 } from './parts.ts'
 
-/** Whole months that there are parts for beside this one. */
+/** How many whole months beyond the present one have parts. */
 const AHEAD = 2
-/** After a longer time without a server one part is enough for what is over. */
+/** After a longer time without a server, one part covers the past months. */
 const APART = 24
-/** The rest is read while it cannot be used: milliseconds for so many rows. */
+/** While the rest is being read it cannot be used; with this many rows that takes milliseconds. */
 const SMALL_REST = 5_000
-/** So long before its end a month is too short to begin a part with rows of the rest: making it may take a while. */
+/** This close to its end a month is too short to begin a part with rows of the rest, because that may take a while. */
 const CLOSING_MS = 2 * DAY_MS
 
 type Missing = Span & { readonly end: Instant }
 
-/** What is missing behind the last part, in order. */
+/** What is missing after the last part, in order. */
 export const missingAt = (now: Instant, { months }: Parts): readonly Missing[] => {
   const last = months.at(-1)?.to
   const end = monthsBefore(now, -AHEAD - 1)
@@ -44,13 +44,15 @@ export const missingAt = (now: Instant, { months }: Parts): readonly Missing[] =
   return missing
 }
 
-/** The span of the part that the rest itself becomes: not one that ends too soon. */
+/** The span of the part that the rest itself becomes; it must not end too soon. */
 export const closingAt = (now: Instant, first: Missing): Missing => {
   const end = Math.max(first.end, nextMonthStart(now + CLOSING_MS))
   return { ...spanTo(first.from, end), end }
 }
 
-/** Whether a part can be made beside the rest: none of the rest's rows belongs there, and there are few to be read for that. */
+/**
+ * Whether a part can be made beside the rest: none of the rest's rows belongs there, and there are few rows to check.
+ */
 const fitsBesideRest = async (run: Run, span: Span): Promise<boolean> => {
   const [own] = await run(`select 1 as one from ${REST} d where ${inSpan('d.call_id', span)} limit 1`)
   if (own !== undefined) return false
@@ -63,17 +65,17 @@ export const missingIn = async (engine: Engine, run: Run): Promise<readonly Miss
   missingAt(await clockIn(run, engine.words), await partsIn(run))
 
 /**
- * Makes what is missing, as far as the rest has none of its rows; tells whether all is there. Several processes may do it at
- * once. Throws `Busy` where somebody uses the rest for long.
+ * Makes what is missing, if the rest has no rows for it; returns whether everything exists. Several processes may do it
+ * at once. Throws `Busy` if somebody uses the rest for long.
  */
 export const makeMonths = async (engine: Engine): Promise<boolean> => {
   if (!hasParts(engine)) return true
-  // Most of the time nothing is, and nobody is kept waiting to find that.
+  // Usually nothing is missing, and finding that out keeps nobody waiting.
   const missing = await engine.transaction('control', (run) => missingIn(engine, run))
   if (missing.length === 0) return true
   return engine.exclusive(async (run, script) => {
     await run(SHORT_WAIT)
-    // Nothing comes into the rest between the look and the change.
+    // Nothing is added to the rest between the check and the change.
     await run(`lock table ${REST} in access exclusive mode`)
     if ((await closingIn(run)) !== undefined) return false
     for (const span of await missingIn(engine, run)) {

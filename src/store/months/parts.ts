@@ -1,6 +1,7 @@
 /**
- * Where PostgreSQL keeps the details of calls: a part of the table for each month by the time in their ids, the first from the
- * beginning, and a rest for all ids that are in none. A part may span several months; the last of them gives it its name.
+ * Where PostgreSQL stores the details of calls: one part of the table per month, by the time in their ids, the first
+ * one open at the beginning, and a rest for all ids that belong to no part. A part may span several months and is named
+ * after the last of them.
  */
 import { type Instant, monthOf } from '../../core/time.ts'
 import type { CallId } from '../../ledger/types.ts'
@@ -11,22 +12,22 @@ import { leastId } from './call-ids.ts'
 export const TABLE = 'usage_detail'
 export const REST = 'usage_detail_rest'
 
-/** SQLite keeps the details of all months in one table. */
+/** SQLite stores the details of all months in one table. */
 export const hasParts = ({ name }: Engine): boolean => name === 'postgres'
 
-/** Ids from one, or from the beginning, to before another. */
+/** Ids from one (or from the beginning) up to but not including another. */
 export type Span = { readonly from?: CallId; readonly to: CallId }
 
 type Part = Span & { readonly name: string }
 
 export type Parts = {
-  /** In their order. */
+  /** In order. */
   readonly months: readonly Part[]
-  /** Parts that were taken off the table and are to be dropped. */
+  /** Parts that were detached from the table and are to be dropped. */
   readonly off: readonly string[]
 }
 
-/** How long a change of parts waits for others at most, who must not wait behind it for longer. */
+/** The longest wait of a change of parts for others, who must not wait behind it for longer. */
 const WAIT_MS = 200
 
 /** The first statement of a transaction that changes parts. */
@@ -47,7 +48,7 @@ const partOf = (row: Row): Part | undefined => {
   return { name: textOf(row, 'name'), to, ...(from === undefined ? {} : { from }) }
 }
 
-/** The parts that there are. */
+/** The existing parts. */
 export const partsIn = async (run: Run): Promise<Parts> => {
   const rows = await run(LIST)
   return {
@@ -56,7 +57,7 @@ export const partsIn = async (run: Run): Promise<Parts> => {
   }
 }
 
-/** Ids of a span, as a condition on a column. */
+/** The ids of a span, as a condition on a column. */
 export const inSpan = (column: string, { from, to }: Span): string =>
   `${from === undefined ? '' : `${column} >= '${from}' and `}${column} < '${to}'`
 
@@ -69,7 +70,7 @@ export const spanTo = (from: CallId | undefined, end: Instant): Span => ({
   ...(from === undefined ? {} : { from }),
 })
 
-/** The columns of a table, also those that came after this version. */
+/** The columns of a table, including those that later versions added. */
 export const columnsOf = async (run: Run, table: string): Promise<readonly string[]> => {
   const row = onlyRow(
     await run(

@@ -1,4 +1,4 @@
-/** Deletes what is old beside the postings. No statement takes many rows, and none looks at all. */
+/** Deletes old rows other than postings. No statement takes many rows, nor looks at all of them. */
 import { DAY_MS, type Instant, monthsBefore } from '../../core/time.ts'
 import type { CallId } from '../../ledger/types.ts'
 import { clockOf } from '../engine/clock.ts'
@@ -15,7 +15,7 @@ const endDetails = async (engine: Engine, months: number): Promise<Instant> => {
   const until = monthsBefore(await clockOf(engine), months)
   const old = statement('select 1 as one from usage_detail where call_id < $1 limit 1', leastId(until))
   if ((await once(engine, 'control', old)).length === 0) return until
-  // What is not in the sums yet is still needed.
+  // What the sums do not include yet is still needed.
   if ((await rollUp(engine)) < until) return 0
   await once(
     engine,
@@ -44,8 +44,8 @@ const pruneDetails = async (engine: Engine, before: Instant, after: CallId, most
   const waits = (await hasExport(engine, ask))
     ? 'exists (select 1 from export_due e where e.call_id = d.call_id)'
     : '1 = 0'
-  // A call that began long ago may have been charged late: it belongs to the month of its charge. And a refund that is still
-  // reported call by call has the model of its call.
+  // A call that began long ago may have been charged late: it belongs to the month of its charge. And a refund that is
+  // still reported call by call needs the model of its call.
   const page = await ask(
     `select d.call_id, case when ${waits} then 0 when exists (select 1 from transfer t
            where t.ref = d.call_id and t.kind in ('usage', 'writeoff') and t.at < $3)
@@ -77,11 +77,11 @@ const pruneDetails = async (engine: Engine, before: Instant, after: CallId, most
 
 type Old = { readonly table: string; readonly key: string; readonly where: string; readonly value: Value }
 
-/** What else is old: rows `x` that nobody needs from then on. */
+/** Other old rows `x`, which nobody needs from then on. */
 const oldRows = (before: Instant, ended: Instant): readonly Old[] => {
   const endedText = new Date(ended).toISOString()
   return [
-    // Counters of the version before have no time.
+    // Counters of the previous version have no time.
     {
       table: 'sign_in_attempt',
       key: 'what',
@@ -101,10 +101,10 @@ const oldRows = (before: Instant, ended: Instant): readonly Old[] => {
   ]
 }
 
-/** How long what has ended is kept all the same. */
+/** How long ended rows are kept nevertheless. */
 const ENDED_KEPT_MS = DAY_MS
 
-/** Looked for where it keeps nobody from writing, and deleted by key if it still is old. */
+/** Searched without blocking writers, and deleted by key if they are still old. */
 const pruneRest = async (engine: Engine, before: Instant, most: number): Promise<number> => {
   const rows = oldRows(before, (await clockOf(engine)) - ENDED_KEPT_MS)
   const found = await engine.batch(

@@ -1,4 +1,6 @@
-/** Calls as rows for people: money from the ledger, the rest from the detail kept beside it. No content is ever kept. */
+/**
+ * Calls as rows for people: money from the ledger, the rest from the detail stored beside it. Content is never stored.
+ */
 import { isObject, parseJson } from '../../core/json-body.ts'
 import { readDetail } from '../../ledger/read-detail.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
@@ -26,12 +28,12 @@ const lineOf = (row: Row): CallLine => {
 
 export type Bind = (value: Value) => string
 
-/** The ids of the keys of a tenant, and of those below them. */
+/** The ids of a tenant's keys, and of the keys below them. */
 export const keysOfTenant = (tenant: string): string =>
   `select n.key_id from key_line n where n.owner_id = cast(${tenant} as text)
      or n.owner_id in (select j.key_id from key_note j where j.tenant_id = cast(${tenant} as text))`
 
-/** The conditions on keys `k` and their notes `o` that a scope means. */
+/** The conditions on keys `k` and their notes `o` for a scope. */
 export const scopeTests = (
   { orgId, madeBy, keyId, tenants, tenant }: Scope,
   bind: Bind,
@@ -43,7 +45,7 @@ export const scopeTests = (
   ...(tenant === undefined ? [] : [`k.id in (${keysOfTenant(bind(tenant))})`]),
 ]
 
-/** So many parts of a union are one select: SQLite takes at most 500. */
+/** How many parts of a union one select has: SQLite takes at most 500. */
 const UNION_MOST = 200
 
 const shown = ({ words }: Engine, from: string, order: string): string =>
@@ -51,7 +53,7 @@ const shown = ({ words }: Engine, from: string, order: string): string =>
      coalesce((select cast(sum(r.amount) as bigint) from transfer r where r.of_call = n.ref), 0) as refunded
    from ${from} join api_key k on k.id = n.key_id ${words.leftOne('usage_detail', 'd', 'call_id', 'n.ref')} order by ${order}`
 
-/** Calls before the one that the query names, by the same order. */
+/** Calls before the one that the query names, in the same order. */
 const earlier = ({ before }: CallQuery, bind: Bind): string =>
   before === undefined
     ? '1 = 1'
@@ -59,12 +61,12 @@ const earlier = ({ before }: CallQuery, bind: Bind): string =>
 
 const NEWEST_FIRST = 't.at desc, t.ref desc'
 
-/** The keys that can have a call on the page, and the time before which none of its calls is. */
+/** The keys that can have a call on the page, and the time before which none of its calls lies. */
 type Busiest = { readonly keys: readonly string[]; readonly since: number }
 
 /**
- * Those whose own newest calls are the newest, no more of them than the page has rows. One look into the index of keys and
- * time for each key, however many calls there are, of these keys or of others.
+ * The keys with the newest last calls, at most as many as the page has rows. That is one look into the index of keys
+ * and time per key, however many calls there are, of these keys or of others.
  */
 const busiest = async (engine: Engine, query: CallQuery): Promise<Busiest> => {
   const params: Value[] = []
@@ -96,7 +98,7 @@ const united = (parts: readonly string[]): string =>
     .map((some) => `select * from (${some.join(' union all ')}) c`)
     .join(' union all ')
 
-/** The newest calls of each key by the index of keys and time, of which the newest of all are shown. */
+/** The newest calls of each key, by the index of keys and time; the newest of all of them are shown. */
 const ofKeys = (engine: Engine, query: CallQuery, { keys, since }: Busiest): Statement => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
@@ -111,8 +113,8 @@ const ofKeys = (engine: Engine, query: CallQuery, { keys, since }: Busiest): Sta
 }
 
 /**
- * One call by its id, or the newest calls of all organisations: ids grow with time, so from the last one backwards. A cross
- * join keeps SQLite from going by key, which would read all calls to sort them.
+ * One call by its id, or the newest calls of all organisations: ids grow with time, so they are read backwards from the
+ * last. A cross join keeps SQLite from going by key, which would read all calls in order to sort them.
  */
 const ofAll = (engine: Engine, query: CallQuery): Statement => {
   const params: Value[] = []

@@ -1,7 +1,7 @@
 /**
- * Sums of the ledger by hour and day, so that reports need not read every call. They are made in steps of minutes that ended
- * minutes ago, when whatever was under way then has been committed. What is read takes no lock, and each day is one small
- * write.
+ * Sums of the ledger by hour and day, so that reports need not read every call. They are made in steps of minutes that
+ * ended minutes ago, when everything in progress at that time has been committed. Reading takes no lock, and each day
+ * is one small write.
  */
 import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
 import { type Engine, once, type Row, type Run, type Statement, statement } from '../engine/engine.ts'
@@ -12,7 +12,7 @@ import { SETTLED_AFTER_MS, underWaySince } from './under-way.ts'
 
 const MARK = 'rolled_up_until'
 
-/** Sums end at whole steps, so that the calls of a moment later are not a write of their own. */
+/** Sums end at whole steps, so that calls of a moment later do not cause a write of their own. */
 const STEP_MS = 5 * 60_000
 
 /** A member of the detail `d`, or an empty text. */
@@ -21,10 +21,13 @@ const memberOf = (engine: Engine, name: string): string =>
     ? `coalesce(cast(d.detail as json)->>'${name}', '')`
     : `coalesce(d.detail->>'${name}', '')`
 
-/** Members of the detail that a sum is asked by; reading one costs as much as all the rest of a call. */
+/** Members of the detail that a sum needs; reading one costs as much as all the rest of a call. */
 type Asked = { readonly vendor: boolean; readonly ended: boolean }
 
-/** What a posting `t` of a call with its detail `d` counts, in the columns of the roll-ups; what is not asked for is empty. */
+/**
+ * What a posting `t` of a call with detail `d` adds to the columns of the roll-ups; columns that are not needed are
+ * empty.
+ */
 export const countedColumns = (engine: Engine, asked: Asked): string =>
   `coalesce(d.model, '') as model, ${asked.vendor ? memberOf(engine, 'vendor') : `''`} as vendor,
    ${asked.ended ? memberOf(engine, 'ended') : `''`} as ended,
@@ -40,8 +43,8 @@ const sums = `cast(sum(x.requests) as bigint) as requests, cast(sum(x.input_toke
   cast(sum(x.output_tokens) as bigint) as output_tokens, cast(sum(x.amount) as bigint) as amount`
 
 /**
- * The charges and refunds of a span, key by key: their index is by key and time, and an index by time alone would cost every
- * call. A cross join keeps SQLite from reading the whole ledger for one hour of it.
+ * The charges and refunds of a span, key by key: their index is by key and time, and an index by time alone would add a
+ * cost to every call. A cross join keeps SQLite from reading the whole ledger for one hour.
  */
 const inSpan = `from api_key k cross join transfer t`
 const spanTests = `t.key_id = k.id and t.at >= $1 and t.at < $2`
@@ -78,7 +81,7 @@ const written = (engine: Engine, by: 'hour' | 'day', rows: readonly Row[]): Stat
   )
 }
 
-/** The rows by key and day once more, without models. */
+/** The rows by key and day again, without models. */
 const writtenKeys = (engine: Engine, rows: readonly Row[]): Statement => {
   const counted = ['requests', 'input_tokens', 'output_tokens', 'amount']
   const number = (name: string) => `cast(e.value->>'${name}' as bigint)`
@@ -110,12 +113,12 @@ const writtenTaken = (engine: Engine, rows: readonly Row[]): Statement => {
   )
 }
 
-/** The later of an instant and that time, inside a statement, so that it and the sums are of one moment. */
+/** The later of an instant and that time, inside a statement, so that it belongs to the same moment as the sums. */
 export const unsummedFrom = (from: string): string =>
   `(select case when m.at > ${from} then m.at else ${from} end from (
      select coalesce((select cast(s.value as bigint) from setting s where s.name = '${MARK}'), 0) as at) m)`
 
-/** The time up to which the roll-ups are whole; 0 when there are none yet. */
+/** The time up to which the roll-ups are complete; 0 if there are none yet. */
 const rolledUpUntil = async (engine: Engine): Promise<Instant> => {
   const [row] = await once(engine, 'control', statement('select value from setting where name = $1', MARK))
   return row === undefined ? 0 : Number(textOf(row, 'value'))
@@ -132,7 +135,7 @@ const firstCharge = async (engine: Engine): Promise<Instant> => {
   return Number(onlyRow(rows).at)
 }
 
-/** Sums a span once: whoever comes second finds the mark moved and leaves it. */
+/** Sums a span once: a second process finds the mark moved and leaves the span alone. */
 const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Instant): Promise<void> => {
   const hours = await once(engine, 'reading', summed(engine, 'hour', from, to))
   const days = await once(engine, 'reading', summed(engine, 'day', from, to))
@@ -155,7 +158,7 @@ const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Inst
   })
 }
 
-/** Sums what is over, a day at a time; tells up to when. */
+/** Sums what is over, a day at a time; returns up to when. */
 export const rollUp = async (engine: Engine): Promise<Instant> => {
   const settled = (await underWaySince(engine)) - SETTLED_AFTER_MS
   const end = Math.trunc(settled / STEP_MS) * STEP_MS
@@ -169,12 +172,15 @@ export const rollUp = async (engine: Engine): Promise<Instant> => {
   }
 }
 
-/** Forgets the sums from a day on, but those of calls whose details are gone: nothing could make them again. */
+/**
+ * Discards the sums from a day on, except those of calls whose details are gone, because nothing could make these
+ * again.
+ */
 const forgetFrom = async (run: Run, day: string): Promise<void> => {
   const from = laterOf(day, prunedUntil)
   await run(`update setting set value = cast(${from} as text) where name = $1`, [MARK])
   await run(`delete from roll_up_hour where hour >= ${from}`)
-  // Months that are forgotten whole go at once; of another one triggers take the days.
+  // Months that are discarded completely go at once; in any other month, triggers remove the days.
   await run(`delete from roll_up_key_month where month >= ${from}`)
   await run(`delete from roll_up_model_month where month >= ${from}`)
   await run(`delete from roll_up_day where day >= ${from}`)
@@ -182,13 +188,13 @@ const forgetFrom = async (run: Run, day: string): Promise<void> => {
   await run(`delete from roll_up_key where day >= ${from}`)
 }
 
-/** Forgets all sums that can be made again. */
+/** Discards all sums that can be made again. */
 export const forgetRollUps = (engine: Engine): Promise<void> =>
   engine.transaction('control', (run) => forgetFrom(run, '0'))
 
 /**
- * Forgets sums that were made up to a time that has not come yet, or hardly: the clock was ahead and has been set right, and
- * what is charged until then would be in no report.
+ * Discards sums that were made up to a time that has not come yet, or only just: the clock was ahead and has been
+ * corrected, and charges until then would be in no report.
  */
 export const forgetEarlySums = async (engine: Engine): Promise<void> => {
   const { now } = engine.words

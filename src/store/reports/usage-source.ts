@@ -1,7 +1,7 @@
 /**
- * Where use is read from: sums of hours, days and months up to their mark, and the ledger from there on. All are selects of `at`,
- * `key_id` (where only sums by key can answer), `model`, `vendor`, `ended` and the counts; `at` of a row of a month may be before
- * the span, but is in that month.
+ * Where use is read from: sums of hours, days and months up to their mark, and the ledger after that. All are selects
+ * of `at`, `key_id` (if only sums by key can answer), `model`, `vendor`, `ended` and the counts. The `at` of a month's
+ * row may be before the span, but is in that month.
  */
 import type { Engine } from '../engine/engine.ts'
 import { type Bind, scopeTests } from './call-lines.ts'
@@ -15,13 +15,13 @@ export const counted = ['requests', 'input_tokens', 'output_tokens', 'amount'] a
 const byKey = ({ groupBy, madeBy, keyId, tenants, tenant }: ReportQuery): boolean =>
   groupBy.includes('key') || (madeBy ?? keyId ?? tenant) !== undefined || tenants === true
 
-/** What the columns of a source are in a table of sums `r`, beside the counts. */
+/** The columns of a source in a table of sums `r`, beside the counts. */
 type Table = {
   readonly name: string
   readonly time: 'day' | 'month'
-  /** The columns of text that it has; others are empty. */
+  /** Its text columns; others are empty. */
   readonly has: readonly ('model' | 'vendor' | 'ended')[]
-  /** How its index is begun. */
+  /** The first columns of its index. */
   readonly of: string
 }
 
@@ -48,7 +48,10 @@ const modelMonths: Table = {
 const only = (groupBy: readonly UsageGroup[], ...these: readonly UsageGroup[]): boolean =>
   groupBy.every((group) => these.includes(group))
 
-/** The smallest tables that can answer; without `months` where single days are asked for, or what months do not tell. */
+/**
+ * The smallest tables that can answer; without `months` if single days are requested, or something that months do not
+ * have.
+ */
 const tablesFor = ({ groupBy, only: filter }: ReportQuery): { days: Table; months?: Table } => {
   const { model, vendor, status } = filter
   if ((model ?? vendor ?? status) === undefined && only(groupBy, 'key', 'day', 'month'))
@@ -57,23 +60,26 @@ const tablesFor = ({ groupBy, only: filter }: ReportQuery): { days: Table; month
   return { days: modelDays, ...(fits ? { months: modelMonths } : {}) }
 }
 
-/** The note of a key, which tells who made it: looked up where that is asked. */
+/** The note of a key, which says who made it; only looked up if needed. */
 const noteOf = ({ madeBy }: ReportQuery): string =>
   madeBy === undefined ? '' : 'left join key_note o on o.key_id = k.id'
 
-/** More tests of keys `k`. */
+/** Further conditions on keys `k`. */
 type Only = { readonly keys: readonly string[] }
 
 type Part = {
   readonly table: Table
   readonly span: Span
-  /** An instant that stands for the whole part: each key then has one row. In the order of the keys that sorts nothing. */
+  /**
+   * An instant that stands for the whole part, so that each key has one row. In the order of the keys, nothing is
+   * sorted.
+   */
   readonly at?: number
   readonly minus?: true
 }
 
 /**
- * The rows of sums of the keys that are asked for: each key's are looked for by itself, so that other keys and years cost
+ * The rows of sums of the requested keys. Each key's rows are looked up separately, so that other keys and years cost
  * nothing. A cross join keeps SQLite from reading the sums of all keys.
  */
 const partOf = (query: ReportQuery, { table, span, at, minus }: Part, bind: Bind, only: Only): string => {
@@ -101,13 +107,13 @@ const partOf = (query: ReportQuery, { table, span, at, minus }: Part, bind: Bind
     ${group}`
 }
 
-/** Sums of keys: of whole months where months can tell what is asked, and of days for the rest. */
+/** Sums of keys: of whole months if months can answer, and of days for the rest. */
 const headOfKeys = (query: ReportQuery, bind: Bind, only: Only): readonly string[] => {
   const { days, months } = tablesFor(query)
   const { from, to, groupBy } = query
   if (months === undefined) return [partOf(query, { table: days, span: { from, to } }, bind, only)]
   const cover = coverOf({ from, to })
-  // One row for each key is enough where neither models nor, of several months, each is asked for.
+  // One row per key suffices if neither models nor, over several months, single months are requested.
   const whole = (span: Span, table: Table) =>
     days !== keyDays || (table.time === 'month' && groupBy.includes('month')) ? {} : { at: span.from }
   const parts: readonly Part[] = [
@@ -119,8 +125,8 @@ const headOfKeys = (query: ReportQuery, bind: Bind, only: Only): readonly string
 }
 
 /**
- * What is not summed yet, read in the same statement as the mark up to which sums are, so that no call is counted twice or not at
- * all while the mark moves.
+ * What is not summed yet, read in the same statement as the mark up to which sums exist, so that no call is counted
+ * twice or missed while the mark moves.
  */
 export const unsummed = (engine: Engine, query: ReportQuery, bind: Bind): string => {
   const { groupBy, only: filter } = query
@@ -139,7 +145,7 @@ export const unsummed = (engine: Engine, query: ReportQuery, bind: Bind): string
     where ${tests.join(' and ')}`
 }
 
-/** What is summed; `only` tests keys `k`, where it is asked by keys. */
+/** What is summed; `only` is a condition on keys `k`, if the request is by keys. */
 export const summed = (query: ReportQuery, bind: Bind, only: Only = { keys: [] }): string => {
   if (byKey(query)) return headOfKeys(query, bind, only).join(' union all ')
   const tests = [
