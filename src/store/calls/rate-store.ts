@@ -1,8 +1,10 @@
 /** Requests and tokens in the fixed windows of the database's clock: one row per counter, one statement per take. */
+import type { Instant } from '../../core/time.ts'
 import type { KeyId } from '../../tenancy/key.ts'
 import { type RateName, rateWindows } from '../../tenancy/rates.ts'
+import { batched } from '../engine/batched.ts'
 import { AHEAD_MS } from '../engine/due.ts'
-import { type Engine, statement } from '../engine/engine.ts'
+import type { Engine, Run } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { RateStore } from './rate-port.ts'
@@ -37,6 +39,12 @@ export const expiredWindows = (now: string): Expired => ({
   where: `x.window_start < ${now} - ${2 * rateWindows.rpd.lengthMs}`,
 })
 
+type Take = { readonly keyId: KeyId; readonly asks: Parameters<RateStore['takeRates']>[1] }
+type Taken = Awaited<ReturnType<RateStore['takeRates']>>[number]
+/** One counter of a take: `at` is the place of the take in its batch. */
+type Counted = { readonly at: number; readonly counter: string; readonly ask: Take['asks'][number] }
+type Back = { readonly counter: string; readonly windowStart: Instant; readonly count: number }
+
 export const rateStore = (engine: Engine): RateStore => {
   const { now } = engine.words
   const take: { readonly [Name in RateName]: string } = {
@@ -47,24 +55,46 @@ export const rateStore = (engine: Engine): RateStore => {
   }
   const giveBack = `update rate_window set used = case when used < cast($3 as bigint) then 0 else used - cast($3 as bigint) end
     where key_id = $1 and window_start = $2`
-  return {
-    takeRates: async (keyId, asks) => {
-      const taken = await engine.batch(
-        'relaxed',
-        asks.map(({ rate, count, limit }) => statement(take[rate], counterOf(keyId, rate), count, limit)),
+  const takeOne = async (run: Run, { counter, ask: { rate, count, limit } }: Counted): Promise<Taken> => {
+    const row = onlyRow(await run(take[rate], [counter, count, limit]))
+    return {
+      taken: countOf(row, 'taken'),
+      used: countOf(row, 'used'),
+      windowStart: countOf(row, 'window_start'),
+      now: countOf(row, 'now'),
+    }
+  }
+  const takeTogether = batched<Take, readonly Taken[]>(engine, {
+    lane: 'relaxed',
+    work: async (run, takes) => {
+      const counted = takes.flatMap(({ keyId, asks }, at) =>
+        asks.map((ask): Counted => ({ at, ask, counter: counterOf(keyId, ask.rate) })),
       )
-      return taken.map((rows) => {
-        const row = onlyRow(rows)
-        return {
-          taken: countOf(row, 'taken'),
-          used: countOf(row, 'used'),
-          windowStart: countOf(row, 'window_start'),
-          now: countOf(row, 'now'),
-        }
-      })
+      const taken = new Map<Counted, Taken>()
+      // All processes lock counters in one order.
+      const inOrder = counted.toSorted((a, b) => (a.counter < b.counter ? -1 : 1))
+      await Promise.all(inOrder.map(async (one) => taken.set(one, await takeOne(run, one))))
+      return takes.map((_, at) => counted.flatMap((one) => (one.at === at ? (taken.get(one) ?? []) : [])))
     },
+    group: () => '',
+    name: ({ keyId }) => keyId,
+  })
+  const giveBackTogether = batched<Back, true>(engine, {
+    lane: 'relaxed',
+    work: async (run, backs) => {
+      const inOrder = backs.toSorted((a, b) => (a.counter < b.counter ? -1 : 1))
+      await Promise.all(
+        inOrder.map(({ counter, windowStart, count }) => run(giveBack, [counter, windowStart, count])),
+      )
+      return backs.map(() => true)
+    },
+    group: () => '',
+    name: ({ counter }) => counter,
+  })
+  return {
+    takeRates: (keyId, asks) => takeTogether({ keyId, asks }),
     returnRate: async (keyId, { rate, windowStart, count }) => {
-      await engine.batch('relaxed', [statement(giveBack, counterOf(keyId, rate), windowStart, count)])
+      await giveBackTogether({ counter: counterOf(keyId, rate), windowStart, count })
     },
   }
 }

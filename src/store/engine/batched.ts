@@ -2,9 +2,10 @@
  * Many of the same in one transaction. What is asked while earlier batches are under way forms the next one: alone, nobody
  * waits; where many ask, they share the transaction, its locks and its way to the disk.
  */
-import { Busy, type Engine, type Run, Violation } from './engine.ts'
+import { Busy, type Engine, type Lane, type Run, Violation } from './engine.ts'
 
 type Batching<Ask, Answer> = {
+  readonly lane: Lane
   /** Does all of them in the transaction, and answers in their order. */
   readonly work: (run: Run, asks: readonly Ask[]) => Promise<readonly Answer[]>
   /** Only asks of one group share a transaction. */
@@ -27,7 +28,7 @@ export const batched = <Ask, Answer>(
   it: Batching<Ask, Answer>,
 ): ((ask: Ask) => Promise<Answer>) => {
   const together = (asks: readonly Ask[]): Promise<readonly Answer[]> =>
-    engine.transaction('control', async (run) => {
+    engine.transaction(it.lane, async (run) => {
       const waits = engine.words.locksRows && asks.length > 1
       const briefly = waits ? run(`set local lock_timeout = ${LOCK_MS}`) : undefined
       const [answers] = await Promise.all([it.work(run, asks), briefly])

@@ -20,6 +20,7 @@ const keys = rowsOf({ ancestors: json('ancestors', ancestorsOf), walletId: text(
 /** See LedgerStore. A lease that is no longer open stays as it is. */
 export const givingBack = (engine: Engine): LedgerStore['giveBack'] => {
   const give = batched<Back, true>(engine, {
+    lane: 'control',
     work: async (run, backs) => {
       await giveBackWithin(run, engine.words, backs)
       return backs.map(() => true)

@@ -43,6 +43,7 @@ const renewOn = async (
 
 export const ledgerStore = (engine: Engine, chores: Chores): LedgerStore => ({
   lend: batched(engine, {
+    lane: 'control',
     work: (run, asks) => lendWithin(run, engine.words, asks),
     group: ({ instance }) => instance,
     name: ({ keyId, sub, payer }) => JSON.stringify([keyId, sub, payer]),
