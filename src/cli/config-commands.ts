@@ -72,7 +72,7 @@ const apply = async (database: Database, options: Options): Promise<void> => {
 const textOf = ({ outcome, processes, changes, needs_restart }: ConfigReloaded): string => {
   const [done, nothing] =
     outcome === 'checked'
-      ? ['The settings are valid. To be changed', 'The settings are good; they change nothing']
+      ? ['The settings are valid. To be changed', 'The settings are valid; they change nothing']
       : ['Applied', 'Applied; nothing is different']
   const many = processes === 1 ? '' : ` by ${processes} processes`
   return `${[
