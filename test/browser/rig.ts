@@ -16,14 +16,17 @@ export type ListeningConsole = Awaited<ReturnType<typeof startConsole>> & {
   enter(page: Page, email: string, role: Role, operator?: boolean): Promise<void>
 }
 
-/** Opens a link and signs in. Told to try again, as on a busy machine, it does what a person would. */
-const signIn = async (page: Page, link: string): Promise<void> => {
+/**
+ * Opens a link and signs in. Told to try again, as on a busy machine, it does what a person would. Each try has a link of its
+ * own: the one before may be used up.
+ */
+const signIn = async (page: Page, newLink: () => Promise<string>): Promise<void> => {
   const alert = page.getByRole('alert').first()
   const overview = page.getByRole('heading', { name: 'Overview' })
   for (;;) {
-    // The same address again would leave the page as it is.
+    // Another part behind the # alone would leave the page as it is.
     await page.goto('about:blank')
-    await page.goto(link)
+    await page.goto(await newLink())
     await page.getByRole('button', { name: 'Sign in' }).click()
     await overview.or(alert).first().waitFor()
     if (await overview.isVisible()) return
@@ -53,7 +56,7 @@ export const listenConsole = async (
       const by = { kind: 'command', id: 'test', name: 'test' } as const
       await it.store.members.put({ orgId: 'org_test', personId: person.id, role }, by)
       if (operator) await it.store.members.setOperator(person.id, true, by)
-      await signIn(page, it.addressOfLink(address, await it.link(email)))
+      await signIn(page, async () => it.addressOfLink(address, await it.link(email)))
     },
     stop: async () => {
       listening.stop()
