@@ -1,5 +1,6 @@
 /** Signing in and out of the console: links, passwords, codes, sessions, limits. On both engines. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { StoreFault } from '../../src/store/faults.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { jsonOf } from '../server/harness.ts'
 import { PASSWORD, startConsole } from './rig.ts'
@@ -29,6 +30,28 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       const [one, two] = await Promise.all([1, 2].map(() => it.stranger('POST', '/session/link', { token })))
       expect([one?.status, two?.status].sort()).toEqual([200, 401])
       expect((await it.stranger('POST', '/session/password', { email, password: PASSWORD })).status).toBe(200)
+    })
+
+    test('a link whose sign-in failed for want of the ledger signs in at the next try', async () => {
+      const failing = await startConsole({ url: database?.url ?? 'sqlite::memory:', ledgerFails: true })
+      try {
+        const email = somebody()
+        await failing.visit(email, 'owner')
+        const token = await failing.link(email)
+        for (const method of ['create', 'update'] as const) {
+          // The link is used up by the time that the session, or the password, is to be stored.
+          const gone = spyOn(failing.store.people, method).mockImplementationOnce(async () => {
+            throw new StoreFault('the ledger went away')
+          })
+          const failed = await failing.stranger('POST', '/session/link', { token, password: PASSWORD })
+          gone.mockRestore()
+          expect([method, failed.status]).toEqual([method, 503])
+        }
+        const signIn = () => failing.stranger('POST', '/session/link', { token })
+        expect([(await signIn()).status, (await signIn()).status]).toEqual([200, 401])
+      } finally {
+        await failing.stop()
+      }
     })
 
     test('a link that is old, and one that nobody made, sign nobody in', async () => {
