@@ -27,7 +27,7 @@ export const turnsAway = (gateway: Gateway, match: ReturnType<typeof createRoute
   const { doors, newCallId } = gateway
   const { overload } = doors
   const prepared = new Map<Route['dialect'], Prepared>()
-  const tell = newTeller(gateway)
+  const logTurnAway = newTurnAwayLog(gateway)
   return (request: Request): Response | undefined => {
     if (!overload.limits() || doors.leaving) return undefined
     const matched = match(request.method, splitUrl(request.url).path)
@@ -35,7 +35,7 @@ export const turnsAway = (gateway: Gateway, match: ReturnType<typeof createRoute
     // Reading a header is the most expensive step here.
     if (!overload.turnsAllAway() && !overload.turnsAway(callerOf(request.headers))) return undefined
     if (request.headers.has('expect')) return undefined
-    tell()
+    logTurnAway()
     const { dialect } = matched.route
     let it = prepared.get(dialect)
     if (it === undefined) {
@@ -67,16 +67,16 @@ const prepare = (dialect: Route['dialect']): Prepared => {
 const SECOND_MS = 1_000
 
 /** The log reports once a second how many were turned away: a line for each would cost more than the answer. */
-const newTeller = ({ clock, log, meters }: Gateway): (() => void) => {
+const newTurnAwayLog = ({ clock, log, meters }: Gateway): (() => void) => {
   let count = 0
-  let toldMs = Number.NEGATIVE_INFINITY
+  let loggedMs = Number.NEGATIVE_INFINITY
   return () => {
     count++
     meters?.turnedAway()
     const nowMs = clock.monotonicMs()
-    if (nowMs - toldMs < SECOND_MS) return
+    if (nowMs - loggedMs < SECOND_MS) return
     log.warn('overloaded: calls were turned away', { ops: count })
-    toldMs = nowMs
+    loggedMs = nowMs
     count = 0
   }
 }
