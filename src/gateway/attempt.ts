@@ -14,7 +14,7 @@ import { authorized } from './authorize.ts'
 import { CountedAnswer } from './doors.ts'
 import { endReadingOn, readsOnUnheard } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
-import { tellNotCarried } from './not-carried.ts'
+import { addNotCarried } from './not-carried.ts'
 import type { Task } from './task.ts'
 import { noteAnswered, noteLost } from './time-attempt.ts'
 
@@ -112,7 +112,7 @@ export const attempt = async <R extends VendorRequest, T>(
     }
     const opened = await asking.open(current, request, deployment)
     noteSuccess(gateway.traffic, deployment)
-    if (request.notCarried.length > 0) tellNotCarried(trace, request.notCarried)
+    if (request.notCarried.length > 0) addNotCarried(trace, request.notCarried)
     if (model !== task.model) noteFailover(gateway, task, model)
     noteAnswered(gateway, trace)
     return { exchange: current, opened }

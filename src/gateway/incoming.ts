@@ -21,7 +21,7 @@ import { finderFor } from './aliases.ts'
 import { readWeighed, takePlace } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 import { moveKey } from './key-by-token.ts'
-import { tellNotCarried } from './not-carried.ts'
+import { addNotCarried } from './not-carried.ts'
 import { type Memory, recall } from './remember.ts'
 import type { Task } from './task.ts'
 import { type TokenTurn, tokensFor } from './token-turn.ts'
@@ -73,7 +73,7 @@ export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker)
   }
   const { body, memory } = await recall(gateway, keeps ? key : undefined, sent)
   const read = readCall(gateway, incoming, by, body)
-  if (memory === undefined && sent.outline.store === true) tellNotCarried(trace, ['store'])
+  if (memory === undefined && sent.outline.store === true) addNotCarried(trace, ['store'])
   return { ceiling, body: sent, ...read, ...(memory === undefined ? {} : { memory }) }
 }
 
