@@ -114,7 +114,7 @@ export class Borrower {
       want: wanted(lease, need ?? 0n, ask.amount),
       held: lease?.held ?? 0n,
       free: lease === undefined ? 0n : free(lease),
-      ...(ask.goesOn === undefined ? {} : { goesOn: true }),
+      ...(ask.alreadyHeld === undefined ? {} : { admitted: true }),
       ...(this.#astray > ASTRAY_TRIES ? { anew: true } : {}),
       useful: ask.useful,
       ttlMs: LEASE_TTL_MS,

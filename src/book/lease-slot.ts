@@ -111,5 +111,7 @@ export class LeaseSlot {
 }
 
 /** Whether the money that other open calls hold would suffice. */
-const othersHold = ({ outcome, available, held }: LoanRefused, { amount, goesOn = 0n }: RoomAsk): boolean =>
-  outcome === 'held' && available + held - goesOn >= amount
+const othersHold = (
+  { outcome, available, held }: LoanRefused,
+  { amount, alreadyHeld = 0n }: RoomAsk,
+): boolean => outcome === 'held' && available + held - alreadyHeld >= amount

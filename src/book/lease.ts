@@ -109,7 +109,7 @@ export type RoomAsk = LeasePath & {
    * For a call that was already admitted, what it holds: it continues while the process drains, and does not wait for
    * its own money.
    */
-  readonly goesOn?: Nano
+  readonly alreadyHeld?: Nano
   /** Whether it waits a little for money that other open calls hold. */
   readonly waits: boolean
   /** Ends that wait, because the caller has gone. */

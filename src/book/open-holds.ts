@@ -100,7 +100,7 @@ export class OpenHolds {
       if (!heartbeat.fresh()) await gate.untilFresh()
       const moves = leases.leaseOf(path) !== hold.lease
       const amount = moves ? to : to - hold.amount()
-      const taken = await leases.take({ ...path, amount, useful: 0n, goesOn: hold.amount(), waits })
+      const taken = await leases.take({ ...path, amount, useful: 0n, alreadyHeld: hold.amount(), waits })
       if (taken instanceof Refusal || 'outcome' in taken) return undefined
       if ((taken !== hold.lease) === moves) return taken
       // Its lease was replaced while it asked.

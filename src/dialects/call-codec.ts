@@ -126,7 +126,9 @@ const waysBack = (asked: Conversation, byTool: boolean, { call, target }: Sides,
   const ways: Way[] = []
   if (byTool) ways.push({ reply: textFromTool, steps: textFromToolSteps })
   const prefill =
-    caller.goesOn === true && vendor.goesOn?.(target.model) !== true ? prefillOf(asked) : undefined
+    caller.supportsPrefill === true && vendor.supportsPrefill?.(target.model) !== true
+      ? prefillOf(asked)
+      : undefined
   if (prefill !== undefined)
     ways.push({
       reply: (reply) => withoutPrefill(reply, prefill),

@@ -170,7 +170,7 @@ const demandOf = (request: LoanRequest, { ownUnused }: LockedLimits): Demand => 
   amount: amountOf(request, ownUnused),
   want: request.want,
   ownUnused,
-  minimum: request.goesOn === true ? 0n : WALLET_MINIMUM,
+  minimum: request.admitted === true ? 0n : WALLET_MINIMUM,
 })
 
 /**
