@@ -18,7 +18,7 @@ import { promptBlocked } from './answer-whole.ts'
 import { askVendor } from './ask-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
-import { tellsBytes, written } from './media-results.ts'
+import { containsBytes, written } from './media-results.ts'
 import { settle } from './settle.ts'
 import { measuredOf, noRoom, storeOutputs } from './store-outputs.ts'
 import { type Preview, readEvents, streamed } from './stream-images.ts'
@@ -46,7 +46,7 @@ const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Ask
   const delivered = async () => {
     const { opened: done } = await askOnce(gateway, task, { shape, priced, preview })
     task.trace.firstByteMs = gateway.clock.monotonicMs() - task.trace.startedMs
-    const whose = { keyId: task.key.id, runId: task.trace.callId, tellsBytes: tellsBytes(task.call) }
+    const whose = { keyId: task.key.id, runId: task.trace.callId, needsBytes: containsBytes(task.call) }
     const { outputs, measured } = done
     const it = { ...whose, outputs, measured, most: priced.most }
     return { done, ...(await storeOutputs(gateway.assets, it)) }

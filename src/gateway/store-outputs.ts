@@ -31,7 +31,7 @@ type Storing = {
   readonly measured: Usage | undefined
   readonly most: Usage
   /** Whether the answer contains the results' own bytes. */
-  readonly tellsBytes: boolean
+  readonly needsBytes: boolean
   /** The vendor's key, for an address that its shape marks; undefined if the key must not go there. */
   readonly credentialFor?: (url: string) => Promise<Extract<From, { url: string }>['credential']>
 }
@@ -53,7 +53,7 @@ export const storeOutputs = async (assets: Assets | undefined, it: Storing) => {
       const asset = await assets.keep({ keyId, runId, index, type: output.type, from })
       shown.push(asset)
       await probe.look(asset)
-      if (it.tellsBytes) bytes.push(await assets.bytes(asset.id))
+      if (it.needsBytes) bytes.push(await assets.bytes(asset.id))
     }
   return { shown, bytes, lengths: probe.lengths() }
 }
