@@ -42,7 +42,7 @@ import {
 } from './payment-due.ts'
 import { checkCaps } from './reserve-paid.ts'
 import { rulesFor } from './rules.ts'
-import { takePayment, tellPaid } from './take-payment.ts'
+import { addPaidHeaders, takePayment } from './take-payment.ts'
 import { correctingAtEnd, type TokenTurn } from './token-turn.ts'
 import type { Trace } from './trace.ts'
 
@@ -78,7 +78,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     plan,
     bound: plan.amount,
     outputTokens: call.maxOutput === undefined && call.kind === 'chat' ? plan.output : undefined,
-    ...fingerprintsOf(gateway, telling(incoming, asked, own)),
+    ...fingerprintsOf(gateway, canonicalRequest(incoming, asked, own)),
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
     // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
@@ -130,8 +130,8 @@ const subWalletOf = async (
 const schemesOf = ({ options }: X402): readonly Scheme[] =>
   options.upto === undefined ? ['exact'] : ['exact', 'upto']
 
-/** Distinguishes the request from any other. */
-const telling = (incoming: Incoming, asked: CheckedRequest, own: Key | undefined): string =>
+/** The request as a text that no other request has. */
+const canonicalRequest = (incoming: Incoming, asked: CheckedRequest, own: Key | undefined): string =>
   canonicalJson([
     'x402',
     incoming.endpoint,
@@ -193,7 +193,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
     const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
     throw conflict && ref.keyId === GUESTS_KEY ? new PaymentDue('payment_already_used') : thrown
   })
-  if (presented !== undefined) await tellAgain(gateway, paying, presented)
+  if (presented !== undefined) await repeatPaymentHeaders(gateway, paying, presented)
   return answer
 }
 
@@ -211,25 +211,29 @@ const takeMoney = async (
     return undefined
   }
   const transaction = await takePayment({ ...it, creditTo: bearer ? key.walletId : undefined })
-  tellClaim(paying, presented)
+  addClaimHeader(paying, presented)
   return transaction
 }
 
 /** A caller without a key reads how to claim what is left over; a payment after the call leaves nothing over. */
-const tellClaim = ({ x402, bearer, trace }: PayingCall, { scheme, id }: Presented): void => {
+const addClaimHeader = ({ x402, bearer, trace }: PayingCall, { scheme, id }: Presented): void => {
   if (scheme === 'exact' && !bearer) trace.headers['x-change-claim'] = x402.claimFor(id)
 }
 
-/** Joined copies and later ones also get the headers of the payment. */
-const tellAgain = async (gateway: Gateway, paying: PayingCall, presented: Presented): Promise<void> => {
+/** Joined and later copies of the answer get the headers of the payment too. */
+const repeatPaymentHeaders = async (
+  gateway: Gateway,
+  paying: PayingCall,
+  presented: Presented,
+): Promise<void> => {
   const { trace } = paying
   const { id, offer } = presented
-  tellClaim(paying, presented)
+  addClaimHeader(paying, presented)
   if (trace.headers['payment-response'] === undefined) {
     const settled = await gateway.store.payments.payment(id)
     const units = settled?.scheme === 'upto' ? unitsFor(offer, settled.amount) : undefined
     if (settled?.transaction !== undefined)
-      tellPaid({ trace, payment: presented }, settled.transaction, units)
+      addPaidHeaders({ trace, payment: presented }, settled.transaction, units)
   }
 }
 
