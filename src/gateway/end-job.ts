@@ -12,7 +12,7 @@ import type { Run, RunFacts, RunOutput } from '../store/calls/run-port.ts'
 import { billOf, chargedOf, detailOf, type Metered } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import { NOTHING_SENT } from './give-up.ts'
-import { tellEnded } from './jobs.ts'
+import { wakeWaiting } from './jobs.ts'
 import { containsBytes, written } from './media-results.ts'
 import { receiptFor } from './receipt.ts'
 import { moreOf } from './shown-run.ts'
@@ -150,7 +150,7 @@ const end = async (gateway: Gateway, run: Run, facts: RunFacts | undefined, it: 
   const { store, log, options, jobs, meters } = gateway
   const ended = await store.runs.end(run.id, { ...it, keptMs: options.runKeptMs })
   jobs.open.delete(run.id)
-  tellEnded(jobs, run.id)
+  wakeWaiting(jobs, run.id)
   if (ended === undefined) return
   const charged = it.settle === undefined ? 0n : least(it.settle.charge, run.hold)
   if (it.settle !== undefined && ended.state !== 'failed')
