@@ -81,7 +81,7 @@ const submit = async (
       log.warn('a job was given up while it was submitted; what its vendor bills is a loss', { call: callId })
       const cancel = 'ref' in begun ? shape.cancel?.(begun.ref) : undefined
       if (cancel !== undefined)
-        await askStep(gateway, { deployment: at, shape, id: callId, taker: task.trace }, cancel).catch(
+        await askStep(gateway, { deployment: at, shape, id: callId, byteOwner: task.trace }, cancel).catch(
           nothing,
         )
       throw unavailable('The job was given up while it was submitted.')

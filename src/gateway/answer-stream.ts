@@ -137,7 +137,7 @@ async function* relayStream(
   const { progress } = relay.stream
   let ended = 'client_gone'
   let settled = false
-  gateway.doors.streams++
+  gateway.capacity.streams++
   try {
     if (first.length > 0) {
       relay.sent?.update(first)
@@ -175,7 +175,7 @@ async function* relayStream(
     yield ending
   } finally {
     gateway.patience.end(pace)
-    gateway.doors.streams--
+    gateway.capacity.streams--
     if (!settled) {
       await drainVendor(
         gateway,

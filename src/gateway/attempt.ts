@@ -11,7 +11,7 @@ import { type Asker, type Exchange, exchange } from '../transport/exchange.ts'
 import { together } from '../transport/fetch-together.ts'
 import { VendorFault } from '../transport/vendor-fault.ts'
 import { authorized } from './authorize.ts'
-import { CountedAnswer } from './doors.ts'
+import { CountedAnswer } from './capacity.ts'
 import { endReadingOn, readsOnUnheard } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import { addNotCarried } from './not-carried.ts'
@@ -155,7 +155,7 @@ const send = async <R extends VendorRequest>(
     body: request.body,
     timeouts: gateway.options.timeouts,
     asker,
-    counting: new CountedAnswer(gateway.doors, task.trace),
+    counting: new CountedAnswer(gateway.capacity, task.trace),
     controller: asker.controller,
   })
   return asker.current

@@ -26,7 +26,7 @@ import type { ShownSetting } from '../settings/shown.ts'
 import type { Store } from '../store/port.ts'
 import type { PublicParts } from '../transport/public-address.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
-import { type Doors, newDoors } from './doors.ts'
+import { type Capacity, newCapacity } from './capacity.ts'
 import { type Faults, newFaults } from './faults.ts'
 import { createHouseRisk, type HouseRisk } from './house-risk.ts'
 import { type Jobs, newJobs } from './jobs.ts'
@@ -174,7 +174,7 @@ export type GatewayParts = {
 export type Gateway = GatewayParts & {
   readonly traffic: Traffic
   readonly repeats: Repeats
-  readonly doors: Doors
+  readonly capacity: Capacity
   readonly kept: Kept
   readonly patience: Patience
   readonly guestRates: GuestRates
@@ -208,7 +208,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
   store: storeInTouch(parts.store, parts.book),
   traffic: newTraffic(),
   repeats: newRepeats(),
-  doors: newDoors(parts.options),
+  capacity: newCapacity(parts.options),
   kept: newKept(),
   patience: newPatience(parts.clock, parts.options.readerMs),
   guestRates: newGuestRates(),

@@ -18,7 +18,7 @@ import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import { nameFor } from '../tenancy/aliases.ts'
 import type { Key } from '../tenancy/key.ts'
 import { finderFor } from './aliases.ts'
-import { readWeighed, takePlace } from './doors.ts'
+import { readWeighed, takePlace } from './capacity.ts'
 import type { Gateway } from './gateway.ts'
 import { moveKey } from './key-by-token.ts'
 import { addNotCarried } from './not-carried.ts'
@@ -63,10 +63,10 @@ type Asker = Pick<Task, 'key' | 'trace'> & { readonly keeps: boolean }
 /** Reads and checks the request. */
 export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker): Promise<CheckedRequest> => {
   const { key, trace, keeps } = by
-  takePlace(gateway.doors, trace)
+  takePlace(gateway.capacity, trace)
   const { maxCostUsd } = incoming
   const ceiling = maxCostUsd === undefined ? undefined : must(readCeiling(maxCostUsd))
-  const sent = readWeighed(gateway.doors, trace, await incoming.readBody())
+  const sent = readWeighed(gateway.capacity, trace, await incoming.readBody())
   if (incoming.recalls !== true) {
     const { call, model } = readCall(gateway, incoming, by, sent)
     return { ceiling, body: sent, call, model }

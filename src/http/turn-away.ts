@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../core/refusal.ts'
 import { callerDialects } from '../dialects/index.ts'
-import { overloaded } from '../gateway/doors.ts'
+import { overloaded } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { callerOf } from './headers.ts'
 import { helpFor } from './refusal-for.ts'
@@ -24,12 +24,12 @@ type Prepared = {
 
 /** Answers a call that is turned away; undefined for all other requests. */
 export const turnsAway = (gateway: Gateway, match: ReturnType<typeof createRouter>) => {
-  const { doors, newCallId } = gateway
-  const { overload } = doors
+  const { capacity, newCallId } = gateway
+  const { overload } = capacity
   const prepared = new Map<Route['dialect'], Prepared>()
   const logTurnAway = newTurnAwayLog(gateway)
   return (request: Request): Response | undefined => {
-    if (!overload.limits() || doors.leaving) return undefined
+    if (!overload.limits() || capacity.draining) return undefined
     const matched = match(request.method, splitUrl(request.url).path)
     if (matched instanceof Refusal || matched.route.runs !== true) return undefined
     // Reading a header is the most expensive step here.
