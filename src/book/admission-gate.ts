@@ -5,7 +5,7 @@ import { type Clock, monthOf } from '../core/time.ts'
 import { isEnabled, isKnown } from '../tenancy/key.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { KnownKeys } from './known-keys.ts'
-import type { RoomAsk } from './lease.ts'
+import type { LeaseRequest } from './lease.ts'
 import type { OperationQueue } from './operation-queue.ts'
 
 /**
@@ -50,7 +50,7 @@ export class AdmissionGate {
   /**
    * The last check before money is held for a call: by what is known now, not by what was known when the call arrived.
    */
-  stillRefused({ keyId, alreadyHeld }: RoomAsk): Refusal | undefined {
+  stillRefused({ keyId, alreadyHeld }: LeaseRequest): Refusal | undefined {
     const { keys, clock } = this.#parts
     const key = keys.get(keyId)
     const now = clock.now()

@@ -102,7 +102,7 @@ export type LeasePath = {
 }
 
 /** A call's request for room. */
-export type RoomAsk = LeasePath & {
+export type LeaseRequest = LeasePath & {
   readonly amount: Nano
   readonly useful: Nano
   /**

@@ -31,7 +31,7 @@ type AddOptions = {
 }
 
 /** Asks one question; undefined if there is no terminal to answer it. */
-export type AskUser = ((question: string) => Promise<string>) | undefined
+export type Prompt = ((question: string) => Promise<string>) | undefined
 
 export const addModelCommand = (models: Command): void => {
   models
@@ -63,7 +63,7 @@ export const addModelCommand = (models: Command): void => {
         ? createInterface({ input: process.stdin, output: process.stderr })
         : undefined
       try {
-        const ask: AskUser = terminal && ((question) => terminal.question(question))
+        const ask: Prompt = terminal && ((question) => terminal.question(question))
         await addModel(process.env, { id, options, ask })
       } finally {
         terminal?.close()
@@ -71,7 +71,7 @@ export const addModelCommand = (models: Command): void => {
     })
 }
 
-type Adding = { readonly id: string; readonly options: AddOptions; readonly ask: AskUser }
+type Adding = { readonly id: string; readonly options: AddOptions; readonly ask: Prompt }
 
 /** Writes the model into the file and reports its price. If it throws Failed or BadSetting, it has written nothing. */
 export const addModel = async (environment: Environment, { id, options, ask }: Adding): Promise<void> => {
@@ -104,7 +104,7 @@ const whyNotSold = ({ off }: Config, vendor: string): string => {
 }
 
 /** The members for the file, from the options; missing ones are asked for. */
-const membersOf = async (id: string, options: AddOptions, ask: AskUser): Promise<Record<string, unknown>> => {
+const membersOf = async (id: string, options: AddOptions, ask: Prompt): Promise<Record<string, unknown>> => {
   const chat = options.kind !== 'embeddings'
   const needed = async (flag: string, question: string, given: string | undefined): Promise<string> => {
     const value = given ?? (await ask?.(`${id}: ${question}: `))?.trim()

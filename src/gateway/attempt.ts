@@ -7,7 +7,7 @@ import { dearerThan, priceOf } from '../pricing/charge.ts'
 import { type Deployment, noteFailure, noteNothing, noteSuccess } from '../routing/deployments.ts'
 import { askedRestOf, type FailedAttempt, restsAfter } from '../routing/failed-attempt.ts'
 import { judgeVendorError, vendorDown, vendorText, withoutSecrets } from '../routing/vendor-errors.ts'
-import { type Asker, type Exchange, exchange } from '../transport/exchange.ts'
+import { type Exchange, exchange, type Requester } from '../transport/exchange.ts'
 import { together } from '../transport/fetch-together.ts'
 import { VendorFault } from '../transport/vendor-fault.ts'
 import { authorized } from './authorize.ts'
@@ -51,7 +51,7 @@ export type Asking<R extends VendorRequest, T> = {
 const fetchTogether = together(fetch)
 
 /** Who asks, as the exchange sees it. */
-class Caller implements Asker {
+class Caller implements Requester {
   readonly controller = new AbortController()
   current: Exchange | undefined
   /** Once an answer has begun, whoever sends it on looks after it. */

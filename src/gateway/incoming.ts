@@ -4,7 +4,7 @@
 import { bearerToken, checkEnabled, trialEnded, unknownKey } from '../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
 import { rateLimited } from '../admission/rate.ts'
-import type { RateVerdict, Soon, TokensAsk } from '../book/contract.ts'
+import type { RateVerdict, Soon, TokenRequest } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import { messageOf } from '../core/message-of.ts'
@@ -58,10 +58,14 @@ export type CheckedRequest = {
 }
 
 /** Who asks: the key whose aliases the request may use and, if answers are kept for it, whose earlier answers. */
-type Asker = Pick<Task, 'key' | 'trace'> & { readonly keeps: boolean }
+type Requester = Pick<Task, 'key' | 'trace'> & { readonly keeps: boolean }
 
 /** Reads and checks the request. */
-export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker): Promise<CheckedRequest> => {
+export const readAsked = async (
+  gateway: Gateway,
+  incoming: Incoming,
+  by: Requester,
+): Promise<CheckedRequest> => {
   const { key, trace, keeps } = by
   takePlace(gateway.capacity, trace)
   const { maxCostUsd } = incoming
@@ -77,7 +81,7 @@ export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker)
   return { ceiling, body: sent, ...read, ...(memory === undefined ? {} : { memory }) }
 }
 
-const readCall = (gateway: Gateway, incoming: Incoming, by: Asker, body: JsonBody) => {
+const readCall = (gateway: Gateway, incoming: Incoming, by: Requester, body: JsonBody) => {
   const { find } = gateway.catalogue
   const call = must(incoming.decode(body, by.key.aliases === undefined ? find : finderFor(gateway, by.key)))
   const refusal = checkReach(call)
@@ -197,9 +201,9 @@ export const takeCallTurn = (
   return turnOf(gateway, { key, trace, planRpm, tokens })
 }
 
-type TurnAsk = Pick<Task, 'key' | 'trace'> & {
+type RateRequest = Pick<Task, 'key' | 'trace'> & {
   readonly planRpm: number | undefined
-  readonly tokens?: TokensAsk | undefined
+  readonly tokens?: TokenRequest | undefined
 }
 
 /**
@@ -207,7 +211,10 @@ type TurnAsk = Pick<Task, 'key' | 'trace'> & {
  * such a key share them. The key's own come first, so that a request over its own rate takes nothing from the others.
  * Tokens are limited by the key's own limit alone.
  */
-const turnOf = ({ book }: Gateway, { key, trace, planRpm, tokens }: TurnAsk): Soon<TokenTurn | undefined> => {
+const turnOf = (
+  { book }: Gateway,
+  { key, trace, planRpm, tokens }: RateRequest,
+): Soon<TokenTurn | undefined> => {
   const own = book.takeRate(key.id, key.limits, planRpm, tokens)
   if (own instanceof Promise || key.ancestors.length > 0) return sharedTurn(book, key, own, trace)
   const rate = must(own)

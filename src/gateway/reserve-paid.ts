@@ -6,7 +6,7 @@ import { usedUpBelow } from '../pricing/quote.ts'
 import { type Binding, doesNotFit } from './does-not-fit.ts'
 import type { Gateway } from './gateway.ts'
 import { holdFor } from './job-hold.ts'
-import type { Ask, Plan, Reserved } from './reserve.ts'
+import type { Plan, Reserved, ReserveRequest } from './reserve.ts'
 
 const TRIES = 20
 const WAIT_MS = 50
@@ -21,7 +21,7 @@ type PaidPlan = {
 /** Holds what was paid, or less if the price has fallen since; `spent` when the payment was charged before. */
 export const reservePaid = async (
   gateway: Gateway,
-  ask: Pick<Ask, 'key' | 'sub' | 'call' | 'model' | 'callId' | 'signal'>,
+  ask: Pick<ReserveRequest, 'key' | 'sub' | 'call' | 'model' | 'callId' | 'signal'>,
   { plan, payer, paid }: PaidPlan,
 ): Promise<Reserved | Refusal | 'spent'> => {
   const { call, model, key, sub, callId, signal } = ask
@@ -47,7 +47,7 @@ export const reservePaid = async (
   return { call, hold, outputBound: lowered, heldOutput: tokens, fullOutput: tokens }
 }
 
-type Spender = Pick<Ask, 'key' | 'sub'>
+type Spender = Pick<ReserveRequest, 'key' | 'sub'>
 
 /**
  * Throws the refusal of a call that does not fit the caller's caps, before it is paid for. The caps are checked again,

@@ -31,7 +31,7 @@ import { withMediaRead } from './read-media.ts'
 import { requestHasher } from './receipt.ts'
 import type { Keep } from './recording.ts'
 import type { Memory } from './remember.ts'
-import { type Ask, type Reserved, reserve } from './reserve.ts'
+import { type Reserved, type ReserveRequest, reserve } from './reserve.ts'
 import { rulesFor } from './rules.ts'
 import { runPaidCall } from './run-paid-call.ts'
 import type { PaymentFacts, Task } from './task.ts'
@@ -130,7 +130,7 @@ const paysByCall = ({ x402 }: Gateway, incoming: Incoming): boolean =>
   incoming.payment !== undefined &&
   (x402?.offers().length ?? 0) > 0
 
-type TaskParts = Ask & {
+type TaskParts = ReserveRequest & {
   readonly sent: Uint8Array
   readonly payment: PaymentFacts
   readonly memory: Memory | undefined
