@@ -20,7 +20,7 @@ import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
 import { containsBytes, written } from './media-results.ts'
 import { settle } from './settle.ts'
-import { measuredOf, noRoom, storeOutputs } from './store-outputs.ts'
+import { measuredOf, storageRefusal, storeOutputs } from './store-outputs.ts'
 import { type Preview, readEvents, streamed } from './stream-images.ts'
 import type { Task } from './task.ts'
 import { watchVendorCost } from './vendor-cost.ts'
@@ -38,7 +38,7 @@ type Asked = { readonly priced: Priced; readonly preview?: Preview }
 
 const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Asked): Promise<Whole> => {
   const shape = gateway.media.get(task.model.id)
-  const full = await noRoom(gateway, task)
+  const full = await storageRefusal(gateway, task)
   if (shape?.flow !== 'once' || full !== undefined) {
     await giveUp(gateway, task)
     throw full ?? unavailable('Results cannot be kept here.')

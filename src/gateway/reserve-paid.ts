@@ -62,7 +62,7 @@ export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano
     const { spent, spentThisMonth, held } = await gateway.store.keys.spend(id)
     const check = (limit: BindingLimit, cap: Nano | undefined, used: Nano) => {
       if (cap !== undefined)
-        checkRoom(gateway, { limit, owner: id, keyId: key.id }, { cap, used, held, amount })
+        checkCap(gateway, { limit, owner: id, keyId: key.id }, { cap, used, held, amount })
     }
     check('spend_cap_usd', spendCap, spent)
     check('monthly_cap_usd', monthlyCap, spentThisMonth)
@@ -70,12 +70,12 @@ export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano
   await checkWallet(gateway, spender, amount)
 }
 
-type CapRoom = { readonly cap: Nano; readonly used: Nano; readonly held: Nano; readonly amount: Nano }
+type CapUse = { readonly cap: Nano; readonly used: Nano; readonly held: Nano; readonly amount: Nano }
 
-const checkRoom = (
+const checkCap = (
   gateway: Gateway,
   whose: Pick<Binding, 'limit' | 'owner' | 'keyId'>,
-  { cap, used, held, amount }: CapRoom,
+  { cap, used, held, amount }: CapUse,
 ): void => {
   const available = cap - used - held
   if (available < amount)
@@ -85,7 +85,7 @@ const checkRoom = (
 /** The limits that a key shares with others: its wallet's daily limit, and the sub-wallet it names or is bound to. */
 const checkWallet = async (gateway: Gateway, { key, sub }: Spender, amount: Nano): Promise<void> => {
   const check = (limit: BindingLimit, cap: Nano, { spent, held }: { spent: Nano; held: Nano }) =>
-    checkRoom(gateway, { limit, owner: undefined, keyId: key.id }, { cap, used: spent, held, amount })
+    checkCap(gateway, { limit, owner: undefined, keyId: key.id }, { cap, used: spent, held, amount })
   const { dailyLimit } = must(await gateway.book.rules(key.walletId))
   if (dailyLimit !== undefined)
     check('daily_limit_usd', dailyLimit, await gateway.store.wallets.spentToday(key.walletId))

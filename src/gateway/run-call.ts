@@ -16,7 +16,7 @@ import type { Answer } from './answer.ts'
 import { answerRun, orItsRun } from './answer-job.ts'
 import { answerTask } from './answer-task.ts'
 import { creditsOf } from './credits.ts'
-import { waitForRoom } from './discount-lane.ts'
+import { waitForCapacity } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
 import {
   boundSent,
@@ -90,7 +90,7 @@ const runAsked = async (
   const { model, memory } = asked
   const rules = rulesFor(gateway, key, model)
   const { perCallMax } = must(rules instanceof Promise ? await rules : rules)
-  if (model.cheaper !== undefined) await waitForRoom(gateway, model, signal)
+  if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
   const taken = takeCallTurn(gateway, { key, call: asked.call, model, trace })
   const turn = taken instanceof Promise ? await taken : taken
   const { unread } = asked.call

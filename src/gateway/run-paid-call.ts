@@ -20,7 +20,7 @@ import { rateNames } from '../tenancy/rates.ts'
 import type { Answer } from './answer.ts'
 import { answerRun, orItsRun } from './answer-job.ts'
 import { answerTask } from './answer-task.ts'
-import { waitForRoom } from './discount-lane.ts'
+import { waitForCapacity } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
 import { guestKey } from './guest-key.ts'
 import { takeGuestTurn } from './guest-turn.ts'
@@ -166,17 +166,17 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
   if (bound && !isFor(known, paying)) throw new PaymentDue('payment_already_used')
   const run: RunCall = async (keep, signal) => {
-    const room = () => waitForRoom(gateway, paying.asked.model, signal)
+    const capacity = () => waitForCapacity(gateway, paying.asked.model, signal)
     const before = await paidBefore(gateway, paying)
     if (before !== undefined) {
-      await room()
+      await capacity()
       return answerTask(gateway, await openPaid(gateway, paying, { ...before, keep, signal }))
     }
     if (presented === undefined) throw new PaymentDue('payment_required')
     const turn = bound ? undefined : await checkFirst(gateway, paying, presented)
     const open = async () => {
       if (!bound) await checkCaps(gateway, paying, paying.plan.amount)
-      await room()
+      await capacity()
       const transaction = await takeMoney(gateway, paying, presented)
       const account = bound ? known.account : x402.accountOf(presented.id)
       return openPaid(gateway, paying, { payment: presented, account, transaction, keep, signal })

@@ -10,14 +10,14 @@ import type { Shown } from './media-results.ts'
 import type { Task } from './task.ts'
 
 /** Products whose results are text or facts need no storage. */
-const TELLS: readonly (Category | undefined)[] = ['transcription', 'utility']
+const STORELESS: readonly (Category | undefined)[] = ['transcription', 'utility']
 
 /** The 503 for a call whose results could not be stored; checked before the vendor is asked. */
-export const noRoom = async (
+export const storageRefusal = async (
   { assets }: Pick<Gateway, 'assets'>,
   { model }: Pick<Task, 'model'>,
 ): Promise<Refusal | undefined> => {
-  if (TELLS.includes(model.product?.category)) return undefined
+  if (STORELESS.includes(model.product?.category)) return undefined
   return assets === undefined ? unavailable('Results cannot be kept here.') : assets.full()
 }
 
