@@ -7,7 +7,7 @@ import type { Environment } from '../settings/bad-setting.ts'
 import { type Config, readConfig } from './config.ts'
 import { parseConfigFile } from './config-file.ts'
 import { openCatalogue } from './open-catalogue.ts'
-import { Failed, say } from './run-command.ts'
+import { Failed, print } from './run-command.ts'
 
 type AddOptions = {
   readonly input?: string
@@ -89,7 +89,7 @@ export const addModel = async (environment: Environment, { id, options, ask }: A
   const config = readConfig(environment, parseConfigFile(text, path, environment))
   const added = (await openCatalogue(config)).catalogue.find(id)
   replaceFile(path, text)
-  say(
+  print(
     options.json,
     { id, file: path, sold: added !== undefined },
     `${id} is in ${path}. ${added === undefined ? whyNotSold(config, vendor) : 'A running server sells it within seconds; turnpike config status tells.'}\n`,

@@ -24,7 +24,7 @@ import { secretFiles } from './secret-files.ts'
 import { watchFiles } from './watch-files.ts'
 import { askAllConfigs } from './worker-config.ts'
 
-type Why = 'signal' | 'file' | 'command'
+type ReloadTrigger = 'signal' | 'file' | 'command'
 
 type Start = {
   readonly config: Config
@@ -70,7 +70,7 @@ export const newReloading = (start: Start): Reloading => {
     return { outcome: 'refused', errors, changes: [], needsRestart: [] }
   }
 
-  const read = async (why: Why, dryRun: boolean): Promise<Reloaded> => {
+  const read = async (why: ReloadTrigger, dryRun: boolean): Promise<Reloaded> => {
     let config: Config
     let opened: OpenCatalogue
     try {
@@ -102,7 +102,7 @@ export const newReloading = (start: Start): Reloading => {
 
   let last: Promise<unknown> = Promise.resolve()
   /** One reload at a time, each with the files as they are when its turn comes. */
-  const inTurn = (why: Why, dryRun: boolean): Promise<Reloaded> => {
+  const inTurn = (why: ReloadTrigger, dryRun: boolean): Promise<Reloaded> => {
     const turn = last.then(() => read(why, dryRun))
     last = turn.catch(() => undefined)
     return turn

@@ -71,7 +71,7 @@ export const createApp = (present: Present): App => {
   }
 }
 
-type Way = {
+type RoutedParts = {
   readonly matched: Matched
   readonly query: string
   readonly connection: Connection
@@ -87,7 +87,7 @@ class RoutedCall implements HttpCall {
   readonly trace: Trace
   readonly #connection: Connection
 
-  constructor(request: Request, headers: HeaderReader, { matched, query, connection, trace }: Way) {
+  constructor(request: Request, headers: HeaderReader, { matched, query, connection, trace }: RoutedParts) {
     this.request = request
     this.headers = headers
     this.params = matched.params
