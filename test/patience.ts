@@ -9,7 +9,7 @@
 import { plugin } from 'bun'
 import { PATIENCE_MS } from './now.ts'
 
-const told = import.meta.resolve('./told-test.ts')
+const notedTest = import.meta.resolve('./noted-test.ts')
 
 const program = import.meta.resolve('./program.ts')
 
@@ -24,7 +24,7 @@ plugin({
     build.onLoad({ filter: /\.test\.ts$/ }, async ({ path }) => {
       const text = await Bun.file(path).text()
       const noted =
-        process.env.TEST_NOW === undefined ? text : text.replace("from 'bun:test'", `from '${told}'`)
+        process.env.TEST_NOW === undefined ? text : text.replace("from 'bun:test'", `from '${notedTest}'`)
       return { loader: 'ts', contents: head + noted }
     })
   },

@@ -16,7 +16,7 @@ import type { ByteStore, Opened, Span } from './byte-store.ts'
 import { gather } from './gather.ts'
 import type { Family } from './kind.ts'
 import { lengthOf } from './length.ts'
-import { newRoom, type SmallSettings } from './room.ts'
+import { newStorageQuota, type SmallSettings } from './storage-quota.ts'
 import { AssetFault, type From, takeBytes, WRITING_MS } from './take.ts'
 import { openUploads, type UploadSettings, type Uploads } from './uploads.ts'
 
@@ -115,7 +115,7 @@ export const nameOf = ({ id, extension }: Asset): string => `${id}.${extension}`
 
 export const openAssets = (parts: AssetParts): Assets => {
   const { store, bytes, clock, hash, settings } = parts
-  const room = newRoom({ ...parts, ...settings })
+  const quota = newStorageQuota({ ...parts, ...settings })
   const addressOf = (asset: Asset): string => {
     const until = Math.min(clock.now() + settings.addressMs, asset.expiresAt)
     return signedAddress(hash, parts.base(), nameOf(asset), until)
@@ -135,7 +135,7 @@ export const openAssets = (parts: AssetParts): Assets => {
   const storeOne = async ({ keyId, runId, index, type, from, sourceName }: Result, id: AssetId) => {
     const row = { id, keyId, runId, place: index, source: sourceName ?? '' }
     const begin = () => store.beginAsset(row, WRITING_MS)
-    const { body, ...measured } = await takeBytes(parts, { id, type, from, inRow: room.inRow, begin })
+    const { body, ...measured } = await takeBytes(parts, { id, type, from, inRow: quota.inRow, begin })
     return body === undefined
       ? store.finishAsset(id, measured, settings.lifeMs)
       : addWhole({ ...row, ...measured, body })
@@ -150,7 +150,7 @@ export const openAssets = (parts: AssetParts): Assets => {
       const id = parts.newId()
       const asset = await orDiscard(parts, id, storeOne(it, id))
       if (asset !== undefined) {
-        room.took(asset.bytes)
+        quota.took(asset.bytes)
         return shown(asset, it.type)
       }
       await discard(parts, id)
@@ -164,7 +164,7 @@ export const openAssets = (parts: AssetParts): Assets => {
       return asset === undefined || asset.expiresAt <= clock.now() ? undefined : shown(asset, type)
     },
     base: parts.base,
-    full: room.refusal,
+    full: quota.refusal,
     bytes: async (id) => {
       const asset = await store.asset(id)
       const all = asset && ((await inRow(asset)) ?? (await bytes.whole(id)))
@@ -189,7 +189,7 @@ export const openAssets = (parts: AssetParts): Assets => {
     sweep: () => sweep(parts),
     fetchInput: (url, bytesMax, leaving) =>
       fetchPublic(parts.web, { url, bytesMax, leaving, ...INPUT_TIMES }),
-    uploads: openUploads(parts, { room, discard: (id) => discard(parts, id), addressOf }),
+    uploads: openUploads(parts, { quota: quota, discard: (id) => discard(parts, id), addressOf }),
   }
 }
 

@@ -17,7 +17,7 @@ import type {
 import type { KeyId } from '../tenancy/key.ts'
 import type { PublicParts } from '../transport/public-address.ts'
 import type { ByteStore } from './byte-store.ts'
-import type { Room } from './room.ts'
+import type { StorageQuota } from './storage-quota.ts'
 import { AssetFault, takeBytes, WRITING_MS } from './take.ts'
 
 export type UploadSettings = {
@@ -64,13 +64,13 @@ type Parts = {
 }
 
 type Shared = {
-  readonly room: Room
+  readonly quota: StorageQuota
   readonly discard: (id: AssetId) => Promise<void>
   /** Signed. */
   readonly addressOf: (asset: Asset) => string
 }
 
-export const openUploads = (parts: Parts, { room, discard, addressOf }: Shared): Uploads => {
+export const openUploads = (parts: Parts, { quota, discard, addressOf }: Shared): Uploads => {
   const { store, bytes, settings } = parts
   const { uploads } = settings
   const takeOne = async ({ keyId, requestId, pieces, note }: NewUpload): Promise<Upload> => {
@@ -88,7 +88,7 @@ export const openUploads = (parts: Parts, { room, discard, addressOf }: Shared):
       const { lifeMs = uploads.lifeMs, ...noted } = await note()
       const asset = await store.finishAsset(id, measured, Math.min(lifeMs, uploads.lifeMs), noted)
       if (asset === undefined) throw new AssetFault('storage', 'the file was swept', { again: true })
-      room.took(asset.bytes)
+      quota.took(asset.bytes)
       return { ...asset, ...noted }
     } catch (error) {
       await discard(id)
@@ -98,11 +98,11 @@ export const openUploads = (parts: Parts, { room, discard, addressOf }: Shared):
   return {
     bytesMax: uploads.bytesMax,
     full: async (keyId) => {
-      const none = await room.refusal()
+      const none = await quota.refusal()
       if (none !== undefined) return none
       const stored = await store.uploadBytes(keyId)
       return stored.own >= uploads.keyBytesMax || stored.all >= settings.bytesMax / 2
-        ? noRoom(uploads.keyBytesMax)
+        ? quotaExceeded(uploads.keyBytesMax)
         : undefined
     },
     take: takeOne,
@@ -113,7 +113,7 @@ export const openUploads = (parts: Parts, { room, discard, addressOf }: Shared):
   }
 }
 
-const noRoom = (most: number): Refusal =>
+const quotaExceeded = (most: number): Refusal =>
   refuse(
     'rate_limit_exceeded',
     `There is no room for more files: the files of one key may have ${most} bytes together. Delete some, or wait until they expire.`,

@@ -5,7 +5,7 @@ import { type Clock, monthOf } from '../core/time.ts'
 import { isEnabled, isKnown } from '../tenancy/key.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { KnownKeys } from './known-keys.ts'
-import type { RoomAsk } from './lease.ts'
+import type { LeaseRequest } from './lease.ts'
 import type { OperationQueue } from './operation-queue.ts'
 
 /**
@@ -50,13 +50,14 @@ export class AdmissionGate {
   /**
    * The last check before money is held for a call: by what is known now, not by what was known when the call arrived.
    */
-  stillRefused({ keyId, goesOn }: RoomAsk): Refusal | undefined {
+  stillRefused({ keyId, alreadyHeld }: LeaseRequest): Refusal | undefined {
     const { keys, clock } = this.#parts
     const key = keys.get(keyId)
     const now = clock.now()
     if (key === undefined || !isKnown(key, now)) return unknownKey()
     return (
-      this.#refuses(goesOn !== undefined) ?? (isEnabled(key, monthOf(now)) ? undefined : disabledKey(key))
+      this.#refuses(alreadyHeld !== undefined) ??
+      (isEnabled(key, monthOf(now)) ? undefined : disabledKey(key))
     )
   }
 
@@ -66,12 +67,12 @@ export class AdmissionGate {
   }
 
   /** Shutdown and overload only affect new calls; admitted ones continue. */
-  #refuses(goesOn: boolean): Refusal | undefined {
+  #refuses(admitted: boolean): Refusal | undefined {
     const { clock, heartbeat, queue } = this.#parts
-    if (this.#draining && !goesOn) return unavailable('The server is shutting down.')
+    if (this.#draining && !admitted) return unavailable('The server is shutting down.')
     const nowMs = clock.monotonicMs()
     if (!heartbeat.fresh(nowMs)) return unavailable('The server has lost touch with the ledger.')
-    if (goesOn) return undefined
+    if (admitted) return undefined
     if (queue.length > QUEUE_MAX || nowMs - (queue.oldestMs ?? nowMs) > QUEUE_AGE_MAX_MS)
       return unavailable('The ledger is overloaded.')
     return undefined

@@ -10,8 +10,8 @@ import {
   holdOn,
   type Lease,
   type LeasePath,
+  type LeaseRequest,
   newLease,
-  type RoomAsk,
   takeUnused,
   wanted,
 } from './lease.ts'
@@ -25,7 +25,7 @@ export type BorrowerParts = {
   /** Makes an id that no lease had before. */
   readonly newLeaseId: () => LeaseId
   /** The last check before money is held: by what is known now, not by what was known when the call arrived. */
-  readonly stillRefused: (ask: RoomAsk) => Refusal | undefined
+  readonly stillRefused: (ask: LeaseRequest) => Refusal | undefined
   readonly draining: () => boolean
 }
 
@@ -56,7 +56,7 @@ export class Borrower {
   }
 
   /** Asks for the room of one hold, and takes it from the answer before anyone else can; undefined to ask again. */
-  async borrowFor(ask: RoomAsk): Promise<Lease | Refusal | LoanRefused | undefined> {
+  async borrowFor(ask: LeaseRequest): Promise<Lease | Refusal | LoanRefused | undefined> {
     const covered = this.#lease === undefined ? 0n : free(this.#lease)
     const answer = await this.#borrow(ask, ask.amount - covered)
     if (answer.outcome === 'outdated') return undefined
@@ -74,7 +74,7 @@ export class Borrower {
   }
 
   /** Asks for what calls will want at the present pace. No call needs it yet, so it is never refused. */
-  async borrowAhead(ask: RoomAsk): Promise<void> {
+  async borrowAhead(ask: LeaseRequest): Promise<void> {
     await this.#borrow(ask, undefined)
     this.#giveBackLate()
   }
@@ -98,7 +98,7 @@ export class Borrower {
     if (this.#parts.draining()) void this.giveBack()
   }
 
-  async #borrow(ask: RoomAsk, need: Nano | undefined): Promise<Borrowed | LoanRefused> {
+  async #borrow(ask: LeaseRequest, need: Nano | undefined): Promise<Borrowed | LoanRefused> {
     const { store, clock, instance, newLeaseId } = this.#parts
     const askedMs = clock.monotonicMs()
     const changes = this.#changes
@@ -114,7 +114,7 @@ export class Borrower {
       want: wanted(lease, need ?? 0n, ask.amount),
       held: lease?.held ?? 0n,
       free: lease === undefined ? 0n : free(lease),
-      ...(ask.goesOn === undefined ? {} : { goesOn: true }),
+      ...(ask.alreadyHeld === undefined ? {} : { admitted: true }),
       ...(this.#astray > ASTRAY_TRIES ? { anew: true } : {}),
       useful: ask.useful,
       ttlMs: LEASE_TTL_MS,

@@ -69,7 +69,7 @@ export type HoldRefused = {
   readonly held: Nano
 }
 
-export type HoldAsk = {
+export type HoldRequest = {
   readonly callId: CallId
   readonly key: Key
   /** The sub-wallet that the call names. */
@@ -86,7 +86,7 @@ export type HoldAsk = {
 }
 
 /** Tokens that a call may use: what it reserves, and the least it can work with if the window has fewer left. */
-export type TokensAsk = { readonly least: number; readonly most: number }
+export type TokenRequest = { readonly least: number; readonly most: number }
 
 /** For an admitted request, the window that binds most tightly; for a rejected one, the window that is used up. */
 export type RateVerdict = {
@@ -136,14 +136,14 @@ export type Book = {
     keyId: KeyId,
     limits: RateLimits,
     planRpm: number | undefined,
-    tokens?: TokensAsk,
+    tokens?: TokenRequest,
   ): Soon<RateVerdict | Refusal>
   /** The keys above a key, as fresh as the key itself; a Refusal when they cannot be read. */
   makersOf(key: Key): Promise<readonly Key[] | Refusal>
   /** From then on, reports each change of a key that this process had already read. */
   onKeyChanged(listener: (key: Key) => void): void
   /** Holds money, or says which limit binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
-  hold(ask: HoldAsk): Soon<Hold | HoldRefused | Refusal>
+  hold(ask: HoldRequest): Soon<Hold | HoldRefused | Refusal>
   /** Why a call was not opened: its key was revoked meanwhile, or the ledger could not be reached. */
   whyFenced(key: Key): Promise<Refusal>
   /**

@@ -33,7 +33,7 @@ const voidInstead = ({ settle, queuedMs, ends }: SettleOperation): Operation => 
  * Tells calls that have waited too long for a charge that it is in doubt. The charge stays queued: what was delivered
  * is paid for.
  */
-export const tellDoubt = (queue: OperationQueue, nowMs: number): void => {
+export const reportDoubt = (queue: OperationQueue, nowMs: number): void => {
   for (const operation of queue.all())
     if (operation.kind === 'settle' && !operation.safe && operation.queuedMs < nowMs - SETTLE_WAIT_MS)
       operation.ends.inDoubt()

@@ -22,11 +22,11 @@ const JUMP_MS = 1_000
  */
 const SETTLING_MS = LEASE_TTL_MS + 2_000
 
-/** Tells other processes that there is news; the hint may get lost. */
+/** Notifies other processes that there is news; the hint may get lost. */
 export type Nudge = {
   readonly address: string
-  tell(addresses: readonly string[]): void
-  onTold(listener: () => void): void
+  notify(addresses: readonly string[]): void
+  onNotified(listener: () => void): void
 }
 
 export type Heartbeat = {
@@ -115,7 +115,7 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
   }
   return {
     start: async () => {
-      nudge?.onTold(() => hurry.resolve())
+      nudge?.onNotified(() => hurry.resolve())
       await beatNow()
       for (let tries = 0; seen === undefined && tries < 20; tries++) {
         await clock.sleep(BEAT_MS)
@@ -145,7 +145,7 @@ export const untilKnown = async (
   for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 2, 50)) {
     const unaware = await parts.store.unaware(since, FRESH_MS)
     if (unaware.length === 0) return
-    parts.nudge?.tell(unaware.flatMap(({ nudge }) => (nudge === undefined ? [] : [nudge])))
+    parts.nudge?.notify(unaware.flatMap(({ nudge }) => (nudge === undefined ? [] : [nudge])))
     await beatNow()
     await parts.clock.sleep(pauseMs)
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../core/time.ts'
 import type { RateStore } from '../store/calls/rate-port.ts'
 import type { KeyId } from '../tenancy/key.ts'
 import { type RateLimits, rateNames } from '../tenancy/rates.ts'
-import type { RateVerdict, TokensAsk } from './contract.ts'
+import type { RateVerdict, TokenRequest } from './contract.ts'
 import {
   type Counter,
   countToTake,
@@ -25,7 +25,7 @@ const FORGET_MS = 60_000
 export class KeyRates {
   readonly #keyId: KeyId
   readonly #parts: RatesParts
-  readonly #waiting = new Set<TokensAsk>()
+  readonly #waiting = new Set<TokenRequest>()
   #limits: RateLimits | undefined
   #planRpm: number | undefined
   #counters: readonly Counter[] = []
@@ -55,7 +55,7 @@ export class KeyRates {
   }
 
   /** Counts one request with its tokens in all windows, or in none. */
-  take(tokens: TokensAsk): RateVerdict | Promise<RateVerdict> {
+  take(tokens: TokenRequest): RateVerdict | Promise<RateVerdict> {
     return this.#spend(tokens, this.#parts.clock.monotonicMs()) ?? this.#takeFromStore(tokens)
   }
 
@@ -68,7 +68,7 @@ export class KeyRates {
     if (!spent) for (const counter of this.#counters) this.#giveBack(counter)
   }
 
-  #spend(tokens: TokensAsk, nowMs: number): RateVerdict | undefined {
+  #spend(tokens: TokenRequest, nowMs: number): RateVerdict | undefined {
     const counters = this.#counters
     for (const counter of counters) if (lacks(counter, tokens, nowMs)) return undefined
     this.#spentSinceBeat = true
@@ -108,7 +108,7 @@ export class KeyRates {
     }
   }
 
-  async #takeFromStore(asked: TokensAsk): Promise<RateVerdict> {
+  async #takeFromStore(asked: TokenRequest): Promise<RateVerdict> {
     // Each waits on its own, even if several ask for the same.
     const tokens = { ...asked }
     this.#waiting.add(tokens)
@@ -196,7 +196,7 @@ const countersFor = (
     return [before.find((one) => one.rate === rate && one.limit === limit) ?? newCounter(rate, limit)]
   })
 
-const needOf = ({ rate }: Counter, waiting: ReadonlySet<TokensAsk>): number => {
+const needOf = ({ rate }: Counter, waiting: ReadonlySet<TokenRequest>): number => {
   if (rate !== 'tpm') return waiting.size
   let sum = 0
   for (const { most } of waiting) sum += most
@@ -204,7 +204,7 @@ const needOf = ({ rate }: Counter, waiting: ReadonlySet<TokensAsk>): number => {
 }
 
 /** Whether the store must be asked first. For tokens the least suffices once the store has no more. */
-const lacks = (counter: Counter, { least, most }: TokensAsk, nowMs: number): boolean => {
+const lacks = (counter: Counter, { least, most }: TokenRequest, nowMs: number): boolean => {
   if (counter.rate !== 'tpm') return nowMs >= counter.endsMs || counter.free <= 0
   if (most === 0) return false
   return freeOf(counter, nowMs) < (nowMs < counter.emptyUntilMs ? least : most)

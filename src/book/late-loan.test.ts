@@ -3,9 +3,16 @@ import { expect, test } from 'bun:test'
 import { Refusal, refuse } from '../core/refusal.ts'
 import type { Loan } from '../ledger/types.ts'
 import { Borrower } from './borrower.ts'
-import type { RoomAsk } from './lease.ts'
+import type { LeaseRequest } from './lease.ts'
 
-const ask: RoomAsk = { keyId: 'k', sub: undefined, payer: undefined, amount: 10n, useful: 10n, waits: true }
+const ask: LeaseRequest = {
+  keyId: 'k',
+  sub: undefined,
+  payer: undefined,
+  amount: 10n,
+  useful: 10n,
+  waits: true,
+}
 
 for (const [name, borrow] of [
   ['for a call', (borrower: Borrower) => borrower.borrowFor(ask)],

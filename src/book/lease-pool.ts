@@ -10,7 +10,7 @@ import type { LedgerStore } from '../store/ledger/ledger-port.ts'
 import { Borrower, type BorrowerParts, LEASE_TTL_MS } from './borrower.ts'
 import type { HoldRefused, LeaseSums } from './contract.ts'
 import type { KnownKeys } from './known-keys.ts'
-import { type Lease, type LeasePath, liveOn, nameOf, type RoomAsk } from './lease.ts'
+import { type Lease, type LeasePath, type LeaseRequest, liveOn, nameOf } from './lease.ts'
 import { LeaseSlot, type LeaseTaken, type SlotParts } from './lease-slot.ts'
 import { Waits } from './waits.ts'
 
@@ -25,7 +25,7 @@ type PoolParts = {
   readonly random: () => number
   readonly keys: Pick<KnownKeys, 'get' | 'reread'>
   /** The last check before money is held: by what is known now, not by what was known when the call arrived. */
-  readonly stillRefused: (ask: RoomAsk) => Refusal | undefined
+  readonly stillRefused: (ask: LeaseRequest) => Refusal | undefined
   readonly draining: () => boolean
 }
 
@@ -53,7 +53,7 @@ export class LeasePool {
   }
 
   /** Takes room for one hold, or says why there is none. */
-  take(ask: RoomAsk): LeaseTaken | Promise<LeaseTaken> {
+  take(ask: LeaseRequest): LeaseTaken | Promise<LeaseTaken> {
     return this.#slotOf(ask).take(ask)
   }
 
@@ -129,7 +129,7 @@ export class LeasePool {
     await Promise.all([...this.#slots.values()].map(({ borrower }) => borrower.giveBack()))
   }
 
-  #slotOf(ask: RoomAsk): LeaseSlot {
+  #slotOf(ask: LeaseRequest): LeaseSlot {
     const name = nameOf(ask)
     const known = this.#slots.get(name)
     if (known !== undefined) return known
@@ -152,7 +152,7 @@ export class LeasePool {
 
 const refusalOf = async (
   keys: PoolParts['keys'],
-  { keyId }: RoomAsk,
+  { keyId }: LeaseRequest,
   refused: LoanRefused,
 ): Promise<Refusal | HoldRefused> => {
   const isNews = refused.outcome === 'disabled' || refused.keyVersion !== undefined

@@ -6,7 +6,7 @@ import type { Refusal } from '../core/refusal.ts'
 import type { LoanRefused } from '../ledger/types.ts'
 import type { Borrower } from './borrower.ts'
 import type { HoldRefused } from './contract.ts'
-import { covers, holdOn, type Lease, type RoomAsk, runsLow } from './lease.ts'
+import { covers, holdOn, type Lease, type LeaseRequest, runsLow } from './lease.ts'
 import { unreachable } from './touch.ts'
 import type { Waits } from './waits.ts'
 
@@ -16,9 +16,9 @@ export type LeaseTaken = Lease | Refusal | HoldRefused
 export type SlotParts = {
   readonly nowMs: () => number
   /** The last check before money is held: by what is known now, not by what was known when the call arrived. */
-  readonly stillRefused: (ask: RoomAsk) => Refusal | undefined
+  readonly stillRefused: (ask: LeaseRequest) => Refusal | undefined
   /** What the ledger's refusal means for the call. */
-  readonly refusalOf: (ask: RoomAsk, refused: LoanRefused) => Promise<Refusal | HoldRefused>
+  readonly refusalOf: (ask: LeaseRequest, refused: LoanRefused) => Promise<Refusal | HoldRefused>
   readonly waits: Waits
 }
 
@@ -46,7 +46,7 @@ export class LeaseSlot {
   }
 
   /** Takes room for one hold, or says why there is none. */
-  take(ask: RoomAsk): LeaseTaken | Promise<LeaseTaken> {
+  take(ask: LeaseRequest): LeaseTaken | Promise<LeaseTaken> {
     const taken = this.#takeNow(ask)
     if (taken !== undefined) return taken
     this.#waiting++
@@ -56,7 +56,7 @@ export class LeaseSlot {
   }
 
   /** From memory; undefined when the ledger must be asked. */
-  #takeNow(ask: RoomAsk): Lease | Refusal | undefined {
+  #takeNow(ask: LeaseRequest): Lease | Refusal | undefined {
     const refusal = this.#parts.stillRefused(ask)
     if (refusal) return refusal
     const { lease } = this.borrower
@@ -68,7 +68,7 @@ export class LeaseSlot {
   }
 
   /** Asks for more before anyone has to wait; if that fails, the next call asks by itself. */
-  #refillAhead(ask: RoomAsk): void {
+  #refillAhead(ask: LeaseRequest): void {
     this.#asking = this.borrower
       .borrowAhead(ask)
       .catch(() => undefined)
@@ -77,7 +77,7 @@ export class LeaseSlot {
       })
   }
 
-  async #takeFromLedger(ask: RoomAsk): Promise<LeaseTaken> {
+  async #takeFromLedger(ask: LeaseRequest): Promise<LeaseTaken> {
     const { nowMs, refusalOf, waits } = this.#parts
     const until = nowMs() + PATIENCE_MS
     for (let outdated = 0; outdated < OUTDATED_TRIES; ) {
@@ -101,7 +101,7 @@ export class LeaseSlot {
     return unreachable()
   }
 
-  #askFor(ask: RoomAsk): Promise<Lease | Refusal | LoanRefused | undefined> {
+  #askFor(ask: LeaseRequest): Promise<Lease | Refusal | LoanRefused | undefined> {
     const asked = this.borrower.borrowFor(ask)
     this.#asking = asked
     return asked.finally(() => {
@@ -111,5 +111,7 @@ export class LeaseSlot {
 }
 
 /** Whether the money that other open calls hold would suffice. */
-const othersHold = ({ outcome, available, held }: LoanRefused, { amount, goesOn = 0n }: RoomAsk): boolean =>
-  outcome === 'held' && available + held - goesOn >= amount
+const othersHold = (
+  { outcome, available, held }: LoanRefused,
+  { amount, alreadyHeld = 0n }: LeaseRequest,
+): boolean => outcome === 'held' && available + held - alreadyHeld >= amount

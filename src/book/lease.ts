@@ -102,14 +102,14 @@ export type LeasePath = {
 }
 
 /** A call's request for room. */
-export type RoomAsk = LeasePath & {
+export type LeaseRequest = LeasePath & {
   readonly amount: Nano
   readonly useful: Nano
   /**
    * For a call that was already admitted, what it holds: it continues while the process drains, and does not wait for
    * its own money.
    */
-  readonly goesOn?: Nano
+  readonly alreadyHeld?: Nano
   /** Whether it waits a little for money that other open calls hold. */
   readonly waits: boolean
   /** Ends that wait, because the caller has gone. */

@@ -25,14 +25,14 @@ export const openNudge = async (): Promise<Nudge> => {
   const own = `127.0.0.1:${socket.port}`
   return {
     address: own,
-    tell: (addresses) => {
+    notify: (addresses) => {
       for (const address of addresses) {
         const port = /^127\.0\.0\.1:(\d{1,5})$/.exec(address)?.[1]
         if (port !== undefined && address !== own) sendTo(Number.parseInt(port, 10))
       }
     },
-    onTold: (told) => {
-      listener = told
+    onNotified: (notified) => {
+      listener = notified
     },
   }
 }

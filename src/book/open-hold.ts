@@ -40,7 +40,7 @@ export class OpenHold implements Hold, IntentEnds {
   #amount: Nano
   /** Whether the intent is durable, once that is known, and who waits for it. */
   #known: boolean | undefined
-  #tell: ((opened: boolean) => void) | undefined
+  #resolveOpened: ((opened: boolean) => void) | undefined
   #opened: Promise<boolean> | undefined
   #over = false
   #concluded = false
@@ -62,14 +62,14 @@ export class OpenHold implements Hold, IntentEnds {
     if (this.#known !== undefined) return
     this.#known = opened
     if (!opened) void this.void()
-    this.#tell?.(opened)
+    this.#resolveOpened?.(opened)
   }
 
   /** Most calls never ask, because their settlement follows their intent. */
   get opened(): Promise<boolean> {
     if (this.#known !== undefined) return Promise.resolve(this.#known)
     this.#opened ??= new Promise((resolve) => {
-      this.#tell = resolve
+      this.#resolveOpened = resolve
     })
     return this.#opened
   }

@@ -5,7 +5,7 @@ import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { AdmissionGate } from './admission-gate.ts'
-import type { HoldAsk, HoldRefused, Soon } from './contract.ts'
+import type { HoldRefused, HoldRequest, Soon } from './contract.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { KnownKeys } from './known-keys.ts'
 import { endHold, type Lease, pathOf } from './lease.ts'
@@ -52,14 +52,14 @@ export class OpenHolds {
   }
 
   /** Holds money, or says why not; see Book. */
-  hold(ask: HoldAsk): Soon<Held> {
+  hold(ask: HoldRequest): Soon<Held> {
     const { keys, heartbeat } = this.#parts
     keys.learn(ask.key)
     const held = this.#holdNow(ask)
     return held instanceof Refusal && !heartbeat.fresh() ? this.#holdFresh(ask) : held
   }
 
-  async #holdFresh(ask: HoldAsk): Promise<Held> {
+  async #holdFresh(ask: HoldRequest): Promise<Held> {
     await this.#parts.gate.untilFresh()
     return this.#holdNow(ask)
   }
@@ -72,21 +72,21 @@ export class OpenHolds {
     })
   }
 
-  #holdNow(ask: HoldAsk): Soon<Held> {
+  #holdNow(ask: HoldRequest): Soon<Held> {
     const { key, amount, useful, waits = false, signal } = ask
     const { keyId, sub, payer } = pathOf(key, ask.sub, ask.payer)
     const taken = this.#parts.leases.take({ keyId, sub, payer, amount, useful, waits, signal })
     return taken instanceof Promise ? this.#holdLater(ask, taken) : this.#open(ask, taken)
   }
 
-  async #holdLater(ask: HoldAsk, taken: Promise<LeaseTaken>): Promise<Held> {
+  async #holdLater(ask: HoldRequest, taken: Promise<LeaseTaken>): Promise<Held> {
     const giveBack = (late: LeaseTaken) => {
       if (!(late instanceof Refusal || 'outcome' in late)) endHold(late, ask.amount, 0n)
     }
     return this.#open(ask, await this.#parts.touch.whileInTouch(taken, giveBack))
   }
 
-  #open({ callId, key, sub, payer, amount }: HoldAsk, lease: LeaseTaken): Held {
+  #open({ callId, key, sub, payer, amount }: HoldRequest, lease: LeaseTaken): Held {
     if (lease instanceof Refusal || 'outcome' in lease) return lease
     this.#count++
     return new OpenHold(this.#ofHolds, { callId, key, sub, payer, lease, amount })
@@ -100,7 +100,7 @@ export class OpenHolds {
       if (!heartbeat.fresh()) await gate.untilFresh()
       const moves = leases.leaseOf(path) !== hold.lease
       const amount = moves ? to : to - hold.amount()
-      const taken = await leases.take({ ...path, amount, useful: 0n, goesOn: hold.amount(), waits })
+      const taken = await leases.take({ ...path, amount, useful: 0n, alreadyHeld: hold.amount(), waits })
       if (taken instanceof Refusal || 'outcome' in taken) return undefined
       if ((taken !== hold.lease) === moves) return taken
       // Its lease was replaced while it asked.

@@ -5,10 +5,10 @@
  */
 import type { KeyId } from '../tenancy/key.ts'
 import type { RateLimits } from '../tenancy/rates.ts'
-import type { RateVerdict, TokensAsk } from './contract.ts'
+import type { RateVerdict, TokenRequest } from './contract.ts'
 import { KeyRates, type RatesParts } from './key-rates.ts'
 
-const NO_TOKENS: TokensAsk = { least: 0, most: 0 }
+const NO_TOKENS: TokenRequest = { least: 0, most: 0 }
 
 export type Rates = {
   /** `planRpm` binds a key without its own requests per minute; with undefined such a key has no such limit. */
@@ -16,7 +16,7 @@ export type Rates = {
     keyId: KeyId,
     limits: RateLimits,
     planRpm: number | undefined,
-    tokens?: TokensAsk,
+    tokens?: TokenRequest,
   ): RateVerdict | Promise<RateVerdict>
   /** Returns chunks that were not used since the last heartbeat. */
   returnIdle(): void

@@ -6,7 +6,7 @@ import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
 import type { CallId, Checkpoint, Intent, Settle } from '../ledger/types.ts'
 import { CommitPump, type PumpParts } from './commit-pump.ts'
-import { expireIntents, tellDoubt } from './expire-intents.ts'
+import { expireIntents, reportDoubt } from './expire-intents.ts'
 import type { IntentEnds, Operation, OperationQueue, SettleEnds } from './operation-queue.ts'
 import { Outage } from './outage.ts'
 
@@ -20,14 +20,14 @@ export class Writer {
   readonly #queue: OperationQueue
   readonly #outage: Outage
   /** Whether calls that wait for a charge are told in time that it is in doubt, which is so if there is no outbox. */
-  readonly #tellsDoubt: () => boolean
+  readonly #reportsDoubt: () => boolean
   readonly #pump: CommitPump
 
   constructor(parts: WriterParts) {
     this.#queue = parts.queue
     this.#clock = parts.clock
     this.#outage = new Outage(parts)
-    this.#tellsDoubt = () => parts.outbox === undefined && !parts.inTouch()
+    this.#reportsDoubt = () => parts.outbox === undefined && !parts.inTouch()
     this.#pump = new CommitPump({ ...parts, outage: this.#outage })
   }
 
@@ -64,7 +64,7 @@ export class Writer {
   expire(): void {
     const nowMs = this.#clock.monotonicMs()
     expireIntents(this.#queue, nowMs)
-    if (this.#tellsDoubt()) tellDoubt(this.#queue, nowMs)
+    if (this.#reportsDoubt()) reportDoubt(this.#queue, nowMs)
     void this.#outage.keepDue()
   }
 

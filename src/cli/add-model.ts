@@ -7,7 +7,7 @@ import type { Environment } from '../settings/bad-setting.ts'
 import { type Config, readConfig } from './config.ts'
 import { parseConfigFile } from './config-file.ts'
 import { openCatalogue } from './open-catalogue.ts'
-import { Failed, say } from './run-command.ts'
+import { Failed, print } from './run-command.ts'
 
 type AddOptions = {
   readonly input?: string
@@ -31,7 +31,7 @@ type AddOptions = {
 }
 
 /** Asks one question; undefined if there is no terminal to answer it. */
-export type AskUser = ((question: string) => Promise<string>) | undefined
+export type Prompt = ((question: string) => Promise<string>) | undefined
 
 export const addModelCommand = (models: Command): void => {
   models
@@ -63,7 +63,7 @@ export const addModelCommand = (models: Command): void => {
         ? createInterface({ input: process.stdin, output: process.stderr })
         : undefined
       try {
-        const ask: AskUser = terminal && ((question) => terminal.question(question))
+        const ask: Prompt = terminal && ((question) => terminal.question(question))
         await addModel(process.env, { id, options, ask })
       } finally {
         terminal?.close()
@@ -71,7 +71,7 @@ export const addModelCommand = (models: Command): void => {
     })
 }
 
-type Adding = { readonly id: string; readonly options: AddOptions; readonly ask: AskUser }
+type Adding = { readonly id: string; readonly options: AddOptions; readonly ask: Prompt }
 
 /** Writes the model into the file and reports its price. If it throws Failed or BadSetting, it has written nothing. */
 export const addModel = async (environment: Environment, { id, options, ask }: Adding): Promise<void> => {
@@ -89,7 +89,7 @@ export const addModel = async (environment: Environment, { id, options, ask }: A
   const config = readConfig(environment, parseConfigFile(text, path, environment))
   const added = (await openCatalogue(config)).catalogue.find(id)
   replaceFile(path, text)
-  say(
+  print(
     options.json,
     { id, file: path, sold: added !== undefined },
     `${id} is in ${path}. ${added === undefined ? whyNotSold(config, vendor) : 'A running server sells it within seconds; turnpike config status tells.'}\n`,
@@ -104,7 +104,7 @@ const whyNotSold = ({ off }: Config, vendor: string): string => {
 }
 
 /** The members for the file, from the options; missing ones are asked for. */
-const membersOf = async (id: string, options: AddOptions, ask: AskUser): Promise<Record<string, unknown>> => {
+const membersOf = async (id: string, options: AddOptions, ask: Prompt): Promise<Record<string, unknown>> => {
   const chat = options.kind !== 'embeddings'
   const needed = async (flag: string, question: string, given: string | undefined): Promise<string> => {
     const value = given ?? (await ask?.(`${id}: ${question}: `))?.trim()

@@ -17,7 +17,7 @@ import { bucketNamed } from './bucket-name.ts'
 import { type Config, readConfig } from './config.ts'
 import { secretProof } from './parts.ts'
 import { dumpCommands, restoreCommands } from './postgres-tools.ts'
-import { Failed, noLedger, say } from './run-command.ts'
+import { Failed, noLedger, print } from './run-command.ts'
 
 type Options = { readonly json?: boolean }
 
@@ -91,7 +91,7 @@ const backup = async (place: string, { json }: Options): Promise<void> => {
   }).catch((error: unknown) => {
     throw new Failed(`no backup was made, and the ledger is as it was: ${reasonOf(error)}`)
   })
-  say(json, { backup: at, ...manifest }, madeText(at, manifest))
+  print(json, { backup: at, ...manifest }, madeText(at, manifest))
   const { broken, laws } = manifest.audit
   if (broken.length > 0)
     throw new Failed(
@@ -135,7 +135,7 @@ const restore = async (from: string, { json }: Options): Promise<void> => {
     throw new Failed(`nothing was restored: ${reasonOf(error)}`)
   })
   const { manifest, facts, assets } = restored
-  say(
+  print(
     json,
     { ledger: config.databaseUrl, made_at: manifest.made_at, audit: facts.audit, rows: facts.rows, assets },
     restoredText(config, restored),

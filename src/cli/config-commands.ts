@@ -9,7 +9,7 @@ import { fingerprintOf } from './config-summary.ts'
 import { unpricedLines } from './offered-models.ts'
 import { openCatalogue } from './open-catalogue.ts'
 import { ownAddress } from './own-address.ts'
-import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 type Options = { readonly address?: string; readonly dryRun?: boolean; readonly json?: boolean }
 
@@ -65,7 +65,7 @@ const apply = async (database: Database, options: Options): Promise<void> => {
   if (done.outcome === 'refused' && options.json !== true)
     throw new BadSetting([...done.errors, 'Nothing has changed.'].join('\n'))
   const needs_restart = [...new Set([...done.needs_restart, ...setHere(database, before.settings)])]
-  say(options.json, { ...done, needs_restart }, textOf({ ...done, needs_restart }))
+  print(options.json, { ...done, needs_restart }, textOf({ ...done, needs_restart }))
   if (done.outcome === 'refused') process.exitCode = 2
 }
 
@@ -96,7 +96,7 @@ const status = async (database: Database, options: Options): Promise<void> => {
       ...[...restart, ...setHere(database, shown.settings)].map((name) => `Needs a restart: ${name}`),
     ]),
   ]
-  say(options.json, shown, tableOf(rows) + lines.map((line) => `${line}\n`).join(''))
+  print(options.json, shown, tableOf(rows) + lines.map((line) => `${line}\n`).join(''))
   if (refused.length > 0) process.exitCode = 1
 }
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { recipes } from '../products/recipes/index.ts'
 import { pageOf } from '../products/recipes/recipe.ts'
 import { ownAddress } from './own-address.ts'
-import { Failed, say, tableOf } from './run-command.ts'
+import { Failed, print, tableOf } from './run-command.ts'
 
 type ConnectOptions = { address?: string; key?: string; model?: string; json?: boolean }
 
@@ -25,7 +25,7 @@ const connect = (client: string | undefined, options: ConnectOptions): void => {
 
 const list = (json: boolean | undefined): void => {
   const rows = recipes.map(({ name, title, calls }) => ({ client: name, name: title, calls }))
-  say(json, rows, tableOf(rows))
+  print(json, rows, tableOf(rows))
 }
 
 const show = (client: string, { address, key, model, json }: ConnectOptions): void => {
@@ -37,7 +37,7 @@ const show = (client: string, { address, key, model, json }: ConnectOptions): vo
     key: key ?? process.env.TURNPIKE_KEY ?? 'sk-…',
     model: model ?? recipe.model,
   })
-  say(json, { client, page }, page)
+  print(json, { client, page }, page)
 }
 
 const addressOf = (text: string): string => {

@@ -9,7 +9,7 @@ import { shownInvoice, shownLine, shownLines, shownStatement } from '../payment/
 import type { CreditLine, CreditStatement } from '../store/funding/funding-port.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { stripeFor } from './parts.ts'
-import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 import { walletOf } from './wallet-commands.ts'
 
 type GrantOptions = { usd: string; wallet: string; netDays: string; json?: boolean }
@@ -67,13 +67,13 @@ const grant = async (database: Database, options: GrantOptions): Promise<void> =
     throw new Failed(`--net-days must be a number from 0 to ${DAYS_MAX}, not '${options.netDays}'`)
   const { id } = await walletOf(database, options.wallet)
   const line = shownLine(await database.store.credit.grantCredit({ walletId: id, limit, netDays }))
-  say(options.json, line, tableOf([line]))
+  print(options.json, line, tableOf([line]))
 }
 
 const showAll = async ({ store }: Database, json: boolean | undefined): Promise<void> => {
   await store.credit.closeMonths()
   const lines = (await store.credit.creditLines()).map(shownLine)
-  say(json, lines, tableOf(lines))
+  print(json, lines, tableOf(lines))
 }
 
 const lineOf = async ({ store }: Database, wallet: string): Promise<CreditLine> => {
@@ -87,7 +87,7 @@ const showOne = async (database: Database, wallet: string, json: boolean | undef
   await database.store.credit.closeMonths()
   const line = shownLine(await lineOf(database, wallet))
   const invoices = (await database.store.credit.invoices(wallet)).map(shownInvoice)
-  say(json, { ...line, invoices }, `${tableOf([line])}\n${tableOf(invoices)}`)
+  print(json, { ...line, invoices }, `${tableOf([line])}\n${tableOf(invoices)}`)
 }
 
 const state = async (database: Database, options: StatementOptions): Promise<void> => {
@@ -97,7 +97,7 @@ const state = async (database: Database, options: StatementOptions): Promise<voi
   const statement = await database.store.credit.statement(options.wallet, month)
   if (statement === undefined)
     throw new Failed(`--month must be a month from ${line.opened} on, such as 2026-11, not '${month}'`)
-  say(options.json, shownStatement(statement), textOf(statement))
+  print(options.json, shownStatement(statement), textOf(statement))
 }
 
 const textOf = (statement: CreditStatement): string => {
@@ -123,7 +123,7 @@ const link = async ({ store, config }: Database, id: string, json: boolean | und
     origin,
   })
   if (opened instanceof Refusal) throw new Failed(opened.message)
-  say(json, opened, `${opened.url}\n`)
+  print(json, opened, `${opened.url}\n`)
 }
 
 const pay = async (database: Database, id: string, options: PayOptions): Promise<void> => {
@@ -143,5 +143,5 @@ const pay = async (database: Database, id: string, options: PayOptions): Promise
   if (outcome === 'leased') throw new Failed(`calls hold the money of ${invoice.walletId}; try again`)
   const text =
     outcome === 'paid' ? `paid ${usdNumber(invoice.total)} USD` : 'nothing was due; nothing changed'
-  say(json, { ...shownInvoice(invoice), outcome }, `${text}; ${id} is ${invoice.status}\n`)
+  print(json, { ...shownInvoice(invoice), outcome }, `${text}; ${id} is ${invoice.status}\n`)
 }

@@ -13,7 +13,7 @@ import { aliasesOf, alsoOf } from './alias-option.ts'
 import { findKey } from './find-key.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { listKeys, shown } from './list-keys.ts'
-import { type Database, Failed, say, withDatabase } from './run-command.ts'
+import { type Database, Failed, print, withDatabase } from './run-command.ts'
 import { walletOf } from './wallet-commands.ts'
 
 type RateOptions = { [Rate in RateName]?: string }
@@ -144,7 +144,7 @@ const create = async (database: Database, options: NewKeyOptions): Promise<void>
     },
     command('key create'),
   )
-  say(
+  print(
     options.json,
     { ...shown(made), key: token },
     `${token}\n\nThis key is shown only now. Its id is ${made.id}.\n`,
@@ -167,7 +167,7 @@ const change = async (
   await holdsEverywhere(database, changed.at)
   const { disabledReason } = changed.key
   const also = asked.withChildren === true ? `, and so are ${changed.below.length} below it` : ''
-  say(
+  print(
     json,
     { ...shown(changed.key), below: changed.below.map(({ id }) => id) },
     `${key.id} (${key.label}) is ${disabledReason === undefined ? 'enabled' : `disabled: ${disabledReason}`}${also}\n`,
@@ -184,7 +184,7 @@ const remove = async (
   if (deleted === undefined) throw new Failed(`the key ${key.id} was deleted meanwhile`)
   await holdsEverywhere(database, deleted.at)
   const also = withChildren ? `, and ${deleted.below.length} below it` : ''
-  say(
+  print(
     json,
     { id: key.id, deleted: true, below: deleted.below.map(({ id }) => id) },
     `${key.id} (${key.label}) is deleted${also}\n`,

@@ -2,7 +2,7 @@
 import { type Nano, usdNumber } from '../core/money.ts'
 import type { KeyLine } from '../store/reports/report-port.ts'
 import type { Key } from '../tenancy/key.ts'
-import { type Database, say, tableOf } from './run-command.ts'
+import { type Database, print, tableOf } from './run-command.ts'
 
 const PAGE = 500
 
@@ -24,7 +24,7 @@ export const listKeys = async (
   { deleted = false, json }: { deleted?: boolean; json?: boolean },
 ): Promise<void> => {
   const lines = await linesOf(store, deleted)
-  say(
+  print(
     json,
     lines.map(({ key, spent, spentThisMonth, requests, lastUsed }) => ({
       ...shown(key),

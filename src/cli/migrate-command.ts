@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { planOf } from '../store/open-store.ts'
 import { readConfig } from './config.ts'
 import { whyNotOpen } from './database-place.ts'
-import { Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 type Options = { readonly plan?: boolean; readonly json?: boolean }
 
@@ -38,7 +38,7 @@ const plan = async ({ json }: Options): Promise<void> => {
   const whole = sqlite
     ? 'On SQLite nothing else is written meanwhile.'
     : 'All of it is one transaction: locks last to its end.'
-  say(json, planned, rows.length === 0 ? 'There is nothing to do.\n' : `${tableOf(rows)}${whole}\n`)
+  print(json, planned, rows.length === 0 ? 'There is nothing to do.\n' : `${tableOf(rows)}${whole}\n`)
 }
 
 const told = {
@@ -49,6 +49,6 @@ const told = {
 
 const migrate = ({ json }: Options): Promise<void> =>
   withDatabase(
-    async () => say(json, { done: true }, 'The ledger has the schema of this version.\n'),
+    async () => print(json, { done: true }, 'The ledger has the schema of this version.\n'),
     readConfig(process.env, {}),
   )

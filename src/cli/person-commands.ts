@@ -8,7 +8,7 @@ import { ensurePerson, normalEmail, type Person, personBy } from '../console/new
 import { email as emailAddress } from '../console/schema/session.ts'
 import { systemClock } from '../core/time.ts'
 import { type Role, roles } from '../store/people/people-port.ts'
-import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 const by = (name: string) => ({ kind: 'command', id: name, name: `turnpike ${name}` }) as const
 
@@ -58,7 +58,7 @@ const invite = async (database: Database, email: string, options: Invitation): P
     throw new Failed('the organisation needs an owner; make somebody else one first')
   if (options.operator === true) await store.members.setOperator(person.id, true, by('person invite'))
   const link = await linkOf(database, person.email, INVITATION_MS)
-  say(
+  print(
     options.json,
     { id: person.id, email: person.email, org: options.org, role, link },
     `${person.email} is ${role} of ${options.org}. This link signs them in once, within seven days:\n\n  ${link}\n`,
@@ -80,7 +80,7 @@ const list = async ({ store }: Database, { json }: Json): Promise<void> => {
       .map(({ orgId, role }) => `${orgId}:${role}`)
       .join(' '),
   }))
-  say(json, rows, tableOf(rows))
+  print(json, rows, tableOf(rows))
 }
 
 const setOperator = async (
@@ -90,7 +90,7 @@ const setOperator = async (
 ): Promise<void> => {
   const person = await known(database, email)
   await database.store.members.setOperator(person.id, !off, by('person operator'))
-  say(
+  print(
     json,
     { id: person.id, email: person.email, operator: !off },
     `${person.email} is ${off ? 'no operator any more' : 'an operator'}\n`,
@@ -100,7 +100,7 @@ const setOperator = async (
 const resetLink = async (database: Database, email: string, { json }: Json): Promise<void> => {
   const person = await known(database, normalEmail(email))
   const link = await linkOf(database, person.email, LINK_MS)
-  say(
+  print(
     json,
     { email: person.email, link },
     `This link signs ${person.email} in once, within a quarter of an hour:\n\n  ${link}\n`,
@@ -157,7 +157,7 @@ export const eventsCommand = (program: Command): void => {
           what,
           subject,
         }))
-        say(
+        print(
           json,
           found.map((event) => ({ ...event, at: new Date(event.at).toISOString() })),
           tableOf(rows),
@@ -177,7 +177,11 @@ export const rollUpCommand = (program: Command): void => {
       withDatabase(async ({ store }) => {
         if (rebuild) await store.reports.forgetRollUps()
         const until = new Date(await store.reports.rollUp()).toISOString()
-        say(json, { until }, `the sums are complete up to ${until}; later calls are summed from the ledger\n`)
+        print(
+          json,
+          { until },
+          `the sums are complete up to ${until}; later calls are summed from the ledger\n`,
+        )
       }),
     )
 }

@@ -1,7 +1,7 @@
 /** `turnpike prune`: deletes old rows other than postings now, as a server does by itself every hour. */
 import type { Command } from 'commander'
 import { pruneAll } from '../gateway/keep-pruning.ts'
-import { Failed, say, withDatabase } from './run-command.ts'
+import { Failed, print, withDatabase } from './run-command.ts'
 
 /** Lets calls of a server on the same file in between. */
 const REST_MS = 5
@@ -20,7 +20,7 @@ export const pruneCommand = (program: Command): void => {
           await Bun.sleep(REST_MS)
           return made
         })
-        say(
+        print(
           options.json,
           { details: done.details, months: done.months, others: done.rest },
           `deleted: ${wholeOf(done.months)}details of ${done.details} calls, ${done.rest} other rows; no posting\n`,

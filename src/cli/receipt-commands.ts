@@ -10,7 +10,7 @@ import { readJwks } from '../receipts/keys.ts'
 import { recomputes } from '../receipts/recompute.ts'
 import { verifyReceipt } from '../receipts/token.ts'
 import type { StoredReceiptKey } from '../store/calls/receipt-port.ts'
-import { Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 const FETCH_MS = 10_000
 
@@ -30,7 +30,7 @@ export const receiptCommands = (program: Command): void => {
     .action((options: { json?: boolean }) =>
       withDatabase(async ({ store }) => {
         const rows = (await store.receipts.receiptKeys()).map(shown)
-        say(options.json, rows, tableOf(rows))
+        print(options.json, rows, tableOf(rows))
       }),
     )
   receipt
@@ -42,7 +42,7 @@ export const receiptCommands = (program: Command): void => {
       withDatabase(async ({ store, hash }) => {
         const waitMs = options.now === true ? 0 : PUBLISHED_FIRST_MS
         const key = shown(await addReceiptKey({ store: store.receipts, hash }, waitMs))
-        say(options.json, key, `${key.kid} signs from ${key.signs_from}\n`)
+        print(options.json, key, `${key.kid} signs from ${key.signs_from}\n`)
       }),
     )
   receipt
@@ -54,7 +54,7 @@ export const receiptCommands = (program: Command): void => {
       withDatabase(async ({ store }) => {
         if (!(await store.receipts.removeReceiptKey(kid)))
           throw new Failed(`there is no receipt key '${kid}'; 'turnpike receipt keys' shows them`)
-        say(false, {}, `${kid} is removed; every process stops using it within a minute\n`)
+        print(false, {}, `${kid} is removed; every process stops using it within a minute\n`)
       }),
     )
 }
@@ -85,7 +85,7 @@ const verify = async (
       ? []
       : [`the amount ${exact ? 'follows' : 'DOES NOT FOLLOW'} from usage and prices`]),
   ]
-  say(
+  print(
     options.json,
     { ...verdict, ...(exact === undefined ? {} : { recomputes: exact }) },
     `${lines.join('\n')}\n`,

@@ -7,10 +7,10 @@ import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import { type Clock, systemClock } from '../core/time.ts'
 import type {
-  ConfigAsk,
-  ConfigDoor,
+  ConfigAction,
+  ConfigControl,
+  ConfigReport,
   ConfigStatus,
-  ConfigTold,
   Reloaded,
   Setup,
   Sold,
@@ -24,7 +24,7 @@ import { secretFiles } from './secret-files.ts'
 import { watchFiles } from './watch-files.ts'
 import { askAllConfigs } from './worker-config.ts'
 
-type Why = 'signal' | 'file' | 'command'
+type ReloadTrigger = 'signal' | 'file' | 'command'
 
 type Start = {
   readonly config: Config
@@ -40,13 +40,13 @@ type Start = {
 }
 
 type Reloading = {
-  readonly door: ConfigDoor
+  readonly control: ConfigControl
   /** From now on a reload takes effect through `sell`; returns how to stop watching the files. */
   readonly begin: (sell: (sold: Sold) => void) => () => void
 }
 
 /** A log line names at most this many changes. */
-const TOLD_MAX = 20
+const LOGGED_MAX = 20
 
 export const newReloading = (start: Start): Reloading => {
   const { hash, log } = start
@@ -70,7 +70,7 @@ export const newReloading = (start: Start): Reloading => {
     return { outcome: 'refused', errors, changes: [], needsRestart: [] }
   }
 
-  const read = async (why: Why, dryRun: boolean): Promise<Reloaded> => {
+  const read = async (why: ReloadTrigger, dryRun: boolean): Promise<Reloaded> => {
     let config: Config
     let opened: OpenCatalogue
     try {
@@ -93,7 +93,7 @@ export const newReloading = (start: Start): Reloading => {
     log.info('the configuration was read again', {
       kind: why,
       ops: changes.length,
-      outcome: changes.slice(0, TOLD_MAX).join(' | '),
+      outcome: changes.slice(0, LOGGED_MAX).join(' | '),
       ...(needsRestart.length === 0 ? {} : { setting: `needs a restart: ${needsRestart.join(', ')}` }),
     })
     start.warn(config, opened)
@@ -102,19 +102,19 @@ export const newReloading = (start: Start): Reloading => {
 
   let last: Promise<unknown> = Promise.resolve()
   /** One reload at a time, each with the files as they are when its turn comes. */
-  const inTurn = (why: Why, dryRun: boolean): Promise<Reloaded> => {
+  const inTurn = (why: ReloadTrigger, dryRun: boolean): Promise<Reloaded> => {
     const turn = last.then(() => read(why, dryRun))
     last = turn.catch(() => undefined)
     return turn
   }
 
-  const own = async (ask: ConfigAsk): Promise<ConfigTold> => {
-    const reloaded = ask === 'status' ? undefined : await inTurn('command', ask === 'check')
+  const own = async (action: ConfigAction): Promise<ConfigReport> => {
+    const reloaded = action === 'status' ? undefined : await inTurn('command', action === 'check')
     return { process: `${process.pid}`, status, reloaded }
   }
-  const askAll = start.shared ? askAllConfigs(own) : async (ask: ConfigAsk) => [await own(ask)]
+  const askAll = start.shared ? askAllConfigs(own) : async (action: ConfigAction) => [await own(action)]
   return {
-    door: {
+    control: {
       status: () => status,
       ask: askAll,
       settings: Object.fromEntries(

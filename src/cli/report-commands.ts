@@ -11,7 +11,7 @@ import { addModelCommand } from './add-model.ts'
 import { readConfig } from './config.ts'
 import { findKey } from './find-key.ts'
 import { openCatalogue } from './open-catalogue.ts'
-import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 const groups = ['day', 'model', 'key'] as const
 
@@ -50,7 +50,7 @@ const usage = async (database: Database, options: UsageOptions): Promise<void> =
     output_tokens: outputTokens,
     cost_usd: usdNumber(cost),
   }))
-  say(options.json, shown, tableOf(shown))
+  print(options.json, shown, tableOf(shown))
 }
 
 const usersOf = async (database: Database, { key, own = false }: UsageOptions): Promise<UsageOf> => {
@@ -78,7 +78,7 @@ export const auditCommand = (program: Command): void => {
     .action((options: { json?: boolean }) =>
       withDatabase(async ({ store }) => {
         const rows = await store.ledger.audit()
-        say(
+        print(
           options.json,
           rows,
           tableOf(
@@ -104,7 +104,7 @@ export const modelsCommand = (program: Command): void => {
       const config = readConfig(process.env)
       const { catalogue } = await openCatalogue(config)
       const listed = catalogue.list().map((model) => modelListing(model, config.gateway.creditNano))
-      say(
+      print(
         options.json,
         listed,
         tableOf(
@@ -157,7 +157,7 @@ export const chargeCommand = (program: Command): void => {
         )
         if (rows.length === 0)
           throw new Failed(`nothing was posted for '${request}'; take the id from the answer's X-Request-Id`)
-        say(options.json, rows, tableOf(rows))
+        print(options.json, rows, tableOf(rows))
       }),
     )
 }

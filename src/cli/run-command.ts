@@ -39,7 +39,7 @@ export const noLedger = (url: string): Failed => {
 }
 
 /** Prints the value as one JSON line, or the text for people. */
-export const say = (json: boolean | undefined, value: unknown, text: string): void => {
+export const print = (json: boolean | undefined, value: unknown, text: string): void => {
   process.stdout.write(json === true ? `${JSON.stringify(value)}\n` : text)
 }
 

@@ -5,7 +5,7 @@ import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import { DAY_MS } from '../core/time.ts'
 import { sealAnew } from '../gateway/receipt-keys.ts'
-import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 const MOST_SHOWN = 20
 /** Answers under an Idempotency-Key, and sessions of the console. */
@@ -57,7 +57,7 @@ const status = async (database: Database, json: boolean | undefined): Promise<vo
   const over = Date.now() >= until
   const needed = count > 0 || !over
   const rows = keys.map(({ id, prefix, label, walletId }) => ({ key: id, prefix, label, wallet: walletId }))
-  say(
+  print(
     json,
     { needed, keys: count, newest: rows, since: iso(from), until: iso(until) },
     [

@@ -74,7 +74,7 @@ export const serve = async (
     x402: config.x402,
     publicUrl: config.publicUrl,
     receipts: receiptsOf(config),
-    config: reloading.door,
+    config: reloading.control,
     ...watchedBy(config, hash, shared),
     traces,
     exporting,

@@ -4,7 +4,7 @@ import { messageOf } from '../core/message-of.ts'
 import { overviewOf, type Samples, samplesIn, vendorRowsOf } from '../metrics/top.ts'
 import { readConfig } from './config.ts'
 import { ownAddress } from './own-address.ts'
-import { Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { Failed, print, tableOf, withDatabase } from './run-command.ts'
 import { metricsToken } from './watch.ts'
 
 type TopOptions = { address?: string; token?: string; every: string; once?: boolean; json?: boolean }
@@ -42,7 +42,7 @@ const top = async (options: TopOptions): Promise<void> => {
     }
     const [overview, vendors] = [overviewOf(span), vendorRowsOf(span)]
     const clear = once || !process.stdout.isTTY ? '' : CLEAR
-    say(options.json, { ...overview, vendors }, `${clear}${textOf(overview)}\n${tableOf(vendors)}`)
+    print(options.json, { ...overview, vendors }, `${clear}${textOf(overview)}\n${tableOf(vendors)}`)
     if (once) return
     before = after
   }

@@ -7,7 +7,7 @@ import { awaitLeases } from '../payment/await-leases.ts'
 import type { Wallet } from '../store/accounts/tenancy-port.ts'
 import { ReplayConflict } from '../store/faults.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
-import { type Database, Failed, say, tableOf, withDatabase } from './run-command.ts'
+import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 export const walletCommands = (program: Command): void => {
   const wallet = program.command('wallet').description('wallets')
@@ -20,7 +20,7 @@ export const walletCommands = (program: Command): void => {
       withDatabase(async ({ store }) => {
         const id = newId('wal')
         const made = await store.wallets.createWallet({ id, orgId: `org_${id.slice(4)}`, name: options.name })
-        say(options.json, shown(made), `${made.id}\n`)
+        print(options.json, shown(made), `${made.id}\n`)
       }),
     )
   wallet
@@ -52,7 +52,7 @@ const showCommands = (wallet: Command): void => {
       withDatabase(async (database) => {
         const found = await walletOf(database, id)
         const rows = { ...shown(found), ...(await topUpsOf(database, found.id)) }
-        say(options.json, rows, tableOf([rows]))
+        print(options.json, rows, tableOf([rows]))
       }),
     )
   wallet
@@ -62,7 +62,7 @@ const showCommands = (wallet: Command): void => {
     .action((options: { json?: boolean }) =>
       withDatabase(async ({ store }) => {
         const rows = (await store.wallets.list()).map(shown)
-        say(options.json, rows, tableOf(rows))
+        print(options.json, rows, tableOf(rows))
       }),
     )
 }
@@ -98,7 +98,7 @@ const withdraw = async (database: Database, options: FundOptions): Promise<void>
     outcome === 'posted'
       ? `withdrew ${options.usd} USD`
       : `the reference ${ref} was withdrawn before; nothing changed`
-  say(
+  print(
     options.json,
     { ...shown(after), outcome, ref },
     `${text}; ${id} now has ${decimalFromNano(after.balance)} USD\n`,
@@ -121,7 +121,7 @@ const fund = async (database: Database, options: FundOptions): Promise<void> => 
     outcome === 'posted'
       ? `credited ${options.usd} USD`
       : `the reference ${options.ref} was credited before; nothing changed`
-  say(
+  print(
     options.json,
     { ...shown(after), outcome },
     `${text}; ${after.id} now has ${decimalFromNano(after.balance)} USD\n`,

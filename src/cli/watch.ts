@@ -8,7 +8,7 @@ import { messageOf } from '../core/message-of.ts'
 import { systemClock } from '../core/time.ts'
 import { keepExporting } from '../export/keep-exporting.ts'
 import { sinkOf } from '../export/sinks.ts'
-import type { MetricsDoor, Present } from '../gateway/gateway.ts'
+import type { MetricsAccess, Present } from '../gateway/gateway.ts'
 import { ownMetrics } from '../gateway/read-metrics.ts'
 import { listenForMetrics } from '../http/listen-metrics.ts'
 import { type Meters, newMeters } from '../metrics/meters.ts'
@@ -19,7 +19,7 @@ import type { Config } from './config.ts'
 import type { KeyHash } from './parts.ts'
 import { askParent } from './worker-metrics.ts'
 
-type Watched = { readonly meters?: Meters; readonly metrics?: MetricsDoor }
+type Watched = { readonly meters?: Meters; readonly metrics?: MetricsAccess }
 
 /** The token of `GET /metrics`: the one in the settings, else one that anybody with the ledger can derive. */
 export const metricsToken = ({ watch }: Config, hash: KeyHash): string =>
@@ -74,10 +74,10 @@ export const tracesOf = async ({ watch: { traces } }: Config, log: Log): Promise
 
 /** Opens the port of the metrics if they have one, and measures the event loop; returns how to end both. */
 export const startWatch = (present: Present, { watch }: Config, shared: boolean): (() => void) => {
-  const { meters, metrics: door } = present.gateway
+  const { meters, metrics: access } = present.gateway
   if (meters === undefined) return () => undefined
   const timer = timeLoop(meters)
-  door?.together?.tells(() => ownMetrics(present.gateway))
+  access?.together?.register(() => ownMetrics(present.gateway))
   const { metrics } = watch
   const stop =
     typeof metrics === 'object'

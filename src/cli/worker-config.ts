@@ -1,38 +1,39 @@
 /**
  * The configuration of several processes on one port: the worker that is asked asks the parent, which asks all workers.
  */
-import type { ConfigAsk, ConfigTold } from '../gateway/gateway.ts'
+import type { ConfigAction, ConfigReport } from '../gateway/gateway.ts'
 
 /** A worker's message: somebody asked it, or the answer to what it was asked. */
-export type ConfigWord =
-  | { readonly type: 'config'; readonly id: number; readonly ask: ConfigAsk }
-  | { readonly type: 'configured'; readonly id: number; readonly told: ConfigTold }
+export type ConfigMessage =
+  | { readonly type: 'config'; readonly id: number; readonly action: ConfigAction }
+  | { readonly type: 'configured'; readonly id: number; readonly report: ConfigReport }
 
 type FromParent =
-  | { readonly type: 'config-tell'; readonly id: number; readonly ask: ConfigAsk }
-  | { readonly type: 'config-all'; readonly id: number; readonly told: readonly ConfigTold[] }
+  | { readonly type: 'config-ask'; readonly id: number; readonly action: ConfigAction }
+  | { readonly type: 'config-all'; readonly id: number; readonly reports: readonly ConfigReport[] }
 
 /** Reading asks servers on this machine and at own addresses for their models, which takes seconds. */
-const TELL_MS = 30_000
+const REPORT_MS = 30_000
 const ANSWER_MS = 40_000
 
 /** In a worker: answers the parent with `own`, and asks it for all. */
-export const askAllConfigs = (own: (ask: ConfigAsk) => Promise<ConfigTold>) => {
+export const askAllConfigs = (own: (action: ConfigAction) => Promise<ConfigReport>) => {
   let last = 0
-  const waiting = new Map<number, (told: readonly ConfigTold[]) => void>()
-  const say = (word: ConfigWord): void => void process.send?.(word)
+  const waiting = new Map<number, (reports: readonly ConfigReport[]) => void>()
+  const send = (message: ConfigMessage): void => void process.send?.(message)
   process.on('message', (message: FromParent) => {
     const { type, id } = message
-    if (type === 'config-tell') void own(message.ask).then((told) => say({ type: 'configured', id, told }))
-    else if (type === 'config-all') waiting.get(id)?.(message.told)
+    if (type === 'config-ask')
+      void own(message.action).then((report) => send({ type: 'configured', id, report }))
+    else if (type === 'config-all') waiting.get(id)?.(message.reports)
   })
-  return async (ask: ConfigAsk): Promise<readonly ConfigTold[]> => {
+  return async (action: ConfigAction): Promise<readonly ConfigReport[]> => {
     const id = ++last
-    const { promise, resolve, reject } = Promise.withResolvers<readonly ConfigTold[]>()
+    const { promise, resolve, reject } = Promise.withResolvers<readonly ConfigReport[]>()
     waiting.set(id, resolve)
     const late = setTimeout(() => reject(new Error('the other processes do not answer')), ANSWER_MS)
     try {
-      say({ type: 'config', id, ask })
+      send({ type: 'config', id, action })
       return await promise
     } finally {
       clearTimeout(late)
@@ -42,7 +43,7 @@ export const askAllConfigs = (own: (ask: ConfigAsk) => Promise<ConfigTold>) => {
 }
 
 type Worker = { send(message: FromParent): void }
-type Round = { readonly missing: Set<Worker>; readonly told: ConfigTold[]; readonly done: () => void }
+type Round = { readonly missing: Set<Worker>; readonly reports: ConfigReport[]; readonly done: () => void }
 
 /** In the parent: call it on each worker's start, message and end. */
 export const gatherConfig = () => {
@@ -56,31 +57,31 @@ export const gatherConfig = () => {
   }
 
   /** Asks all living workers. One that ends meanwhile, or says nothing, is missing from the answer. */
-  const ask = async (what: ConfigAsk): Promise<readonly ConfigTold[]> => {
+  const ask = async (action: ConfigAction): Promise<readonly ConfigReport[]> => {
     if (workers.size === 0) return []
     const id = ++last
     const { promise, resolve } = Promise.withResolvers<void>()
-    const round: Round = { missing: new Set(workers), told: [], done: resolve }
+    const round: Round = { missing: new Set(workers), reports: [], done: resolve }
     rounds.set(id, round)
-    const late = setTimeout(resolve, TELL_MS)
-    for (const worker of workers) worker.send({ type: 'config-tell', id, ask: what })
+    const late = setTimeout(resolve, REPORT_MS)
+    for (const worker of workers) worker.send({ type: 'config-ask', id, action })
     await promise
     clearTimeout(late)
     rounds.delete(id)
-    return round.told
+    return round.reports
   }
 
   return {
     ask,
     started: (worker: Worker): void => void workers.add(worker),
-    said: async (worker: Worker, word: ConfigWord): Promise<void> => {
-      if (word.type === 'config') {
-        const told = await ask(word.ask)
-        if (workers.has(worker)) worker.send({ type: 'config-all', id: word.id, told })
+    received: async (worker: Worker, message: ConfigMessage): Promise<void> => {
+      if (message.type === 'config') {
+        const reports = await ask(message.action)
+        if (workers.has(worker)) worker.send({ type: 'config-all', id: message.id, reports })
         return
       }
-      const round = rounds.get(word.id)
-      round?.told.push(word.told)
+      const round = rounds.get(message.id)
+      round?.reports.push(message.report)
       if (round !== undefined) leave(round, worker)
     },
     ended: (worker: Worker): void => {

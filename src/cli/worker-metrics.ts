@@ -2,33 +2,33 @@
  * Metrics of several processes on one port. The worker that is asked asks the parent, which asks all workers and merges
  * their answers. Workers that have ended are included, because sums only grow.
  */
-import type { MetricsTogether } from '../gateway/gateway.ts'
+import type { SharedMetrics } from '../gateway/gateway.ts'
 import { countersOf, merged, type Snapshot } from '../metrics/snapshot.ts'
 
 /** A worker's message about its metrics. */
-export type MetricsWord =
+export type MetricsMessage =
   | { readonly type: 'ask'; readonly id: number }
-  | { readonly type: 'told'; readonly id: number; readonly snapshot: Snapshot }
+  | { readonly type: 'report'; readonly id: number; readonly snapshot: Snapshot }
 
 type FromParent =
-  | { readonly type: 'tell'; readonly id: number }
+  | { readonly type: 'ask'; readonly id: number }
   | { readonly type: 'answer'; readonly id: number; readonly snapshot: Snapshot }
 
 /** If a worker is busy for longer, its last report is used. */
-const TELL_MS = 1_000
+const REPORT_MS = 1_000
 const ANSWER_MS = 3_000
 
 /** In a worker: asks the parent for all. */
-export const askParent = (): MetricsTogether => {
+export const askParent = (): SharedMetrics => {
   let last = 0
   let own: () => Snapshot = () => ({})
   const waiting = new Map<number, (snapshot: Snapshot) => void>()
   process.on('message', (message: FromParent) => {
-    if (message.type === 'tell') send({ type: 'told', id: message.id, snapshot: own() })
+    if (message.type === 'ask') send({ type: 'report', id: message.id, snapshot: own() })
     else if (message.type === 'answer') waiting.get(message.id)?.(message.snapshot)
   })
   return {
-    tells: (read) => {
+    register: (read) => {
       own = read
     },
     all: async () => {
@@ -50,7 +50,7 @@ export const askParent = (): MetricsTogether => {
   }
 }
 
-const send = (message: MetricsWord): void => {
+const send = (message: MetricsMessage): void => {
   process.send?.(message)
 }
 
@@ -69,22 +69,22 @@ export const gatherMetrics = () => {
   const gather = async (): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>()
     gathering = { id: ++round, missing: new Set(known.keys()), done: resolve }
-    const late = setTimeout(resolve, TELL_MS)
-    for (const worker of known.keys()) worker.send({ type: 'tell', id: round })
+    const late = setTimeout(resolve, REPORT_MS)
+    for (const worker of known.keys()) worker.send({ type: 'ask', id: round })
     await promise
     clearTimeout(late)
     gathering = undefined
     running = undefined
   }
 
-  const told = (worker: Worker): void => {
+  const reported = (worker: Worker): void => {
     gathering?.missing.delete(worker)
     if (gathering?.missing.size === 0) gathering.done()
   }
 
   return {
     started: (worker: Worker): void => void known.set(worker, {}),
-    said: async (worker: Worker, message: MetricsWord): Promise<void> => {
+    received: async (worker: Worker, message: MetricsMessage): Promise<void> => {
       if (message.type === 'ask') {
         running ??= gather()
         await running
@@ -93,12 +93,12 @@ export const gatherMetrics = () => {
         return
       }
       if (known.has(worker)) known.set(worker, message.snapshot)
-      if (message.id === gathering?.id) told(worker)
+      if (message.id === gathering?.id) reported(worker)
     },
     ended: (worker: Worker): void => {
       ended = merged([ended, countersOf(known.get(worker) ?? {})])
       known.delete(worker)
-      told(worker)
+      reported(worker)
     },
   }
 }

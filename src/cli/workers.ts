@@ -4,8 +4,8 @@
  */
 import type { Subprocess } from 'bun'
 import { programWith } from '../transport/own-program.ts'
-import { type ConfigWord, gatherConfig } from './worker-config.ts'
-import { gatherMetrics, type MetricsWord } from './worker-metrics.ts'
+import { type ConfigMessage, gatherConfig } from './worker-config.ts'
+import { gatherMetrics, type MetricsMessage } from './worker-metrics.ts'
 
 const RESTART_FIRST_MS = 100
 const RESTART_LONGEST_MS = 10_000
@@ -39,10 +39,10 @@ export const runWorkers = async (count: number): Promise<void> => {
         env: { ...process.env, WORKERS: String(count) },
         // Nothing is ever written to a worker's input: it closes when this process has ended, and so the worker ends.
         stdio: ['pipe', index === 0 ? 'inherit' : 'ignore', 'inherit'],
-        ipc: (message: MetricsWord | ConfigWord, from) =>
+        ipc: (message: MetricsMessage | ConfigMessage, from) =>
           void (message.type === 'config' || message.type === 'configured'
-            ? config.said(from, message)
-            : metrics.said(from, message)),
+            ? config.received(from, message)
+            : metrics.received(from, message)),
       })
       running.add(worker)
       metrics.started(worker)

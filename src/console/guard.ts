@@ -9,7 +9,7 @@ import type { Asked, ConsoleRoute, Here, Session } from './here.ts'
 import { hashOfLink } from './links.ts'
 import { withPresentCookie } from './old-secret.ts'
 import { consoleOf } from './open-console.ts'
-import { actsOf } from './rights.ts'
+import { permissionsOf } from './rights.ts'
 
 const FRESH_MS = 60 * 60_000
 
@@ -51,16 +51,20 @@ const sessionOf = async (gateway: Gateway, { session, user }: Found): Promise<Se
     orgId,
     role,
     actsFor,
-    acts: role === undefined ? [] : actsOf(role),
+    acts: role === undefined ? [] : permissionsOf(role),
   }
 }
 
-const checkWhom = ({ whom, fresh }: ConsoleRoute, session: Session | undefined, now: number): void => {
-  if (whom === 'anybody' || whom === 'tenant') return
+const checkAudience = (
+  { audience, fresh }: ConsoleRoute,
+  session: Session | undefined,
+  now: number,
+): void => {
+  if (audience === 'anybody' || audience === 'tenant') return
   if (session === undefined) throw refuse('sign_in_required', 'Sign in first.')
-  if (whom === 'operator' && !session.operator)
+  if (audience === 'operator' && !session.operator)
     throw refuse('not_found', 'There is nothing at this address, or it is not yours.')
-  if (typeof whom === 'object' && !whom.some((act) => session.acts.includes(act)))
+  if (typeof audience === 'object' && !audience.some((act) => session.acts.includes(act)))
     throw refuse('forbidden', `Your role (${session.role ?? 'none'}) may not do this; ask an owner or admin.`)
   if (fresh === true && now - session.createdAt > FRESH_MS)
     throw refuse('forbidden', 'This needs a sign-in of the last hour; sign in again.', {
@@ -82,7 +86,7 @@ export const letIn = async (gateway: Gateway, route: ConsoleRoute, from: Asked):
   const asked = { ...from, headers: withPresentCookie(from.headers, gateway.hash) }
   const { console: opened, settings } = consoleOf(gateway)
   checkOrigin(route, asked)
-  if (route.whom === 'tenant')
+  if (route.audience === 'tenant')
     return {
       gateway,
       console: opened,
@@ -98,6 +102,6 @@ export const letIn = async (gateway: Gateway, route: ConsoleRoute, from: Asked):
     const found = await auth.api.getSession({ headers: asked.headers }).catch(libraryFault)
     if (found !== null) session = await sessionOf(gateway, found)
   }
-  checkWhom(route, session, gateway.clock.now())
+  checkAudience(route, session, gateway.clock.now())
   return { gateway, console: opened, settings, asked, session }
 }

@@ -7,7 +7,7 @@ import type { Actor } from '../store/people/event-port.ts'
 import type { Role } from '../store/people/people-port.ts'
 import type { TenantLink } from '../store/tenants/tenant-port.ts'
 import type { OpenConsole } from './open-console.ts'
-import type { Act } from './rights.ts'
+import type { Permission } from './rights.ts'
 
 export type Session = {
   readonly token: string
@@ -23,7 +23,7 @@ export type Session = {
   readonly role: Role | undefined
   /** An operator is looking at an organisation that is not theirs. */
   readonly actsFor: boolean
-  readonly acts: readonly Act[]
+  readonly acts: readonly Permission[]
 }
 
 /** The content of a request. */
@@ -65,14 +65,14 @@ export type Reply = {
  * Who may ask: anybody, anybody who is signed in, an operator, the holder of a tenant's link, or somebody who may do at
  * least one of these acts in the organisation.
  */
-type Whom = 'anybody' | 'person' | 'operator' | 'tenant' | readonly Act[]
+type Audience = 'anybody' | 'person' | 'operator' | 'tenant' | readonly Permission[]
 
 export type ConsoleRoute = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** After /console/api. */
   readonly path: string
   readonly summary: string
-  readonly whom: Whom
+  readonly audience: Audience
   /** It needs a sign-in within the last hour. */
   readonly fresh?: true
   /** Another site sends people here. */
@@ -121,4 +121,4 @@ export const actorOf = (here: Here): Actor => {
   return { kind: 'person', id: personId, name: email, address: here.asked.address, operator: actsFor }
 }
 
-export const may = ({ session }: Here, act: Act): boolean => session?.acts.includes(act) === true
+export const may = ({ session }: Here, act: Permission): boolean => session?.acts.includes(act) === true

@@ -97,7 +97,7 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
     method: 'GET',
     path: '/overview',
     summary: 'Balance, spending by day and model, the busiest keys, what needs attention.',
-    whom: ['read', 'read_own'],
+    audience: ['read', 'read_own'],
     answer: overview,
     handler: getOverview,
   },

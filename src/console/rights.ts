@@ -1,8 +1,8 @@
-/** Who may do what in the console: one table, of roles and acts. Operators act for an organisation as its owner. */
+/** Who may do what in the console: one table, of roles and permissions. Operators act for an organisation as its owner. */
 import type { Role } from '../store/people/people-port.ts'
 
 /** `own` means a person's own keys and what those used. */
-export type Act =
+export type Permission =
   | 'read'
   | 'read_own'
   | 'keys'
@@ -17,7 +17,7 @@ export type Act =
   | 'team'
   | 'events'
 
-const everything: readonly Act[] = [
+const everything: readonly Permission[] = [
   'read',
   'read_own',
   'keys',
@@ -33,7 +33,7 @@ const everything: readonly Act[] = [
   'events',
 ]
 
-const rights: Readonly<Record<Role, readonly Act[]>> = {
+const rights: Readonly<Record<Role, readonly Permission[]>> = {
   owner: everything,
   admin: everything.filter((act) => act !== 'wallet'),
   billing: ['read', 'read_own', 'wallet_read', 'wallet', 'statements', 'team_read', 'events'],
@@ -42,7 +42,7 @@ const rights: Readonly<Record<Role, readonly Act[]>> = {
 }
 
 /** What a role may do. */
-export const actsOf = (role: Role): readonly Act[] => rights[role]
+export const permissionsOf = (role: Role): readonly Permission[] => rights[role]
 
 /** Whether a person with the first role may give or take the second: nobody can make somebody more than they are. */
 export const mayGive = (giver: Role, role: Role): boolean =>

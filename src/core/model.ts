@@ -97,7 +97,7 @@ export type Capability =
  * How to ask a model whose vendor speaks both of OpenAI's dialects: which of them it takes, and when its chat
  * completions refuse tools: beside a reasoning effort, or unless the effort is `none`.
  */
-export type AskStyle = {
+export type RequestStyle = {
   readonly in: 'chat' | 'responses' | 'both'
   readonly chatTools?: 'without_effort' | 'effort_none'
 }
@@ -124,7 +124,7 @@ export type Model = {
   /** The operator's own names for it. */
   readonly aliases?: readonly string[]
   /** Set where some of the vendor's models are not asked in the vendor's usual dialect. */
-  readonly asked?: AskStyle
+  readonly asked?: RequestStyle
   /** For the kind `media`: how its calls are checked and priced. */
   readonly product?: Product
   /** The same model with its next price, and when that begins, in ms since 1970; it may have a next one too. */

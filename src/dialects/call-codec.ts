@@ -111,7 +111,7 @@ const embeddingsPassed = ({ call, target, speaker }: Sides): CallCodec => ({
 })
 
 /** A change to an answer on its way back, whole or step by step. */
-type Way = {
+type AnswerChange = {
   readonly reply: (reply: Omit<Reply, 'usage'>) => Omit<Reply, 'usage'>
   readonly steps: (read: StepReader) => StepReader
 }
@@ -121,19 +121,26 @@ type StepReader = (data: string) => readonly Piece[]
  * The changes an answer needs, in order: undo what the request did, drop what the caller cannot take. Most calls need
  * none.
  */
-const waysBack = (asked: Conversation, byTool: boolean, { call, target }: Sides, vendor: VendorDialect) => {
+const answerChanges = (
+  asked: Conversation,
+  byTool: boolean,
+  { call, target }: Sides,
+  vendor: VendorDialect,
+) => {
   const caller = callerOf(call)
-  const ways: Way[] = []
-  if (byTool) ways.push({ reply: textFromTool, steps: textFromToolSteps })
+  const changes: AnswerChange[] = []
+  if (byTool) changes.push({ reply: textFromTool, steps: textFromToolSteps })
   const prefill =
-    caller.goesOn === true && vendor.goesOn?.(target.model) !== true ? prefillOf(asked) : undefined
+    caller.supportsPrefill === true && vendor.supportsPrefill?.(target.model) !== true
+      ? prefillOf(asked)
+      : undefined
   if (prefill !== undefined)
-    ways.push({
+    changes.push({
       reply: (reply) => withoutPrefill(reply, prefill),
       steps: (read) => withoutPrefillSteps(read, prefill),
     })
-  if (caller.oneCall?.(call.body.value) === true) ways.push({ reply: withOneCall, steps: oneCallSteps })
-  return { ways, notCarried: prefill === undefined ? [] : ['prefill'] }
+  if (caller.oneCall?.(call.body.value) === true) changes.push({ reply: withOneCall, steps: oneCallSteps })
+  return { changes, notCarried: prefill === undefined ? [] : ['prefill'] }
 }
 
 const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
@@ -152,8 +159,8 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
   const byTool = asked.format?.type === 'schema' && vendor.needsSchemaTool(target.model, asked)
   const encoded = vendor.writeCall(byTool ? withSchemaTool(asked) : asked, target)
   if (encoded instanceof Refusal) return encoded
-  const back = waysBack(asked, byTool, sides, vendor)
-  const ways: readonly Way[] = [...back.ways, short]
+  const back = answerChanges(asked, byTool, sides, vendor)
+  const changes: readonly AnswerChange[] = [...back.changes, short]
   const newId = idMaker(context.requestId)
   return {
     path: vendor.path(target.model, call.stream),
@@ -170,7 +177,7 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       const value = readBody(bytes)?.value
       const read = value === undefined ? undefined : vendor.readReply(value, newId)
       if (value === undefined || read === undefined) return undefined
-      const reply = ways.reduce((one, way) => way.reply(one), read)
+      const reply = changes.reduce((one, change) => change.reply(one), read)
       return {
         usage: vendor.usageOf(value, speaker),
         letters: () => vendor.letters(value),
@@ -190,7 +197,7 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
     relay: () => {
       const read: StepReader = toolsInOrder(vendor.streamReader(newId, speaker))
       const writer = caller.streamWriter(context, call.listed === true)
-      const steps = ways.reduce((one, way) => way.steps(one), read)
+      const steps = changes.reduce((one, change) => change.steps(one), read)
       return watchingTier(vendor, target.model, translatedRelay(steps, writer, caller))
     },
   }

@@ -28,7 +28,7 @@ export type CallerDialect = {
   /** Whether the answer to this kind of request has room for only one tool call. */
   oneCall?(request: JsonObject): boolean
   /** Whether an answer continues a last turn of the model. */
-  readonly goesOn?: boolean
+  readonly supportsPrefill?: boolean
   /** What an answer may contain that this dialect cannot express to its callers. */
   readonly unsupported?: readonly Part['type'][]
 }
@@ -60,7 +60,7 @@ export type VendorDialect = {
   /** Where it takes betas of the messages dialect for a model, if anywhere. */
   betas?(model: Model): 'header' | 'fields' | undefined
   /** Whether its models continue a last turn of their own. */
-  goesOn?(model: Model): boolean
+  supportsPrefill?(model: Model): boolean
   /** The names of tools and ids of calls that it accepts. */
   readonly names: Names
   /** Whether the model needs a conversation's schema as a tool. */

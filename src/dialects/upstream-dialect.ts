@@ -1,6 +1,6 @@
 /** The dialect in which to ask a vendor whose models speak more than one. */
 import type { Call } from '../core/call.ts'
-import type { AskStyle, Model } from '../core/model.ts'
+import type { Model, RequestStyle } from '../core/model.ts'
 import type { Speaker, VendorDialectId } from './dialect.ts'
 import { objectsOf } from './json-members.ts'
 
@@ -22,7 +22,7 @@ export const upstreamDialect = (
  * Whether chat completions take the call. For a call in another dialect the effort is not known yet, so its tools
  * decide.
  */
-const chatCarries = ({ dialect, body }: Call, { chatTools }: AskStyle): boolean => {
+const chatCarries = ({ dialect, body }: Call, { chatTools }: RequestStyle): boolean => {
   if (chatTools === undefined) return true
   const { tools, functions, reasoning_effort: effort } = body.outline
   if (objectsOf(tools).length + objectsOf(functions).length === 0) return true

@@ -22,7 +22,7 @@ import { askNow } from './keep-jobs.ts'
 import type { Keep } from './recording.ts'
 import { shownOperation } from './shown-operation.ts'
 import { deliveredAnswer, errorOf, shownRun } from './shown-run.ts'
-import { noRoom } from './store-outputs.ts'
+import { storageRefusal } from './store-outputs.ts'
 import { type Submitted, submitJob } from './submit-job.ts'
 import type { Task } from './task.ts'
 import type { Trace } from './trace.ts'
@@ -39,7 +39,7 @@ export const answerJob = async (
   it: { readonly shape: JobShape; readonly priced: Priced },
 ): Promise<Answer> => {
   const { trace, call, keep } = task
-  const full = await noRoom(gateway, task)
+  const full = await storageRefusal(gateway, task)
   if (full !== undefined) {
     await giveUp(gateway, task)
     throw full
@@ -81,7 +81,7 @@ const submit = async (
       log.warn('a job was given up while it was submitted; what its vendor bills is a loss', { call: callId })
       const cancel = 'ref' in begun ? shape.cancel?.(begun.ref) : undefined
       if (cancel !== undefined)
-        await askStep(gateway, { deployment: at, shape, id: callId, taker: task.trace }, cancel).catch(
+        await askStep(gateway, { deployment: at, shape, id: callId, byteOwner: task.trace }, cancel).catch(
           nothing,
         )
       throw unavailable('The job was given up while it was submitted.')

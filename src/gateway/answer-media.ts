@@ -18,9 +18,9 @@ import { promptBlocked } from './answer-whole.ts'
 import { askVendor } from './ask-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
-import { tellsBytes, written } from './media-results.ts'
+import { containsBytes, written } from './media-results.ts'
 import { settle } from './settle.ts'
-import { measuredOf, noRoom, storeOutputs } from './store-outputs.ts'
+import { measuredOf, storageRefusal, storeOutputs } from './store-outputs.ts'
 import { type Preview, readEvents, streamed } from './stream-images.ts'
 import type { Task } from './task.ts'
 import { watchVendorCost } from './vendor-cost.ts'
@@ -38,7 +38,7 @@ type Asked = { readonly priced: Priced; readonly preview?: Preview }
 
 const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Asked): Promise<Whole> => {
   const shape = gateway.media.get(task.model.id)
-  const full = await noRoom(gateway, task)
+  const full = await storageRefusal(gateway, task)
   if (shape?.flow !== 'once' || full !== undefined) {
     await giveUp(gateway, task)
     throw full ?? unavailable('Results cannot be kept here.')
@@ -46,7 +46,7 @@ const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Ask
   const delivered = async () => {
     const { opened: done } = await askOnce(gateway, task, { shape, priced, preview })
     task.trace.firstByteMs = gateway.clock.monotonicMs() - task.trace.startedMs
-    const whose = { keyId: task.key.id, runId: task.trace.callId, tellsBytes: tellsBytes(task.call) }
+    const whose = { keyId: task.key.id, runId: task.trace.callId, needsBytes: containsBytes(task.call) }
     const { outputs, measured } = done
     const it = { ...whose, outputs, measured, most: priced.most }
     return { done, ...(await storeOutputs(gateway.assets, it)) }

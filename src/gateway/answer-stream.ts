@@ -75,7 +75,7 @@ const relayed = async (
   // here.
   const begun = await stream.next()
   const gone = () => {
-    if (goesOn(task, relay)) void endReadingOn(gateway, () => exchange.abort())
+    if (keepsReading(task, relay)) void endReadingOn(gateway, () => exchange.abort())
     else exchange.abort()
     void stream.return(undefined)
   }
@@ -89,7 +89,7 @@ const relayed = async (
   }
 }
 
-const goesOn = ({ model }: Task, { cancel, stream }: Relay): boolean => readsOn(model, cancel, stream)
+const keepsReading = ({ model }: Task, { cancel, stream }: Relay): boolean => readsOn(model, cancel, stream)
 
 const onCallerGone = (signal: AbortSignal, stop: () => void): void => {
   if (signal.aborted) stop()
@@ -137,7 +137,7 @@ async function* relayStream(
   const { progress } = relay.stream
   let ended = 'client_gone'
   let settled = false
-  gateway.doors.streams++
+  gateway.capacity.streams++
   try {
     if (first.length > 0) {
       relay.sent?.update(first)
@@ -175,11 +175,11 @@ async function* relayStream(
     yield ending
   } finally {
     gateway.patience.end(pace)
-    gateway.doors.streams--
+    gateway.capacity.streams--
     if (!settled) {
       await drainVendor(
         gateway,
-        { exchange, goesOn: goesOn(task, relay) },
+        { exchange, keepsReading: keepsReading(task, relay) },
         {
           read: (piece) => forward(relay, piece),
           done: () => progress.done || progress.error !== undefined,

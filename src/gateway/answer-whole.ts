@@ -10,7 +10,7 @@ import type { Answer } from './answer.ts'
 import { askVendor, inDialect } from './ask-vendor.ts'
 import type { Gateway } from './gateway.ts'
 import { endUnheard } from './give-up.ts'
-import { tellNotCarried } from './not-carried.ts'
+import { addNotCarried } from './not-carried.ts'
 import { type Charge, type LastBytes, settle } from './settle.ts'
 import type { Task } from './task.ts'
 
@@ -18,7 +18,7 @@ export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer>
   const reply = await askForWhole(gateway, task)
   const { trace } = task
   trace.firstByteMs = (trace.begunMs ?? gateway.clock.monotonicMs()) - trace.startedMs
-  if (reply.notCarried.length > 0) tellNotCarried(trace, reply.notCarried)
+  if (reply.notCarried.length > 0) addNotCarried(trace, reply.notCarried)
   // Nothing goes out before the charge is durable, and the charge follows the intent in the writer's queue. If the
   // vendor answers faster than a commit takes, both share one commit.
   const { headers, bytes, unpaid } = await settle(gateway, task, {

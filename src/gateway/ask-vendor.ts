@@ -7,8 +7,8 @@ import { askedRestOf, isLast, rulesOut } from '../routing/failed-attempt.ts'
 import { comeBackIn, vendorDown } from '../routing/vendor-errors.ts'
 import { type Asking, attempt, CallerGone, type Opened, type VendorRequest } from './attempt.ts'
 import { estimateFor } from './bill.ts'
+import { takeVendor } from './capacity.ts'
 import { deploymentsFor } from './deployments-for.ts'
-import { takeVendor } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 import type { Task } from './task.ts'
 
@@ -44,7 +44,7 @@ export const askVendor = async <R extends VendorRequest, T>(
   while (next !== undefined) {
     const deployment = next
     const full = manyVendors(gateway)
-      ? takeVendor(gateway.doors, trace, deployment.setup.vendor.id)
+      ? takeVendor(gateway.capacity, trace, deployment.setup.vendor.id)
       : undefined
     if (full !== undefined) {
       last ??= full

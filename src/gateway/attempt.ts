@@ -7,14 +7,14 @@ import { dearerThan, priceOf } from '../pricing/charge.ts'
 import { type Deployment, noteFailure, noteNothing, noteSuccess } from '../routing/deployments.ts'
 import { askedRestOf, type FailedAttempt, restsAfter } from '../routing/failed-attempt.ts'
 import { judgeVendorError, vendorDown, vendorText, withoutSecrets } from '../routing/vendor-errors.ts'
-import { type Asker, type Exchange, exchange } from '../transport/exchange.ts'
+import { type Exchange, exchange, type Requester } from '../transport/exchange.ts'
 import { together } from '../transport/fetch-together.ts'
 import { VendorFault } from '../transport/vendor-fault.ts'
 import { authorized } from './authorize.ts'
-import { CountedAnswer } from './doors.ts'
+import { CountedAnswer } from './capacity.ts'
 import { endReadingOn, readsOnUnheard } from './drain-vendor.ts'
 import type { Gateway } from './gateway.ts'
-import { tellNotCarried } from './not-carried.ts'
+import { addNotCarried } from './not-carried.ts'
 import type { Task } from './task.ts'
 import { noteAnswered, noteLost } from './time-attempt.ts'
 
@@ -51,7 +51,7 @@ export type Asking<R extends VendorRequest, T> = {
 const fetchTogether = together(fetch)
 
 /** Who asks, as the exchange sees it. */
-class Caller implements Asker {
+class Caller implements Requester {
   readonly controller = new AbortController()
   current: Exchange | undefined
   /** Once an answer has begun, whoever sends it on looks after it. */
@@ -112,7 +112,7 @@ export const attempt = async <R extends VendorRequest, T>(
     }
     const opened = await asking.open(current, request, deployment)
     noteSuccess(gateway.traffic, deployment)
-    if (request.notCarried.length > 0) tellNotCarried(trace, request.notCarried)
+    if (request.notCarried.length > 0) addNotCarried(trace, request.notCarried)
     if (model !== task.model) noteFailover(gateway, task, model)
     noteAnswered(gateway, trace)
     return { exchange: current, opened }
@@ -155,7 +155,7 @@ const send = async <R extends VendorRequest>(
     body: request.body,
     timeouts: gateway.options.timeouts,
     asker,
-    counting: new CountedAnswer(gateway.doors, task.trace),
+    counting: new CountedAnswer(gateway.capacity, task.trace),
     controller: asker.controller,
   })
   return asker.current

@@ -6,7 +6,7 @@ import type { Nano } from '../core/money.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import { CHECKOUT_LEAST } from '../payment/checkout-amount.ts'
 import type { StripePayments } from '../payment/stripe.ts'
-import type { CheckoutAsk } from '../payment/stripe-requests.ts'
+import type { StripeCheckout } from '../payment/stripe-requests.ts'
 import type { Invoice } from '../store/funding/funding-port.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import type { WalletId } from '../tenancy/key.ts'
@@ -25,7 +25,7 @@ export const CONSENT =
   'each time the wallet falls below the amount that the rule names, until you remove the rule or the card.'
 
 /** Who pays, and where the checkout sends them back to. */
-type Payer = Pick<CheckoutAsk, 'origin' | 'back' | 'by'>
+type Payer = Pick<StripeCheckout, 'origin' | 'back' | 'by'>
 
 type Opened = { readonly id: string; readonly url: string }
 

@@ -14,8 +14,8 @@ import type { Key } from '../tenancy/key.ts'
 import { exchange } from '../transport/exchange.ts'
 import { VendorFault } from '../transport/vendor-fault.ts'
 import { authorized } from './authorize.ts'
+import { CountedAnswer } from './capacity.ts'
 import { deploymentsFor } from './deployments-for.ts'
-import { CountedAnswer } from './doors.ts'
 import type { Gateway } from './gateway.ts'
 import { modelOf, takeTurn } from './incoming.ts'
 import { rulesFor } from './rules.ts'
@@ -80,7 +80,7 @@ const askCount = async (
     headers: { ...headers, ...(await authorized(setup, secret, { url, body })) },
     body,
     timeouts: gateway.options.timeouts,
-    counting: new CountedAnswer(gateway.doors, trace),
+    counting: new CountedAnswer(gateway.capacity, trace),
   })
   const value = parseJson(new TextDecoder().decode(await answered.all()))
   const count = isObject(value) ? value[ways[dialect].at] : undefined

@@ -13,7 +13,7 @@ const LOOK_MS = 50
  * Resolves when the model may be asked: at full price at once, at a discount when there is room. Throws the Refusal of
  * a call that waited in vain.
  */
-export const waitForRoom = async (gateway: Gateway, model: Model, signal: AbortSignal): Promise<void> => {
+export const waitForCapacity = async (gateway: Gateway, model: Model, signal: AbortSignal): Promise<void> => {
   if (model.cheaper === undefined) return
   const { book, clock, options, random } = gateway
   const until = clock.monotonicMs() + WAIT_MS

@@ -47,11 +47,11 @@ type Drain = {
 
 export const drainVendor = async (
   gateway: Gateway,
-  { exchange, goesOn }: { readonly exchange: Exchange; readonly goesOn: boolean },
+  { exchange, keepsReading }: { readonly exchange: Exchange; readonly keepsReading: boolean },
   drain: Drain,
 ): Promise<void> => {
   try {
-    if (!goesOn) return
+    if (!keepsReading) return
     const until = gateway.clock.monotonicMs() + DRAIN_MS
     let bytes = 0
     while (!drain.done() && bytes < DRAIN_BYTES && gateway.clock.monotonicMs() < until) {

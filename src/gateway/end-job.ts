@@ -12,8 +12,8 @@ import type { Run, RunFacts, RunOutput } from '../store/calls/run-port.ts'
 import { billOf, chargedOf, detailOf, type Metered } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import { NOTHING_SENT } from './give-up.ts'
-import { tellEnded } from './jobs.ts'
-import { tellsBytes, written } from './media-results.ts'
+import { wakeWaiting } from './jobs.ts'
+import { containsBytes, written } from './media-results.ts'
 import { receiptFor } from './receipt.ts'
 import { moreOf } from './shown-run.ts'
 import { measuredOf, storeOutputs } from './store-outputs.ts'
@@ -39,7 +39,7 @@ export const deliver = async (
     outputs: done.outputs,
     measured: done.measured,
     most,
-    tellsBytes: facts.keep !== undefined && tellsBytes({ results: style }),
+    needsBytes: facts.keep !== undefined && containsBytes({ results: style }),
     credentialFor: credentialFor(at, shape),
   })
   const { vendorCost } = done
@@ -54,8 +54,8 @@ export const deliver = async (
     createdS: Math.floor(run.createdAt / 1000),
     more: moreOf(gateway, run, 'done'),
   }
-  const told = { call: { results: style, modelName }, trace: { callId: run.id } }
-  const last = written(told, results, { usage, bill, charged })
+  const callRef = { call: { results: style, modelName }, trace: { callId: run.id } }
+  const last = written(callRef, results, { usage, bill, charged })
   const detail = detailOf(gateway, billed, metered, 'ok', last)
   const receipt = receiptFor(gateway, billed, detail, charged)
   const headers = last.headers(receipt)
@@ -150,7 +150,7 @@ const end = async (gateway: Gateway, run: Run, facts: RunFacts | undefined, it: 
   const { store, log, options, jobs, meters } = gateway
   const ended = await store.runs.end(run.id, { ...it, keptMs: options.runKeptMs })
   jobs.open.delete(run.id)
-  tellEnded(jobs, run.id)
+  wakeWaiting(jobs, run.id)
   if (ended === undefined) return
   const charged = it.settle === undefined ? 0n : least(it.settle.charge, run.hold)
   if (it.settle !== undefined && ended.state !== 'failed')

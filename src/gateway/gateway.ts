@@ -26,7 +26,7 @@ import type { ShownSetting } from '../settings/shown.ts'
 import type { Store } from '../store/port.ts'
 import type { PublicParts } from '../transport/public-address.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
-import { type Doors, newDoors } from './doors.ts'
+import { type Capacity, newCapacity } from './capacity.ts'
 import { type Faults, newFaults } from './faults.ts'
 import { createHouseRisk, type HouseRisk } from './house-risk.ts'
 import { type Jobs, newJobs } from './jobs.ts'
@@ -50,15 +50,15 @@ export type Receipts = {
 }
 
 /** Several processes on one port that answer as one. */
-export type MetricsTogether = {
+export type SharedMetrics = {
   /** Registers how this process reads its own figures. */
-  tells(read: () => Snapshot): void
+  register(read: () => Snapshot): void
   /** Rejects when the others cannot be asked. */
   all(): Promise<Snapshot>
 }
 
 /** How the metrics are served. */
-export type MetricsDoor = {
+export type MetricsAccess = {
   /**
    * The hash of the token that opens them at the address of calls; undefined when they are served at a port of their
    * own.
@@ -67,7 +67,7 @@ export type MetricsDoor = {
   /** Figures that only this process knows, read on request. */
   readonly ofProcess: () => readonly Reading[]
   /** One answer for all processes on the port; absent when this one is alone. */
-  readonly together?: MetricsTogether | undefined
+  readonly together?: SharedMetrics | undefined
 }
 
 /** The outcome of reading the configuration again. */
@@ -94,21 +94,21 @@ export type ConfigStatus = {
 }
 
 /** `check` only validates the configuration; `apply` also puts it to use. */
-export type ConfigAsk = 'status' | 'check' | 'apply'
+export type ConfigAction = 'status' | 'check' | 'apply'
 
 /** One process's report on its configuration; with `reloaded` if it was asked to read it again. */
-export type ConfigTold = {
+export type ConfigReport = {
   readonly process: string
   readonly status: ConfigStatus
   readonly reloaded?: Reloaded | undefined
 }
 
 /** How the configuration is read again while the server runs. */
-export type ConfigDoor = {
+export type ConfigControl = {
   /** For this process. */
   status(): ConfigStatus
   /** For all processes on the port. Rejects when they do not answer. */
-  ask(what: ConfigAsk): Promise<readonly ConfigTold[]>
+  ask(action: ConfigAction): Promise<readonly ConfigReport[]>
   /** Settings that are only read at a start: the fingerprint of each value, by name. */
   readonly settings: Readonly<Record<string, string>>
 }
@@ -159,12 +159,12 @@ export type GatewayParts = {
   /** The operator's settings, for display; absent when nobody passes them. */
   readonly setup?: Setup | undefined
   /** How the configuration is read again; absent when nothing can change. */
-  readonly config?: ConfigDoor | undefined
+  readonly config?: ConfigControl | undefined
   /** The running check of the books, if this server does it. */
   readonly books?: BooksWatch
   /** The figures for GET /metrics; absent when METRICS is off. */
   readonly meters?: Meters | undefined
-  readonly metrics?: MetricsDoor | undefined
+  readonly metrics?: MetricsAccess | undefined
   /** The state of the export of calls, if there is one. */
   readonly exporting?: Exporting | undefined
   /** Where traces of calls are sent. */
@@ -174,7 +174,7 @@ export type GatewayParts = {
 export type Gateway = GatewayParts & {
   readonly traffic: Traffic
   readonly repeats: Repeats
-  readonly doors: Doors
+  readonly capacity: Capacity
   readonly kept: Kept
   readonly patience: Patience
   readonly guestRates: GuestRates
@@ -208,7 +208,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
   store: storeInTouch(parts.store, parts.book),
   traffic: newTraffic(),
   repeats: newRepeats(),
-  doors: newDoors(parts.options),
+  capacity: newCapacity(parts.options),
   kept: newKept(),
   patience: newPatience(parts.clock, parts.options.readerMs),
   guestRates: newGuestRates(),

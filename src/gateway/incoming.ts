@@ -4,7 +4,7 @@
 import { bearerToken, checkEnabled, trialEnded, unknownKey } from '../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
 import { rateLimited } from '../admission/rate.ts'
-import type { RateVerdict, Soon, TokensAsk } from '../book/contract.ts'
+import type { RateVerdict, Soon, TokenRequest } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import { messageOf } from '../core/message-of.ts'
@@ -18,10 +18,10 @@ import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import { nameFor } from '../tenancy/aliases.ts'
 import type { Key } from '../tenancy/key.ts'
 import { finderFor } from './aliases.ts'
-import { readWeighed, takePlace } from './doors.ts'
+import { readWeighed, takePlace } from './capacity.ts'
 import type { Gateway } from './gateway.ts'
 import { moveKey } from './key-by-token.ts'
-import { tellNotCarried } from './not-carried.ts'
+import { addNotCarried } from './not-carried.ts'
 import { type Memory, recall } from './remember.ts'
 import type { Task } from './task.ts'
 import { type TokenTurn, tokensFor } from './token-turn.ts'
@@ -58,26 +58,30 @@ export type CheckedRequest = {
 }
 
 /** Who asks: the key whose aliases the request may use and, if answers are kept for it, whose earlier answers. */
-type Asker = Pick<Task, 'key' | 'trace'> & { readonly keeps: boolean }
+type Requester = Pick<Task, 'key' | 'trace'> & { readonly keeps: boolean }
 
 /** Reads and checks the request. */
-export const readAsked = async (gateway: Gateway, incoming: Incoming, by: Asker): Promise<CheckedRequest> => {
+export const readAsked = async (
+  gateway: Gateway,
+  incoming: Incoming,
+  by: Requester,
+): Promise<CheckedRequest> => {
   const { key, trace, keeps } = by
-  takePlace(gateway.doors, trace)
+  takePlace(gateway.capacity, trace)
   const { maxCostUsd } = incoming
   const ceiling = maxCostUsd === undefined ? undefined : must(readCeiling(maxCostUsd))
-  const sent = readWeighed(gateway.doors, trace, await incoming.readBody())
+  const sent = readWeighed(gateway.capacity, trace, await incoming.readBody())
   if (incoming.recalls !== true) {
     const { call, model } = readCall(gateway, incoming, by, sent)
     return { ceiling, body: sent, call, model }
   }
   const { body, memory } = await recall(gateway, keeps ? key : undefined, sent)
   const read = readCall(gateway, incoming, by, body)
-  if (memory === undefined && sent.outline.store === true) tellNotCarried(trace, ['store'])
+  if (memory === undefined && sent.outline.store === true) addNotCarried(trace, ['store'])
   return { ceiling, body: sent, ...read, ...(memory === undefined ? {} : { memory }) }
 }
 
-const readCall = (gateway: Gateway, incoming: Incoming, by: Asker, body: JsonBody) => {
+const readCall = (gateway: Gateway, incoming: Incoming, by: Requester, body: JsonBody) => {
   const { find } = gateway.catalogue
   const call = must(incoming.decode(body, by.key.aliases === undefined ? find : finderFor(gateway, by.key)))
   const refusal = checkReach(call)
@@ -197,9 +201,9 @@ export const takeCallTurn = (
   return turnOf(gateway, { key, trace, planRpm, tokens })
 }
 
-type TurnAsk = Pick<Task, 'key' | 'trace'> & {
+type RateRequest = Pick<Task, 'key' | 'trace'> & {
   readonly planRpm: number | undefined
-  readonly tokens?: TokensAsk | undefined
+  readonly tokens?: TokenRequest | undefined
 }
 
 /**
@@ -207,7 +211,10 @@ type TurnAsk = Pick<Task, 'key' | 'trace'> & {
  * such a key share them. The key's own come first, so that a request over its own rate takes nothing from the others.
  * Tokens are limited by the key's own limit alone.
  */
-const turnOf = ({ book }: Gateway, { key, trace, planRpm, tokens }: TurnAsk): Soon<TokenTurn | undefined> => {
+const turnOf = (
+  { book }: Gateway,
+  { key, trace, planRpm, tokens }: RateRequest,
+): Soon<TokenTurn | undefined> => {
   const own = book.takeRate(key.id, key.limits, planRpm, tokens)
   if (own instanceof Promise || key.ancestors.length > 0) return sharedTurn(book, key, own, trace)
   const rate = must(own)

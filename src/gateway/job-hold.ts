@@ -3,7 +3,7 @@
  * take, whichever process survives.
  */
 import { disabledKey, unknownKey, unknownSubWallet } from '../admission/caller.ts'
-import type { Hold, HoldAsk, HoldRefused, Soon } from '../book/contract.ts'
+import type { Hold, HoldRefused, HoldRequest, Soon } from '../book/contract.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import type { LoanRefused } from '../ledger/types.ts'
 import type { JobShape } from '../media/shape.ts'
@@ -30,7 +30,7 @@ export const jobShapeOf = ({ media }: Pick<Gateway, 'media'>, modelId: string): 
 export const holdFor = (
   gateway: Gateway,
   modelId: string,
-  ask: HoldAsk,
+  ask: HoldRequest,
 ): Soon<Hold | HoldRefused | Refusal> => {
   const shape = jobShapeOf(gateway, modelId)
   return shape === undefined ? gateway.book.hold(ask) : holdJob(gateway, modelId, shape, ask)
@@ -40,7 +40,7 @@ const holdJob = async (
   gateway: Gateway,
   modelId: string,
   { deadlineMs }: JobShape,
-  ask: HoldAsk,
+  ask: HoldRequest,
 ): Promise<Hold | HoldRefused | Refusal> => {
   const { store, clock, instance, options } = gateway
   const { callId, key, sub, payer, amount, useful } = ask
@@ -70,13 +70,13 @@ const holdJob = async (
   }
 }
 
-const mayComeBack = (begun: RunBegun, { amount, waits }: HoldAsk): boolean =>
+const mayComeBack = (begun: RunBegun, { amount, waits }: HoldRequest): boolean =>
   begun.outcome === 'recall' ||
   (begun.outcome === 'held' && waits === true && begun.available + begun.held >= amount)
 
 const refusalOf = async (
   { store }: Gateway,
-  { key }: HoldAsk,
+  { key }: HoldRequest,
   begun: Exclude<RunBegun, { outcome: 'begun' | 'exists' }>,
 ): Promise<Refusal | HoldRefused> => {
   switch (begun.outcome) {
@@ -110,7 +110,7 @@ const refusedBy = ({ outcome, limit, owner, required, available, held }: LoanRef
 })
 
 /** This hold never settles the charge: whatever ends the job charges it together with its row. */
-const jobHold = ({ store }: Gateway, { callId, amount }: HoldAsk): Hold => ({
+const jobHold = ({ store }: Gateway, { callId, amount }: HoldRequest): Hold => ({
   callId,
   amount: () => amount,
   opened: Promise.resolve(true),

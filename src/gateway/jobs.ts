@@ -25,9 +25,9 @@ export type Job = {
   /** How many times we tried to fetch its results, and when first. */
   fetches: number
   fetchingMs: number | undefined
-  /** In thousandths; `told` is the ledger's value. */
+  /** In thousandths; `storedProgress` is what the ledger has. */
   progress: number | undefined
-  told: number | undefined
+  storedProgress: number | undefined
 }
 
 export type Jobs = {
@@ -63,11 +63,11 @@ export const newJob = (run: Run, facts: RunFacts, { nowMs, everyMs }: JobTimes, 
   fetches: 0,
   fetchingMs: undefined,
   progress: run.progress,
-  told: run.progress,
+  storedProgress: run.progress,
 })
 
 /** Wakes everyone who waits for the job, so that they look at it. */
-export const tellEnded = ({ waiting }: Jobs, id: string): void => {
+export const wakeWaiting = ({ waiting }: Jobs, id: string): void => {
   for (const wake of waiting.get(id) ?? []) wake()
   waiting.delete(id)
 }

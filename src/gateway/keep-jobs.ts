@@ -8,7 +8,7 @@ import type { Run } from '../store/calls/run-port.ts'
 import { endFailed } from './end-job.ts'
 import type { Gateway, Present } from './gateway.ts'
 import { jobShapeOf } from './job-hold.ts'
-import { type Job, newJob, OWNER_MS, tellEnded } from './jobs.ts'
+import { type Job, newJob, OWNER_MS, wakeWaiting } from './jobs.ts'
 import { sendRunWebhooks } from './run-webhooks.ts'
 import { stepJob } from './step-job.ts'
 
@@ -38,7 +38,7 @@ export const keepJobs = (present: Present): (() => void) => {
   void loop(TAKE_MS, 'due webhooks could not be read', () => sendRunWebhooks(present.gateway))
   return () => {
     jobs.stopped = true
-    for (const id of [...jobs.waiting.keys()]) tellEnded(jobs, id)
+    for (const id of [...jobs.waiting.keys()]) wakeWaiting(jobs, id)
     if (jobs.open.size > 0) void store.runs.leave(instance).catch(failed('jobs could not be left to others'))
   }
 }
@@ -85,10 +85,12 @@ export const askNow = (gateway: Gateway, id: string, it: { readonly cancel?: boo
 const keepOwn = async ({ jobs, store, instance }: Gateway): Promise<void> => {
   const ids = [...jobs.open.keys(), ...jobs.submitting]
   if (ids.length === 0) return
-  const changed = [...jobs.open.values()].filter(({ progress, told }) => progress !== told)
+  const changed = [...jobs.open.values()].filter(
+    ({ progress, storedProgress }) => progress !== storedProgress,
+  )
   const progress = changed.map(({ run, progress: now = 0 }) => ({ id: run.id, progress: now }))
   await store.runs.keep(instance, { ids, lifeMs: OWNER_MS, progress })
-  for (const job of changed) job.told = job.progress
+  for (const job of changed) job.storedProgress = job.progress
 }
 
 const readNews = async (gateway: Gateway): Promise<void> => {

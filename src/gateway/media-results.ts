@@ -15,7 +15,7 @@ import { STREAM_HEADERS } from './stream-images.ts'
 export type Shown = StoredAsset | Extract<Output, { type: 'text' | 'json' }>
 
 /** The call that the results belong to. */
-type Told = {
+type CallRef = {
   readonly call: Pick<Call, 'results' | 'modelName'>
   readonly trace: { readonly callId: string }
 }
@@ -37,22 +37,22 @@ export type Results = {
 }
 
 /** Whether the form of the results contains their bytes. */
-export const tellsBytes = ({ results }: Pick<Call, 'results'>): boolean =>
-  results !== undefined && (BYTES_TOLD.includes(results) || results.endsWith('_events'))
+export const containsBytes = ({ results }: Pick<Call, 'results'>): boolean =>
+  results !== undefined && (FORMS_WITH_BYTES.includes(results) || results.endsWith('_events'))
 
-const BYTES_TOLD: readonly string[] = ['images_base64', 'bytes', 'gemini_content', 'gemini_predictions']
+const FORMS_WITH_BYTES: readonly string[] = ['images_base64', 'bytes', 'gemini_content', 'gemini_predictions']
 
 const isAsset = (one: Shown): one is StoredAsset => 'url' in one
 
 /** The output without the members that only we use. */
-const told = (one: Shown): Json => {
+const publicOutput = (one: Shown): Json => {
   if (!isAsset(one))
     return one.type === 'text' ? { type: 'text', text: one.text } : { type: 'json', value: one.value }
   const { id: _id, sha256: _hash, ...rest } = one
   return rest
 }
 
-export const written = (task: Told, results: Results, charge: Charge): LastBytes => {
+export const written = (task: CallRef, results: Results, charge: Charge): LastBytes => {
   switch (task.call.results) {
     case 'bytes':
       return asBytes(results, charge)
@@ -76,7 +76,7 @@ const transcriptOf = ({ done }: Results): Transcript => {
   return done.transcript ?? { text: texts.join('\n'), segments: [] }
 }
 
-const asJson = (task: Told, results: Results, { usage, bill }: Charge): LastBytes => {
+const asJson = (task: CallRef, results: Results, { usage, bill }: Charge): LastBytes => {
   const text = JSON.stringify(bodyFor(task, results))
   const [name, counts] =
     task.call.results === 'gemini_content'
@@ -106,7 +106,7 @@ const usageOf = ({ done }: Results, usage: object): object => {
   return typeof reported === 'object' && reported !== null && !Array.isArray(reported) ? reported : usage
 }
 
-const bodyFor = (task: Told, results: Results): JsonObject => {
+const bodyFor = (task: CallRef, results: Results): JsonObject => {
   const { done, shown, bytes, createdS } = results
   const { call, trace } = task
   const assets = shown.filter(isAsset)
@@ -140,7 +140,7 @@ const bodyFor = (task: Told, results: Results): JsonObject => {
     default: {
       const { usage: _usage, ...body } = withAddresses(done.body, done.outputs, shown)
       const own = { id: trace.callId, object: 'run', model: call.modelName }
-      return { ...body, ...own, ...results.more, outputs: shown.map(told) }
+      return { ...body, ...own, ...results.more, outputs: shown.map(publicOutput) }
     }
   }
 }
@@ -152,7 +152,7 @@ const inlineOf = ({ shown, bytes }: Results) =>
     data: Buffer.from(bytes[index] ?? []).toString('base64'),
   }))
 
-const contentOf = ({ call, trace }: Told, results: Results): JsonObject => {
+const contentOf = ({ call, trace }: CallRef, results: Results): JsonObject => {
   const texts = results.shown.flatMap((one) =>
     isAsset(one) || one.type !== 'text' ? [] : [{ text: one.text }],
   )

@@ -2,9 +2,9 @@
 import type { Trace } from './trace.ts'
 
 /** Adds names to the answer's header; without names the header stays as it is. */
-export const tellNotCarried = ({ headers }: Trace, names: readonly string[]): void => {
-  const told = headers['x-not-carried']
-  const all = [...(told === undefined ? [] : [told]), ...shortened(names.map(asToken))]
+export const addNotCarried = ({ headers }: Trace, names: readonly string[]): void => {
+  const before = headers['x-not-carried']
+  const all = [...(before === undefined ? [] : [before]), ...shortened(names.map(asToken))]
   if (all.length > 0) headers['x-not-carried'] = all.join(', ')
 }
 

@@ -77,8 +77,8 @@ export const onceUnder = async (gateway: Gateway, it: Once, run: RunCall): Promi
   // Registered before anything is awaited, so that two copies that arrive together make one call.
   const owner = trace.keyId ?? ref.keyId
   const recording = newRecording({
-    take: (bytes) => gateway.doors.bytes.take(owner, bytes) === 'taken',
-    giveBack: (bytes) => gateway.doors.bytes.giveBack(owner, bytes),
+    take: (bytes) => gateway.capacity.bytes.take(owner, bytes) === 'taken',
+    giveBack: (bytes) => gateway.capacity.bytes.giveBack(owner, bytes),
     patience: gateway.patience,
   })
   const answer = first(gateway, { ...it, recording }, run)

@@ -7,7 +7,7 @@ import { unitsFor } from '../payment/x402/offer.ts'
 import type { Gateway } from './gateway.ts'
 import type { Paid, PayingCall } from './open-paid.ts'
 import { isFor } from './payment-due.ts'
-import { tellPaid, unconfirmed } from './take-payment.ts'
+import { addPaidHeaders, unconfirmed } from './take-payment.ts'
 
 /** The payment under which the trace's call was made; undefined when it has none, or brings it. */
 export const paidBefore = async (gateway: Gateway, paying: PayingCall): Promise<Paid | undefined> => {
@@ -19,6 +19,6 @@ export const paidBefore = async (gateway: Gateway, paying: PayingCall): Promise<
   const offer = x402.offerOf(earlier)
   if (earlier.state !== 'settled' || offer === undefined) return undefined
   const { id, payer, scheme, amount, account, transaction } = earlier
-  tellPaid({ trace, payment: { version: presented?.version ?? 2, offer, payer } }, transaction ?? '')
+  addPaidHeaders({ trace, payment: { version: presented?.version ?? 2, offer, payer } }, transaction ?? '')
   return { payment: { id, payer, scheme, offer, units: unitsFor(offer, amount) }, account, transaction }
 }

@@ -9,11 +9,11 @@ import type { X402 } from '../payment/x402.ts'
 import type { Gateway } from './gateway.ts'
 import { PaymentDue } from './payment-due.ts'
 import {
+  addPaidHeaders,
+  addUnpaidHeaders,
   notTaken,
   type PaymentNotice,
   type Taking,
-  tellPaid,
-  tellUnpaid,
   unconfirmed,
 } from './take-payment.ts'
 import type { Trace } from './trace.ts'
@@ -51,9 +51,9 @@ export const settleAuthorized = async (it: AuthorizedPayment): Promise<Refusal |
   const finished = await it.x402.finish(id, offer).catch(() => ({ outcome: 'unknown' as const }))
   switch (finished.outcome) {
     case 'settled':
-      return void tellPaid(it, finished.transaction, unitsFor(offer, finished.amount))
+      return void addPaidHeaders(it, finished.transaction, unitsFor(offer, finished.amount))
     case 'refused':
-      tellUnpaid(it, finished.reason)
+      addUnpaidHeaders(it, finished.reason)
       return refuse(
         'payment_failed',
         'The call was answered, but the payment that was authorised for it failed; the answer is withheld.',

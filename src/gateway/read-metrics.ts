@@ -12,7 +12,7 @@ export const ownMetrics = (gateway: Gateway): Snapshot => {
   return snapshotOf(meters.registry, [
     ...(metrics?.ofProcess() ?? []),
     ...ofBook(gateway),
-    ...ofDoors(gateway),
+    ...ofCapacity(gateway),
     ...ofExport(gateway),
     ...ofConfig(gateway),
     ...ofVendors(gateway),
@@ -38,11 +38,11 @@ const ofBook = ({ book, books }: Gateway): readonly Reading[] => {
   ]
 }
 
-const ofDoors = ({ doors }: Gateway): readonly Reading[] => [
-  ['openCalls', doors.calls.used()],
-  ['openStreams', doors.streams],
-  ['openSockets', doors.sockets.used()],
-  ['bytes', doors.bytes.used()],
+const ofCapacity = ({ capacity }: Gateway): readonly Reading[] => [
+  ['openCalls', capacity.calls.used()],
+  ['openStreams', capacity.streams],
+  ['openSockets', capacity.sockets.used()],
+  ['bytes', capacity.bytes.used()],
 ]
 
 const ofExport = ({ exporting }: Gateway): readonly Reading[] =>

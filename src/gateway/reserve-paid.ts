@@ -6,7 +6,7 @@ import { usedUpBelow } from '../pricing/quote.ts'
 import { type Binding, doesNotFit } from './does-not-fit.ts'
 import type { Gateway } from './gateway.ts'
 import { holdFor } from './job-hold.ts'
-import type { Ask, Plan, Reserved } from './reserve.ts'
+import type { Plan, Reserved, ReserveRequest } from './reserve.ts'
 
 const TRIES = 20
 const WAIT_MS = 50
@@ -21,7 +21,7 @@ type PaidPlan = {
 /** Holds what was paid, or less if the price has fallen since; `spent` when the payment was charged before. */
 export const reservePaid = async (
   gateway: Gateway,
-  ask: Pick<Ask, 'key' | 'sub' | 'call' | 'model' | 'callId' | 'signal'>,
+  ask: Pick<ReserveRequest, 'key' | 'sub' | 'call' | 'model' | 'callId' | 'signal'>,
   { plan, payer, paid }: PaidPlan,
 ): Promise<Reserved | Refusal | 'spent'> => {
   const { call, model, key, sub, callId, signal } = ask
@@ -47,7 +47,7 @@ export const reservePaid = async (
   return { call, hold, outputBound: lowered, heldOutput: tokens, fullOutput: tokens }
 }
 
-type Spender = Pick<Ask, 'key' | 'sub'>
+type Spender = Pick<ReserveRequest, 'key' | 'sub'>
 
 /**
  * Throws the refusal of a call that does not fit the caller's caps, before it is paid for. The caps are checked again,
@@ -62,7 +62,7 @@ export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano
     const { spent, spentThisMonth, held } = await gateway.store.keys.spend(id)
     const check = (limit: BindingLimit, cap: Nano | undefined, used: Nano) => {
       if (cap !== undefined)
-        checkRoom(gateway, { limit, owner: id, keyId: key.id }, { cap, used, held, amount })
+        checkCap(gateway, { limit, owner: id, keyId: key.id }, { cap, used, held, amount })
     }
     check('spend_cap_usd', spendCap, spent)
     check('monthly_cap_usd', monthlyCap, spentThisMonth)
@@ -70,12 +70,12 @@ export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano
   await checkWallet(gateway, spender, amount)
 }
 
-type CapRoom = { readonly cap: Nano; readonly used: Nano; readonly held: Nano; readonly amount: Nano }
+type CapUse = { readonly cap: Nano; readonly used: Nano; readonly held: Nano; readonly amount: Nano }
 
-const checkRoom = (
+const checkCap = (
   gateway: Gateway,
   whose: Pick<Binding, 'limit' | 'owner' | 'keyId'>,
-  { cap, used, held, amount }: CapRoom,
+  { cap, used, held, amount }: CapUse,
 ): void => {
   const available = cap - used - held
   if (available < amount)
@@ -85,7 +85,7 @@ const checkRoom = (
 /** The limits that a key shares with others: its wallet's daily limit, and the sub-wallet it names or is bound to. */
 const checkWallet = async (gateway: Gateway, { key, sub }: Spender, amount: Nano): Promise<void> => {
   const check = (limit: BindingLimit, cap: Nano, { spent, held }: { spent: Nano; held: Nano }) =>
-    checkRoom(gateway, { limit, owner: undefined, keyId: key.id }, { cap, used: spent, held, amount })
+    checkCap(gateway, { limit, owner: undefined, keyId: key.id }, { cap, used: spent, held, amount })
   const { dailyLimit } = must(await gateway.book.rules(key.walletId))
   if (dailyLimit !== undefined)
     check('daily_limit_usd', dailyLimit, await gateway.store.wallets.spentToday(key.walletId))

@@ -1,6 +1,6 @@
 /** The hold of a call: its ceiling on every limit at once, or the largest hold that is affordable. */
 import type { Ceiling } from '../admission/ceiling.ts'
-import type { Hold, HoldAsk, HoldRefused, Soon } from '../book/contract.ts'
+import type { Hold, HoldRefused, HoldRequest, Soon } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import type { Model, Priced } from '../core/model.ts'
 import { least, type Nano } from '../core/money.ts'
@@ -25,7 +25,7 @@ export type Reserved = {
   readonly fullOutput: number
 }
 
-export type Ask = {
+export type ReserveRequest = {
   readonly key: Key
   /** The sub-wallet that the call names. */
   readonly sub: string | undefined
@@ -64,7 +64,7 @@ export type Plan = { readonly output: number; readonly amount: Nano }
 /** Plans a call within its ceiling; `most` bounds the output of a caller who gave no bound. */
 export const planCall = (
   gateway: Gateway,
-  { call, model, ceiling }: Pick<Ask, 'call' | 'model' | 'ceiling'>,
+  { call, model, ceiling }: Pick<ReserveRequest, 'call' | 'model' | 'ceiling'>,
   most: number,
 ): Plan | Refusal => {
   if (call.priced !== undefined) return planPriced(gateway, call.priced, ceiling)
@@ -94,7 +94,7 @@ const planPriced = (gateway: Gateway, { price, most }: Priced, ceiling: Ceiling)
 }
 
 type Lowering = {
-  readonly ask: Ask
+  readonly ask: ReserveRequest
   readonly plan: Plan
   readonly mayLower: boolean
   /** The least output that is of use. */
@@ -107,7 +107,7 @@ type Lowering = {
  * does not fit is lowered to what is left, but not below the least useful output. For that least, the call also waits a
  * little when other open calls hold the money.
  */
-const reserveWithin = (gateway: Gateway, ask: Ask, waits: boolean): Soon<Reserved | Refusal> => {
+const reserveWithin = (gateway: Gateway, ask: ReserveRequest, waits: boolean): Soon<Reserved | Refusal> => {
   const { call, model } = ask
   const plan = planCall(gateway, ask, ask.outputMost ?? model.maxOutputTokens)
   if (plan instanceof Refusal) return plan
@@ -175,7 +175,7 @@ const orLower = (hold: HoldTaken, gateway: Gateway, tried: Tried): Soon<Reserved
 const moneyCodes: readonly string[] = ['insufficient_balance', 'balance_held', 'max_cost_exceeded']
 
 /** Holds the money of a call: for the bound that cannot be exceeded or, if that does not fit, for a tighter one. */
-export const reserve = (gateway: Gateway, ask: Ask): Soon<Reserved | Refusal> => {
+export const reserve = (gateway: Gateway, ask: ReserveRequest): Soon<Reserved | Refusal> => {
   const mayTighten = gateway.houseRisk.worthwhile(ask.call.size)
   const first = reserveWithin(gateway, ask, !mayTighten)
   return mayTighten ? orTighter(gateway, ask, first) : first
@@ -183,7 +183,7 @@ export const reserve = (gateway: Gateway, ask: Ask): Soon<Reserved | Refusal> =>
 
 const orTighter = async (
   gateway: Gateway,
-  ask: Ask,
+  ask: ReserveRequest,
   reserved: Soon<Reserved | Refusal>,
 ): Promise<Reserved | Refusal> => {
   const first = await reserved
@@ -196,10 +196,10 @@ const orTighter = async (
   return second
 }
 
-const holdOf = (gateway: Gateway, ask: Ask, amount: Nano, waits: boolean): Soon<HoldTaken> => {
+const holdOf = (gateway: Gateway, ask: ReserveRequest, amount: Nano, waits: boolean): Soon<HoldTaken> => {
   const { callId, key, sub, payer, model, call, signal } = ask
   const useful = least(usedUpBelow(model), amount)
-  const held: HoldAsk = { callId, key, sub, payer, amount, useful, waits, signal }
+  const held: HoldRequest = { callId, key, sub, payer, amount, useful, waits, signal }
   return call.priced === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
 }
 

@@ -16,7 +16,7 @@ import type { Answer } from './answer.ts'
 import { answerRun, orItsRun } from './answer-job.ts'
 import { answerTask } from './answer-task.ts'
 import { creditsOf } from './credits.ts'
-import { waitForRoom } from './discount-lane.ts'
+import { waitForCapacity } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
 import {
   boundSent,
@@ -31,7 +31,7 @@ import { withMediaRead } from './read-media.ts'
 import { requestHasher } from './receipt.ts'
 import type { Keep } from './recording.ts'
 import type { Memory } from './remember.ts'
-import { type Ask, type Reserved, reserve } from './reserve.ts'
+import { type Reserved, type ReserveRequest, reserve } from './reserve.ts'
 import { rulesFor } from './rules.ts'
 import { runPaidCall } from './run-paid-call.ts'
 import type { PaymentFacts, Task } from './task.ts'
@@ -90,7 +90,7 @@ const runAsked = async (
   const { model, memory } = asked
   const rules = rulesFor(gateway, key, model)
   const { perCallMax } = must(rules instanceof Promise ? await rules : rules)
-  if (model.cheaper !== undefined) await waitForRoom(gateway, model, signal)
+  if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
   const taken = takeCallTurn(gateway, { key, call: asked.call, model, trace })
   const turn = taken instanceof Promise ? await taken : taken
   const { unread } = asked.call
@@ -130,7 +130,7 @@ const paysByCall = ({ x402 }: Gateway, incoming: Incoming): boolean =>
   incoming.payment !== undefined &&
   (x402?.offers().length ?? 0) > 0
 
-type TaskParts = Ask & {
+type TaskParts = ReserveRequest & {
   readonly sent: Uint8Array
   readonly payment: PaymentFacts
   readonly memory: Memory | undefined

@@ -20,7 +20,7 @@ import { rateNames } from '../tenancy/rates.ts'
 import type { Answer } from './answer.ts'
 import { answerRun, orItsRun } from './answer-job.ts'
 import { answerTask } from './answer-task.ts'
-import { waitForRoom } from './discount-lane.ts'
+import { waitForCapacity } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
 import { guestKey } from './guest-key.ts'
 import { takeGuestTurn } from './guest-turn.ts'
@@ -42,7 +42,7 @@ import {
 } from './payment-due.ts'
 import { checkCaps } from './reserve-paid.ts'
 import { rulesFor } from './rules.ts'
-import { takePayment, tellPaid } from './take-payment.ts'
+import { addPaidHeaders, takePayment } from './take-payment.ts'
 import { correctingAtEnd, type TokenTurn } from './token-turn.ts'
 import type { Trace } from './trace.ts'
 
@@ -78,7 +78,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     plan,
     bound: plan.amount,
     outputTokens: call.maxOutput === undefined && call.kind === 'chat' ? plan.output : undefined,
-    ...fingerprintsOf(gateway, telling(incoming, asked, own)),
+    ...fingerprintsOf(gateway, canonicalRequest(incoming, asked, own)),
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
     // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
@@ -130,8 +130,8 @@ const subWalletOf = async (
 const schemesOf = ({ options }: X402): readonly Scheme[] =>
   options.upto === undefined ? ['exact'] : ['exact', 'upto']
 
-/** Distinguishes the request from any other. */
-const telling = (incoming: Incoming, asked: CheckedRequest, own: Key | undefined): string =>
+/** The request as a text that no other request has. */
+const canonicalRequest = (incoming: Incoming, asked: CheckedRequest, own: Key | undefined): string =>
   canonicalJson([
     'x402',
     incoming.endpoint,
@@ -166,17 +166,17 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
   if (bound && !isFor(known, paying)) throw new PaymentDue('payment_already_used')
   const run: RunCall = async (keep, signal) => {
-    const room = () => waitForRoom(gateway, paying.asked.model, signal)
+    const capacity = () => waitForCapacity(gateway, paying.asked.model, signal)
     const before = await paidBefore(gateway, paying)
     if (before !== undefined) {
-      await room()
+      await capacity()
       return answerTask(gateway, await openPaid(gateway, paying, { ...before, keep, signal }))
     }
     if (presented === undefined) throw new PaymentDue('payment_required')
     const turn = bound ? undefined : await checkFirst(gateway, paying, presented)
     const open = async () => {
       if (!bound) await checkCaps(gateway, paying, paying.plan.amount)
-      await room()
+      await capacity()
       const transaction = await takeMoney(gateway, paying, presented)
       const account = bound ? known.account : x402.accountOf(presented.id)
       return openPaid(gateway, paying, { payment: presented, account, transaction, keep, signal })
@@ -193,7 +193,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
     const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
     throw conflict && ref.keyId === GUESTS_KEY ? new PaymentDue('payment_already_used') : thrown
   })
-  if (presented !== undefined) await tellAgain(gateway, paying, presented)
+  if (presented !== undefined) await repeatPaymentHeaders(gateway, paying, presented)
   return answer
 }
 
@@ -211,25 +211,29 @@ const takeMoney = async (
     return undefined
   }
   const transaction = await takePayment({ ...it, creditTo: bearer ? key.walletId : undefined })
-  tellClaim(paying, presented)
+  addClaimHeader(paying, presented)
   return transaction
 }
 
 /** A caller without a key reads how to claim what is left over; a payment after the call leaves nothing over. */
-const tellClaim = ({ x402, bearer, trace }: PayingCall, { scheme, id }: Presented): void => {
+const addClaimHeader = ({ x402, bearer, trace }: PayingCall, { scheme, id }: Presented): void => {
   if (scheme === 'exact' && !bearer) trace.headers['x-change-claim'] = x402.claimFor(id)
 }
 
-/** Joined copies and later ones also get the headers of the payment. */
-const tellAgain = async (gateway: Gateway, paying: PayingCall, presented: Presented): Promise<void> => {
+/** Joined and later copies of the answer get the headers of the payment too. */
+const repeatPaymentHeaders = async (
+  gateway: Gateway,
+  paying: PayingCall,
+  presented: Presented,
+): Promise<void> => {
   const { trace } = paying
   const { id, offer } = presented
-  tellClaim(paying, presented)
+  addClaimHeader(paying, presented)
   if (trace.headers['payment-response'] === undefined) {
     const settled = await gateway.store.payments.payment(id)
     const units = settled?.scheme === 'upto' ? unitsFor(offer, settled.amount) : undefined
     if (settled?.transaction !== undefined)
-      tellPaid({ trace, payment: presented }, settled.transaction, units)
+      addPaidHeaders({ trace, payment: presented }, settled.transaction, units)
   }
 }
 

@@ -44,7 +44,7 @@ export const settleStream = async (
     mayExceed: true,
     receipt: endsWell(ended),
     write: (charge) => {
-      const ending = lastWords(task, stream, { ended, cut, ...charge })
+      const ending = streamEnd(task, stream, { ended, cut, ...charge })
       sent?.update(encoder.encode(filled(ending, undefined, undefined)))
       return {
         hash: () => sent?.digest() ?? '',
@@ -88,10 +88,10 @@ const failure = ({ trace }: Task, stream: StreamRelay, refusal: Refusal): string
   stream.fail(refusalBody(refusal, trace.callId).error)
 
 /** What ends the stream for its caller; nothing if the caller has gone. */
-const lastWords = (task: Task, stream: StreamRelay, told: Charge & Ended): string => {
-  if (told.ended === 'client_gone') return ''
-  if (told.ended === 'vendor_failed')
-    return failure(task, stream, brokeOff(vendorOf(task), told.charged, task.keep !== undefined))
+const streamEnd = (task: Task, stream: StreamRelay, settled: Charge & Ended): string => {
+  if (settled.ended === 'client_gone') return ''
+  if (settled.ended === 'vendor_failed')
+    return failure(task, stream, brokeOff(vendorOf(task), settled.charged, task.keep !== undefined))
   const kept = task.memory === undefined ? {} : { kept: task.memory }
-  return stream.end({ ...told, ...kept, showUsage: task.call.showUsage })
+  return stream.end({ ...settled, ...kept, showUsage: task.call.showUsage })
 }

@@ -8,7 +8,7 @@ import type { Output } from '../media/shape.ts'
 import { GUESTS_KEY } from '../payment/x402.ts'
 import type { Run, RunOutput, RunResult, RunState } from '../store/calls/run-port.ts'
 import type { Gateway } from './gateway.ts'
-import { type Results, type Shown, tellsBytes, written } from './media-results.ts'
+import { containsBytes, type Results, type Shown, written } from './media-results.ts'
 
 export const shownStates = {
   submitting: 'queued',
@@ -100,10 +100,10 @@ export const deliveredAnswer = async (gateway: Gateway, run: Run, style = run.fa
   const { result, facts } = run
   if (result === undefined || 'error' in result || facts === undefined) return undefined
   const results = style ?? 'run'
-  const told = { call: { results, modelName: facts.modelName }, trace: { callId: run.id } }
-  const it = await resultsOf(gateway, run, result, tellsBytes({ results }))
+  const callRef = { call: { results, modelName: facts.modelName }, trace: { callId: run.id } }
+  const it = await resultsOf(gateway, run, result, containsBytes({ results }))
   const { usage, bill } = result
-  const last = written(told, it, { usage, bill, charged: BigInt(result.charged) })
+  const last = written(callRef, it, { usage, bill, charged: BigInt(result.charged) })
   const asked = { ...result.headers, 'cache-control': 'no-store', 'content-type': 'application/json' }
   const headers = results === facts.style ? result.headers : asked
   return { status: 200, headers, body: last.bytes(undefined, undefined) }

@@ -10,8 +10,8 @@ import { withoutSecrets } from '../routing/vendor-errors.ts'
 import { StoreFault } from '../store/faults.ts'
 import { VendorFault } from '../transport/vendor-fault.ts'
 import { promptBlocked } from './answer-whole.ts'
+import { type ByteOwner, countedFor } from './capacity.ts'
 import { deploymentsFor } from './deployments-for.ts'
-import { countedFor, type Taker } from './doors.ts'
 import { deliver, endCancelled, endFailed } from './end-job.ts'
 import type { Gateway } from './gateway.ts'
 import { jobShapeOf } from './job-hold.ts'
@@ -30,17 +30,17 @@ const FETCHING_MS = 600_000
 
 /** Runs one step. Throws what is to be tried again. */
 export const stepJob = (gateway: Gateway, job: Job): Promise<void> =>
-  countedFor(gateway.doors, job.run.keyId, (taker) => stepFor(gateway, job, taker))
+  countedFor(gateway.capacity, job.run.keyId, (byteOwner) => stepFor(gateway, job, byteOwner))
 
-const stepFor = async (gateway: Gateway, job: Job, taker: Taker): Promise<void> => {
+const stepFor = async (gateway: Gateway, job: Job, byteOwner: ByteOwner): Promise<void> => {
   const { clock } = gateway
   job.askedMs = clock.monotonicMs()
   job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway, job.run.model)?.everyMs ?? 0)
   const overdue = clock.now() >= job.run.deadline
   const found = whereIs(gateway, job)
   if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : undefined
-  if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, taker })
-  const read = await poll(gateway, job, { ...found, taker }).catch((fault: unknown) => {
+  if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, byteOwner })
+  const read = await poll(gateway, job, { ...found, byteOwner }).catch((fault: unknown) => {
     // A poll that fails, or whose answer finds no room, never ends a job; its deadline does.
     if (!(fault instanceof VendorFault || fault instanceof Refusal) || !overdue) throw fault
     return undefined
@@ -83,13 +83,13 @@ const whereSold = (gateway: Gateway, { run, facts }: Job): JobPlace | undefined 
 }
 
 /** Where a step asks, and who the bytes that it reads are counted for. */
-type StepPlace = JobPlace & { readonly taker: Taker }
+type StepPlace = JobPlace & { readonly byteOwner: ByteOwner }
 
-const cancel = async (gateway: Gateway, job: Job, { shape, at, taker }: StepPlace): Promise<void> => {
+const cancel = async (gateway: Gateway, job: Job, { shape, at, byteOwner }: StepPlace): Promise<void> => {
   const outgoing = shape.cancel?.(job.facts.ref)
   job.cancelSent = outgoing !== undefined
   if (outgoing === undefined) return
-  const step = { deployment: at, shape, id: job.run.id, taker }
+  const step = { deployment: at, shape, id: job.run.id, byteOwner }
   await askStep(gateway, step, outgoing).catch((error: unknown) => {
     job.cancelSent = false
     gateway.log.warn('a job could not be cancelled', {
@@ -105,10 +105,10 @@ type Polled = Exclude<ReturnType<JobShape['readPoll']>, { next: Outgoing } | und
 const poll = async (
   gateway: Gateway,
   job: Job,
-  { shape, at, taker }: StepPlace,
+  { shape, at, byteOwner }: StepPlace,
 ): Promise<Polled | undefined> => {
   const { ref } = job.facts
-  const asking = { deployment: at, shape, id: job.run.id, taker }
+  const asking = { deployment: at, shape, id: job.run.id, byteOwner }
   let outgoing = shape.poll(ref)
   for (let step = 0; step <= STEPS_MAX; step++) {
     const answer: VendorAnswer = await askStep(gateway, asking, outgoing)

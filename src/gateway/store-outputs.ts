@@ -10,14 +10,14 @@ import type { Shown } from './media-results.ts'
 import type { Task } from './task.ts'
 
 /** Products whose results are text or facts need no storage. */
-const TELLS: readonly (Category | undefined)[] = ['transcription', 'utility']
+const STORELESS: readonly (Category | undefined)[] = ['transcription', 'utility']
 
 /** The 503 for a call whose results could not be stored; checked before the vendor is asked. */
-export const noRoom = async (
+export const storageRefusal = async (
   { assets }: Pick<Gateway, 'assets'>,
   { model }: Pick<Task, 'model'>,
 ): Promise<Refusal | undefined> => {
-  if (TELLS.includes(model.product?.category)) return undefined
+  if (STORELESS.includes(model.product?.category)) return undefined
   return assets === undefined ? unavailable('Results cannot be kept here.') : assets.full()
 }
 
@@ -31,7 +31,7 @@ type Storing = {
   readonly measured: Usage | undefined
   readonly most: Usage
   /** Whether the answer contains the results' own bytes. */
-  readonly tellsBytes: boolean
+  readonly needsBytes: boolean
   /** The vendor's key, for an address that its shape marks; undefined if the key must not go there. */
   readonly credentialFor?: (url: string) => Promise<Extract<From, { url: string }>['credential']>
 }
@@ -53,7 +53,7 @@ export const storeOutputs = async (assets: Assets | undefined, it: Storing) => {
       const asset = await assets.keep({ keyId, runId, index, type: output.type, from })
       shown.push(asset)
       await probe.look(asset)
-      if (it.tellsBytes) bytes.push(await assets.bytes(asset.id))
+      if (it.needsBytes) bytes.push(await assets.bytes(asset.id))
     }
   return { shown, bytes, lengths: probe.lengths() }
 }

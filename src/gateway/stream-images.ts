@@ -9,7 +9,7 @@ import { Refusal, refusalBody, refuse } from '../core/refusal.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import type { Exchange } from '../transport/exchange.ts'
 import type { Answer, ByteStream } from './answer.ts'
-import { takeBytes } from './doors.ts'
+import { takeBytes } from './capacity.ts'
 import type { Gateway } from './gateway.ts'
 import { newPace } from './patience.ts'
 import type { Task } from './task.ts'
@@ -28,7 +28,7 @@ export const readEvents = async (
   const splitter = eventSplitter()
   const pieces: Uint8Array[] = []
   for (let piece = await exchange.next(); piece !== undefined; piece = await exchange.next()) {
-    takeBytes(gateway.doors, task.trace, piece.length)
+    takeBytes(gateway.capacity, task.trace, piece.length)
     pieces.push(piece)
     for (const { data } of splitter.feed(piece)) {
       const event = parseJson(data)

@@ -47,7 +47,11 @@ export const submitJob = async (
         if (read === undefined || step > STEPS_MAX)
           throw new VendorFault('body', 'the vendor answered with something else')
         if ('next' in read)
-          answer = await askStep(gateway, { deployment: at, shape, id: job.id, taker: task.trace }, read.next)
+          answer = await askStep(
+            gateway,
+            { deployment: at, shape, id: job.id, byteOwner: task.trace },
+            read.next,
+          )
         else return { begun: took(read, at), at }
       }
     },

@@ -36,7 +36,7 @@ export const takePayment = async (it: Taking): Promise<string> => {
     creditTo,
   })
   if (collected.outcome === 'settled') {
-    tellPaid({ trace: it.trace, payment: presented }, collected.transaction)
+    addPaidHeaders({ trace: it.trace, payment: presented }, collected.transaction)
     return collected.transaction
   }
   throw notTaken(it, collected)
@@ -53,7 +53,7 @@ export const notTaken = (
 ): PaymentDue | Refusal => {
   switch (collected.outcome) {
     case 'refused':
-      tellUnpaid({ trace, payment: presented }, collected.reason)
+      addUnpaidHeaders({ trace, payment: presented }, collected.reason)
       return new PaymentDue(collected.reason)
     case 'used':
       return new PaymentDue('payment_already_used')
@@ -78,18 +78,22 @@ export type PaymentNotice = {
 }
 
 /** Puts the headers of a settled payment on the answer; `units` if they differ from what was signed. */
-export const tellPaid = ({ trace, payment }: PaymentNotice, transaction: string, units?: string): void => {
+export const addPaidHeaders = (
+  { trace, payment }: PaymentNotice,
+  transaction: string,
+  units?: string,
+): void => {
   const { version, offer, payer } = payment
-  const told = { version, offer, payer, success: true, transaction } as const
+  const outcome = { version, offer, payer, success: true, transaction } as const
   Object.assign(trace.headers, {
-    ...outcomeHeaders(units === undefined ? told : { ...told, units }),
+    ...outcomeHeaders(units === undefined ? outcome : { ...outcome, units }),
     'cache-control': 'private, no-store',
     'access-control-expose-headers': 'PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Change-Claim',
   })
 }
 
 /** Puts the headers of a payment that failed on the answer. */
-export const tellUnpaid = ({ trace, payment }: PaymentNotice, errorReason: string): void => {
+export const addUnpaidHeaders = ({ trace, payment }: PaymentNotice, errorReason: string): void => {
   const { version, offer, payer } = payment
   Object.assign(trace.headers, outcomeHeaders({ version, offer, payer, success: false, errorReason }))
 }

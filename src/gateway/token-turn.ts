@@ -1,7 +1,7 @@
 /**
  * Tokens per minute: a call reserves the most it may use before it runs, and gives back what it did not use at its end.
  */
-import type { Hold, RateVerdict, Soon, TokensAsk } from '../book/contract.ts'
+import type { Hold, RateVerdict, Soon, TokenRequest } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import type { Model } from '../core/model.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
@@ -23,7 +23,7 @@ const LEAST_OUTPUT = 256
 export type TokenTurn = NonNullable<RateVerdict['tokens']>
 
 /** What the call reserves of `limit` tokens a minute; a 400 when it needs more than any minute has. */
-export const tokensFor = (model: Model, call: Call, limit: number): TokensAsk | Refusal => {
+export const tokensFor = (model: Model, call: Call, limit: number): TokenRequest | Refusal => {
   const input = inputBound(model, call.size)
   const withOutput = (tokens: number) => input + (call.kind === 'chat' ? tokens * call.choices : 0)
   const own = call.maxOutput

@@ -37,12 +37,12 @@ export type Trace = {
   usage?: Usage
   charged?: Nano
   ended?: string
-  /** Whose share its places and bytes are taken from; see doors.ts. */
+  /** Whose share its places and bytes are taken from; see capacity.ts. */
   owner?: string
-  /** Whose call it counts as; see doors.ts. */
+  /** Whose call it counts as; see capacity.ts. */
   caller?: string | undefined
   places: number
-  /** The vendor whose open calls it is counted among; see doors.ts. */
+  /** The vendor whose open calls it is counted among; see capacity.ts. */
   atVendor?: string | undefined
   bytes: number
   /** Called when a stream has ended and its charge is known. */

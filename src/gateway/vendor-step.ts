@@ -7,7 +7,7 @@ import { type Exchange, exchange } from '../transport/exchange.ts'
 import { VendorFault } from '../transport/vendor-fault.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 import { authorized } from './authorize.ts'
-import { CountedAnswer, type Taker } from './doors.ts'
+import { type ByteOwner, CountedAnswer } from './capacity.ts'
 import type { Gateway } from './gateway.ts'
 
 const hostOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).hostname : undefined)
@@ -34,13 +34,13 @@ type Step = {
   /** The call's id, which also serves as the boundary of forms. */
   readonly id: string
   /** Who its answer is counted for. */
-  readonly taker: Taker
+  readonly byteOwner: ByteOwner
 }
 
 /** Sends it and reads the answer. Throws VendorFault, or the Refusal of an answer that finds no room. */
 export const askStep = async (
   gateway: Gateway,
-  { deployment, shape, id, taker }: Step,
+  { deployment, shape, id, byteOwner }: Step,
   outgoing: Outgoing,
 ): Promise<VendorAnswer> => {
   const { setup, secret } = deployment
@@ -59,7 +59,7 @@ export const askStep = async (
     headers: { ...own, ...headers },
     body,
     timeouts: gateway.options.timeouts,
-    counting: new CountedAnswer(gateway.doors, taker),
+    counting: new CountedAnswer(gateway.capacity, byteOwner),
   })
   return readWhole(answer)
 }

@@ -8,7 +8,7 @@ import { inputTokens, outputTokens } from '../core/usage.ts'
 import { callerDialects } from '../dialects/index.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/attempt.ts'
-import { letGo } from '../gateway/doors.ts'
+import { letGo } from '../gateway/capacity.ts'
 import { endSpan } from '../gateway/end-span.ts'
 import type { Gateway, Present } from '../gateway/gateway.ts'
 import { beginSpan } from '../gateway/spans.ts'
@@ -58,7 +58,7 @@ export const createApp = (present: Present): App => {
         const answer = await route.handler(gateway, call)
         return respond(gateway, answer, { trace, dialect: route.dialect, connection })
       } catch (thrown) {
-        letGo(gateway.doors, trace)
+        letGo(gateway.capacity, trace)
         connection.ended()
         trace.path ??= unknownPath(path)
         const response = respondRefusal(gateway, trace, thrown, route)
@@ -71,7 +71,7 @@ export const createApp = (present: Present): App => {
   }
 }
 
-type Way = {
+type RoutedParts = {
   readonly matched: Matched
   readonly query: string
   readonly connection: Connection
@@ -87,7 +87,7 @@ class RoutedCall implements HttpCall {
   readonly trace: Trace
   readonly #connection: Connection
 
-  constructor(request: Request, headers: HeaderReader, { matched, query, connection, trace }: Way) {
+  constructor(request: Request, headers: HeaderReader, { matched, query, connection, trace }: RoutedParts) {
     this.request = request
     this.headers = headers
     this.params = matched.params
@@ -116,13 +116,13 @@ const unknownPath = (path: string): string => path.slice(0, 100).replaceAll(/sk-
  */
 const withOwn = (
   headers: Record<string, string>,
-  { doors }: Gateway,
+  { capacity }: Gateway,
   { callId }: Trace,
   dialect?: Route['dialect'],
 ): Record<string, string> => {
   headers['x-request-id'] = callId
   if (dialect === 'messages') headers['request-id'] = callId
-  if (doors.leaving) headers.connection = 'close'
+  if (capacity.draining) headers.connection = 'close'
   return headers
 }
 
@@ -145,7 +145,7 @@ const respond = (gateway: Gateway, answer: Answer, it: Responding): Response => 
 }
 
 const endAnswered = (gateway: Gateway, { trace, connection }: Responding, status: number): void => {
-  letGo(gateway.doors, trace)
+  letGo(gateway.capacity, trace)
   endCall(gateway, trace, status)
   connection.ended()
 }

@@ -5,7 +5,7 @@ import { dispositionOf } from '../assets/kind.ts'
 import { concat } from '../core/json-body.ts'
 import { must, refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { takeBytes, takePlace } from '../gateway/doors.ts'
+import { takeBytes, takePlace } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Asset } from '../store/calls/asset-port.ts'
 import { spanOf } from './byte-range.ts'
@@ -41,11 +41,11 @@ export const sendAsset = async (gateway: Gateway, call: HttpCall, asset: Asset):
   const span = unchanged ? spanOf(request.headers.get('range'), asset.bytes) : undefined
   if (span === 'none')
     return { status: 416, headers: { 'content-range': `bytes */${asset.bytes}` }, body: NOTHING }
-  takePlace(gateway.doors, trace)
+  takePlace(gateway.capacity, trace)
   const { first, last } = span ?? { first: 0, last: asset.bytes - 1 }
   const length = last - first + 1
   const whole = length <= WHOLE_BYTES
-  if (whole) takeBytes(gateway.doors, trace, length)
+  if (whole) takeBytes(gateway.capacity, trace, length)
   const opened = await assets.open(asset, { first, last })
   if (opened === undefined) throw over()
   if ('redirect' in opened)

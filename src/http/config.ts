@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { isOurs } from '../core/keyed-hash.ts'
 import { must, refuse, unavailable } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
-import type { ConfigAsk, ConfigTold, Gateway } from '../gateway/gateway.ts'
+import type { ConfigAction, ConfigReport, Gateway } from '../gateway/gateway.ts'
 import { json } from './reply.ts'
 import type { Handler, HttpCall } from './route.ts'
 import type { ConfigReloaded, ConfigShown, configAsk } from './schema/config.ts'
@@ -20,10 +20,10 @@ const CONFIG = 'turnpike config'
 const iso = (at: number): string => new Date(at).toISOString()
 
 export const getConfig: Handler = async (gateway, call): Promise<Answer> => {
-  const { door, told } = await asked(gateway, call, 'status')
+  const { control, reports } = await asked(gateway, call, 'status')
   const shown: ConfigShown = {
-    settings: door.settings,
-    processes: told.map(({ process, status: { version, appliedAt, reloads, refused, needsRestart } }) => ({
+    settings: control.settings,
+    processes: reports.map(({ process, status: { version, appliedAt, reloads, refused, needsRestart } }) => ({
       process,
       version,
       applied_at: iso(appliedAt),
@@ -38,13 +38,13 @@ export const getConfig: Handler = async (gateway, call): Promise<Answer> => {
 export const postConfig: BodyHandler<z.output<typeof configAsk>> = async (gateway, call, body) => {
   must(opens(gateway, call))
   const { dry_run = false } = await body()
-  const { told } = await asked(gateway, call, dry_run ? 'check' : 'apply')
-  return json(together(told))
+  const { reports } = await asked(gateway, call, dry_run ? 'check' : 'apply')
+  return json(together(reports))
 }
 
 /** One answer for all processes; a refusal if one of them refuses. */
-const together = (told: readonly ConfigTold[]): ConfigReloaded => {
-  const all = told.flatMap(({ reloaded }) => reloaded ?? [])
+const together = (reports: readonly ConfigReport[]): ConfigReloaded => {
+  const all = reports.flatMap(({ reloaded }) => reloaded ?? [])
   const linesOf = (lines: (one: (typeof all)[number]) => readonly string[]) => [
     ...new Set(all.flatMap(lines)),
   ]
@@ -57,14 +57,14 @@ const together = (told: readonly ConfigTold[]): ConfigReloaded => {
   }
 }
 
-const asked = async (gateway: Gateway, call: HttpCall, ask: ConfigAsk) => {
+const asked = async (gateway: Gateway, call: HttpCall, action: ConfigAction) => {
   must(opens(gateway, call))
-  const door = gateway.config
-  if (door === undefined) throw refuse('not_found', 'This server does not reload its configuration.')
-  const told = await door.ask(ask).catch(() => {
+  const control = gateway.config
+  if (control === undefined) throw refuse('not_found', 'This server does not reload its configuration.')
+  const reports = await control.ask(action).catch(() => {
     throw unavailable('The other processes of this server do not answer.')
   })
-  return { door, told }
+  return { control, reports }
 }
 
 const opens = ({ hash }: Gateway, { request }: HttpCall) => {

@@ -1,8 +1,8 @@
 /** POST /v1/messages/count_tokens: counts the tokens of an input without asking for an answer. Free. */
 import { must } from '../core/refusal.ts'
 import { decodeMessagesCall } from '../dialects/messages/call.ts'
+import { readWeighed } from '../gateway/capacity.ts'
 import { countTokens } from '../gateway/count-tokens.ts'
-import { readWeighed } from '../gateway/doors.ts'
 import { callerOf } from './caller.ts'
 import { readBody } from './read-body.ts'
 import { json } from './reply.ts'
@@ -11,7 +11,7 @@ import type { Handler } from './route.ts'
 export const countMessagesTokens: Handler = async (gateway, call) => {
   const key = await callerOf(gateway, call, 'messages')
   const body = readWeighed(
-    gateway.doors,
+    gateway.capacity,
     call.trace,
     await readBody(gateway, call, gateway.options.bodyBytesMax),
   )

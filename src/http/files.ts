@@ -7,7 +7,7 @@ import type { Uploads } from '../assets/uploads.ts'
 import { readFileId, shownFileId } from '../core/file-id.ts'
 import { invalid, must, type Refusal, refuse, unavailable } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { takePlace } from '../gateway/doors.ts'
+import { takePlace } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takeTurn } from '../gateway/incoming.ts'
 import type { Upload } from '../store/calls/asset-port.ts'
@@ -29,7 +29,7 @@ export const createFile = async (gateway: Gateway, call: HttpCall): Promise<Answ
   const uploads = uploadsOf(gateway)
   const key = await callerOf(gateway, call)
   const { trace, request } = call
-  takePlace(gateway.doors, trace)
+  takePlace(gateway.capacity, trace)
   await takeTurn(gateway, key, trace)
   const full = await uploads.full(key.id)
   if (full !== undefined) throw full

@@ -5,8 +5,8 @@ import type { Product } from '../core/model.ts'
 import { must, type Refusal, refuse } from '../core/refusal.ts'
 import { decodeGeminiCall } from '../dialects/gemini/call.ts'
 import type { Answer } from '../gateway/answer.ts'
+import { readWeighed } from '../gateway/capacity.ts'
 import { countTokens } from '../gateway/count-tokens.ts'
-import { readWeighed } from '../gateway/doors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { modelFor, modelsFor } from '../gateway/rules.ts'
 import { shownOperation } from '../gateway/shown-operation.ts'
@@ -98,7 +98,7 @@ const OPERATION_BYTES_MAX = 10_000
 const countGeminiTokens = async (gateway: Gateway, call: HttpCall, modelName: string): Promise<Answer> => {
   const key = await callerOf(gateway, call, 'gemini')
   const body = readWeighed(
-    gateway.doors,
+    gateway.capacity,
     call.trace,
     await readBody(gateway, call, gateway.options.bodyBytesMax),
   )

@@ -51,10 +51,10 @@ const pictureOf = (part: JsonObject): Json | undefined => {
   return isObject(file) ? member(file, 'fileUri') : undefined
 }
 
-type Said = { readonly prompt: string; readonly pictures: readonly Json[] }
+type Prompt = { readonly prompt: string; readonly pictures: readonly Json[] }
 
 /** The text and images of the only user turn. */
-const saidIn = (contents: Json | undefined): Said | Refusal => {
+const promptIn = (contents: Json | undefined): Prompt | Refusal => {
   const [turn, ...more] = Array.isArray(contents) ? contents : []
   const parts = isObject(turn) && Array.isArray(turn.parts) ? turn.parts : undefined
   if (parts === undefined || more.length > 0 || (isObject(turn) && (turn.role ?? 'user') !== 'user'))
@@ -104,7 +104,7 @@ export const decodeContentPicture = (
     ]),
   ]
   if (unknown !== undefined) return notTaken(unknown)
-  const said = saidIn(body.value.contents)
+  const said = promptIn(body.value.contents)
   if (said instanceof Refusal) return said
   const pictures = withPictures(said.pictures, product)
   if (pictures instanceof Refusal) return pictures

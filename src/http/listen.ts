@@ -38,7 +38,7 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
     clock: gateway.clock,
     overloadMs: gateway.options.overloadMs,
     queuedMs: () => gateway.book.health().oldestQueuedMs,
-    overload: gateway.doors.overload,
+    overload: gateway.capacity.overload,
   })
   const server = Bun.serve<SocketData>({
     hostname: place.hostname,
@@ -56,7 +56,7 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
         return admitSocket(present.gateway, request).then(
           (data) => {
             if (server.upgrade(request, { data })) return undefined
-            gateway.doors.sockets.giveBack(data.keyId, 1)
+            gateway.capacity.sockets.giveBack(data.keyId, 1)
             return refusedSocket(gateway, notASocket())
           },
           (thrown: unknown) => refusedSocket(gateway, thrown),
@@ -80,7 +80,7 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
   return {
     port: server.port ?? place.port,
     goAway: () => {
-      gateway.doors.leaving = true
+      gateway.capacity.draining = true
       for (const socket of sockets) goAway(socket)
     },
     stop: () => {

@@ -3,7 +3,7 @@
 import { isObject, parseJson } from '../core/json-body.ts'
 import { must, refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { enter } from '../gateway/doors.ts'
+import { enter } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { whoCalls } from '../gateway/incoming.ts'
 import { callerOf, credentialOf } from './headers.ts'
@@ -35,7 +35,7 @@ const mcpWith =
     const place = placeOf(gateway, call)
     checkOrigin(call, place.base)
     const { request, trace } = call
-    enter(gateway.doors, gateway.options.openCallsMax, callerOf(request.headers), trace)
+    enter(gateway.capacity, gateway.options.openCallsMax, callerOf(request.headers), trace)
     const authorization = must(credentialOf(request.headers, call.query, 'bearer'))
     // A wrong key is refused at once; without a key, lists are free and calls must be paid.
     if (authorization !== null) await whoCalls(gateway, authorization, trace)

@@ -8,7 +8,7 @@ import { decodeEmbeddingsCall } from '../dialects/embeddings.ts'
 import { decodeMessagesCall } from '../dialects/messages/call.ts'
 import { decodeResponsesCall } from '../dialects/responses/call.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { enter } from '../gateway/doors.ts'
+import { enter } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Incoming } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
@@ -38,7 +38,7 @@ type Endpoint = {
 
 /** Runs one model call. */
 export const answerCall = (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
-  enter(gateway.doors, gateway.options.openCallsMax, callerOf(call.headers), call.trace)
+  enter(gateway.capacity, gateway.options.openCallsMax, callerOf(call.headers), call.trace)
   return runCall(gateway, new HttpIncoming(gateway, call, endpoint), call.trace)
 }
 

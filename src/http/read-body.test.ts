@@ -1,14 +1,14 @@
-/** Bodies: bounded in bytes and time, by what is declared and by what arrives; the doors know what was counted. */
+/** Bodies: bounded in bytes and time, by what is declared and by what arrives; the capacity knows what was counted. */
 import { expect, test } from 'bun:test'
 import { Refusal } from '../core/refusal.ts'
-import { newDoors } from '../gateway/doors.ts'
+import { newCapacity } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { newTrace } from '../gateway/trace.ts'
 import { readBody } from './read-body.ts'
 import type { HttpCall } from './route.ts'
 
-const doors = () =>
-  newDoors({
+const capacity = () =>
+  newCapacity({
     openCallsMax: 1,
     socketsMax: 1,
     bufferBytesMax: 1_000,
@@ -21,7 +21,7 @@ const read = async (
   headers: Record<string, string>,
   { bytesMax = 100, bodyMs = 60_000 } = {},
 ) => {
-  const gateway = { doors: doors(), options: { bodyMs } } as Gateway
+  const gateway = { capacity: capacity(), options: { bodyMs } } as Gateway
   const request = new Request('http://a.test/', { method: 'POST', body, headers })
   const trace = newTrace('c', 0)
   const call = { request, trace } as HttpCall

@@ -1,7 +1,7 @@
 /** Request bodies: uncompressed JSON, bounded in bytes and time, read only once the caller is known. */
 import type { JsonObject } from '../core/json-body.ts'
 import { invalid, refuse } from '../core/refusal.ts'
-import { readWeighed, takeBytes } from '../gateway/doors.ts'
+import { readWeighed, takeBytes } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { withinTime } from '../transport/watch.ts'
 import type { HttpCall } from './route.ts'
@@ -11,7 +11,7 @@ const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 
 /** Reads the small JSON object of an endpoint that does not call a model. */
 export const readSmallBody = async (gateway: Gateway, call: HttpCall): Promise<JsonObject> =>
-  readWeighed(gateway.doors, call.trace, await readBody(gateway, call, SMALL_BYTES_MAX)).value
+  readWeighed(gateway.capacity, call.trace, await readBody(gateway, call, SMALL_BYTES_MAX)).value
 
 /**
  * Reads the body's bytes; they are counted until the request is answered. Throws the Refusal that names what is wrong.
@@ -49,8 +49,8 @@ const readDeclared = (
   if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
   // The bytes are counted before the body is read; until then the runtime makes the sender wait.
   if (length === undefined)
-    return readUpTo(request, bytesMax, (bytes) => takeBytes(gateway.doors, trace, bytes))
-  takeBytes(gateway.doors, trace, length)
+    return readUpTo(request, bytesMax, (bytes) => takeBytes(gateway.capacity, trace, bytes))
+  takeBytes(gateway.capacity, trace, length)
   // Bytes past the limit are not read: the runtime takes them from the wire and drops them.
   return request.bytes().catch(brokeOff)
 }

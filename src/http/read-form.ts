@@ -4,7 +4,7 @@
  */
 import type { Json } from '../core/json-body.ts'
 import { invalid, refuse } from '../core/refusal.ts'
-import { takeBytes } from '../gateway/doors.ts'
+import { takeBytes } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { pictureTypeOf } from '../media/inline-picture.ts'
 import { typeOfBytes, typeOfName } from '../media/sound-input.ts'
@@ -71,6 +71,6 @@ const fileOf = async (gateway: Gateway, call: HttpCall, name: string, file: File
   const bytes = new Uint8Array(await file.arrayBuffer())
   const type = kind === 'picture' ? pictureTypeOf(bytes) : (typeOfName(file.name) ?? typeOfBytes(bytes))
   if (type === undefined) throw refuse('unsupported_media_type', UNKNOWN[kind])
-  takeBytes(gateway.doors, call.trace, Math.ceil((file.size * 4) / 3))
+  takeBytes(gateway.capacity, call.trace, Math.ceil((file.size * 4) / 3))
   return `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
 }

@@ -9,7 +9,7 @@ import { scanJson } from '../core/scan-json.ts'
 import { decodeChatCall } from '../dialects/chat/call.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/attempt.ts'
-import { enter, letGo, takeBytes, takeSocket } from '../gateway/doors.ts'
+import { enter, letGo, takeBytes, takeSocket } from '../gateway/capacity.ts'
 import type { Gateway, Present } from '../gateway/gateway.ts'
 import { whoCalls } from '../gateway/incoming.ts'
 import { runCall } from '../gateway/run-call.ts'
@@ -48,7 +48,7 @@ export const admitSocket = async (gateway: Gateway, request: Request): Promise<S
   const terms = read instanceof Refusal ? read : termsOfUpgrade(request.headers)
   const sub = terms instanceof Refusal ? undefined : terms.subWallet
   const known = sub === undefined || (await gateway.store.subWallets.subWallet(key, sub)) !== undefined
-  takeSocket(gateway.doors, key.id)
+  takeSocket(gateway.capacity, key.id)
   return {
     authorization,
     keyId: key.id,
@@ -96,7 +96,7 @@ export const socketHandlers = (present: Present, all = new Set<Socket>()) => {
   return {
     open: (socket: Socket) => {
       all.add(socket)
-      if (gateway.doors.leaving) goAway(socket)
+      if (gateway.capacity.draining) goAway(socket)
       const { terms } = socket.data
       if (!(terms instanceof Refusal)) return sockets.opened(socket)
       const trace = newTraceOf(gateway)
@@ -115,7 +115,7 @@ export const socketHandlers = (present: Present, all = new Set<Socket>()) => {
     },
     close: (socket: Socket) => {
       all.delete(socket)
-      gateway.doors.sockets.giveBack(socket.data.keyId, 1)
+      gateway.capacity.sockets.giveBack(socket.data.keyId, 1)
       sockets.closed(socket)
       for (const controller of socket.data.running.values()) controller.abort()
       socket.data.drained?.resolve()
@@ -126,7 +126,7 @@ export const socketHandlers = (present: Present, all = new Set<Socket>()) => {
 /** The object in a message; it and its bytes are counted before it is parsed. Throws the Refusal. */
 const readMessage = (gateway: Gateway, trace: Trace, bytes: Uint8Array): JsonObject => {
   const scan = scanJson(bytes)
-  takeBytes(gateway.doors, trace, bytes.length + scan.weight)
+  takeBytes(gateway.capacity, trace, bytes.length + scan.weight)
   const read = readJsonBody(bytes, scan)
   if (!(read instanceof Refusal)) return read.value
   throw scan.over === undefined ? refuse('invalid_json', 'A message must be a JSON object.') : read
@@ -140,7 +140,7 @@ const take = async (gateway: Gateway, socket: Socket, bytes: Uint8Array): Promis
   } catch (refusal) {
     await tellRefused(gateway, socket, null, { trace, refusal: refusalFor(gateway, trace, refusal) })
   } finally {
-    letGo(gateway.doors, trace)
+    letGo(gateway.capacity, trace)
   }
 }
 
@@ -212,7 +212,7 @@ const answerMessage = async (
   const { terms, request } = must(termsOfMessage(message, must(socket.data.terms)))
   const { id: _id, type: _type, ...rest } = request
   const body = { ...rest, stream: true, stream_options: { include_usage: true } }
-  enter(gateway.doors, gateway.options.openCallsMax, socket.data.authorization ?? '', trace)
+  enter(gateway.capacity, gateway.options.openCallsMax, socket.data.authorization ?? '', trace)
   return runCall(
     gateway,
     {
@@ -223,7 +223,7 @@ const answerMessage = async (
       payment: undefined,
       readBody: async () => {
         const bytes = new TextEncoder().encode(JSON.stringify(body))
-        takeBytes(gateway.doors, trace, bytes.length)
+        takeBytes(gateway.capacity, trace, bytes.length)
         return bytes
       },
       signal,

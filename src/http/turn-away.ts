@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../core/refusal.ts'
 import { callerDialects } from '../dialects/index.ts'
-import { overloaded } from '../gateway/doors.ts'
+import { overloaded } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { callerOf } from './headers.ts'
 import { helpFor } from './refusal-for.ts'
@@ -24,18 +24,18 @@ type Prepared = {
 
 /** Answers a call that is turned away; undefined for all other requests. */
 export const turnsAway = (gateway: Gateway, match: ReturnType<typeof createRouter>) => {
-  const { doors, newCallId } = gateway
-  const { overload } = doors
+  const { capacity, newCallId } = gateway
+  const { overload } = capacity
   const prepared = new Map<Route['dialect'], Prepared>()
-  const tell = newTeller(gateway)
+  const logTurnAway = newTurnAwayLog(gateway)
   return (request: Request): Response | undefined => {
-    if (!overload.limits() || doors.leaving) return undefined
+    if (!overload.limits() || capacity.draining) return undefined
     const matched = match(request.method, splitUrl(request.url).path)
     if (matched instanceof Refusal || matched.route.runs !== true) return undefined
     // Reading a header is the most expensive step here.
     if (!overload.turnsAllAway() && !overload.turnsAway(callerOf(request.headers))) return undefined
     if (request.headers.has('expect')) return undefined
-    tell()
+    logTurnAway()
     const { dialect } = matched.route
     let it = prepared.get(dialect)
     if (it === undefined) {
@@ -67,16 +67,16 @@ const prepare = (dialect: Route['dialect']): Prepared => {
 const SECOND_MS = 1_000
 
 /** The log reports once a second how many were turned away: a line for each would cost more than the answer. */
-const newTeller = ({ clock, log, meters }: Gateway): (() => void) => {
+const newTurnAwayLog = ({ clock, log, meters }: Gateway): (() => void) => {
   let count = 0
-  let toldMs = Number.NEGATIVE_INFINITY
+  let loggedMs = Number.NEGATIVE_INFINITY
   return () => {
     count++
     meters?.turnedAway()
     const nowMs = clock.monotonicMs()
-    if (nowMs - toldMs < SECOND_MS) return
+    if (nowMs - loggedMs < SECOND_MS) return
     log.warn('overloaded: calls were turned away', { ops: count })
-    toldMs = nowMs
+    loggedMs = nowMs
     count = 0
   }
 }

@@ -91,7 +91,7 @@ export type LoanRequest = {
   readonly held?: Nano
   readonly free?: Nano
   /** For a call that is already open: a wallet's minimum only applies to new calls. */
-  readonly goesOn?: boolean
+  readonly admitted?: boolean
   /** The lease is given up for a new one, because the instance waited in vain for the lease's room to come back. */
   readonly anew?: boolean
   readonly useful: Nano

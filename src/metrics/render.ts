@@ -40,21 +40,21 @@ export const render = (snapshot: Snapshot, format: TextFormat): string => {
     const samples = snapshot[id]
     if (samples === undefined || samples.length === 0) continue
     const counter = family.type === 'counter' ? '_total' : ''
-    const told = format === 'openmetrics' ? family.name : family.name + counter
-    lines.push(`# HELP ${told} ${family.help.replaceAll('\\', '\\\\')}`, `# TYPE ${told} ${family.type}`)
-    for (const sample of samples) tell(lines, { family, sample, format, name: family.name + counter })
+    const title = format === 'openmetrics' ? family.name : family.name + counter
+    lines.push(`# HELP ${title} ${family.help.replaceAll('\\', '\\\\')}`, `# TYPE ${title} ${family.type}`)
+    for (const sample of samples) writeSample(lines, { family, sample, format, name: family.name + counter })
   }
   return `${lines.join('\n')}\n${format === 'openmetrics' ? '# EOF\n' : ''}`
 }
 
-type Telling = {
+type SampleLine = {
   readonly family: Family
   readonly sample: Sample
   readonly format: TextFormat
   readonly name: string
 }
 
-const tell = (lines: string[], { family, sample, format, name }: Telling): void => {
+const writeSample = (lines: string[], { family, sample, format, name }: SampleLine): void => {
   const { labels, bounds = [] } = family
   if (!('counts' in sample)) {
     const value = 'nano' in sample ? decimalFromNano(BigInt(sample.nano)) : sample.value

@@ -26,11 +26,11 @@ const sampleOf = (series: Series): Sample => {
 
 /** What a process has counted, and what was just read; readings beyond their places are dropped and counted as cut. */
 export const snapshotOf = (registry: Registry, readings: readonly Reading[]): Snapshot => {
-  const told = readings.slice(0, READ_MAX - linesOf(families.series))
-  registry.counter('cut').value += readings.length - told.length
+  const within = readings.slice(0, READ_MAX - linesOf(families.series))
+  registry.counter('cut').value += readings.length - within.length
   const snapshot: Partial<Record<FamilyId, Sample[]>> = {}
   for (const [id, all] of registry.all()) snapshot[id] = [...all.values()].map(sampleOf)
-  for (const [id, value, labels = []] of told) {
+  for (const [id, value, labels = []] of within) {
     const list = snapshot[id] ?? []
     snapshot[id] = list
     list.push(typeof value === 'bigint' ? { labels, nano: String(value) } : { labels, value })

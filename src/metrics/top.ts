@@ -15,10 +15,10 @@ export const samplesIn = (text: string): Samples => {
   for (const line of text.split('\n')) {
     const [, name, labels = '', value] = LINE.exec(line) ?? []
     if (name === undefined || value === undefined) continue
-    const told = Object.fromEntries(
+    const pairs = Object.fromEntries(
       [...labels.matchAll(LABEL)].map(([, label, said]) => [label ?? '', said ?? '']),
     )
-    samples.set(name, [...(samples.get(name) ?? []), { labels: told, value: Number(value) }])
+    samples.set(name, [...(samples.get(name) ?? []), { labels: pairs, value: Number(value) }])
   }
   return samples
 }

@@ -9,7 +9,7 @@ import type { Actor } from '../store/people/event-port.ts'
 import { CHECKOUT, declineOf } from './stripe-events.ts'
 import type { StripeParts, StripeSettings } from './stripe-parts.ts'
 
-export type CheckoutAsk = {
+export type StripeCheckout = {
   readonly walletId: string
   readonly invoiceId?: string
   readonly amount: Nano
@@ -29,7 +29,7 @@ export type CheckoutAsk = {
 export const openSession = async (
   stripe: Stripe,
   { settings, store, log, newId }: StripeParts,
-  ask: CheckoutAsk,
+  ask: StripeCheckout,
 ): Promise<{ id: string; url: string } | Refusal> => {
   const id = `chk_${newId().replaceAll('-', '')}`
   const { walletId, invoiceId, amount } = ask
@@ -54,7 +54,7 @@ export const openSession = async (
 const sessionOf = (
   { returnUrl }: StripeSettings,
   id: string,
-  { amount, label, origin, saves, back: asked }: CheckoutAsk,
+  { amount, label, origin, saves, back: asked }: StripeCheckout,
 ): Stripe.Checkout.SessionCreateParams => {
   const page = asked ?? returnUrl
   const back =
@@ -82,7 +82,7 @@ const sessionOf = (
 const savingOf = ({
   consent,
   customer,
-}: NonNullable<CheckoutAsk['saves']>): Partial<Stripe.Checkout.SessionCreateParams> => ({
+}: NonNullable<StripeCheckout['saves']>): Partial<Stripe.Checkout.SessionCreateParams> => ({
   allowed_payment_method_types: ['card'],
   custom_text: { submit: { message: consent } },
   ...(customer === undefined ? { customer_creation: 'always' } : { customer }),

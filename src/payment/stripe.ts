@@ -7,11 +7,11 @@ import type { CheckoutStore } from '../store/funding/funding-port.ts'
 import type { DueTopUp, TopUpPause } from '../store/funding/top-up-port.ts'
 import { CHECKOUT, type Meaning, meaningOf } from './stripe-events.ts'
 import type { StripeParts, StripeSettings } from './stripe-parts.ts'
-import { type CheckoutAsk, chargeSaved, openSession } from './stripe-requests.ts'
+import { chargeSaved, openSession, type StripeCheckout } from './stripe-requests.ts'
 
 export type StripePayments = {
   /** Opens a session of Stripe's Checkout; a Refusal when Stripe fails. */
-  checkout(ask: CheckoutAsk): Promise<{ readonly id: string; readonly url: string } | Refusal>
+  checkout(ask: StripeCheckout): Promise<{ readonly id: string; readonly url: string } | Refusal>
   /** Charges a saved payment method; for a repeat of the same payment Stripe returns its first answer. */
   charge(topUp: DueTopUp): Promise<'paid' | TopUpPause | 'unknown'>
   /** Makes Stripe forget a payment method. */

@@ -1,5 +1,5 @@
 /** The catalogue: which models this server sells, under which names, at which prices. Made once at the start. */
-import type { AskStyle, Capability, Model, Price, Tier, UnitPrices } from '../core/model.ts'
+import type { Capability, Model, Price, RequestStyle, Tier, UnitPrices } from '../core/model.ts'
 import { nanoFromDecimal, type Pico } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type UsageClass, usageClasses } from '../core/usage.ts'
@@ -24,7 +24,7 @@ type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
   /** How its models are asked, by the vendor's own name for each. */
-  readonly asked?: (upstreamName: string) => AskStyle | undefined
+  readonly asked?: (upstreamName: string) => RequestStyle | undefined
 }
 
 /** The operator's price for a model: present rates and tiers, and later ones. */

@@ -23,7 +23,7 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const LEAVE_MS = 1_000
 
 /** Whoever waits for the answer. */
-export type Asker = {
+export type Requester = {
   /** Whether they have gone; checked at each look of the watch. */
   hasGone(): boolean
   /** Called once when they have gone. */
@@ -41,7 +41,7 @@ export type Counting = {
 }
 
 const nothing = (): void => undefined
-const nobody: Asker & Counting = {
+const nobody: Requester & Counting = {
   hasGone: () => false,
   onGone: nothing,
   onSend: nothing,
@@ -50,13 +50,13 @@ const nobody: Asker & Counting = {
 }
 
 type ExchangeRequest = {
-  readonly fetch: (url: string, init: RequestInit, asker?: Asker) => Promise<Response>
+  readonly fetch: (url: string, init: RequestInit, asker?: Requester) => Promise<Response>
   readonly url: string
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   readonly timeouts: Timeouts
-  readonly asker?: Asker
+  readonly asker?: Requester
   readonly counting?: Counting
   /** Ends the exchange from outside, even before there is an answer. */
   readonly controller?: AbortController
@@ -113,7 +113,7 @@ type Piece = { readonly done: boolean; readonly value?: Uint8Array | undefined }
 export class Exchange implements Watched {
   at = NOWHERE
   readonly controller: AbortController
-  readonly #asker: Asker
+  readonly #asker: Requester
   readonly #counting: Counting
   readonly #timeouts: Timeouts
   readonly #startedMs = performance.now()

@@ -2,9 +2,9 @@
  * How to ask OpenAI's models, at OpenAI and at Azure; the first pattern that matches applies. Read on 2026-11-21 in the
  * public material named with each.
  */
-import type { AskStyle } from '../core/model.ts'
+import type { RequestStyle } from '../core/model.ts'
 
-type ModelFamily = { readonly names: RegExp; readonly asked: AskStyle }
+type ModelFamily = { readonly names: RegExp; readonly asked: RequestStyle }
 
 const entries: readonly ModelFamily[] = [
   // OpenAI Cookbook, "GPT-5-Codex prompting guide", and model pages: Responses API only. So are the pro models; asked
@@ -23,5 +23,5 @@ const entries: readonly ModelFamily[] = [
 ]
 
 /** How to ask a model, by OpenAI's name for it; undefined for names that are not OpenAI's. */
-export const askedOfOpenai = (name: string): AskStyle | undefined =>
+export const askedOfOpenai = (name: string): RequestStyle | undefined =>
   entries.find(({ names }) => names.test(name))?.asked

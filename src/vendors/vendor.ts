@@ -1,5 +1,5 @@
 /** A vendor as data: where it is, how to call it, and how it differs from others. */
-import type { AskStyle, Model } from '../core/model.ts'
+import type { Model, RequestStyle } from '../core/model.ts'
 import type { Speaker } from '../dialects/dialect.ts'
 import type { VendorMedia } from '../media/product.ts'
 
@@ -39,7 +39,7 @@ export type Vendor = Speaker & {
   /** The path of a call if it differs from the dialect's own, which it receives. */
   readonly path?: (model: Model, usual: string) => string
   /** How to ask a model, by the vendor's own name for it, if not all models are asked in one dialect. */
-  readonly asked?: (upstreamName: string) => AskStyle | undefined
+  readonly asked?: (upstreamName: string) => RequestStyle | undefined
   /**
    * Its sections in the two catalogues from which the price table is made; without them, models come from the
    * operator's settings.

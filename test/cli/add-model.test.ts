@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type AskUser, addModel } from '../../src/cli/add-model.ts'
+import { addModel, type Prompt } from '../../src/cli/add-model.ts'
 import { runProgram } from '../program.ts'
 
 let folder: string
@@ -106,7 +106,7 @@ test.each([
 test('what no flag says is asked for, once', async () => {
   const asked: string[] = []
   const answers = ['0.02', '8192']
-  const ask: AskUser = async (question) => {
+  const ask: Prompt = async (question) => {
     asked.push(question)
     return ` ${answers.shift()} `
   }

@@ -1,6 +1,6 @@
 /** Who may what in the console: each address tried by everybody, from another site, and with the ids of others. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Act } from '../../src/console/rights.ts'
+import type { Permission } from '../../src/console/rights.ts'
 import { consoleRoutes } from '../../src/console/routes.ts'
 import { chat, jsonOf } from '../server/harness.ts'
 import { startConsole, type Visitor } from './rig.ts'
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => it.stop())
 
 /** The table of the design, told a second time: what each role may do. */
-const table: Readonly<Record<Act, readonly string[]>> = {
+const table: Readonly<Record<Permission, readonly string[]>> = {
   read: ['owner', 'admin', 'billing', 'viewer'],
   read_own: ['owner', 'admin', 'billing', 'developer', 'viewer'],
   keys: ['owner', 'admin'],
@@ -74,13 +74,13 @@ for (const route of consoleRoutes)
   describe(`${route.method} ${route.path}`, () => {
     const body = route.body === undefined ? undefined : {}
 
-    if (route.whom !== 'anybody')
+    if (route.audience !== 'anybody')
       test('nobody without a session', async () => {
         const response = await it.stranger(route.method, addressOf(route.path), body)
         expect(response.status).toBe(401)
       })
 
-    if (route.whom !== 'anybody')
+    if (route.audience !== 'anybody')
       test('nobody with a cookie that is not ours, nor with an API key', async () => {
         const { token } = await it.newKey()
         const forged = it.withCookie('turnpike_session=abc.def')
@@ -100,10 +100,10 @@ for (const route of consoleRoutes)
         const asked = `${path}?${names.map((name) => `${name}=${id}`).join('&')}`
         const response = await it.stranger(route.method, asked, body, { authorization: `Bearer ${secret}` })
         const told = await response.text()
-        if (route.whom === 'tenant') {
+        if (route.audience === 'tenant') {
           expect(response.status).toBe(200)
           expect(told).toContain('Tenant one')
-        } else if (route.whom !== 'anybody') expect(response.status).toBe(401)
+        } else if (route.audience !== 'anybody') expect(response.status).toBe(401)
         for (const hidden of [
           'Tenant two',
           'R-2',
@@ -128,9 +128,9 @@ for (const route of consoleRoutes)
         }
       })
 
-    if (typeof route.whom === 'object')
+    if (typeof route.audience === 'object')
       test('the roles of the table, and no other', async () => {
-        const acts = route.whom as readonly Act[]
+        const acts = route.audience as readonly Permission[]
         for (const role of ['admin', 'billing', 'developer', 'viewer'] as const) {
           // What a role may do is refused for its empty body or unknown id; only the others are forbidden.
           const { status } = await who[role].ask(route.method, addressOf(route.path), body)
@@ -139,7 +139,7 @@ for (const route of consoleRoutes)
         }
       })
 
-    if (route.whom === 'operator')
+    if (route.audience === 'operator')
       test('for owners of an organisation it is not there', async () => {
         expect((await who.owner.ask(route.method, addressOf(route.path), body)).status).toBe(404)
         expect((await who.operator.ask(route.method, addressOf(route.path), body)).status).not.toBe(404)

@@ -273,11 +273,11 @@ test('readers that go away or take nothing leave no file open and no place taken
     )
     return (await Promise.all(links)).filter((path) => path.startsWith(server.folder)).length
   }
-  expect(server.gateway.doors.calls.used()).toBe(20)
+  expect(server.gateway.capacity.calls.used()).toBe(20)
   expect(await open()).toBe(20)
   for (const { reader } of readers) await reader?.read()
   for (const { controller } of readers) controller.abort()
-  while (server.gateway.doors.calls.used() > 0) await Bun.sleep(10)
+  while (server.gateway.capacity.calls.used() > 0) await Bun.sleep(10)
   expect(await open()).toBe(0)
   stop()
 })

@@ -48,8 +48,8 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
   beforeEach(async () => {
     key = await server.newKey()
   })
-  // Every place at the doors was given back.
-  afterEach(() => expect(server.gateway.doors.calls.used()).toBe(0))
+  // All capacity was given back.
+  afterEach(() => expect(server.gateway.capacity.calls.used()).toBe(0))
   afterAll(async () => {
     await server.stop()
     web.stop()

@@ -148,7 +148,7 @@ describe('POST /v1/images/generations as a stream', () => {
       end.resolve()
     })
     expect(cost).toBe(COST)
-    await until(() => server.gateway.doors.calls.used() === 0)
+    await until(() => server.gateway.capacity.calls.used() === 0)
   })
 
   test('is the same to the byte for a repeat, and charged once', async () => {

@@ -9,7 +9,7 @@ import { chat, completion, startTestServer, streamEvents, streaming, type TestSe
 import { startJobServer } from './job-rig.ts'
 
 const idle = async ({ gateway }: TestServer) => {
-  while (gateway.doors.bytes.used() > 0 || gateway.doors.calls.used() > 0) await Bun.sleep(1)
+  while (gateway.capacity.bytes.used() > 0 || gateway.capacity.calls.used() > 0) await Bun.sleep(1)
 }
 
 describe('bodies', () => {
@@ -184,7 +184,7 @@ describe('answers of jobs and counts', () => {
     const server = await startJobServer({
       server: { options: { bufferBytesMax: 1_000_000, keySharePercent: 100 } },
     })
-    const { bytes } = server.gateway.doors
+    const { bytes } = server.gateway.capacity
     let [extra, polls, counted]: [unknown, number, number] = ['x'.repeat(100_000), 0, 0]
     server.answerWith(({ method = 'POST' }) => {
       if (method === 'POST') return Response.json({ id: 'job-1' })
@@ -239,7 +239,7 @@ describe('answers of jobs and counts', () => {
       503,
       expect.stringContaining('did not end in time'),
     ])
-    expect(server.gateway.doors.bytes.used()).toBe(0)
+    expect(server.gateway.capacity.bytes.used()).toBe(0)
     await server.stop()
   })
 
@@ -335,7 +335,7 @@ describe('readers', () => {
 
 test('an overloaded process turns calls away before it looks at key or body, and nothing else', async () => {
   const server = await startTestServer()
-  const { overload } = server.gateway.doors
+  const { overload } = server.gateway.capacity
   for (let call = 0; call < 100; call++) overload.enter('Bearer busy')
   for (let note = 0; note < 200; note++) overload.note(10, 4)
   const { fetch, turnAway } = createApp(server)
@@ -371,7 +371,7 @@ const alike = async (response: Response | undefined) => {
 
 test('a call is in hand until its answer has ended, whatever it is', async () => {
   const server = await startTestServer()
-  const { overload } = server.gateway.doors
+  const { overload } = server.gateway.capacity
   server.answerWith(({ body }) => {
     expect(overload.inHand()).toBe(1)
     return body.stream === true ? streaming(streamEvents(['x'])) : completion('x')

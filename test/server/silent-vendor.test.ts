@@ -41,7 +41,7 @@ test('calls of other vendors are answered while one is silent, for the same key 
   finish()
   expect((await Promise.all(waiting)).every(({ status }) => status === 200)).toBe(true)
   expect((await ask('mock/silent')).status).toBe(200)
-  await until(() => server.gateway.doors.vendors.used() === 0, 1)
+  await until(() => server.gateway.capacity.vendors.used() === 0, 1)
   expect(server.openCalls()).toBe(0)
   await server.stop()
 })

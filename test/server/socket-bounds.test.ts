@@ -84,7 +84,7 @@ const open = async (token: string) => {
 }
 
 const noneOpen = async () => {
-  while (server.gateway.doors.sockets.used() > 0) await Bun.sleep(5)
+  while (server.gateway.capacity.sockets.used() > 0) await Bun.sleep(5)
 }
 
 test('a key has its share of the sockets, all have no more than there are, and places come back', async () => {
@@ -110,7 +110,7 @@ test('a message that is too long closes its socket, and one whose values take to
   expect(await ask({ ...chat(), id: 1, unknown: Array.from({ length: 9_000 }, () => []) })).toBe(
     'rate_limit_exceeded',
   )
-  while (server.gateway.doors.bytes.used() > 0) await Bun.sleep(1)
+  while (server.gateway.capacity.bytes.used() > 0) await Bun.sleep(1)
   expect(await ask({ ...chat(), id: 2 })).toBe('done')
   void ask({ ...chat(), id: 3, unknown: 'x'.repeat(60_000) })
   // By 1009 (RFC 6455, 7.4.1), or without a word where the runtime says none.

@@ -340,7 +340,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a drain is for open calls too',
     file: 'src/book/admission-gate.ts',
-    from: 'if (this.#draining && !goesOn)',
+    from: 'if (this.#draining && !admitted)',
     to: 'if (this.#draining)',
     kind: 'calm',
   },

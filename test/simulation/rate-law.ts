@@ -1,5 +1,5 @@
 /** The law of rates: no window of any length holds more requests, or more tokens reserved and used, than its limit. */
-import type { RateVerdict, TokensAsk } from '../../src/book/contract.ts'
+import type { RateVerdict, TokenRequest } from '../../src/book/contract.ts'
 import type { Key } from '../../src/tenancy/key.ts'
 import { rateNames, rateWindows } from '../../src/tenancy/rates.ts'
 
@@ -31,7 +31,7 @@ export const createRateLaw = ({ now, after, fail, hit }: RateLawParts) => {
 
   return {
     /** What the next call asks for: some must have it all, some can do with less. */
-    tokens: (): TokensAsk => {
+    tokens: (): TokenRequest => {
       const most = 100 + ((++asked * 389) % 1_400)
       return { least: asked % 3 === 0 ? Math.ceil(most / 4) : most, most }
     },

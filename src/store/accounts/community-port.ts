@@ -4,7 +4,7 @@ import type { Instant } from '../../core/time.ts'
 import type { WalletId } from '../../tenancy/key.ts'
 import type { NewKey } from './tenancy-port.ts'
 
-export type TrialAsk = {
+export type TrialRequest = {
   /** Who claims: a keyed hash of the network address. */
   readonly origin: string
   /** The same under the server's previous secret; a claim recorded that way is moved to the present secret. */
@@ -32,7 +32,7 @@ export type TrialOutcome =
 
 export type TrialStore = {
   /** Wallet, money, key and claim in one transaction, or nothing. */
-  claimTrial(ask: TrialAsk): Promise<TrialOutcome>
+  claimTrial(ask: TrialRequest): Promise<TrialOutcome>
 }
 
 type ReferralClaim = {

@@ -9,7 +9,7 @@ import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Run, statement, type Words } from '../engine/engine.ts'
 import { nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { postIn } from '../ledger/post.ts'
-import type { TrialAsk, TrialOutcome, TrialStore } from './community-port.ts'
+import type { TrialOutcome, TrialRequest, TrialStore } from './community-port.ts'
 import { insertKey } from './new-key.ts'
 
 const claims = rowsOf({
@@ -29,7 +29,7 @@ class Exhausted extends Error {}
  * Takes the origin's claim, or returns its earlier one when it is too soon for another. Of several at once, one takes
  * it.
  */
-const takeClaim = async (run: Run, ask: TrialAsk, now: Instant): Promise<TrialOutcome | undefined> => {
+const takeClaim = async (run: Run, ask: TrialRequest, now: Instant): Promise<TrialOutcome | undefined> => {
   const { origin, originBefore, key, attempt, amount } = ask
   if (originBefore !== undefined)
     await run(
@@ -63,7 +63,7 @@ const takeClaim = async (run: Run, ask: TrialAsk, now: Instant): Promise<TrialOu
 }
 
 /** Takes the amount out of the day's budget for all trials. A lower budget applies from now on. */
-const takeBudget = async (run: Run, { amount, dailyAmount }: TrialAsk, day: Day): Promise<void> => {
+const takeBudget = async (run: Run, { amount, dailyAmount }: TrialRequest, day: Day): Promise<void> => {
   await run(
     `insert into trial_day (day, granted, lim) values ($1, 0, $2) on conflict (day) do update
        set lim = case when excluded.lim < trial_day.granted then trial_day.granted else excluded.lim end`,
@@ -77,7 +77,7 @@ const takeBudget = async (run: Run, { amount, dailyAmount }: TrialAsk, day: Day)
   if (taken.length === 0) throw new Exhausted()
 }
 
-const grantIn = async (run: Run, words: Words, ask: TrialAsk): Promise<TrialOutcome> => {
+const grantIn = async (run: Run, words: Words, ask: TrialRequest): Promise<TrialOutcome> => {
   const now = await clockIn(run, words)
   const day = dayOf(now)
   const before = await takeClaim(run, ask, now)

@@ -5,7 +5,7 @@
 import { moduleAt } from '../../transport/own-program.ts'
 import type { Row, Statement } from './engine.ts'
 
-export type ReadAsk = {
+export type ReadRequest = {
   readonly id: number
   readonly path: string
   readonly statements: readonly Statement[]
@@ -55,7 +55,7 @@ export const readingThread = (path: string): ReadingThread => {
       const one: Waiting = Promise.withResolvers()
       const id = ++asked
       waiting.set(id, one)
-      worker.postMessage({ id, path, statements } satisfies ReadAsk)
+      worker.postMessage({ id, path, statements } satisfies ReadRequest)
       return one.promise
     },
     close: () => failAll(new Error('the database was closed')),

@@ -1,7 +1,7 @@
 /** The code of the reading thread: takes statements, returns rows. */
 import { Database } from 'bun:sqlite'
 import type { Row, Value } from './engine.ts'
-import type { ReadAnswer, ReadAsk } from './reading-thread.ts'
+import type { ReadAnswer, ReadRequest } from './reading-thread.ts'
 import { sqliteText } from './sqlite-text.ts'
 
 declare const self: Worker
@@ -15,7 +15,7 @@ const open = (path: string): Database => {
   return opened
 }
 
-self.onmessage = ({ data: { id, path, statements } }: MessageEvent<ReadAsk>) => {
+self.onmessage = ({ data: { id, path, statements } }: MessageEvent<ReadRequest>) => {
   const answer = (it: ReadAnswer) => self.postMessage(it)
   try {
     database ??= open(path)

@@ -8,7 +8,7 @@ import { integer, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, type Run, statement, type Words } from '../engine/engine.ts'
 import { countOf } from '../engine/row.ts'
 import { payerRows } from '../ledger/ledger-rows.ts'
-import { barOf, creditOf, freeOf, payers } from '../ledger/payer.ts'
+import { creditOf, freeOf, payerBlock, payers } from '../ledger/payer.ts'
 import { postIn, posting } from '../ledger/post.ts'
 import { heldOnLeases, usedOnLeases } from '../ledger/sums.ts'
 import type { Actor } from '../people/event-port.ts'
@@ -39,7 +39,7 @@ const lines = rowsOf({
 const lineOf = (row: Row): CreditLine => {
   const account = payerRows.read(row)
   const { walletId, now, netDays, opened, unapplied, held } = lines.read(row)
-  const bar = barOf(account, walletId, now)
+  const block = payerBlock(account, walletId, now)
   return {
     account: account.id,
     walletId,
@@ -48,7 +48,7 @@ const lineOf = (row: Row): CreditLine => {
     opened,
     owed: unapplied - account.balance,
     held,
-    status: bar === undefined ? 'active' : bar === 'past_due' ? 'past_due' : 'withdrawn',
+    status: block === undefined ? 'active' : block === 'past_due' ? 'past_due' : 'withdrawn',
   }
 }
 

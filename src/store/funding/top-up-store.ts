@@ -64,10 +64,15 @@ const sumsOf = async (run: Run, wallet: string, now: number) => {
   return topUpSums.read(row)
 }
 
-type DueAsk = Parameters<TopUpStore['dueTopUps']>[0]
+type DueQuery = Parameters<TopUpStore['dueTopUps']>[0]
 
 /** Writes one payment for the wallet, if it is still due once the wallet's rule is locked. */
-const openIn = async (run: Run, words: Words, wallet: string, { newId, dailyMax }: DueAsk): Promise<void> => {
+const openIn = async (
+  run: Run,
+  words: Words,
+  wallet: string,
+  { newId, dailyMax }: DueQuery,
+): Promise<void> => {
   await run(`select t.wallet_id from auto_top_up t where t.wallet_id = $1${words.lock('t')}`, [wallet])
   // One snapshot, newer than the lock: it shows both that a payment is over and its money in the wallet, or neither.
   const [ready] = await run(`${readyWallets(words, await clockIn(run, words))} and t.wallet_id = $1`, [
@@ -162,7 +167,7 @@ const endLost = async (engine: Engine): Promise<void> => {
     await engine.transaction('control', (run) => answeredIn(run, words, textOf(row, 'id'), 'outcome_unknown'))
 }
 
-const dueOn = async (engine: Engine, asked: DueAsk): Promise<readonly DueTopUp[]> => {
+const dueOn = async (engine: Engine, asked: DueQuery): Promise<readonly DueTopUp[]> => {
   const { words } = engine
   await endLost(engine)
   const ready = readyWallets(words, await clockOf(engine))

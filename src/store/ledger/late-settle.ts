@@ -12,7 +12,7 @@ import { freeOf, payers } from './payer.ts'
 type LateCharge = { readonly lease: LeaseRow; readonly room: Nano }
 
 /** Locks the lease and its limits, and returns the least room under them. A lease that was deleted has no room. */
-const lockRoom = async (run: Run, words: Words, leaseId: string): Promise<LateCharge | undefined> => {
+const lockLease = async (run: Run, words: Words, leaseId: string): Promise<LateCharge | undefined> => {
   const [found, limits, accounts] = await Promise.all([
     run(`select l.* from lease l where l.id = $1${words.lock('l')}`, [leaseId]),
     run(
@@ -62,7 +62,7 @@ const charge = async (
 export const settleLate = (engine: Engine, settle: Settle): Promise<void> =>
   engine.transaction('control', async (run) => {
     const { words } = engine
-    const found = await lockRoom(run, words, settle.leaseId)
+    const found = await lockLease(run, words, settle.leaseId)
     const before = await run(`select kind from transfer where kind in ('usage', 'writeoff') and ref = $1`, [
       settle.callId,
     ])

@@ -13,7 +13,7 @@ import { textOf } from '../engine/row.ts'
 import { applyMoves, type LeaseMove } from './apply-lease.ts'
 import { fence } from './fence.ts'
 import { type Asked, besideOf, type LockedLimits, limitNames, limitsOf, lockLimits } from './lend-limits.ts'
-import { barOf } from './payer.ts'
+import { payerBlock } from './payer.ts'
 import { type Demanding, refuse, type Short } from './refuse-loan.ts'
 import { lockSpenders, type SpendingKey } from './spender.ts'
 
@@ -170,7 +170,7 @@ const demandOf = (request: LoanRequest, { ownUnused }: LockedLimits): Demand => 
   amount: amountOf(request, ownUnused),
   want: request.want,
   ownUnused,
-  minimum: request.goesOn === true ? 0n : WALLET_MINIMUM,
+  minimum: request.admitted === true ? 0n : WALLET_MINIMUM,
 })
 
 /**
@@ -198,9 +198,9 @@ export const lendWithin = async (
   for (const [index, { at, request, spender }] of asks.entries()) {
     const locked = found[index]
     const payer = locked?.payer
-    const bar = barOf(payer, spender.key.walletId, spender.now)
-    if (locked === undefined || payer === undefined || bar !== undefined) {
-      answers[at] = refused('spent', request, bar)
+    const block = payerBlock(payer, spender.key.walletId, spender.now)
+    if (locked === undefined || payer === undefined || block !== undefined) {
+      answers[at] = refused('spent', request, block)
       continue
     }
     const open: Open = { at, request, spender, locked, ask: demandOf(request, locked) }

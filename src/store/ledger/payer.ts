@@ -29,7 +29,7 @@ export const freeOf = (account: PayerRow): Nano => account.balance - account.hel
 export const isPayment = ({ orgId }: PayerRow): boolean => orgId === PAYMENTS_ORG
 
 /** Why the account may not pay for calls of a key with this wallet, whatever its balance. */
-export const barOf = (
+export const payerBlock = (
   account: PayerRow | undefined,
   wallet: string,
   now: Instant,

@@ -1,4 +1,4 @@
-/** `bun:test` whose tests note their names when they begin: the runtime tells a name only when its test has ended. */
+/** `bun:test` whose tests note their names when they begin: the runtime reports a name only when its test has ended. */
 import { test as plain } from 'bun:test'
 import { relative } from 'node:path'
 import { noteNow } from './now.ts'
@@ -19,17 +19,17 @@ const noting = (name: unknown, body: Callable): Callable => {
 }
 
 /** `test`, and all that is made from it: `test.each(…)`, `test.skipIf(…)`, … */
-const telling = <T extends Callable>(from: T): T =>
+const withNotes = <T extends Callable>(from: T): T =>
   new Proxy(from, {
     apply: (_from, _self, args: unknown[]) => {
       const given = args.map((each) => (isCallable(each) ? noting(args[0], each) : each))
       const made = from(...(given as never[]))
-      return isCallable(made) ? telling(made) : made
+      return isCallable(made) ? withNotes(made) : made
     },
     get: (_from, name) => {
       const value: unknown = Reflect.get(from, name)
-      return isCallable(value) ? telling(value.bind(from) as Callable) : value
+      return isCallable(value) ? withNotes(value.bind(from) as Callable) : value
     },
   })
 
-export const test = telling(plain)
+export const test = withNotes(plain)

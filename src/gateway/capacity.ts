@@ -1,5 +1,5 @@
 /**
- * The doors of a process: how many calls and bytes it has taken in, for whom, and whether it is draining. What a
+ * The capacity of a process: how many calls and bytes it has taken in, for whom, and whether it is draining. What a
  * request took is noted in its trace and given back when its answer has ended.
  */
 import { newOverload, type Overload } from '../admission/overload.ts'
@@ -10,9 +10,9 @@ import { scanJson } from '../core/scan-json.ts'
 import type { Counting } from '../transport/exchange.ts'
 import type { Trace } from './trace.ts'
 
-export type Doors = {
+export type Capacity = {
   /** The process is draining: callers are sent elsewhere. */
-  leaving: boolean
+  draining: boolean
   /** Streamed answers in progress. */
   streams: number
   /** How many calls the process is answering, and whether it takes more. */
@@ -30,7 +30,7 @@ export type Doors = {
   readonly sockets: Shares
 }
 
-type DoorLimits = {
+type CapacityLimits = {
   readonly openCallsMax: number
   readonly bufferBytesMax: number
   readonly keySharePercent: number
@@ -38,14 +38,14 @@ type DoorLimits = {
   readonly socketsMax: number
 }
 
-export const newDoors = ({
+export const newCapacity = ({
   openCallsMax,
   bufferBytesMax,
   keySharePercent,
   vendorSharePercent,
   socketsMax,
-}: DoorLimits): Doors => ({
-  leaving: false,
+}: CapacityLimits): Capacity => ({
+  draining: false,
   streams: 0,
   overload: newOverload(),
   calls: newShares(openCallsMax, keySharePercent),
@@ -58,7 +58,7 @@ export const newDoors = ({
 /**
  * Counts the request as an open call. Throws the 503 of a full process, or the 429 of a key that has used its share.
  */
-export const takePlace = ({ calls }: Doors, trace: Trace): void => {
+export const takePlace = ({ calls }: Capacity, trace: Trace): void => {
   const owner = ownerOf(trace)
   const taken = calls.take(owner, 1)
   if (taken === 'none left') throw tooBusy()
@@ -70,21 +70,21 @@ export const takePlace = ({ calls }: Doors, trace: Trace): void => {
  * Moves an open call to the count of this vendor. Returns the refusal when as many calls as allowed already wait for
  * it, because a silent vendor must not take all the places.
  */
-export const takeVendor = (doors: Doors, trace: Trace, vendor: string): Refusal | undefined => {
-  leaveVendor(doors, trace)
+export const takeVendor = (capacity: Capacity, trace: Trace, vendor: string): Refusal | undefined => {
+  leaveVendor(capacity, trace)
   // Its places were given back, so its caller has gone.
   if (trace.places === 0) return undefined
   const own = `${ownerOf(trace)} ${vendor}`
-  if (doors.ownVendors.take(own, 1) !== 'taken') return shareUsed(`open calls at ${vendor}`)
-  if (doors.vendors.take(vendor, 1) !== 'taken') {
-    doors.ownVendors.giveBack(own, 1)
+  if (capacity.ownVendors.take(own, 1) !== 'taken') return shareUsed(`open calls at ${vendor}`)
+  if (capacity.vendors.take(vendor, 1) !== 'taken') {
+    capacity.ownVendors.giveBack(own, 1)
     return unavailable(`Too many calls are already waiting for the vendor ${vendor}.`)
   }
   trace.atVendor = vendor
   return undefined
 }
 
-const leaveVendor = ({ vendors, ownVendors }: Doors, trace: Trace): void => {
+const leaveVendor = ({ vendors, ownVendors }: Capacity, trace: Trace): void => {
   const { atVendor } = trace
   if (atVendor === undefined) return
   vendors.giveBack(atVendor, 1)
@@ -93,31 +93,31 @@ const leaveVendor = ({ vendors, ownVendors }: Doors, trace: Trace): void => {
 }
 
 /** Counts a socket of the key until it is closed. Throws the same refusals. */
-export const takeSocket = ({ sockets }: Doors, keyId: string): void => {
+export const takeSocket = ({ sockets }: Capacity, keyId: string): void => {
   const taken = sockets.take(keyId, 1)
   if (taken === 'none left') throw unavailable('The server has reached its limit of open sockets.')
   if (taken === 'own share used') throw shareUsed('open sockets')
 }
 
 /** Who the bytes are counted for, and how many so far: the trace of a request, or a stand-in where there is none. */
-export type Taker = Pick<Trace, 'owner' | 'keyId' | 'bytes'>
+export type ByteOwner = Pick<Trace, 'owner' | 'keyId' | 'bytes'>
 
 /** Counts what `work` keeps for a key while no request waits for it; all of it is given back at its end. */
 export const countedFor = async <T>(
-  { bytes }: Doors,
+  { bytes }: Capacity,
   keyId: string,
-  work: (taker: Taker) => Promise<T>,
+  work: (owner: ByteOwner) => Promise<T>,
 ): Promise<T> => {
-  const taker: Taker = { keyId, bytes: 0 }
+  const owner: ByteOwner = { keyId, bytes: 0 }
   try {
-    return await work(taker)
+    return await work(owner)
   } finally {
-    bytes.giveBack(ownerOf(taker), taker.bytes)
+    bytes.giveBack(ownerOf(owner), owner.bytes)
   }
 }
 
 /** Counts bytes that are about to be kept for the request. Throws the same refusals. */
-export const takeBytes = ({ bytes }: Doors, trace: Taker, amount: number): void => {
+export const takeBytes = ({ bytes }: Capacity, trace: ByteOwner, amount: number): void => {
   const owner = ownerOf(trace)
   const taken = bytes.take(owner, amount)
   if (taken === 'none left') throw unavailable('The server has no memory left for further requests.')
@@ -129,9 +129,9 @@ export const takeBytes = ({ bytes }: Doors, trace: Taker, amount: number): void 
  * Parses a body whose bytes are already counted. The memory of its values is counted before they are built. Throws the
  * Refusal.
  */
-export const readWeighed = (doors: Doors, trace: Trace, bytes: Uint8Array): JsonBody => {
+export const readWeighed = (capacity: Capacity, trace: Trace, bytes: Uint8Array): JsonBody => {
   const scan = scanJson(bytes)
-  takeBytes(doors, trace, scan.weight)
+  takeBytes(capacity, trace, scan.weight)
   return must(readJsonBody(bytes, scan))
 }
 
@@ -143,34 +143,34 @@ const JSON_BEGINS = [0x7b, 0x5b]
  * Counts the memory that a vendor's answer will take once parsed; its bytes are already counted. Throws the same
  * refusals.
  */
-const weighAnswer = (doors: Doors, trace: Taker, answer: Uint8Array): void => {
+const weighAnswer = (capacity: Capacity, trace: ByteOwner, answer: Uint8Array): void => {
   if (answer.length >= WEIGHED_FROM && JSON_BEGINS.includes(answer[0] ?? 0))
-    takeBytes(doors, trace, scanJson(answer, Number.POSITIVE_INFINITY).weight)
+    takeBytes(capacity, trace, scanJson(answer, Number.POSITIVE_INFINITY).weight)
 }
 
 /** Counts an answer that an exchange reads whole. */
 export class CountedAnswer implements Counting {
-  readonly #doors: Doors
-  readonly #taker: Taker
+  readonly #capacity: Capacity
+  readonly #owner: ByteOwner
 
-  constructor(doors: Doors, taker: Taker) {
-    this.#doors = doors
-    this.#taker = taker
+  constructor(capacity: Capacity, owner: ByteOwner) {
+    this.#capacity = capacity
+    this.#owner = owner
   }
 
   take(bytes: number): void {
-    takeBytes(this.#doors, this.#taker, bytes)
+    takeBytes(this.#capacity, this.#owner, bytes)
   }
 
   weigh(answer: Uint8Array): void {
-    weighAnswer(this.#doors, this.#taker, answer)
+    weighAnswer(this.#capacity, this.#owner, answer)
   }
 }
 
 /** Gives back all that the request took; does nothing the second time. */
-export const letGo = (doors: Doors, trace: Trace): void => {
-  const { calls, bytes, overload } = doors
-  leaveVendor(doors, trace)
+export const letGo = (capacity: Capacity, trace: Trace): void => {
+  const { calls, bytes, overload } = capacity
+  leaveVendor(capacity, trace)
   if (trace.caller !== undefined) overload.leave(trace.caller)
   trace.caller = undefined
   const owner = ownerOf(trace)
@@ -181,7 +181,7 @@ export const letGo = (doors: Doors, trace: Trace): void => {
 }
 
 /** Whose share is used: the key's, if it is known by then; all callers without a key share one. */
-const ownerOf = (trace: Taker): string => {
+const ownerOf = (trace: ByteOwner): string => {
   trace.owner ??= trace.keyId ?? 'guests'
   return trace.owner
 }
@@ -190,10 +190,10 @@ const ownerOf = (trace: Taker): string => {
  * Admits a call, or turns it away before any work is done for it. `caller` is the credential as sent, valid or not:
  * here it only tells callers apart. Throws the 503 of a full or overloaded process.
  */
-export const enter = (doors: Doors, openCallsMax: number, caller: string, trace: Trace): void => {
-  if (doors.calls.used() >= openCallsMax) throw tooBusy()
-  if (doors.overload.turnsAway(caller)) throw overloaded()
-  doors.overload.enter(caller)
+export const enter = (capacity: Capacity, openCallsMax: number, caller: string, trace: Trace): void => {
+  if (capacity.calls.used() >= openCallsMax) throw tooBusy()
+  if (capacity.overload.turnsAway(caller)) throw overloaded()
+  capacity.overload.enter(caller)
   trace.caller = caller
 }
 

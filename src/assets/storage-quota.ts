@@ -23,7 +23,7 @@ type Parts = {
   readonly small: SmallSettings
 }
 
-export type Room = {
+export type StorageQuota = {
   /** The 503 when there is no room. */
   refusal(): Promise<Refusal | undefined>
   /** Whether this many bytes may be stored in the row itself. */
@@ -32,7 +32,7 @@ export type Room = {
   took(bytes: number): void
 }
 
-export const newRoom = (parts: Parts): Room => {
+export const newStorageQuota = (parts: Parts): StorageQuota => {
   const { clock } = parts
   let stored = 0
   let small = 0
