@@ -233,8 +233,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a call is opened and charged in one commit',
     file: 'src/book/operation-queue.ts',
-    from: 'const tooSoon = apart && ',
-    to: 'const tooSoon = !apart && ',
+    from: "return chargeLater && kind === 'settle'",
+    to: "return !chargeLater && kind === 'settle'",
   },
   {
     name: 'a payment is settled before it is noted',
