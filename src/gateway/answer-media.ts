@@ -37,7 +37,7 @@ export const answerMedia = (gateway: Gateway, task: Task, priced: Priced): Promi
 type Asked = { readonly priced: Priced; readonly preview?: Preview }
 
 const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Asked): Promise<Whole> => {
-  const shape = gateway.media.get(task.model.id)
+  const shape = gateway.sold.media.get(task.model.id)
   const full = await storageRefusal(gateway, task)
   if (shape?.flow !== 'once' || full !== undefined) {
     await giveUp(gateway, task)

@@ -147,7 +147,9 @@ export const endCancelled = async (
 type RowEnd = Omit<Parameters<Gateway['store']['runs']['end']>[1], 'keptMs'>
 
 const end = async (gateway: Gateway, run: Run, facts: RunFacts | undefined, it: RowEnd): Promise<void> => {
-  const { store, log, options, jobs, meters } = gateway
+  const { store, log, options } = gateway
+  const { jobs } = gateway.memory
+  const { meters } = gateway.watch
   const ended = await store.runs.end(run.id, { ...it, keptMs: options.runKeptMs })
   jobs.open.delete(run.id)
   wakeWaiting(jobs, run.id)
@@ -169,7 +171,7 @@ const end = async (gateway: Gateway, run: Run, facts: RunFacts | undefined, it: 
  * it.
  */
 const payChange = async (
-  { x402, log }: Gateway,
+  { payments: { x402 }, log }: Gateway,
   { id, keyId, walletId }: Run,
   facts: RunFacts | undefined,
 ): Promise<void> => {

@@ -25,6 +25,7 @@ import {
   type Receipts,
   type Sold,
   selling,
+  type Watch,
 } from './gateway.ts'
 import { keepJobs } from './keep-jobs.ts'
 import { keepPruning } from './keep-pruning.ts'
@@ -34,23 +35,10 @@ import { watchBooks } from './watch-books.ts'
 
 type GatewaySetup = Pick<
   GatewayParts,
-  | 'store'
-  | 'catalogue'
-  | 'vendors'
-  | 'failover'
-  | 'options'
-  | 'hash'
-  | 'log'
-  | 'publicUrl'
-  | 'webhooks'
-  | 'console'
-  | 'meters'
-  | 'metrics'
-  | 'traces'
-  | 'setup'
-  | 'exporting'
-  | 'config'
+  'store' | 'sold' | 'options' | 'hash' | 'log' | 'publicUrl' | 'webhooks' | 'console' | 'config'
 > & {
+  /** What the operator sees of the server; the check of the books comes with the chores. */
+  readonly watch?: Omit<Watch, 'books'>
   readonly clock?: Clock
   readonly random?: () => number
   /** Name of this process among those that share the store; a unique one by default. */
@@ -97,17 +85,12 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   const gateway = createGateway({
     store,
     book,
-    ...(books === undefined ? {} : { books }),
-    ...watchOf(it),
-    catalogue: it.catalogue,
-    vendors: it.vendors,
-    failover: it.failover,
-    publicUrl: it.publicUrl,
-    stripe,
-    x402,
+    sold: it.sold,
+    payments: { stripe, x402 },
+    watch: { ...it.watch, books },
     options: it.options,
+    publicUrl: it.publicUrl,
     console: it.console,
-    setup: it.setup,
     config: it.config,
     ...(assets === undefined ? {} : { assets }),
     ...(it.webhooks === undefined ? {} : { webhooks: it.webhooks }),
@@ -141,7 +124,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
 }
 
 const startBook = async (
-  { store, log, meters, options, nudge, outbox }: GatewaySetup,
+  { store, log, watch, options, nudge, outbox }: GatewaySetup,
   own: Pick<GatewayParts, 'clock' | 'instance' | 'random'>,
 ): Promise<Book> => {
   const book = createBook({
@@ -150,27 +133,19 @@ const startBook = async (
     log,
     ...(nudge === undefined ? {} : { nudge }),
     outbox: await outbox?.({ instance: own.instance, log }),
-    meters,
+    meters: watch?.meters,
     longestCallMs: options.timeouts.totalMs + SETTLE_MS,
   })
   await book.start()
   return book
 }
 
-/** The gateway's state, for those who watch the server. */
-const watchOf = ({ meters, metrics, traces, exporting }: GatewaySetup) => ({
-  meters,
-  metrics,
-  traces,
-  exporting,
-})
-
 /** How long after its own deadline the longest call may take to settle. */
 const SETTLE_MS = 5_000
 
 const nothing = (): void => undefined
 
-const keepsJobs = ({ media }: Gateway): boolean => [...media.values()].some(({ flow }) => flow === 'job')
+const keepsJobs = ({ sold }: Gateway): boolean => [...sold.media.values()].some(({ flow }) => flow === 'job')
 
 type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'random'> & {
   readonly stripe: StripePayments | undefined

@@ -176,7 +176,7 @@ const moneyCodes: readonly string[] = ['insufficient_balance', 'balance_held', '
 
 /** Holds the money of a call: for the bound that cannot be exceeded or, if that does not fit, for a tighter one. */
 export const reserve = (gateway: Gateway, ask: ReserveRequest): Soon<Reserved | Refusal> => {
-  const mayTighten = gateway.houseRisk.worthwhile(ask.call.size)
+  const mayTighten = gateway.memory.houseRisk.worthwhile(ask.call.size)
   const first = reserveWithin(gateway, ask, !mayTighten)
   return mayTighten ? orTighter(gateway, ask, first) : first
 }
@@ -188,7 +188,7 @@ const orTighter = async (
 ): Promise<Reserved | Refusal> => {
   const first = await reserved
   if (!(first instanceof Refusal) || !moneyCodes.includes(first.code)) return first
-  const risk = gateway.houseRisk.take(ask.key.walletId, ask.model, ask.call)
+  const risk = gateway.memory.houseRisk.take(ask.key.walletId, ask.model, ask.call)
   if (risk === undefined) return reserveWithin(gateway, ask, true)
   const second = await reserveWithin(gateway, { ...ask, call: risk.call }, true)
   if (!(second instanceof Refusal)) return { ...second, hold: risk.watch(second.hold) }

@@ -124,7 +124,7 @@ const openCorrecting = (gateway: Gateway, turn: TokenTurn, opening: TaskParts): 
  * A call with neither a key nor any payment header. If calls can be paid one by one, it gets a quote, as payers that
  * know nothing of this server expect; if not, it is asked for a key.
  */
-const paysByCall = ({ x402 }: Gateway, incoming: Incoming): boolean =>
+const paysByCall = ({ payments: { x402 } }: Gateway, incoming: Incoming): boolean =>
   incoming.authorization === null &&
   incoming.paymentProtocol === undefined &&
   incoming.payment !== undefined &&

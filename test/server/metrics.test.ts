@@ -111,7 +111,7 @@ test('it is told to who has its token only, and not at all without one', async (
   expect([await ask(METRICS_TOKEN), await ask(''), await ask(), await ask('wrong')]).toEqual([
     200, 401, 401, 401,
   ])
-  Object.assign(server.gateway.metrics ?? {}, { tokenHash: undefined })
+  Object.assign(server.gateway.watch.metrics ?? {}, { tokenHash: undefined })
   expect(await ask(METRICS_TOKEN)).toBe(404)
   await server.stop()
 })

@@ -79,7 +79,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
       fetch: vendor.fetchOf(alive),
     })
     const opened = gatewayOf(running, {
-      ...sold,
+      sold,
       assets: () => assets,
       rail: payers.railOf(alive),
       totalMs: 60_000,

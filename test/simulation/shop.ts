@@ -138,7 +138,7 @@ export const openShop = (world: World, process: Running, rail: Rail): Shop => {
     fetch: vendorOf(world, process),
   })
   let gateway: Gateway | undefined
-  void gatewayOf(process, { ...sold, rail }).then((opened) => {
+  void gatewayOf(process, { sold, rail }).then((opened) => {
     gateway = opened
   })
   let serial = 0
@@ -213,7 +213,7 @@ export const openShop = (world: World, process: Running, rail: Rail): Shop => {
   return {
     ask,
     claim: async (paymentId, wallet) => {
-      const x402 = gateway?.x402
+      const x402 = gateway?.payments.x402
       const id = x402?.paymentOfClaim(x402.claimFor(paymentId))
       return id === undefined ? undefined : x402?.payChange(id, wallet)
     },

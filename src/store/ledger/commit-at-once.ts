@@ -4,6 +4,7 @@ import { inputTokens, outputTokens } from '../../core/usage.ts'
 import type { CallId, Checkpoint, CommitBatch, LeaseId, Settle } from '../../ledger/types.ts'
 import { type Engine, type Row, type Statement, statement, Violation, type Words } from '../engine/engine.ts'
 import { nanoOf, textOf } from '../engine/row.ts'
+import { textsOnce } from '../engine/texts.ts'
 import { insertCharges } from './charge-row.ts'
 import { isSilent } from './silence.ts'
 import { settledOfAccount } from './sums.ts'
@@ -48,8 +49,8 @@ const own = `(e.value->>'l' = f.lease_id or (e.value->>'s' is null and cast(e.va
 /** Never more than the hold. */
 const charged = `case when cast(e.value->>'a' as bigint) < f.hold then cast(e.value->>'a' as bigint) else f.hold end`
 
-/** The statements' texts, made once per engine so that prepared statements are found by them. */
-export const textsFor = ({ each, now, lock }: Words) => ({
+/** The statements of a commit. */
+export const textsFor = textsOnce(({ each, now, lock }) => ({
   lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
       union select f.lease_id from ${each('$2')} e join inflight f on f.call_id = e.value->>'c')
     order by l.id${lock('l')}`,
@@ -115,7 +116,7 @@ export const textsFor = ({ each, now, lock }: Words) => ({
   // Clears an intent whose call another attempt settled late at the very same time.
   clear: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
     and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = inflight.call_id)`,
-})
+}))
 
 export type Texts = ReturnType<typeof textsFor>
 

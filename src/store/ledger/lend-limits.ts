@@ -5,6 +5,7 @@ import type { Limit } from '../../ledger/lend.ts'
 import type { AccountId, LoanRequest } from '../../ledger/types.ts'
 import { type Run, Violation, type Words } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
+import { textsOnce } from '../engine/texts.ts'
 import { type Budget, budgets, type LeaseRow, leases, type PayerRow, payerRows } from './ledger-rows.ts'
 import { freeOf, isPayment, payers } from './payer.ts'
 import { countersOf, type SpendingKey, type Stop, scopesUnder, stopsOf } from './spender.ts'
@@ -63,8 +64,8 @@ const unappliedUnderText = ({ each, oneOf }: Words): string => {
   from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
 }
 
-/** The statements that lock and read, in the order of the locks; their texts depend only on the engine. */
-const textsFor = (words: Words) => {
+/** The statements that lock and read, in the order of the locks. */
+const textsFor = textsOnce((words) => {
   const { each, lock, now, oneOf } = words
   const listed = (param: string) => `select e.value->>'s' from ${each(param)} e`
   const own = `${oneOf('l.key_id', listed('$1'))} and l.instance = $2 and l.state <> 'closed' and ${stateOf('l')} = 'open'`
@@ -82,7 +83,7 @@ const textsFor = (words: Words) => {
     settled: `select a.id, ${settledOfAccount} as settled from account a where ${oneOf('a.id', listed('$1'))}`,
     unapplied: unappliedUnderText(words),
   }
-}
+})
 
 const jsonOf = (values: Iterable<string>): string => JSON.stringify([...new Set(values)].map((s) => ({ s })))
 
