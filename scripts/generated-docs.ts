@@ -95,7 +95,7 @@ const settingsPage = (): string =>
         meaning,
         is.allowed,
       ]),
-    )}\n\nEach vendor is turned on by its key variable, see vendors.md; \`<ID>_BASE_URL\`, or what its own clients call it (\`GEMINI_BASE_URL\`, \`GOOGLE_GEMINI_BASE_URL\`, \`AZURE_OPENAI_ENDPOINT\` …), overrides its address. A secret may stand in a file instead, which the variable with \`_FILE\` behind its name tells (\`OPENAI_API_KEY_FILE\`, \`DATABASE_URL_FILE\`, \`TURNPIKE_SECRET_FILE\` …). turnpike.example.yaml shows the file for everything else.`,
+    )}\n\nEach vendor is turned on by its key variable, see vendors.md; \`<ID>_BASE_URL\`, or what its own clients call it (\`GEMINI_BASE_URL\`, \`GOOGLE_GEMINI_BASE_URL\`, \`AZURE_OPENAI_ENDPOINT\` …), overrides its address. A file may hold a secret instead; the variable with \`_FILE\` behind its name gives its path (\`OPENAI_API_KEY_FILE\`, \`DATABASE_URL_FILE\`, \`TURNPIKE_SECRET_FILE\` …). turnpike.example.yaml shows the file with all other settings.`,
   )
 
 const vendorsPage = (): string =>
@@ -111,11 +111,11 @@ const vendorsPage = (): string =>
         speaksOf(vendor),
         [...vendor.surfaces, ...categoriesOf(vendor)].join(', '),
         vendor.cancel === 'stop'
-          ? 'the vendor is stopped; what was delivered is charged'
-          : 'the stream is read on to its usage, bounded',
+          ? 'we stop the vendor and charge what was delivered'
+          : 'we read on to the usage, within bounds, and charge it',
         modelsOf(vendor),
       ]),
-    )}\n\n## What no price table tells\n\n${factsOf()}`,
+    )}\n\n## What no price table says\n\n${factsOf()}`,
   )
 
 const speaksOf = ({ asked, speaks = 'chat', surfaces }: Vendor): string =>

@@ -1,4 +1,4 @@
-/** The products that are not chat, as a page: what each costs, and where its price stands. */
+/** The page of products that are not chat: what each costs, and where we read its price. */
 import type { MediaModel, UnpricedModel } from '../src/media/product.ts'
 import type { Vendor } from '../src/vendors/vendor.ts'
 
@@ -24,9 +24,9 @@ const unitsOf = ({ most }: UnpricedModel): string =>
 
 /** What a fresh server answers with no vendor key; a test runs each block as it stands. */
 const FIRST_CALLS = [
-  'A fresh server makes these with no vendor key. `GATE` is its address, such as `http://localhost:8080`, and `KEY` a key.',
+  'A fresh server makes these without a vendor key. `GATE` is its address, such as `http://localhost:8080`, and `KEY` a key.',
   '',
-  'A picture, whose answer names an address that anybody may read for a day:',
+  'A picture; the answer contains an address that anybody may read for a day:',
   '',
   '```sh',
   'curl -s "$GATE/v1/image/generate" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',
@@ -57,7 +57,7 @@ const FIRST_CALLS = [
   '  -o page.json',
   '```',
   '',
-  'A file that is brought once and named as an input, here to be told its length:',
+  'A file that you upload once and name as an input; here we ask for its length:',
   '',
   '```sh',
   'FILE=$(curl -s "$GATE/v1/files" -H "Authorization: Bearer $KEY" -F purpose=user_data -F file=@tides.wav |',
@@ -68,11 +68,11 @@ const FIRST_CALLS = [
   '',
   '## Official clients',
   '',
-  'Unchanged but for address and key: `openai` (images, edits, audio, moderations, files), `cohere-ai` (rerank), the AI SDK (image,',
-  'speech, transcription) and `@google/genai`. Google’s client makes pictures with `models.generateContent`, whose picture is a part',
-  'of the answer. With `vertexai: true` it also has `models.generateImages`, and `models.generateVideos` with',
-  '`operations.getVideosOperation`: models of every vendor are `<vendor>/<model>` there, a film is told by its address (`video.uri`,',
-  'signed; it needs no key), and what the model does not take is refused. `config.numberOfVideos` may be 1.',
+  'These run with only the address and the key changed: `openai` (images, edits, audio, moderations, files), `cohere-ai` (rerank),',
+  'the AI SDK (image, speech, transcription) and `@google/genai`. Google’s client makes pictures with `models.generateContent`; the',
+  'picture is a part of the answer. With `vertexai: true` it also has `models.generateImages`, and `models.generateVideos` with',
+  '`operations.getVideosOperation`. There the models of every vendor are `<vendor>/<model>`, a film is its address (`video.uri`,',
+  'signed, so it needs no key), and inputs that the model does not take are refused. `config.numberOfVideos` may be 1.',
   '',
 ] as const
 
@@ -102,28 +102,28 @@ export const mediaPage = (vendors: readonly Vendor[], rowsOf: Rows): string => {
     ...FIRST_CALLS,
     '## Products and prices',
     '',
-    'Prices are the vendors’ own, in USD, before the markup. A call is priced by its inputs before it is sent, and charged for',
-    'what came; units that the vendor counts (tokens) are charged as counted, up to what was held. What is paid by the second',
-    'is charged by how long the stored film or sound is, where the vendor does not tell.',
+    'Prices are the vendors’ own, in USD, before the markup. We price a call by its inputs before we send it, and charge it for',
+    'what came. Units that the vendor counts (tokens) are charged as counted, up to what was held. A product that costs by the',
+    'second is charged by the length of the stored film or sound, where the vendor gives none.',
     '',
-    rowsOf(['vendor', 'product', 'category', 'answered', 'price', 'where the price was read'], sold),
+    rowsOf(['vendor', 'product', 'category', 'answered', 'price', 'where we read the price'], sold),
     '',
-    'Units: `image`, `song`, `search`, `page` and `character` are counted; `pixel` are those of all pictures or frames;',
+    'Units: `image`, `song`, `search`, `page` and `character` are counts; `pixel` counts those of all pictures or frames;',
     '`video_ms` and `audio_ms` are milliseconds; `credit` is the vendor’s own; `call` is a whole run; `cost` is a billionth of',
     'a dollar of the vendor’s own bill; the others are tokens.',
     '',
     '## What was verified',
     '',
-    'Paths, members and states stand in each vendor’s own client or reference, and prices where the table says. No vendor was',
-    'asked with a key. What rests on memory or on others, and must be checked first when there is a key:',
+    'Each vendor’s own client or reference has the paths, members and states; the table says where the prices are. We asked no',
+    'vendor with a key. These points rest on memory or on others, and must be checked first when there is a key:',
     '',
     rowsOf(['vendor', 'not verified'], unverified),
     '',
     '## Waiting for a price',
     '',
-    'Not sold until a price is read where it can be believed. What has a setting is described and tested: it is sold once',
-    '`prices` in turnpike.yaml gives it, under `<vendor id>/<product>`, in USD for a million units; or `media`, which also takes',
-    'several prices by inputs, and products that are not known here (turnpike.example.yaml).',
+    'We sell these only when we have read a price in a place that we trust. A product with a setting is described and tested: it',
+    'is sold once `prices` in turnpike.yaml gives its price under `<vendor id>/<product>`, in USD for a million units; or `media`,',
+    'which also takes several prices by inputs, and products that are not known here (turnpike.example.yaml).',
     '',
     rowsOf(['vendor', 'product', 'why', 'setting'], waiting),
   ].join('\n')

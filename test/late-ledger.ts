@@ -1,4 +1,4 @@
-/** On a busy machine the ledger may answer too late, and calls are refused that a caller is to send again: this does. */
+/** Sends calls again that a late ledger refused: on a busy machine it may answer too late. */
 import { BUSY_MS } from './until.ts'
 
 const AGAIN_MS = 100
@@ -6,7 +6,7 @@ const AGAIN_MS = 100
 const isOfLateLedger = async (answer: Response): Promise<boolean> =>
   answer.status === 503 && /The (server has lost touch with the )?ledger /.test(await answer.clone().text())
 
-/** Asks until the answer is another than that the ledger is late, or for as long as a busy machine may take. */
+/** Asks until the answer is no longer that the ledger is late, or for as long as a busy machine may take. */
 export const comingBack = async (ask: () => Promise<Response>): Promise<Response> => {
   const untilMs = performance.now() + BUSY_MS
   for (;;) {
@@ -16,6 +16,6 @@ export const comingBack = async (ask: () => Promise<Response>): Promise<Response
   }
 }
 
-/** `fetch` of a caller who comes back. */
+/** `fetch` of a caller who tries again. */
 export const fetchAgain = (url: string, init: RequestInit = {}): Promise<Response> =>
   comingBack(() => fetch(url, init))

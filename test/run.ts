@@ -1,7 +1,8 @@
 /**
  * `npm test`: everything, part by part, with a line each, and at the end `N passed, N failed`.
- * Options: --only <parts>, by pieces of their names with commas between. The PostgreSQL suites find a server or start one
- * of their own; where none of them is chosen, none is looked for.
+ *
+ * Options: --only <parts>, by pieces of their names with commas between. The PostgreSQL suites find a server or start
+ * their own; if none of them is chosen, nothing looks for one.
  */
 import { failuresOf } from './failures.ts'
 import { groups } from './parts.ts'

@@ -1,4 +1,6 @@
-/** Virtual time for one book or a few: what sleeps wakes in order, and what is ready runs before time goes on. */
+/**
+ * Virtual time for one book or a few: sleepers wake in order, and everything that is ready runs before time goes on.
+ */
 import type { Clock } from '../src/core/time.ts'
 
 const STEP_MS = 10

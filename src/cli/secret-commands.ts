@@ -24,7 +24,7 @@ export const moveSecrets = async ({ store, hash }: Omit<Database, 'config'>, log
         ops: receipts + factors,
       })
   } catch (error) {
-    log.warn('not all went over to the new TURNPIKE_SECRET; the next start tries again', {
+    log.warn('not everything moved to the new TURNPIKE_SECRET; the next start tries again', {
       error: messageOf(error),
     })
   }

@@ -54,7 +54,7 @@ const open = (gateway: Gateway, settings: ConsoleSettings): OpenConsole => {
       if (now - rolledAt < ROLL_UP_EVERY_MS) return
       rolledAt = now
       gateway.store.reports.rollUp().catch((error: unknown) => {
-        gateway.log.warn('the roll-ups were not made', { error: String(error) })
+        gateway.log.warn('the roll-ups could not be made', { error: String(error) })
       })
     },
   }

@@ -227,6 +227,6 @@ const noteFailover = (
   const dearer = dearerThan(answered.price, priceOf(asked))
   if (dearer) traffic.dearer++
   const fields = { call: trace.callId, model: asked.id, equal: answered.id }
-  if (dearer) log.warn('a dearer equal answered', { ...fields, ops: traffic.dearer })
-  else log.info('an equal answered', fields)
+  if (dearer) log.warn('a dearer equal model answered', { ...fields, ops: traffic.dearer })
+  else log.info('an equal model answered', fields)
 }

@@ -179,5 +179,7 @@ const payChange = async (
   if (payment?.mode !== 'x402' || payment.id === undefined || keyId === GUESTS_KEY) return
   await x402
     ?.payChange(payment.id, walletId)
-    .catch((error: unknown) => log.warn('the change of a job waits', { call: id, error: messageOf(error) }))
+    .catch((error: unknown) =>
+      log.warn('the change of a job could not be paid yet', { call: id, error: messageOf(error) }),
+    )
 }

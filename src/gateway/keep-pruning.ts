@@ -67,14 +67,14 @@ export const keepPruning = ({ store, clock, log, months }: Parts): (() => void) 
       await store
         .keepMonths()
         .catch((error: unknown) =>
-          log.warn('details of months to come have no place of their own', { error: messageOf(error) }),
+          log.warn('the tables for coming months could not be made', { error: messageOf(error) }),
         )
       try {
         const done = await pruneAll(store, months, turn)
         const ops = done.details + done.months + done.rest
-        if (ops > 0) log.info('what was old was deleted', { ops })
+        if (ops > 0) log.info('old rows were deleted', { ops })
       } catch (error) {
-        log.warn('what is old could not be deleted', { error: messageOf(error) })
+        log.warn('old rows could not be deleted', { error: messageOf(error) })
       }
       await clock.sleep(EVERY_MS)
     }

@@ -180,7 +180,7 @@ const notStored = async (gateway: Gateway, job: Job, thrown: unknown): Promise<v
   const again = !(thrown instanceof Refusal) && (!(thrown instanceof AssetFault) || thrown.again)
   if (again && job.fetches < FETCHES_MAX && nowMs < job.fetchingMs + FETCHING_MS) throw thrown
   const error = messageOf(thrown)
-  gateway.log.warn('a result could not be had; what its vendor bills is a loss', {
+  gateway.log.warn('a result could not be fetched; what its vendor bills is a loss', {
     call: run.id,
     vendor: facts.vendor,
     error,

@@ -52,7 +52,7 @@ export const openStripe = async (parts: StripeParts): Promise<StripePayments> =>
       if (!isEvent(event)) return 'ignored'
       const live = /^[a-z]+_live_/.test(key.reveal())
       if (event.livemode !== live) {
-        parts.log.warn('an event of the other mode of Stripe was ignored', { kind: event.type })
+        parts.log.warn("an event of Stripe's other mode was ignored", { kind: event.type })
         return 'ignored'
       }
       return apply(stripe, parts, event.type, meaningOf(event))
@@ -104,7 +104,7 @@ const apply = async (
   if (meaning.does === 'nothing') return 'ignored'
   if (meaning.does === 'credit') {
     const outcome = await store.creditPayment(meaning)
-    log.info('a payment came in', { kind, ended: outcome, charged: meaning.amount })
+    log.info('a payment arrived', { kind, ended: outcome, charged: meaning.amount })
     const { checkoutId, saved } = meaning
     if (saved !== undefined && outcome !== 'unknown') await store.savePaymentMethod({ checkoutId, ...saved })
     if (outcome === 'posted') return 'done'
@@ -113,7 +113,7 @@ const apply = async (
   if (meaning.does === 'fail')
     return (await store.topUpAnswered(meaning.checkoutId, meaning.why)) ? 'done' : 'ignored'
   const outcome = await store.takeBack(meaning)
-  log.warn('a payment was taken back or given again', { kind, ended: outcome, charged: meaning.outstanding })
+  log.warn('a payment was taken back or restored', { kind, ended: outcome, charged: meaning.outstanding })
   if (outcome === 'posted') return 'done'
   if (outcome === 'replayed') return 'replayed'
   return isOurs(stripe, store, meaning.payment)

@@ -22,18 +22,21 @@ export const topUpOnce = async ({ store, stripe, log, newId }: TopUpParts): Prom
   })
   const settle = async (topUp: DueTopUp): Promise<void> => {
     if (topUp.waitsFor === 'event') {
-      log.error('a top-up was paid and its event has not come: is payment_intent.succeeded on the webhook?', {
-        payment: topUp.id,
-      })
+      log.error(
+        'a top-up was paid, but its event has not arrived: does the webhook send payment_intent.succeeded?',
+        {
+          payment: topUp.id,
+        },
+      )
       return
     }
     const outcome = await stripe.charge(topUp)
-    log.info('a top-up was asked for', { payment: topUp.id, outcome, charged: topUp.amount })
+    log.info('a top-up was requested', { payment: topUp.id, outcome, charged: topUp.amount })
     if (outcome !== 'unknown') await store.topUpAnswered(topUp.id, outcome)
   }
   for (const settled of await Promise.allSettled(due.map(settle)))
     if (settled.status === 'rejected')
-      log.warn('the answer of a top-up could not be noted; it is asked for again', {
+      log.warn('the answer to a top-up could not be noted; the top-up is requested again', {
         error: messageOf(settled.reason),
       })
 }
@@ -46,7 +49,7 @@ export const keepToppingUp = (parts: TopUpParts & { clock: Clock; random: () => 
       await parts.clock.sleep(EVERY_MS * (0.5 + parts.random()))
       if (stopped) return
       await topUpOnce(parts).catch((error: unknown) =>
-        parts.log.warn('top-ups could not be looked for', { error: messageOf(error) }),
+        parts.log.warn('due top-ups could not be read', { error: messageOf(error) }),
       )
     }
   }

@@ -160,7 +160,7 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
 
   const payChange = (paymentId: string, to: string): Promise<ChangePaid | undefined> =>
     store.payments.payChange(paymentId, to).catch((error: unknown) => {
-      log.warn('change waits', { payment: paymentId, error: String(error) })
+      log.warn('the change of a payment could not be paid yet', { payment: paymentId, error: String(error) })
       return undefined
     })
 
@@ -216,7 +216,7 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
     claimFor: (paymentId) => claimOf(hash, paymentId),
     paymentOfClaim: (claim) => paymentOf(hash, claim),
     round: () =>
-      round().catch((error: unknown) => log.warn('a round over payments failed', { error: String(error) })),
+      round().catch((error: unknown) => log.warn('a round of payments failed', { error: String(error) })),
     stop: () => {
       stopped = true
     },

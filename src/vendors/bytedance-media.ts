@@ -124,7 +124,7 @@ const film = ({ name, upstreamName, title, seconds, resolutions, sound, rows }: 
   example: { prompt: 'a red fox runs through snow', resolution: '480p', duration: 5 },
   shape,
   card: { rows, most: { output: mostTokens } },
-  source: 'docs.byteplus.com/en/docs/ModelArk/1544106 as two others tell it, 2026-10',
+  source: 'docs.byteplus.com/en/docs/ModelArk/1544106 as two others quote it, 2026-10',
 })
 
 const upTo720: Film['resolutions'] = ['480p', '720p']
@@ -189,7 +189,7 @@ export const bytedanceMedia: VendorMedia = {
     }),
   ],
   waiting: [
-    { name: 'seedance-2.5', why: 'which sizes it makes in 4K and with references is not worked out' },
-    { name: 'seedream (pictures)', why: 'the price of a picture was not read' },
+    { name: 'seedance-2.5', why: 'we have not worked out which sizes it makes in 4K and with references' },
+    { name: 'seedream (pictures)', why: 'we have not read the price of a picture' },
   ],
 }

@@ -166,8 +166,8 @@ export const falModels: readonly MediaModel[] = [
 ]
 
 export const falWaiting: NonNullable<VendorMedia['waiting']> = [
-  { name: 'Wan 2.5', why: 'fal’s own page tells the price of one resolution only' },
-  { name: 'Kling 3.0 Turbo Pro, Kling 2.5 Turbo Pro', why: 'what they take was not read' },
-  { name: 'gemini-omni-flash', why: 'billed by tokens, and what bounds them is not told' },
-  { name: 'Nano Banana', why: 'what it takes was not read' },
+  { name: 'Wan 2.5', why: 'fal’s own page gives the price of one resolution only' },
+  { name: 'Kling 3.0 Turbo Pro, Kling 2.5 Turbo Pro', why: 'we have not read which inputs they take' },
+  { name: 'gemini-omni-flash', why: 'billed by tokens, and no page says what bounds them' },
+  { name: 'Nano Banana', why: 'we have not read which inputs it takes' },
 ]

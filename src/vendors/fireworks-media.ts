@@ -36,7 +36,7 @@ const product = (name: string, title: string, description: string, it: Steps): U
   example: { prompt: 'a red fox in snow', aspect_ratio: '16:9' },
   shape: shapeWith(it.steps),
   most: { image: () => 1 },
-  source: `the vendor’s price was not read; others tell ${it.image} USD a picture, 2026-11`,
+  source: `we have not read the vendor’s price; others quote ${it.image} USD a picture, 2026-11`,
 })
 
 export const fireworksMedia: VendorMedia = {

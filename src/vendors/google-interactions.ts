@@ -176,7 +176,7 @@ export const googleInteractions: readonly MediaModel[] = [
       },
     },
     source:
-      'ai.google.dev/gemini-api/docs/pricing as three others tell it, 2026-09: 17.5 USD a million tokens, 5,792 a second of 720p',
+      'ai.google.dev/gemini-api/docs/pricing as three others quote it, 2026-09: 17.5 USD a million tokens, 5,792 a second of 720p',
   },
   {
     name: 'lyria-3.5',

@@ -164,6 +164,6 @@ export const googleMedia: VendorMedia = {
   ],
   waiting: [
     { name: 'gemini-omni-1.1-flash in 360p, 1080p and 4K', why: 'only 720p has a published price' },
-    { name: 'Veo 3.1', why: 'for Vertex AI and as a preview only' },
+    { name: 'Veo 3.1', why: 'only on Vertex AI and as a preview' },
   ],
 }

@@ -110,10 +110,10 @@ export const lumaMedia: VendorMedia = {
     },
   ],
   waiting: [
-    { name: 'uni-1-max', why: 'its price was not read' },
+    { name: 'uni-1-max', why: 'we have not read its price' },
     {
       name: 'ray-3.2 from pictures, edits, reframing',
-      why: 'whether they cost as films from text is not told',
+      why: 'no page says whether they cost as much as films from text',
     },
   ],
 }

@@ -184,7 +184,7 @@ export const minimaxMedia: VendorMedia = {
     },
   ],
   waiting: [
-    { name: 'music-2.6, music-3.0', why: 'only one other tells their price' },
-    { name: 'MiniMax-H3', why: 'asked for at another version of the API, which is not worked out' },
+    { name: 'music-2.6, music-3.0', why: 'only one other publishes their price' },
+    { name: 'MiniMax-H3', why: 'it needs another version of the API, which we have not worked out' },
   ],
 }

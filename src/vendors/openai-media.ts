@@ -230,7 +230,7 @@ export const openaiMedia: VendorMedia = {
     ),
   ],
   waiting: [
-    { name: 'gpt-image-2.5-sunburst, gpt-image-2.5-flare', why: 'only a reseller tells prices' },
-    { name: 'gpt-image-2 in other sizes', why: 'how many tokens they take is not published' },
+    { name: 'gpt-image-2.5-sunburst, gpt-image-2.5-flare', why: 'only a reseller publishes prices' },
+    { name: 'gpt-image-2 in other sizes', why: 'nobody publishes how many tokens they take' },
   ],
 }

@@ -97,7 +97,7 @@ const v3 = { sizes: v3Sizes, letters: 1_000 } as const
 const v4 = { sizes: v4Sizes, letters: 10_000 } as const
 
 export const recraftMedia: VendorMedia = {
-  unverified: 'members of answers that tell credits, bodies of errors',
+  unverified: 'members of answers that give credits, bodies of errors',
   models: [
     product('v3', 'Recraft V3', { ...v3, model: 'recraftv3', image: '0.04' }),
     product('v3-vector', 'Recraft V3 Vector', { ...v3, model: 'recraftv3_vector', image: '0.08' }),

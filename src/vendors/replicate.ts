@@ -13,8 +13,11 @@ export const replicate = {
     models: replicateModels,
     unverified: 'bodies of errors, how long results are kept, all inputs of the models',
     waiting: [
-      { name: 'models of the community', why: 'billed by the time they run, which no input bounds' },
-      { name: 'other official models', why: 'each has its price on a page of its own, which was not read' },
+      { name: 'models of the community', why: 'billed by running time, which no input bounds' },
+      {
+        name: 'other official models',
+        why: 'each has its price on a page of its own, which we have not read',
+      },
     ],
   },
 } satisfies Vendor

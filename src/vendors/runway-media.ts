@@ -138,15 +138,15 @@ export const runwayMedia: VendorMedia = {
     },
   ],
   waiting: [
-    { name: 'veo3.1, veo3.1_fast', why: '20 to 40 and 10 to 15 credits a second: what decides is not told' },
+    { name: 'veo3.1, veo3.1_fast', why: '20 to 40 and 10 to 15 credits a second: no page says what decides' },
     {
       name: 'gen4_aleph, act_two, upscaling',
-      why: 'billed by the length of a film at an address, which is not known before',
+      why: 'billed by the length of a film at an address, which nobody knows before the call',
     },
     {
       name: 'speech, sound effects, dubbing',
-      why: 'the names of voices and the rounding of credits are not verified',
+      why: 'we have not verified the names of voices and the rounding of credits',
     },
-    { name: 'models of others (Seedance, Hailuo, Wan, Grok)', why: 'no price was found' },
+    { name: 'models of others (Seedance, Hailuo, Wan, Grok)', why: 'we found no price' },
   ],
 }

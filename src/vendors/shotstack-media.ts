@@ -147,6 +147,6 @@ export const shotstackMedia: VendorMedia = {
     },
   ],
   waiting: [
-    { name: 'generated assets', why: 'their price follows other vendors’, and only a quote tells it' },
+    { name: 'generated assets', why: 'their price follows other vendors’, and only a quote shows it' },
   ],
 }

@@ -99,7 +99,7 @@ export const stabilityMedia: VendorMedia = {
       example: { prompt: 'a red fox in snow', aspect_ratio: '16:9' },
       shape,
       most: { image: () => 1 },
-      source: 'the vendor’s price was not read; two others tell 0.03 USD a picture, 2026-06',
+      source: 'we have not read the vendor’s price; two others quote 0.03 USD a picture, 2026-06',
     },
     {
       name: 'ultra',
@@ -111,7 +111,7 @@ export const stabilityMedia: VendorMedia = {
       example: { prompt: 'a red fox in snow', aspect_ratio: '16:9' },
       shape,
       most: { image: () => 1 },
-      source: 'the vendor’s price was not read; two others tell 0.08 USD a picture, 2026-06',
+      source: 'we have not read the vendor’s price; two others quote 0.08 USD a picture, 2026-06',
     },
   ],
 }

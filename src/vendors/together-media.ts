@@ -47,8 +47,8 @@ export const togetherMedia: VendorMedia = {
       example: { prompt: 'a red fox in snow', width: 1_024, height: 768 },
       shape,
       most: { pixel: (inputs) => pixels(inputs) * Number(inputs.n) },
-      source: 'the vendor’s price was not read; two others tell 0.0027 USD a megapixel, 2026-06',
+      source: 'we have not read the vendor’s price; two others quote 0.0027 USD a megapixel, 2026-06',
     },
-    { name: 'other image models of Together', why: 'no price was found that two sources agree on' },
+    { name: 'other image models of Together', why: 'we found no price that two sources agree on' },
   ],
 }

@@ -57,8 +57,8 @@ export const xaiMedia: VendorMedia = {
     },
   ],
   waiting: [
-    { name: 'grok-imagine-image-quality', why: 'only a reseller tells its price' },
-    { name: 'grok-imagine-image at 2k', why: 'no price was found' },
-    { name: 'grok-imagine-video-1.5-lite', why: 'resellers tell different prices' },
+    { name: 'grok-imagine-image-quality', why: 'only a reseller publishes its price' },
+    { name: 'grok-imagine-image at 2k', why: 'we found no price' },
+    { name: 'grok-imagine-video-1.5-lite', why: 'resellers publish different prices' },
   ],
 }

@@ -93,7 +93,7 @@ const film = ({ name, title, seconds, picture }: Film): MediaModel => {
         image: ({ image }: JsonObject) => (image === undefined ? 0 : 1),
       },
     },
-    source: 'docs.x.ai prices as docs.apiyi.com, inference.sh and venice.ai tell them alike, 2026-11',
+    source: 'docs.x.ai prices as docs.apiyi.com, inference.sh and venice.ai agree on them, 2026-11',
   }
 }
 

@@ -34,7 +34,7 @@ export const rowOf = (program: Program, version: string, vendor: string, failed:
   cannot: program.cannot ?? {},
 })
 
-/** The part of the page that tells of sessions. */
+/** The part of the page about sessions. */
 export const sessionsPage = (): string => {
   const notes: string[] = []
   const noted = (reason: string): string => {
@@ -53,8 +53,8 @@ export const sessionsPage = (): string => {
   return [
     '## Whole sessions',
     '',
-    'Real programs and libraries from npm, unchanged but for address and key, against a server in a process of its own',
-    '(`npm run agents`). How each is set up stands in `docs/clients`, or ask `turnpike connect`.',
+    'Real programs and libraries from npm run with only address and key changed, against a server in a process of its own',
+    '(`npm run agents`). `docs/clients` and `turnpike connect` say how to set up each.',
     '',
     `| ${heads.join(' | ')} |`,
     `| ${heads.map(() => '---').join(' | ')} |`,
@@ -62,14 +62,14 @@ export const sessionsPage = (): string => {
     '',
     ...notes.map((note, index) => `${index + 1}. ${note}`),
     ...(notes.length === 0 ? [] : ['']),
-    '- text: the recipe as it stands, and the answer it prints.',
+    '- text: the recipe runs unchanged and prints the answer.',
     '- two tools, tool error: two calls at once, then one that fails; the last answer quotes what all three said.',
     "- long context: the vendor's cache is read from the second turn on.",
-    "- money: the vendor's counts by the price list, the ledger and what each answer told are one amount; what the client",
-    '  counts itself is the same; nothing is held after, and the audit holds.',
-    '- bytes: what a vendor of the same dialect saw is what was sent; the rest was named to the caller.',
+    "- money: the vendor's counts by the price list, the ledger and the cost in each answer are one amount, and the client counts",
+    '  the same; afterwards nothing is held, and the audit finds no fault.',
+    '- bytes: a vendor of the same dialect saw what the client sent; what other vendors did not get was named to the caller.',
     "- error: the client shows the vendor's own words.",
-    '- hang-up: the client goes while an answer stalls, and the vendor is left.',
+    '- hang-up: the client hangs up while an answer stalls, and the call to the vendor ends.',
     '',
   ].join('\n')
 }

@@ -1,10 +1,10 @@
-/** Random answers and conversations, each within what a dialect can say. */
+/** Random answers and conversations, each within what a dialect can express. */
 import fc from 'fast-check'
 import type { Choice, Conversation, Part, Reply, Turn } from '../../src/dialects/neutral.ts'
 import type { Signature, SignatureOrigin } from '../../src/dialects/signatures.ts'
 import type { WrittenId } from './steps.ts'
 
-/** Texts with everything that framing and escaping could stumble over. */
+/** Texts with everything that may break framing and escaping. */
 const text = fc
   .array(
     fc.constantFrom(
@@ -29,7 +29,7 @@ const text = fc
     },
   )
   .map((words) => words.join(''))
-/** With a letter at each end, for places where blank texts or blank edges mean nothing. */
+/** With a letter at each end, for places where blank texts or blank edges have no meaning. */
 const said = text.map((words) => `a${words}b`)
 const word = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9-]{0,12}$/)
 const toolArguments = fc
@@ -77,7 +77,7 @@ const toolCall = fc
 const numbered = (parts: readonly Part[], prefix: string): readonly Part[] =>
   parts.map((part, at) => (part.type === 'tool_call' ? { ...part, id: `${prefix}_${at}` } : part))
 
-/** No two neighbours that any dialect would join. */
+/** No two neighbours that some dialect would join. */
 const apart = (parts: readonly Part[]): readonly Part[] =>
   parts.filter((part, at) => {
     const before = parts[at - 1]
@@ -121,7 +121,7 @@ const pdf: fc.Arbitrary<Part> = base64.map((data) => ({
 }))
 const saying: fc.Arbitrary<Part> = said.map((one) => ({ type: 'text', text: one }))
 
-/** What an assistant said: its thoughts are the vendor's own. */
+/** A turn of the assistant: its thoughts are the vendor's own. */
 const answered = (dialect: WrittenId): fc.Arbitrary<readonly Part[]> => {
   const own =
     dialect === 'gemini'
@@ -141,7 +141,7 @@ const answered = (dialect: WrittenId): fc.Arbitrary<readonly Part[]> => {
     )
 }
 
-/** The user's next turn: the results of all open calls, then what the user says. */
+/** The user's next turn: the results of all open calls, then the user's text. */
 const heard = (
   calls: readonly Part[],
   results: readonly { readonly text: string; readonly failed: boolean }[],
@@ -211,10 +211,10 @@ const tool = fc.record(
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
 
-/** OpenAI's dialects: an effort and no budget, results that do not fail. */
+/** OpenAI's dialects: an effort and no budget, and results that do not fail. */
 const openai = (dialect: WrittenId): boolean => dialect === 'chat' || dialect === 'responses'
 
-/** A conversation of nothing but what the dialect can carry. */
+/** A conversation of only what the dialect can carry. */
 export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
   fc
     .record({
@@ -248,7 +248,7 @@ export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
       // Tools that were used must be declared there.
       const tools = converse && used && it.tools.length === 0 ? [{ name: 'used', parameters: {} }] : it.tools
       const named = tools[0]?.name
-      // Converse has no words for leaving a choice open or for calling nothing.
+      // Converse cannot leave a choice open or ask for no call.
       const unsaid = converse && (it.choice === 'auto' || it.choice === 'none')
       const toolChoice =
         tools.length === 0 || it.choice === undefined || unsaid
@@ -259,12 +259,12 @@ export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
       const forced = toolChoice?.type === 'required' || toolChoice?.type === 'named'
       const messages = dialect === 'messages'
       const anthropic = messages || converse
-      // In a loop of tools the vendor thinks on only if its thoughts come back.
+      // In a tool loop the vendor thinks on only if its thoughts come back.
       const answer = it.turns.at(-2)?.parts ?? []
       const loops = answer.some(({ type }) => type === 'tool_call')
       const barred = anthropic && (forced || (loops && !answer.some(({ type }) => type === 'thinking')))
       const budget = openai(dialect) || barred ? undefined : it.budget
-      // Models that are asked in responses reason, and sample as they like.
+      // Models that are called in responses reason, and choose their sampling.
       const responses = dialect === 'responses'
       const thinks = (anthropic && budget !== undefined) || responses
       const whole = {

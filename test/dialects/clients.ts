@@ -1,6 +1,6 @@
 /**
- * What a strict client of each dialect makes of an answer, and what it sends in its next turn. Each keeps to its API's
- * reference: an event out of place is thrown, not forgiven.
+ * What a strict client of each dialect makes of an answer, and what it sends in its next turn. Each follows its API's
+ * reference: it throws on an event out of place.
  */
 import { parseJson } from '../../src/core/json-body.ts'
 import { eventSplitter } from '../../src/transport/event-stream.ts'
@@ -16,12 +16,12 @@ export type Seen = {
   readonly images: string[]
   /** Sound, in base64. */
   sound: string
-  /** Where it is from, and the text that is. */
+  /** The source, and the text that cites it. */
   readonly cited: { readonly url: string; readonly title: string; readonly said: string }[]
   finish: string | undefined
   usage: any
   error: any
-  /** The vendor's end of the stream was seen. */
+  /** The client saw the vendor's end of the stream. */
   ended: boolean
   /** What the client puts into its next request. */
   readonly turn: any[]
@@ -214,7 +214,7 @@ const messagesStream = (bytes: Uint8Array): Seen => {
   return seen
 }
 
-/** Takes one delta into the open block; the JSON of a tool's input is returned. */
+/** Adds one delta to the open block; returns the JSON of a tool's input. */
 const takeBlockDelta = (open: any, delta: any): string => {
   const places: Record<string, [string, string]> = {
     text_delta: ['text', 'text'],
@@ -369,7 +369,7 @@ const textsOf = (item: any): string =>
 type Client = {
   readonly whole: (answer: any) => Seen
   readonly stream: (bytes: Uint8Array) => Seen
-  /** The next request of the conversation: what was answered, and what the tools gave. */
+  /** The next request of the conversation: the answer, and the results of the tools. */
   next(request: any, seen: Seen, results: readonly string[], say?: string): any
 }
 

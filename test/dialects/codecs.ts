@@ -1,4 +1,4 @@
-/** Requests of a caller's dialect, as they are written for a vendor of another. */
+/** Requests of a caller's dialect, written for a vendor of another. */
 import type { Call } from '../../src/core/call.ts'
 import { bodyOf } from '../../src/core/json-body.ts'
 import type { Model } from '../../src/core/model.ts'
@@ -24,7 +24,7 @@ type Change = {
   readonly stream?: boolean
 }
 
-/** The form of a request, or why it is refused. */
+/** The form of a request, or the refusal. */
 export const codecOf = (
   caller: CallerId,
   vendor: WrittenId,
@@ -54,7 +54,7 @@ export const codecOf = (
   return codecFor({ call, target, speaker, context: () => context(request) })
 }
 
-/** What the vendor is sent. */
+/** The body that goes to the vendor. */
 export const bodyFor = (...asked: Parameters<typeof codecOf>): any => {
   const codec = codecOf(...asked)
   if (codec instanceof Refusal) throw new Error(codec.message)

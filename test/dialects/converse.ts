@@ -1,4 +1,4 @@
-/** Amazon's side of Converse as its reference has it: answers and streams as the vendor writes them, requests as it reads them. */
+/** Amazon's side of Converse, by its reference: it writes answers and streams and reads requests as the vendor does. */
 import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
 import {
   listOf,
@@ -140,7 +140,7 @@ const choiceOf = (choice: JsonObject): ToolChoice | undefined =>
       ? { type: 'named', name: textOf(choice.tool.name) ?? '' }
       : undefined
 
-/** Reads a request as the vendor does, and refuses what it would. */
+/** Reads a request as the vendor does, and refuses what the vendor would refuse. */
 export const readConverseCall = (body: JsonObject): Conversation => {
   const system = objectsOf(body.system).map(partOf)
   const turns = objectsOf(body.messages).map(

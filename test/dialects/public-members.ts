@@ -1,6 +1,8 @@
 /**
- * The public members of each caller's dialect, as the vendors' own libraries declare them, each with a value that asks for
- * something. `public-members.test.ts` holds that none is left out unnamed, and that none of the libraries' is missing here.
+ * The public members of each caller's dialect, as the vendors' own libraries declare them, each with a value that asks
+ * for something. `public-members.test.ts` checks that none is left out without a name, and that this list has all
+ * members of the libraries.
+ *
  * Sources: the declarations of openai, @anthropic-ai/sdk and @google/genai in the versions of package.json.
  */
 import type { CallerId } from './clients.ts'
@@ -9,7 +11,7 @@ export type PublicSchema = {
   /** The declaration in the library: an interface or a class. */
   readonly name: string
   readonly file: string
-  /** Where such an object stands in the request. */
+  /** The place of such an object in the request. */
   readonly at: string
   readonly samples: Readonly<Record<string, unknown>>
 }

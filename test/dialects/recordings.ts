@@ -1,10 +1,10 @@
-/** Recordings of vendors' answers from a folder outside of the repository, and a reader of them that knows no dialect well. */
+/** Recordings of vendors' answers from a folder outside the repository, and a simple reader of them. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Usage } from '../../src/core/usage.ts'
 import type { Finish } from '../../src/dialects/neutral.ts'
 
-/** What an answer says, in its first choice. */
+/** The content of an answer's first choice. */
 export type Found = {
   readonly text: string
   readonly thinking: string
@@ -35,7 +35,7 @@ export const recordingsIn = (folder: string) => {
   )
 }
 
-/** The text, the names of the tools and the tokens of the input, as they stand in the values one after the other. */
+/** The text, the names of the tools and the tokens of the input, in the order of the values. */
 export const simply = (dialect: 'chat' | 'messages' | 'gemini', values: readonly any[]) => {
   const pick = { chat: chatText, messages: messagesText, gemini: geminiText }[dialect]
   const usages = values.flatMap((value) => {

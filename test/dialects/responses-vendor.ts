@@ -1,4 +1,4 @@
-/** A vendor's answers in the responses dialect, written by its public reference: whole, and as the events that tell them. */
+/** A vendor's answers in the responses dialect, by its public reference: whole, and as events. */
 
 type Item = { readonly type: string; readonly [member: string]: unknown }
 type Shape = { readonly status?: string; readonly [member: string]: unknown }
@@ -64,7 +64,7 @@ export const response = (output: readonly Item[], more: Shape = {}) => ({
   ...more,
 })
 
-/** How a text is told in pieces. */
+/** The events of a text in pieces. */
 type Cut = (text: string) => readonly string[]
 
 const inFives: Cut = (text) => {
@@ -133,7 +133,7 @@ const inside = (item: any, at: object, say: Say, cut: Cut): readonly string[] =>
   }
 }
 
-/** An item as its first event has it: named, and without what it will say. */
+/** An item as its first event has it: named, but without its content. */
 const begun = (item: any): object => ({
   ...item,
   ...(item.status === undefined ? {} : { status: 'in_progress' }),

@@ -25,7 +25,7 @@ export type SpokenId = 'chat' | 'messages' | 'gemini' | 'responses'
 /** All dialects of vendors. */
 export type WrittenId = SpokenId | 'converse'
 
-/** The steps that say a reply, its texts cut into pieces of `size`. */
+/** The steps that make up a reply, its texts cut into pieces of `size`. */
 export const stepsOf = (reply: Omit<Reply, 'usage'>, size = 3): Piece[] => [
   { type: 'start', id: reply.id, model: reply.model },
   ...reply.choices.flatMap((choice, at) => choiceSteps(choice, at, size)),
@@ -76,7 +76,7 @@ const choiceSteps = (choice: Choice, at: number, size: number): Piece[] => {
   ]
 }
 
-/** The reply that steps say. */
+/** The reply that the steps make up. */
 export const replyFrom = (steps: readonly Piece[]): Reply & { ended: boolean; errors: number } => {
   const choices: { parts: Part[]; finish: Choice['finish']; stopSequence?: string }[] = []
   const at = (index: number) => {
@@ -153,7 +153,7 @@ export const replyFrom = (steps: readonly Piece[]): Reply & { ended: boolean; er
   return { ...reply, choices }
 }
 
-/** What ends a stream, as it is sent: its slots left empty. */
+/** The end of a stream as it is sent, with its slots left empty. */
 export const closing = (text: string): Uint8Array =>
   new TextEncoder().encode(filled(text, undefined, undefined))
 

@@ -1,4 +1,4 @@
-/** What agents send as they are, over HTTP, to vendors of another dialect than their own. */
+/** What agents really send, over HTTP, to vendors of another dialect than their own. */
 import { expect, test } from 'bun:test'
 import type { Model } from '../../src/core/model.ts'
 import type { VendorDialectId } from '../../src/dialects/dialect.ts'
@@ -42,7 +42,7 @@ const whole: Readonly<Record<Exclude<VendorDialectId, 'responses'>, () => Respon
     }),
 }
 
-/** Runs `work` before a server whose vendor speaks a dialect. */
+/** Runs `work` against a server whose vendor speaks a dialect. */
 const before = async (
   speaks: keyof typeof whole,
   work: (server: TestServer) => Promise<void>,

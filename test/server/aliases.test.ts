@@ -1,4 +1,7 @@
-/** A key's own names for models: who sets them, what they stand for in every way of calling, and that nobody else has them. */
+/**
+ * A key's own names for models: who sets them, what they stand for in every kind of call, and that no other key has
+ * them.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { listen } from '../../src/http/listen.ts'
 import { buildCatalogue, type Catalogue } from '../../src/pricing/catalogue.ts'

@@ -1,4 +1,4 @@
-/** What the reference says is what is answered: each way in which a route may fall short of it is caught. */
+/** Answers are what the reference says: each way in which a route may fall short of it is caught. */
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { referenceOf } from '../../src/http/reference.ts'

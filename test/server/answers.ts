@@ -1,4 +1,4 @@
-/** Every whole answer that a test server gives is what the API reference says of it. */
+/** Checks every whole answer of a test server against the API reference. */
 import type { z } from 'zod'
 import { isObject, parseJson } from '../../src/core/json-body.ts'
 import { Refusal } from '../../src/core/refusal.ts'
@@ -9,7 +9,7 @@ import { errorSchemasOf } from '../../src/http/schema/errors.ts'
 
 const match = createRouter(routes)
 
-/** Where two values differ, told by the path of the first member that one of them lacks. */
+/** Where two values differ, as the path of the first member that one of them lacks. */
 const undeclaredIn = (value: unknown, declared: unknown, path: string): string | undefined => {
   if (typeof value !== 'object' || value === null) return undefined
   const of = Object(declared) as Record<string, unknown>
@@ -22,7 +22,7 @@ const undeclaredIn = (value: unknown, declared: unknown, path: string): string |
   return undefined
 }
 
-/** What keeps a value from being what a schema says; undefined when nothing does. Members that it does not name count. */
+/** Why a value does not fit a schema; undefined when it fits. Members that the schema does not name count. */
 export const misfit = (schema: z.ZodType, value: unknown): string | undefined => {
   const read = schema.safeParse(value)
   if (!read.success)
@@ -42,7 +42,7 @@ export const misfitOf = (route: Route, status: number, value: unknown): string |
     : `the status ${status} is not declared, ${statuses.join(', ')} is`
 }
 
-/** What is wrong with the events of a stream; those that tell of an error have the shape of the errors of errors.md. */
+/** What is wrong with the events of a stream; events of errors have the shape of the errors of errors.md. */
 export const misfitOfEvents = ({ event }: Route, text: string): string | undefined => {
   if (event === undefined) return 'a stream is not declared'
   for (const line of text.split('\n')) {
@@ -54,7 +54,7 @@ export const misfitOfEvents = ({ event }: Route, text: string): string | undefin
   return undefined
 }
 
-/** The stream, whose events are looked at when its text is asked for; how it is read in pieces is left as it is. */
+/** The stream. Its events are checked when somebody asks for its text; reading it in pieces changes nothing. */
 const fittingStream = (route: Route, response: Response): Response => {
   const textOf = response.text.bind(response)
   const value = async () => {
@@ -68,7 +68,7 @@ const fittingStream = (route: Route, response: Response): Response => {
 }
 
 /**
- * The answer, read and given again, if it is whole and fits its route; a stream is looked at when it is read as a text.
+ * The answer, read and given again, if it is whole and fits its route; a stream is checked when it is read as a text.
  * Throws an error that names the route and what does not fit.
  */
 export const fitting = async (request: Request, response: Response): Promise<Response> => {

@@ -64,7 +64,7 @@ export const startWeb = (answer: (path: string) => Response | Promise<Response>)
 export type AssetServer = TestServer & {
   readonly assets: Assets
   readonly folder: string
-  /** A result of a new run of the key; a picture unless it is told. */
+  /** A result of a new run of the key; a picture by default. */
   keep(it: Partial<Result> & { readonly keyId: string }): Promise<StoredAsset>
   /** What a signed address gives. */
   fetchUrl(url: string, headers?: Record<string, string>): Promise<Response>
@@ -75,7 +75,7 @@ type Setup = {
   readonly now?: () => number
   readonly web?: Web
   readonly change?: Partial<AssetParts>
-  /** What the server has beside them. */
+  /** The parts of the server beside the assets. */
   readonly server?: Parameters<typeof startTestServer>[0]
 }
 
@@ -90,7 +90,7 @@ export const ASSET_SETTINGS: AssetParts['settings'] = {
   uploads: { lifeMs: 24 * HOUR, bytesMax: 5_000_000, keyBytesMax: 12_000_000 },
 }
 
-/** All bytes lie in files. */
+/** All bytes are stored in files. */
 export const IN_FILES: AssetParts['settings'] = { ...ASSET_SETTINGS, small: { bytes: 0, allBytes: 0 } }
 
 export const startAssetServer = async ({
@@ -141,7 +141,7 @@ export const startAssetServer = async ({
   }
 }
 
-/** What a fake that only keeps has beside it: nothing can be read. */
+/** The reading side of a fake that only stores: nothing can be read. */
 export const unread: Omit<Assets, 'keep' | 'bytes' | 'full'> = {
   kept: async () => undefined,
   base: () => 'http://turnpike.test',

@@ -1,4 +1,7 @@
-/** Stored results in a bucket, on a real server of the protocol: sent in parts, read there by an address of five minutes. */
+/**
+ * Stored results in a bucket, on a real server of the protocol: sent in parts, and read there by an address that lives
+ * five minutes.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Stored results on whole servers: kept once, read by their address or with the key, in ranges, until they are over. */
+/** Stored results on whole servers: kept once, read by their address or with the key, in ranges, until they expire. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

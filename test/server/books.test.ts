@@ -1,4 +1,4 @@
-/** The status tells when the books do not balance, and when they do again. */
+/** The status says when the books do not balance, and when they do again. */
 import { describe, expect, test } from 'bun:test'
 import { createLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'

@@ -1,6 +1,6 @@
 /**
- * A vendor that dies in the middle of a stream: what was delivered is charged, to every kind of caller alike, the last
- * event tells exactly that, and a repeat gets the same answer for nothing more.
+ * A vendor that dies in mid-stream: every kind of caller is charged what was delivered, the last event says exactly
+ * that, and a repeat gets the same answer at no further cost.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decimalFromNano } from '../../src/core/money.ts'
@@ -9,7 +9,7 @@ import { chat, eventsOf, startTestServer, streamEvents, streaming, type TestServ
 
 const body = chat({ stream: true })
 const inputTokens = Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 4)
-/** Two words of two letters: an event is a token at least. */
+/** Two words of two letters: an event is at least a token. */
 const COST = BigInt(inputTokens) * 1_000n + 2n * 10_000n
 
 const broken = () => streaming(streamEvents(['a ', 'b ']).slice(0, 3), 'break')
@@ -87,7 +87,7 @@ for (const engine of serverEngines)
       const { id, token } = await server.newKey()
       const header = { 'idempotency-key': crypto.randomUUID() }
       const other = engine.name === 'PostgreSQL' ? await startTestServer({ url: database.url }) : server
-      // Two that break off before they say anything, one that does after two words, and only sound ones from then on.
+      // Two that break off before any content, one after two words, and only sound ones from then on.
       const early = () => streaming(streamEvents([]).slice(0, 1), 'break')
       const turns = [early, early, broken]
       const vendor = () => (turns.shift() ?? (() => streaming(streamEvents(['a ', 'c ']))))()

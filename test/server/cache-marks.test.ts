@@ -1,4 +1,4 @@
-/** Calls of clients that cannot mark what the vendor shall cache, translated for Anthropic. */
+/** Calls of clients that cannot mark what the vendor should cache, translated for Anthropic. */
 import { afterEach, expect, test } from 'bun:test'
 import { readConfig } from '../../src/cli/config.ts'
 import type { Model } from '../../src/core/model.ts'
@@ -58,7 +58,7 @@ const start = async (vendor: object = anthropic, upstreamName = 'claude-opus-5')
   )
 }
 
-/** Where the marks of the latest call stand. */
+/** The places of the marks in the latest call. */
 const marksOf = async (body: object, path = '/v1/chat/completions'): Promise<readonly string[]> => {
   const response = await server.post(path, { model: 'mock/small', max_tokens: 10, ...body })
   expect(response.status).toBe(200)

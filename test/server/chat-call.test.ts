@@ -1,4 +1,4 @@
-/** One metered chat call, end to end: what the caller gets, what the vendor was asked, what the ledger holds. */
+/** One metered chat call, end to end: what the caller gets, what the vendor receives, what the ledger holds. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import {
   chat,

@@ -1,4 +1,4 @@
-/** What a warm call does that costs stays within a budget. It only shrinks: who needs more says why in the commit. */
+/** The expensive steps of a warm call stay within a budget. It only shrinks: a commit that needs more says why. */
 import { expect, test } from 'bun:test'
 
 type Budget = Readonly<Record<string, number>>
@@ -16,7 +16,7 @@ const steps: Budget = {
   'copies of members': 0,
 }
 
-/** Made on the heap, of sixteen calls at once a sixteenth. */
+/** Objects on the heap: a sixteenth of what sixteen calls at once make. */
 const objects: Budget = {
   functions: 46,
   'scopes that functions keep': 70,

@@ -1,4 +1,7 @@
-/** The dashboard and the alerts ask for what there is: every query is read by Prometheus' own grammar and held against the metrics. */
+/**
+ * The dashboard and the alerts ask for metrics that exist: Prometheus' own grammar reads every query, and we compare
+ * its names with the metrics.
+ */
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -20,7 +23,7 @@ const panels: readonly Panel[] = JSON.parse(text('grafana/turnpike.json')).panel
 const rules: readonly Rule[] = parse(text('prometheus/alerts.yaml')).groups.flatMap(
   (group: { rules: readonly Rule[] }) => group.rules,
 )
-/** Variables of Grafana stand for what it puts there. */
+/** What Grafana puts in place of its variables. */
 const filled = (expr: string): string =>
   expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'turnpike')
 
@@ -29,7 +32,7 @@ const queries = [
   ...rules.map(({ alert, expr }) => [alert, expr] as const),
 ]
 
-/** What a query names: metrics and labels, or that it is none. */
+/** The names in a query: metrics and labels, or that it is no query. */
 const namedIn = (expr: string) => {
   const found = { metrics: [] as string[], labels: [] as string[], broken: false }
   parser.parse(expr).iterate({

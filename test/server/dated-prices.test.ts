@@ -1,4 +1,7 @@
-/** Prices with a date: a call costs what was in force when it began, however long it takes, and lists tell the next price. */
+/**
+ * Prices with a date: a call costs what was in force when it began, however long it takes, and lists show the next
+ * price.
+ */
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,6 @@
-/** Streams in scripts where a character is a token: they end when the money ends, at a length stop, within their hold. */
+/**
+ * Streams in scripts where a character is a token: they end with a length stop when the money ends, within their hold.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import {
   chat,
@@ -34,7 +36,7 @@ const fill = async (ref: string) => {
     })
 }
 
-/** Each with how often the dialect tells a text: in pieces, and whole in the events that end it. */
+/** Each with how often the dialect sends a text: in pieces, and whole in the events that end it. */
 const cases = [
   [
     '/v1/chat/completions',
@@ -63,7 +65,7 @@ test.each(cases)('%s: a wallet that cannot extend the hold', async (path, body, 
   const characters = BigInt((text.split('\u6f22\u5b57').length - 1) * 2) / times
   while (server.openCalls() > 0) await Bun.sleep(1)
   const charged = before - (await server.balance())
-  // Cut where the first hold ends, and what was said until then is paid: a character is a token.
+  // Cut where the first hold ends, and the text until then is paid: a character is a token.
   expect(characters).toBeGreaterThanOrEqual(4_096n)
   expect(characters).toBeLessThan(4_096n + 200n)
   expect(charged).toBeLessThan(FUNDS)

@@ -1,4 +1,4 @@
-/** What is charged when a stream of a vendor that counts as it goes is not read to its end. */
+/** The charge for a stream that is not read to its end, of a vendor that counts as it goes. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestServer, streaming, type TestServer } from './harness.ts'
 

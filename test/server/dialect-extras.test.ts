@@ -1,4 +1,7 @@
-/** What of an answer is not carried, as callers over HTTP are told it: in the header, or in the comment at a stream's end. */
+/**
+ * How callers over HTTP learn which parts of an answer are not carried: in the header, or in the comment at a stream's
+ * end.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { jsonOf, startTestServer, streaming, type TestServer } from './harness.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Embeddings at vendors that take them in a form of their own, before strict scripted vendors: an address or a member that
- * the vendor's reference does not have is refused as the vendor would refuse it.
+ * Embeddings at vendors with a form of their own, against strict scripted vendors: they refuse an address or a member
+ * that the vendor's reference does not have, as the vendor would.
  */
 import { afterEach, expect, test } from 'bun:test'
 import type { JsonObject } from '../../src/core/json-body.ts'
@@ -18,7 +18,7 @@ const VECTORS = [
   [0.75, 0.5, -1],
 ]
 
-/** A vendor: what it takes, as its public reference has it, and what it answers for so many texts. */
+/** A vendor: what it takes, by its public reference, and what it answers for a number of texts. */
 type Strict = {
   readonly vendor: Vendor
   readonly name: string
@@ -30,7 +30,7 @@ type Strict = {
 const only = (value: unknown, ...names: string[]): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).every((name) => names.includes(name))
 
-/** The texts of contents with one part each; undefined where a member is none of the reference's. */
+/** The texts of contents with one part each; undefined where a member is not in the reference. */
 const textOfContent = (content: any): unknown =>
   only(content, 'parts') && only(content.parts[0], 'text') ? content.parts[0].text : undefined
 

@@ -1,4 +1,4 @@
-/** Calls told elsewhere: each at least once, whatever fails, with its id as the key and without content. */
+/** Exported calls: each arrives at least once, whatever fails, with its id as the key and without content. */
 import { afterEach, expect, test } from 'bun:test'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ const folder = (): string => {
 
 const SECRET = 'the-words-of-the-caller'
 
-/** Makes so many calls, and gives their ids. */
+/** Makes this many calls, and returns their ids. */
 const call = async (server: TestServer, times: number): Promise<string[]> => {
   const ids: string[] = []
   for (let time = 0; time < times; time++) {
@@ -102,7 +102,7 @@ for (const { name, fresh } of serverEngines) {
     expect([took_ms, first_byte_ms].every(Number.isInteger)).toBe(true)
     expect(read()).not.toContain(SECRET)
     stop()
-    // Turned off, charges note nothing any more.
+    // Once export is off, charges note nothing any more.
     await server.store.exports.noteExports(false)
     server.answerWith(() => completion('x'))
     await call(server, 1)

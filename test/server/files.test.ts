@@ -1,4 +1,6 @@
-/** Files that callers bring: in forms and raw, however they are cut, listed, read and deleted by their key and those above it. */
+/**
+ * Files of callers: in forms and raw, however they are cut; listed, read and deleted by their key and those above it.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { serverEngines } from '../store/engines.ts'
@@ -20,7 +22,7 @@ const formOf = (fields: readonly Field[], boundary = 'XbX'): Uint8Array =>
     Buffer.from(`--${boundary}--\r\n`),
   ])
 
-/** The bytes as a stream of pieces of so many. */
+/** The bytes as a stream of pieces of this size. */
 const cutBy = (bytes: Uint8Array, size: number): ReadableStream<Uint8Array> => {
   let at = 0
   return new ReadableStream({

@@ -1,6 +1,6 @@
 /**
- * A call that fits in what its limits have left is admitted: in everyday use, whatever leases, other processes and the
- * last seconds say. Money that open calls hold is waited for and then a 429; only money that is spent is a 402.
+ * A call that fits in what its limits have left is admitted, in everyday use, whatever leases, other processes and the
+ * last seconds say. It waits for money that open calls hold and then gets a 429; only spent money is a 402.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { serverEngines, stopSound, type TestEngine } from '../store/engines.ts'
@@ -94,7 +94,7 @@ for (const kind of serverEngines) {
       server.answerWith(() => completion('hello', counted))
       const answer = await ask(token, long)
       expect([answer.status, Number(answer.headers.get('x-cost-usd'))]).toEqual([200, price(22_000)])
-      // Where the vendor counts more than that bound, the house pays the rest, and learns.
+      // Where the vendor counts more than that bound, the house pays the rest, and the estimate learns.
       server.answerWith(() => completion('hello', { ...counted, prompt_tokens: 60_000 }))
       const dense = await ask((await server.newKey({ spendCap: USD / 4n })).token, long)
       expect(dense.status).toBe(200)

@@ -57,7 +57,7 @@ for (const engine of serverEngines) {
     }
     const paid = (checkout: string, payment: string, cents: number, more: object = {}) =>
       eventOf('checkout.session.completed', paidSession(checkout, payment, cents, more))
-    /** What the steps added to the wallet. */
+    /** The sum that the steps added to the wallet. */
     const added = async (steps: () => Promise<unknown>): Promise<bigint> => {
       const before = await server.balance()
       await steps()

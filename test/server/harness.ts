@@ -80,16 +80,16 @@ export type Asked = {
 type Script = (asked: Asked) => Response | Promise<Response>
 
 export type TestServer = {
-  /** As it was opened. */
+  /** The catalogue as it was opened. */
   readonly gateway: Gateway
-  /** From now on calls that begin are sold this. */
+  /** From now on calls that begin see this catalogue. */
   readonly sell: (sold: Sold) => void
   readonly store: Store
   readonly wallet: string
   readonly fetch: (request: Request) => Promise<Response>
-  /** The same, from somewhere. */
+  /** The same, from a given address. */
   readonly fetchFrom: (peer: string | undefined, request: Request) => Promise<Response>
-  /** What the vendor was asked, in order. */
+  /** The requests that the vendor got, in order. */
   readonly asked: Asked[]
   answerWith(script: Script): void
   newKey(limits?: Limits, more?: Partial<NewKey>): Promise<{ id: string; token: string }>
@@ -102,12 +102,12 @@ export type TestServer = {
   readonly x402: X402 | undefined
   /** Calls whose money is held. */
   openCalls(): number
-  /** Takes no more calls, gives back what is leased, and tells what is held then. */
+  /** Takes no more calls, gives back what is leased, and returns what is held then. */
   heldAfterAll(): Promise<Nano | undefined>
   stop(): Promise<void>
 }
 
-/** The hash under a secret, while another one is still ours. */
+/** The hash under a secret, while another one is still accepted. */
 export const hashOf = (secret: string, before?: KeyedHash): KeyedHash =>
   Object.assign(
     (text: string | Uint8Array) => new Bun.CryptoHasher('sha256', secret).update(text).digest('hex'),
@@ -115,7 +115,7 @@ export const hashOf = (secret: string, before?: KeyedHash): KeyedHash =>
   )
 
 type Setup = {
-  /** Answers are not held to the API reference, which costs more than many of them: for a bench. */
+  /** Does not check answers against the API reference, which costs more than many of them: for a bench. */
   readonly unchecked?: true
   readonly hash?: KeyedHash
   readonly url?: string
@@ -133,13 +133,13 @@ type Setup = {
   readonly now?: () => number
   readonly receipts?: 'header' | 'on-demand' | 'off'
   readonly x402?: X402Options
-  /** How webhooks of callers are sent. */
+  /** Sends the webhooks of callers. */
   readonly webhooks?: PublicParts
   /** Vendors beside the scripted one. */
   readonly more?: readonly VendorSetup[]
   /** A console; without it there is none. */
   readonly console?: ConsoleSettings
-  /** The ledger is taken away: who is refused meanwhile does not come back by itself, as callers of other tests do. */
+  /** The test takes the ledger away: refused calls are not sent again, as they are in other tests. */
   readonly ledgerFails?: boolean
   /** Where its traces go. */
   readonly traces?: Traces
@@ -153,7 +153,7 @@ const outboxIn =
   (path: string) => async (who: Pick<Parameters<typeof createOutbox>[0], 'instance' | 'log'>) =>
     createOutbox({ folder: await openOutboxFolder(path), ledger: 'test', ...who })
 
-/** Rejects when the request is given up, as every real fetch does, also where the script never answers. */
+/** Rejects when the request is aborted, as every real fetch does, even where the script never answers. */
 const broughtDown = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => {
     if (signal?.aborted === true) reject(signal.reason)
@@ -241,7 +241,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     },
     options: {
       ...readSettings(callSettings, {}),
-      // Nothing but what a test sets binds its calls.
+      // Only what a test sets binds its calls.
       planRpm: 100_000,
       guestRpm: 100_000,
       reportRpm: 1_000,
@@ -358,7 +358,7 @@ export const streamEvents = (words: readonly string[], usage: Usage | null = usa
   'data: [DONE]\n\n',
 ]
 
-/** A stream that sends these pieces, each when the one before was read; `then` runs after the last. */
+/** A stream of these pieces; each is sent when the one before was read. `then` runs after the last. */
 export const streaming = (
   pieces: readonly string[],
   then: 'close' | 'hang' | 'break' = 'close',

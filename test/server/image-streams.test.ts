@@ -1,4 +1,7 @@
-/** Pictures that are shown while they are painted, and pictures made from pictures, with the records of OpenAI and a scripted wire. */
+/**
+ * Pictures shown while they are painted, and pictures made from pictures, with the records of OpenAI and a scripted
+ * wire.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { modelOf } from '../../src/media/models.ts'
 import type { MediaModel } from '../../src/media/product.ts'

@@ -1,4 +1,6 @@
-/** Vendors of pictures behind the whole server: their own requests and answers, and what the caller gets and pays. */
+/**
+ * Vendors of pictures behind the whole server: their own requests and answers, what the caller gets and what it pays.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Assets } from '../../src/assets/assets.ts'
 import { Secret } from '../../src/core/secret.ts'
@@ -39,7 +41,7 @@ const vendorFetch: VendorFetch = async (url, init) => {
   return answer()
 }
 
-/** As an operator prices a picture: 0.03 USD. */
+/** The operator's price of a picture: 0.03 USD. */
 const pricedHere = (record: UnpricedModel): MediaModel => ({
   ...record,
   card: { rows: [{ rates: { image: usd('0.03') } }], most: record.most },
@@ -71,7 +73,7 @@ afterAll(() => server.stop())
 
 const b64 = (text: string) => Buffer.from(text).toString('base64')
 
-/** Runs a model against a scripted answer: what its caller got, and what it cost in nano-USD. */
+/** Runs a model against a scripted answer; returns what its caller got, and its cost in nano-USD. */
 const run = async (model: string, inputs: object, script: () => Response) => {
   answer = script
   const before = await server.balance()

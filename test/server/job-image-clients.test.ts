@@ -1,4 +1,7 @@
-/** Clients of the image styles before a job that takes longer than their address waits: cancelled where that is free, else named. */
+/**
+ * Clients of the image styles whose job takes longer than their address waits: it is cancelled where that is free, else
+ * named.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { until } from '../until.ts'
 import { jsonOf } from './harness.ts'

@@ -1,4 +1,7 @@
-/** Jobs beyond one process: taken up when theirs is silent, never submitted twice, repeated under a key, told by webhook. */
+/**
+ * Jobs beyond one process: taken up when theirs is silent, never submitted twice, repeated under a key, reported by
+ * webhook.
+ */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { stepJob } from '../../src/gateway/step-job.ts'
 import { webhookSecret } from '../../src/gateway/wallet-alerts.ts'

@@ -1,4 +1,4 @@
-/** A vendor of jobs for tests, as its record, and what it answers; a server that sells it. */
+/** A vendor of jobs for tests: its record, its answers, and a server that sells it. */
 import { z } from 'zod'
 import { modelOf } from '../../src/media/models.ts'
 import type { MediaModel } from '../../src/media/product.ts'
@@ -72,11 +72,11 @@ export const records: readonly MediaModel[] = [
 ]
 
 export type JobServer = AssetServer & {
-  /** What the vendor says of every job from now on. */
+  /** Sets the vendor's answer about every job from now on. */
   says(is: Standing): void
-  /** How often it was asked for what. */
+  /** How often each request was made. */
   count(method: string, path?: RegExp): number
-  /** The process dies: it says nothing more, and others take up its jobs. */
+  /** The process dies: it sends nothing more, and others take up its jobs. */
   crash(): Promise<void>
 }
 

@@ -12,7 +12,7 @@ import type { Reply } from '../vendor-media.ts'
 import { type AssetServer, startAssetServer } from './asset-rig.ts'
 import { jsonOf } from './harness.ts'
 
-/** How long a vendor wants to be left alone between two polls: theirs to say elsewhere, here what a test can wait. */
+/** The least pause between two polls: vendors set it elsewhere; here it is what a test can wait. */
 let everyMs = 1
 const hurried = (record: MediaModel): MediaModel =>
   record.shape.flow === 'job'
@@ -58,7 +58,7 @@ afterAll(async () => {
 
 const stop = (id: string) => server.send('DELETE', `/v1/run/${id}`)
 
-/** The next poll is now, however long the vendor wants to be left alone. */
+/** Polls now, whatever pause the vendor wants. */
 const hasten = () => {
   for (const job of server.gateway.memory.jobs.open.values()) job.dueMs = 0
 }
@@ -71,7 +71,7 @@ const endedAs = (id: string, status: string) =>
 
 const held = async () => (await server.store.wallets.wallet(server.wallet))?.held
 
-/** Runs a script: what its caller got, and what it paid. */
+/** Runs a script; returns what its caller got, and what it paid. */
 const run = async ({ id, inputs }: Pick<Script, 'id' | 'inputs'>, headers: Record<string, string> = {}) => {
   const before = await server.balance()
   const response = await server.post('/v1/run', { model: id, inputs }, headers)
@@ -163,7 +163,7 @@ const withoutCost = ({ json, ...rest }: Reply): Reply => {
 }
 
 describe('the examples of all jobs', () => {
-  // Polled only when told: until then the scripted vendor speaks the form of the one that is asked next.
+  // Polled only on command: until then the scripted vendor speaks the form of the vendor that is asked next.
   beforeAll(() => {
     everyMs = 1e9
   })

@@ -1,4 +1,6 @@
-/** Jobs over HTTP: held, submitted once, waited for or asked for later, charged when they deliver, free when they do not. */
+/**
+ * Jobs over HTTP: held, submitted once, waited for or polled later, charged when they deliver, free when they do not.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
@@ -145,7 +147,7 @@ for (const engine of serverEngines)
       const response = await run()
       expect([response.status, (await jsonOf(response)).error.message]).toEqual([400, 'no such size'])
       await until(async () => (await held()) === 0n)
-      // A fault behind the vendor's door may have taken it: it is not submitted again.
+      // A fault behind the vendor's entrance may have taken the job, so it is not submitted again.
       let asked = 0
       server.answerWith(() => {
         asked++

@@ -1,4 +1,6 @@
-/** The database is lost in the middle of answers: they end well, and each is charged once when it is back, or at the next start. */
+/**
+ * The database is lost in mid-answer: answers end well, and each is charged once when it is back, or at the next start.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'turnpike-journal-'))
 let database: TestDatabase
 let proxy: FaultProxy
 let proxied: string
-/** Past the proxy. */
+/** Goes round the proxy. */
 let store: Store
 
 beforeAll(async () => {
@@ -35,7 +37,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** A vendor's stream that stops before its last pieces until it is told to go on. */
+/** A vendor's stream that stops before its last pieces until it may go on. */
 const gated = () => {
   const gate = Promise.withResolvers<void>()
   const pieces = streamEvents(['one', ' two'])

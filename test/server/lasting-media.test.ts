@@ -1,4 +1,7 @@
-/** What is paid by the second is charged by how long the stored result is, where the vendor does not tell; never more than was held. */
+/**
+ * A product that costs by the second is charged by the length of the stored result, where the vendor gives none, and
+ * never more than was held.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { z } from 'zod'
 import { modelOf } from '../../src/media/models.ts'

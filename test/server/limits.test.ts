@@ -1,4 +1,4 @@
-/** Caps, rates, ceilings and the wallet: what binds is named, and nothing is ever charged above it. */
+/** Caps, rates, ceilings and the wallet: a refusal names what binds, and nothing is ever charged above it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import {
   chat,

@@ -1,4 +1,4 @@
-/** What the log tells of a call: how it was asked, what it used, what a vendor said, and never a key or content. */
+/** What the log says of a call: how it was asked, what it used, what a vendor said, and never a key or content. */
 import { expect, test } from 'bun:test'
 import { createLog } from '../../src/core/log.ts'
 import { Secret } from '../../src/core/secret.ts'

@@ -1,4 +1,4 @@
-/** Long texts of a conversation reach each vendor as they were said, and what is no JSON in them is nobody's bill. */
+/** Long texts of a conversation reach each vendor unchanged, and nobody pays for a text that is no valid JSON. */
 import { expect, test } from 'bun:test'
 import type { VendorDialectId } from '../../src/dialects/dialect.ts'
 import { until } from '../until.ts'
@@ -42,7 +42,7 @@ function callOf(it: object) {
   return { id: 'call_1', type: 'function', function: it }
 }
 
-/** All texts in a request, also those in JSON that is a text itself. */
+/** All texts in a request, also those in a text that is JSON itself. */
 const textsIn = (value: unknown): readonly string[] => {
   if (typeof value === 'string') return [value, ...(value.startsWith('{') ? textsIn(JSON.parse(value)) : [])]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
@@ -92,7 +92,7 @@ for (const speaks of ['chat', 'messages', 'gemini'] as const)
         expect(seen).toContain(LONG)
         expect(seen.some((text) => text === TOOL)).toBe(true)
 
-        // A raw line break within a text: who passes it on leaves it to the vendor, who reads it refuses it.
+        // A raw line break within a text: if we pass it on, the vendor decides; if we read it, we refuse it.
         const before = await server.balance()
         if (speaks === name) continue
         const broken = await send(request.replace('näh', 'n\näh'))

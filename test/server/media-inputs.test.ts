@@ -1,4 +1,4 @@
-/** Inputs that name media: files of the caller and public addresses are read by us where the product needs the bytes. */
+/** Inputs that name media: we read files of the caller and public addresses where the product needs the bytes. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { z } from 'zod'
 import { inlinePicture, pictureBytes } from '../../src/media/inline-picture.ts'

@@ -1,4 +1,7 @@
-/** Products that are not chat, over HTTP: checked, priced before they are sent, stored, charged for what came, told in each style. */
+/**
+ * Products that are not chat, over HTTP: checked, priced before they are sent, stored, charged for what came, and
+ * answered in each style.
+ */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'

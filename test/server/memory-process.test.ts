@@ -45,7 +45,7 @@ test('300 bodies of 3 MB that never end take no more than the budget, and others
       return socket
     })
     let peak = 0
-    // Most are refused; those that fit are waited for, and take what they were promised at most.
+    // Most are refused; those that fit are waited for, and take no more than they declared.
     while (answered < CALLERS - 1 - BUDGET / BODY) {
       peak = Math.max(peak, residentOf(child.pid))
       await Bun.sleep(10)

@@ -192,7 +192,7 @@ describe('answers of jobs and counts', () => {
       return new Response(
         new ReadableStream({
           pull: (controller) => {
-            // Asked for more, it has what came before in hand.
+            // When it asks for more, it holds what came before.
             if (pieces.length < 2) counted = Math.max(counted, bytes.used())
             const piece = pieces.shift()
             if (piece === undefined) controller.close()
@@ -270,7 +270,7 @@ describe('readers', () => {
   })
   afterAll(() => server.stop())
 
-  /** A stream of the vendor that tells how much of it was taken. */
+  /** A stream of the vendor that reports how much of it was read. */
   const long = (words: number) => {
     let taken = 0
     const pieces = streamEvents(Array.from({ length: words }, () => 'x'.repeat(1_000)))
@@ -327,7 +327,7 @@ describe('readers', () => {
       { ...chat({ stream: true }), max_tokens: 8_000 },
       { 'idempotency-key': 'stalled' },
     )
-    // The answer says that it was cut, and is the same to whoever repeats it.
+    // The answer says that it was cut, and every repeat gets the same.
     expect(await again.text()).toContain('"finish_reason":"length"')
     await response.body?.cancel()
   })
@@ -348,11 +348,11 @@ test('an overloaded process turns calls away before it looks at key or body, and
   for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/embeddings']) {
     const [quick, slow] = [turnAway(asked(path, 'Bearer busy')), await fetch(asked(path, 'Bearer busy'))]
     expect([quick?.status, quick?.headers.get('retry-after')]).toEqual([503, '2'])
-    // The quick answer is the answer of every other refusal, but for the request's own id.
+    // The quick answer equals every other refusal, except for the request's own id.
     const [told, other] = [await alike(quick), await alike(slow)]
     expect(told).toEqual(other)
   }
-  // Who has little in hand is let in still, and nobody is kept from anything but calls of models.
+  // A caller with few open calls is still let in, and only calls of models are refused.
   expect(turnAway(asked('/v1/chat/completions', 'Bearer another'))).toBeUndefined()
   expect((await fetch(asked('/v1/chat/completions', 'Bearer another'))).status).toBe(401)
   for (const path of ['/readyz', '/v1/usage', '/v1/models'])

@@ -1,4 +1,4 @@
-/** GET /metrics, read by a parser of the field: what it tells of calls, to whom, and how much of it there can be. */
+/** GET /metrics, read by a parser of the field: what it says of calls, to whom, and how large it may get. */
 import { expect, test } from 'bun:test'
 import parsePrometheus from 'parse-prometheus-text-format'
 import { newTrace } from '../../src/gateway/trace.ts'
@@ -23,7 +23,9 @@ const scrape = async (server: TestServer): Promise<string> =>
 
 type Labels = Readonly<Record<string, string>>
 
-/** The samples as the parser reads them. It joins the series of a histogram to one, so it is not told which those are. */
+/**
+ * The samples as the parser reads them. It joins the series of a histogram into one and does not say which those are.
+ */
 const read = (text: string) => parsePrometheus(text.replaceAll(/^(# TYPE .*) histogram$/gm, '$1 untyped'))
 
 /** The value of the one sample of this name that has these labels. */
@@ -177,7 +179,7 @@ test('a process has 2,000 series at most; what finds no place is counted under `
   expect(sum('turnpike_tokens_total')).toBe(9_000)
   expect(sum('turnpike_refusals_total')).toBe(3_000)
   expect(sum('turnpike_call_duration_seconds_count')).toBe(3_000)
-  // Strangers who ask for anything leave room for the series of calls.
+  // Strangers who ask for anything do not use up the series of calls.
   const later = newMeters()
   for (let index = 0; index < 3_000; index++)
     later.called({ ...newTrace('call', 0), endpoint: `/v${index}`, ended: 'no', model: `m${index}` }, 404, 5)

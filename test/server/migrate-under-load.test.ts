@@ -1,4 +1,4 @@
-/** A migration that only adds, run by another process while a server has calls: none is lost, and the books are equal. */
+/** A migration that only adds, run by another process while a server has calls: none is lost, and the books balance. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -88,7 +88,7 @@ for (const place of places)
       )[0]!
       expect(BigInt(String(row?.n))).toBe(BigInt(answers + streams.length) * COST)
       await engine.close()
-      // A program of before does not start on what is newer.
+      // An older program does not start on a newer schema.
       const again = await runProgram(home, server.settings, 'audit')
       expect([again.code, again.errors.includes('the database is newer than this program')]).toEqual([
         1,

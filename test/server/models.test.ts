@@ -1,4 +1,4 @@
-/** Which models are sold under which names, as callers see it: aliases, last days, and what was probably meant. */
+/** Which models are sold under which names, as callers see it: aliases, last days, and suggestions for a wrong name. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { buildCatalogue, type Catalogue } from '../../src/pricing/catalogue.ts'
 import { chat, jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
@@ -34,7 +34,7 @@ test.each([
     "There is no chat model 'claude-sonnet-4.5'; did you mean 'anthropic/claude-sonnet-4-5'?",
   ],
   ['mock/smal', "There is no chat model 'mock/smal'; did you mean 'mock/small'?"],
-  // Its vendor sells it in one tier: half the price would be the house's loss.
+  // Its vendor sells it in one tier, so half the price would be the house's loss.
   ['mock/smalll', "There is no chat model 'mock/smalll'; did you mean 'mock/small'?"],
   ['openai/o1-preview', "The vendor of 'openai/o1-preview' ended it on 2025-07-28;"],
   ['nothing-like-it', "There is no chat model 'nothing-like-it';"],

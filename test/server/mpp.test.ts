@@ -113,7 +113,7 @@ for (const engine of serverEngines) {
         await Bun.sleep(20)
         return completion('hello')
       })
-      // Where open calls hold the money for longer than a call waits, on a busy machine, it is told to come back (429).
+      // Where open calls hold the money for longer than a call waits, as on a busy machine, it gets a 429.
       const untilTold = async (): Promise<Response> => {
         const answer = await comingBack(() => call(server))
         return answer.status === 429 ? untilTold() : answer

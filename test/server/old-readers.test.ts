@@ -16,7 +16,7 @@ const geminiEvent = (parts: object[], more: object = {}) =>
     usageMetadata: geminiUsage,
   })
 
-/** Each vendor with all that its framing allows and clients of another dialect must not meet. */
+/** Each vendor with all that its framing allows and that clients of another dialect must not get. */
 const vendors = {
   chat: [': hello\n\n', ...streamEvents([separated, '!'])],
   messages: [
@@ -124,7 +124,7 @@ for (const [speaks, events] of Object.entries(vendors))
         expect(byLines(text).length).toBeGreaterThan(1)
         for (const line of text.split('\n')) expect(line).toMatch(/^(?:|(?:data|event): .+|: \S.*)$/s)
         expect(text.match(/^: x-cost-usd: 0\.00006$/gm)?.length).toBe(1)
-        // What the vendor says beside its events goes to callers of its own dialect alone.
+        // What the vendor sends beside its events goes only to callers of its own dialect.
         if (caller !== speaks) expect(text.match(/^: (?!x-|keep-alive$).*$/gm)).toBeNull()
       },
     )

@@ -106,7 +106,7 @@ test('a failure that charged nothing is not stored: the repeat runs', async () =
 
 test("a claim whose answer was lost is in nobody's way, be it new or taken over from an attempt before", async () => {
   const [fresh, failed] = [key(), key()]
-  // Its callers take the first answer, also one that tells of the ledger.
+  // Its callers take the first answer, even one about the ledger.
   await using server = await startFailing()
   server.answerWith(() => new Response('', { status: 500 }))
   expect((await server.post('/v1/chat/completions', chat(), failed)).status).toBe(503)

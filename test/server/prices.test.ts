@@ -1,4 +1,7 @@
-/** What a call is charged where its price is more than a rate a token: a fee a call, and tiers the vendor may not serve. */
+/**
+ * The charge of a call where its price is more than a rate a token: a fee a call, and tiers that the vendor may not
+ * serve.
+ */
 import { afterEach, expect, test } from 'bun:test'
 import type { Price } from '../../src/core/model.ts'
 import {
@@ -16,7 +19,7 @@ import {
 let server: TestServer
 afterEach(() => server.stop())
 
-/** What the wallet paid while `work` ran, and what the audit says of the books. */
+/** What the wallet paid while `work` ran, and what the audit finds. */
 const paidFor = async (work: () => Promise<unknown>) => {
   const before = await server.balance()
   await work()
@@ -68,7 +71,7 @@ const served = [
   ['flex', FULL / 2n],
   ['default', FULL],
   ['priority', FULL],
-  // Who does not say is taken at the word of what was asked.
+  // A vendor that names no tier counts as having served the requested one.
   [undefined, FULL / 2n],
 ] as const
 
@@ -89,7 +92,7 @@ for (const stream of [false, true])
       },
     )
 
-/** The same of a vendor that speaks generate-content, which tells its tier beside its counts. */
+/** The same for a vendor that speaks generate-content, which names its tier beside its counts. */
 const geminiIn = (serviceTier: string | undefined, stream: boolean): Response => {
   const answer = {
     candidates: [{ content: { role: 'model', parts: [{ text: 'hello' }] }, finishReason: 'STOP', index: 0 }],

@@ -1,4 +1,7 @@
-/** Requests per hour and day, and tokens per minute, over HTTP: what is admitted, what is told, and who may change them. */
+/**
+ * Requests per hour and day, and tokens per minute, over HTTP: what is admitted, what the headers say, and who may
+ * change them.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
@@ -151,7 +154,7 @@ for (const kind of serverEngines)
       expect(bound).toBeGreaterThan(2_000)
       expect(bound).toBeLessThan(3_000)
       expect(server.asked.at(-1)?.body.max_tokens).toBe(bound)
-      // With less than is of use the call waits for the next minute.
+      // With fewer tokens than are useful, the call waits for the next minute.
       expect((await call(token, { max_tokens: 2_800 })).status).toBe(200)
       const full = await server.newKey({ tpm: 400 })
       server.answerWith(() =>
@@ -196,7 +199,7 @@ for (const kind of serverEngines)
         expect(refused.status).toBe(403)
         expect((await jsonOf(refused)).error.message).toContain(Object.keys(body)[0]!)
       }
-      // It set that one itself.
+      // The key set that one itself.
       expect((await limitsOf(token, { rpd_limit: null })).status).toBe(200)
       for (const body of [{ rpd_limit: 0 }, { tpm_limit: 1.5 }, { rph_limit: 'many' }]) {
         const { error } = await jsonOf(await limitsOf(token, body))

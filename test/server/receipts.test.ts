@@ -22,7 +22,7 @@ import {
 } from './harness.ts'
 
 const sha256 = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
-/** An answer without its balance and its receipt: what the hash in a receipt is of. */
+/** An answer without its balance and its receipt: the hash in a receipt is of this. */
 const bare = (text: string) =>
   text
     .replace(/,"_balance_warning":(true|false),"_remaining_credits":[\d.]+/, '')
@@ -337,7 +337,7 @@ for (const [name, fresh] of engines)
       expect(two.signer()?.kid).toBe(first)
       monotonic += 600_000
       now += 605_000
-      // Reading the keys again is not waited for: who signs meanwhile uses what is known.
+      // Nothing waits while the keys are read again: a call that signs meanwhile uses the known ones.
       one.signer()
       await one.published()
       expect([one.signer()?.kid, two.signer()?.kid]).toEqual([second, second])

@@ -1,4 +1,4 @@
-/** A request that was refused, by whomever, leaves no row in the ledger. */
+/** A refused request leaves no row in the ledger, whoever refused it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Engine } from '../../src/store/engine/engine.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'

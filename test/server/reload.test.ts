@@ -1,6 +1,6 @@
 /**
- * The configuration changes while the server runs: real processes on both engines, with streams open and calls under way.
- * None is lost, each is charged by the prices that it began with, and what cannot be used changes nothing.
+ * The configuration changes while the server runs: real processes on both engines, with open streams and calls. None is
+ * lost, each is charged by the prices that it began with, and an invalid configuration changes nothing.
  */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, unlinkSync } from 'node:fs'
@@ -27,7 +27,7 @@ const CALLERS = 6
 const STREAMS = 50
 const CALLS_LEAST = 300
 
-/** Changes prices and key four times under load, and looks at every charge. */
+/** Changes prices and key four times under load, and checks every charge. */
 const changeUnderLoad = async (settings: Settings, processes: number): Promise<void> => {
   const server = await startReloading(newHome(), settings, { processes })
   const { state } = server
@@ -48,7 +48,7 @@ const changeUnderLoad = async (settings: Settings, processes: number): Promise<v
       const since = paid.length
       server.vendor.keysSince()
       await until(() => paid.length >= since + 2 * CALLERS * processes || lost.length > 0, 5)
-      // A call that was under way while it changed may still have come with the other.
+      // A call that was open during the change may still have come with the other.
       expect(server.vendor.keysSince()).toContain(`Bearer key-${state.times}`)
     }
     await until(() => paid.length >= CALLS_LEAST || lost.length > 0, 5)
@@ -173,7 +173,7 @@ test('a changed file is sold without a command; what is only read at a start is 
   expect(await server.metric('turnpike_config_needs_restart')).toBe(1)
   const elsewhere = await server.command('config', 'status', '--json')
   expect(JSON.parse(elsewhere.out).processes[0].needs_restart.length).toBe(2)
-  // Who has no access to the ledger has none to its configuration.
+  // A caller without access to the ledger has none to its configuration.
   for (const [headers, status] of [
     [{}, 401],
     [{ authorization: 'Bearer guess' }, 401],

@@ -1,4 +1,4 @@
-/** What a reader is told to have left: the least of all that binds it, in answers and in its usage. */
+/** What an answer and the usage say is left: the least of all that binds the reader. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Nano } from '../../src/core/money.ts'

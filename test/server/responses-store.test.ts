@@ -1,4 +1,7 @@
-/** Responses that are kept where the operator says so: later requests name them, of the key alone, before every kind of vendor. */
+/**
+ * Responses that are kept where the operator says so: later requests of the same key name them, with every kind of
+ * vendor.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { messageItem, reasoningItem, response, responseEvents } from '../dialects/responses-vendor.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
@@ -78,7 +81,7 @@ for (const engine of serverEngines)
           store: false,
           include: ['reasoning.encrypted_content'],
         })
-        // Who did not ask for it has nothing kept.
+        // Nothing is kept for a caller who did not ask for it.
         const gone = await ask(server, { input: 'x', previous_response_id: 'resp_2' })
         expect([gone.error.param, gone.error.message.includes("'resp_2'")]).toEqual([
           'previous_response_id',

@@ -1,4 +1,7 @@
-/** A vendor that is asked in the responses dialect: callers of the same dialect pass through, and every call is metered. */
+/**
+ * A vendor that is called in the responses dialect: callers of the same dialect pass through, and every call is
+ * metered.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import {
   callItem,
@@ -40,7 +43,7 @@ const custom = {
 }
 const namespace = { type: 'namespace', name: 'mcp__docs', description: 'Docs', tools: [function1, custom] }
 
-/** What Codex CLI sends, and what nobody knows yet. */
+/** The request of Codex CLI, with members that nobody knows yet. */
 const agentCall = {
   instructions: 'Be brief.',
   input: [
@@ -106,7 +109,7 @@ test('cached, written and reasoning tokens are priced each at their own rate', a
   server.answerWith(() => Response.json(response([messageItem('x')], { usage })))
   const before = await server.balance()
   await (await server.post('/v1/responses', asked())).text()
-  // 40 × 1 000 + 60 × 100 + 30 × 10 000: what has no rate of its own is priced as its base class.
+  // 40 × 1 000 + 60 × 100 + 30 × 10 000: a class without a rate of its own costs as its base class.
   expect(before - (await server.balance())).toBe(346_000n)
 })
 

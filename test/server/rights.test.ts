@@ -1,4 +1,7 @@
-/** Who may govern: the flag of a key, what a reseller that is switched off may still do, and what is told to whom is refused. */
+/**
+ * Who may govern: the flag of a key, what the key of a disabled reseller may still do, and that no other caller gets
+ * through.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { chat, completion, jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
@@ -32,12 +35,12 @@ for (const engine of serverEngines)
       server.post('/v1/chat/completions', chat({ model, max_tokens: 5 }), {}, key.token)
     const errorOf = async (answer: Response) => [answer.status, (await jsonOf(answer)).error.code]
     const messageOf = async (answer: Response): Promise<string> => {
-      // Helper endpoints tell their message beside the stable string.
+      // Helper endpoints give their message beside the stable string.
       const body = await jsonOf(answer)
       return body.error.message ?? body.message
     }
 
-    /** What a key may try that only a governing one may do. */
+    /** What only a governing key may do, and other keys may try. */
     const attempts = (key: Made) => ({
       rules: () => rules({ daily_limit_usd: 1_000 }, key),
       subWallet: () => server.send('POST', SUBS, { budget_usd: 1 }, key.token),
@@ -58,7 +61,7 @@ for (const engine of serverEngines)
       expect(await tried(child)).toEqual({ rules: 403, subWallet: 403, child: 403 })
       const managing = await server.newKey({}, { parentId: plain.id, canManage: true })
       expect(await tried(managing)).toEqual({ rules: 403, subWallet: 201, child: 201 })
-      // The operator's limit stands after all that.
+      // After all that the operator's limit is unchanged.
       expect((await jsonOf(await server.get(RULES))).daily_limit_usd).toBe(50)
       const admin = await server.newKey({}, { canManage: true })
       expect(await tried(admin)).toEqual({ rules: 200, subWallet: 201, child: 201 })
@@ -125,7 +128,7 @@ for (const engine of serverEngines)
       const shown = (await jsonOf(await server.get(`${KEYS}/me`, leaf.token))).data
       expect(shown).toMatchObject({ disabled: true, disabled_reason: 'operator', disabled_by: top.id })
       for (const key of [middle, off]) expect((await put(key, 'me', { disabled: false })).status).toBe(403)
-      // What a key wishes for itself meanwhile holds when it comes back.
+      // What a key sets for itself meanwhile holds when it comes back.
       expect((await put(leaf, 'me', { disabled: true })).status).toBe(200)
       expect((await put(top, 'me', { disabled: false })).status).toBe(200)
       expect(await states()).toEqual([200, 403, 403, 403, 403])

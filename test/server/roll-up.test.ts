@@ -1,4 +1,4 @@
-/** What rolls up: in every tree of keys, what a key used itself and what those below it used is its total, and the ledger's. */
+/** In every tree of keys, a key's total is its own use and that of the keys below it, and agrees with the ledger. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { serverEngines, stopSound } from '../store/engines.ts'

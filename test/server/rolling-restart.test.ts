@@ -1,6 +1,6 @@
 /**
- * A rolling restart with real processes on one PostgreSQL, behind a small balancer that does what a balancer does: it sends
- * what is refused with Retry-After to another process, and uses no connection that was to be closed. No caller loses an
+ * A rolling restart with real processes on one PostgreSQL, behind a small balancer. Like any balancer, it sends what is
+ * refused with Retry-After to another process, and reuses no connection that was to be closed. No caller loses an
  * answer, whole or streamed, and each is charged once.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
@@ -13,7 +13,7 @@ import { startProgram } from '../program.ts'
 import { until } from '../until.ts'
 
 const CALLERS = 8
-/** Each process is replaced so often. */
+/** How often each process is replaced. */
 const ROUNDS = 2
 /** 1,000 input tokens at a dollar and 100 output tokens at ten dollars per million, in nano-dollars. */
 const COST = 2_000_000n
@@ -82,7 +82,7 @@ const start = async () => {
 
 type Place = { readonly address: string; leaving: boolean }
 
-/** Sends each request to a process that takes calls, and to the next one when it is told to come back later. */
+/** Sends each request to a process that takes calls, and to the next one when it should come back later. */
 const startBalancer = (places: Place[]) => {
   let turn = 0
   let sentElsewhere = 0
@@ -99,12 +99,12 @@ const startBalancer = (places: Place[]) => {
         const open = places.filter(({ leaving }) => !leaving)
         const place = open[turn++ % Math.max(1, open.length)]
         if (place === undefined) throw new Error('no process takes calls')
-        // Whatever else fails is an answer that the caller loses.
+        // Any other failure is an answer that the caller loses.
         const response = await fetch(place.address + path, { method, headers, body })
         if (response.status !== 503 || response.headers.get('retry-after') === null)
           return new Response(response.body, response)
         await response.arrayBuffer()
-        // On a busy machine the ledger may be late for a moment; who leaves says that the connection ends.
+        // On a busy machine the ledger may be late for a moment; a process that leaves says that the connection ends.
         if (response.headers.get('connection') !== 'close') await Bun.sleep(50)
         else if (!place.leaving) {
           place.leaving = true

@@ -1,4 +1,4 @@
-/** POST /v1/run of chat models: inputs in the vendor's own form or in that of chat completions, and nothing is left out. */
+/** POST /v1/run of chat models: inputs in the vendor's own form or in that of chat completions; nothing is left out. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { jsonOf, startTestServer, type TestServer } from './harness.ts'
 

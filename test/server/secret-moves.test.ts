@@ -1,4 +1,4 @@
-/** A key whose hash goes over to another secret of the server: it is noted once, and never unknown on the way. */
+/** A key whose hash moves to another secret of the server: it is noted once, and never unknown on the way. */
 import { expect, test } from 'bun:test'
 import { serverEngines } from '../store/engines.ts'
 import { chat, completion, hashOf, startTestServer } from './harness.ts'
@@ -7,7 +7,7 @@ const old = hashOf('old')
 const present = hashOf('new', old)
 
 for (const engine of serverEngines) {
-  /** A server that has another secret than a key of its was made under. */
+  /** A server with another secret than the one its key was made under. */
   const scene = async () => {
     const database = await engine.fresh()
     const server = await startTestServer({ url: database.url, hash: present })

@@ -1,4 +1,6 @@
-/** Shutting down, with real processes: told to those who ask, bounded in time whatever hangs, and never by accident. */
+/**
+ * Shutting down, with real processes: reported to those who ask, bounded in time whatever hangs, and never by accident.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -13,7 +15,7 @@ const DRAIN_SECONDS = 3
 const root = resolve(import.meta.dir, '../..')
 
 let home = ''
-/** A vendor whose streams say one word and then nothing, until they are let go. */
+/** A vendor whose streams send one word and then nothing, until they are released. */
 let vendor: ReturnType<typeof Bun.serve>
 let goOn = Promise.withResolvers<void>()
 const children: { kill(signal?: NodeJS.Signals): void }[] = []

@@ -1,6 +1,7 @@
 /**
- * PostgreSQL falls silent in the middle of a commit of charges: whoever waits for one is answered, since it is in the
- * journal, or refused, within the promised time; and when it is back, all that was answered is charged once and nothing else.
+ * PostgreSQL falls silent in the middle of a commit of charges. Whoever waits for a charge is answered within the
+ * promised time: with the answer, because the charge is in the journal, or with a refusal. When PostgreSQL is back,
+ * each answered call is charged once and nothing else is.
  */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -49,7 +50,7 @@ test('calls whose charges were sent and are not answered', async () => {
 })
 
 test('a stream that asks for more money is cut in time, and charged for what it gave', async () => {
-  // More than a stream holds at first.
+  // More than a stream holds at its start.
   const words = streamEvents(Array.from({ length: 6_000 }, () => ' word'))
   const gate = Promise.withResolvers<void>()
   it.server.answerWith(

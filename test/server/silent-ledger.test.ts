@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL that says nothing, or takes connections and closes them: whoever asks is refused within the time that is
- * promised, whatever they ask for, and told when to come back.
+ * A PostgreSQL that is silent, or takes connections and closes them: every caller is refused within the promised time,
+ * whatever the call, and told when to come back.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { listen } from '../../src/http/listen.ts'
@@ -10,7 +10,7 @@ import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { until } from '../until.ts'
 import { chat, completion, startTestServer, type TestServer } from './harness.ts'
 
-/** Two seconds are promised; a process that is busy gets four times that, of the time in which it runs. */
+/** We promise two seconds; a busy process gets four times that, of the time in which it runs. */
 const BOUND_MS = 8_000
 
 const ownTime = startOwnTime()
@@ -69,7 +69,7 @@ const ask = async (method: string, path: string, body?: object, headers: Record<
 let serial = 0
 const once = () => ({ 'idempotency-key': `once-${++serial}` })
 
-/** Everything that asks the ledger before it answers. */
+/** Every request that asks the ledger before it is answered. */
 const asks: Record<string, () => ReturnType<typeof ask>> = {
   'a call': () => ask('POST', '/v1/chat/completions', chat()),
   'a call of a key not seen before': () =>
@@ -140,14 +140,14 @@ describe.each([
     const claimed = once()
     try {
       const early = ask('POST', '/v1/chat/completions', chat(), claimed)
-      // The first find the ledger in touch, and lose it; the next find it lost.
+      // The first callers find the ledger in touch, and lose it; the next find it lost.
       expect(told(await all())).toEqual(refused)
       expect(told(await all())).toEqual(refused)
       expect((await early).status).toBe(503)
     } finally {
       proxy.set('none')
     }
-    // The claim of the call that was refused is in nobody's way.
+    // The claim of the refused call blocks nobody.
     const again = await untilServed(() => ask('POST', '/v1/chat/completions', chat(), claimed))
     expect([again.status, again.text]).toEqual([200, expect.stringContaining('hello')])
   })

@@ -1,6 +1,6 @@
 /**
- * `JOURNAL=off`, and PostgreSQL falls silent in the middle of a commit of charges: whoever waits for one is told within the
- * promised time that it is in doubt, and when the database is back each call is charged once or not at all.
+ * `JOURNAL=off`, and PostgreSQL falls silent in the middle of a commit of charges. Whoever waits for a charge learns
+ * within the promised time that it is in doubt. When the database is back, each call is charged once or not at all.
  */
 import { expect, test } from 'bun:test'
 import { chat, completion, streamEvents, testModel } from './harness.ts'

@@ -8,19 +8,19 @@ import { silentProxy } from '../store/silent-proxy.ts'
 import { until } from '../until.ts'
 import { startTestServer, type TestServer } from './harness.ts'
 
-/** Two seconds are promised; a machine that is busy gets four times that. */
+/** We promise two seconds; a busy machine gets four times that. */
 export const BOUND_MS = 8_000
 
 let ownTime: ReturnType<typeof startOwnTime> | undefined
 const nowMs = () => ownTime?.nowMs() ?? 0
 
-/** How long something took, of the time in which this process ran. */
+/** How long something took, in time during which this process ran. */
 export const startTimer = (): (() => number) => {
   const startedMs = nowMs()
   return () => nowMs() - startedMs
 }
 
-/** What comes of it, or `late` where nothing has come within twice the bound. */
+/** The outcome, or `late` if there is none within twice the bound. */
 export const inTime = <T, L>(answer: Promise<T>, late: L): Promise<T | L> => {
   const tookMs = startTimer()
   let over = false
@@ -34,7 +34,7 @@ export const inTime = <T, L>(answer: Promise<T>, late: L): Promise<T | L> => {
 type Silent = {
   readonly server: TestServer
   readonly proxy: Awaited<ReturnType<typeof silentProxy>>
-  /** Past the proxy. */
+  /** Goes round the proxy. */
   readonly store: Store
   /** The ledger speaks again; resolves when nothing of the server waits for it, and `over` holds. */
   backAgain(over: () => boolean): Promise<void>

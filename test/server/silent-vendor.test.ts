@@ -1,4 +1,7 @@
-/** A vendor that takes calls and never answers: it has its share of the open calls, and who asks other vendors feels nothing. */
+/**
+ * A vendor that takes calls and never answers: it has its share of the open calls, and callers of other vendors notice
+ * nothing.
+ */
 import { expect, test } from 'bun:test'
 import { until } from '../until.ts'
 import { chat, completion, jsonOf, mockSetup, startTestServer, testModel } from './harness.ts'

@@ -1,4 +1,4 @@
-/** Small results lie in their rows: kept, read, ended and swept as those in files are, on every engine. */
+/** Small results lie in their rows: kept, read, ended and swept like those in files, on every engine. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { serverEngines } from '../store/engines.ts'

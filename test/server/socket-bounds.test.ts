@@ -28,7 +28,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** A connection that sends what it is told and reads all, answering nothing. */
+/** A connection that sends what it is given and reads all, answering nothing. */
 const wire = async (text = ''): Promise<{ socket: Socket; heard: () => string; closed: Promise<void> }> => {
   const socket = connect(listening.port, '127.0.0.1')
   let heard = ''
@@ -113,7 +113,7 @@ test('a message that is too long closes its socket, and one whose values take to
   while (server.gateway.capacity.bytes.used() > 0) await Bun.sleep(1)
   expect(await ask({ ...chat(), id: 2 })).toBe('done')
   void ask({ ...chat(), id: 3, unknown: 'x'.repeat(60_000) })
-  // By 1009 (RFC 6455, 7.4.1), or without a word where the runtime says none.
+  // By 1009 (RFC 6455, 7.4.1), or without a code where the runtime sends none.
   expect([1009, 1006]).toContain(await closed)
   await noneOpen()
 })

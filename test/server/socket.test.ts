@@ -154,11 +154,11 @@ test('a browser sends its key as a protocol', async () => {
 const openWith = (headers: Record<string, string>, own = token) =>
   open({ authorization: `Bearer ${own}`, ...headers })
 const ended = (frame: Frame) => frame.type !== 'chunk'
-/** Members and headers of ours, none of which is a vendor's business. */
+/** Members and headers of ours; no vendor sees them. */
 const ours = /max_cost|sub_wallet|payment_protocol|idempotency|x-sub-wallet|x-max-cost|x-payment/
 
 for (const via of ['header', 'member'] as const) {
-  /** The same wish by the upgrade's header, or by the message's member. */
+  /** The same setting by the upgrade's header, or by the message's member. */
   const wishes = async (header: string, member: string, value: string, own = token) => {
     const it = await openWith(via === 'header' ? { [header]: value } : {}, own)
     const ask = (message: object) => it.ask({ ...message, ...(via === 'member' ? { [member]: value } : {}) })

@@ -1,4 +1,4 @@
-/** A fake of the few endpoints of Stripe that are used, on a port of this machine, for the official library to talk to. */
+/** A fake of the few endpoints of Stripe that we use, on a port of this machine, for the official library. */
 import { createHmac } from 'node:crypto'
 import Stripe from 'stripe'
 import { Secret } from '../../src/core/secret.ts'
@@ -16,20 +16,20 @@ export type FakeStripe = {
   readonly sessions: Session[]
   /** Metadata of payments, by their id. */
   readonly payments: Map<string, Record<string, string>>
-  /** Payments without a payer: each of Stripe's making once, however often it was asked for. */
+  /** Payments without a payer: each that Stripe made, once, however often it was requested. */
   readonly charges: Charge[]
-  /** How often a payment without a payer was asked for, repeats by the library too. */
+  /** How often a payment without a payer was requested, repeats by the library too. */
   asked(): number
   readonly detached: string[]
-  /** Leaves payments without a payer without an answer, before or after Stripe did what it was asked for. */
+  /** Leaves requests for payments without a payer unanswered, before or after Stripe acted on them. */
   hang(when: 'before' | 'after' | undefined): void
   failWith(status: number | undefined): void
-  /** Loses the next answers to payments without a payer on their way, after Stripe has done what it was asked for. */
+  /** Loses the next answers about payments without a payer, after Stripe acted on the request. */
   loseAnswers(count: number): void
   stop(): Promise<void>
 }
 
-/** With `pages` its sessions are pages on this machine, on which a payer pays or goes back. */
+/** With `pages` its sessions are pages on this machine, where a payer pays or goes back. */
 export const startFakeStripe = ({ pages = false }: { pages?: boolean } = {}): FakeStripe => {
   const sessions: Session[] = []
   const payments: FakeStripe['payments'] = new Map()
@@ -39,7 +39,7 @@ export const startFakeStripe = ({ pages = false }: { pages?: boolean } = {}): Fa
   let failure: number | undefined
   let [asks, toLose] = [0, 0]
   let hangs: 'before' | 'after' | undefined
-  /** As Stripe does: the first answer under a key is the answer to every repeat, which must ask for the same. */
+  /** As Stripe does: the first answer under a key answers every repeat, which must request the same. */
   const charge = async (request: Request): Promise<Response> => {
     const key = request.headers.get('idempotency-key') ?? ''
     const form = await request.text()
@@ -121,7 +121,7 @@ export const startFakeStripe = ({ pages = false }: { pages?: boolean } = {}): Fa
   }
 }
 
-/** The page of a session: its button pays, tells the server by a signed event, and leads back. */
+/** The page of a session: its button pays, notifies the server by a signed event, and leads back. */
 const payPage = async ({ id, form }: Session, method: string): Promise<Response> => {
   const back = form.get('success_url') ?? ''
   const cents = Number(form.get('line_items[0][price_data][unit_amount]'))
@@ -151,7 +151,7 @@ const payPage = async ({ id, form }: Session, method: string): Promise<Response>
 
 let serial = 0
 
-/** What Stripe says to a payment without a payer, by the payment method. */
+/** Stripe's answer to a payment without a payer, by the payment method. */
 const chargeAnswer = (
   form: string,
 ): { status: number; body: { id: string; metadata: Record<string, string> } } => {
@@ -241,7 +241,7 @@ export const signatureOf = async (
   { secret = WEBHOOK_SECRET, ageSeconds = 0 }: { secret?: string; ageSeconds?: number } = {},
 ): Promise<string> => {
   const timestamp = Math.floor(Date.now() / 1000) - ageSeconds
-  // The library cannot sign under an empty secret; somebody else's can.
+  // The library cannot sign under an empty secret; an attacker's can.
   return secret === ''
     ? `t=${timestamp},v1=${createHmac('sha256', '').update(`${timestamp}.${payload}`).digest('hex')}`
     : signer.webhooks.generateTestHeaderStringAsync({ payload, secret, timestamp })

@@ -1,4 +1,4 @@
-/** Sub-wallets: their verbs, who sees which, and a ceiling that holds for parallel calls and for streams under way. */
+/** Sub-wallets: their endpoints, who sees which, and a ceiling that holds for parallel calls and for open streams. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
@@ -174,9 +174,9 @@ for (const engine of serverEngines)
         Array.from({ length: 90 }, (_, index) => call(sub, { max_tokens: 90 }, keys[index % 3]?.token)),
       )
       const charged = answers.filter(({ status }) => status === 200).length
-      // Who waited in vain while others held the money is told to come back.
+      // A call that waited in vain while others held the money is told to come back.
       expect(answers.filter(({ status }) => ![200, 402, 429].includes(status))).toEqual([])
-      // 0.02 USD is room for 21 answers; holds are larger than charges, so that in parallel a few less may fit.
+      // 0.02 USD has room for 21 answers; holds are larger than charges, so in parallel a few fewer may fit.
       expect(charged).toBeGreaterThan(10)
       expect(charged).toBeLessThanOrEqual(21)
       const { spent_usd, held_usd } = await shown(sub)

@@ -1,4 +1,4 @@
-/** Wallets that are topped up by themselves: the official library against a local fake, one payment whatever fails when. */
+/** Automatic top-ups: the official library against a local fake, one payment whatever fails and when. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
@@ -56,7 +56,7 @@ for (const engine of serverEngines)
       })
     }
 
-    /** An account with 100 USD, a saved card and a rule: below 50 USD, 20 USD are charged. */
+    /** An account with 100 USD, a saved card and a rule: 20 USD are charged below 50 USD. */
     const begin = async (more: { method?: string; rule?: object } = {}) => {
       const name = `top_${++serial}`
       const wallet = `wal_${name}`
@@ -107,7 +107,7 @@ for (const engine of serverEngines)
             }),
           ),
         )
-      /** Asks Stripe for what is due, and leaves its answer under way. */
+      /** Asks Stripe for the due payments, and leaves its answer under way. */
       const ask = async (): Promise<string> => {
         const [due] = await server.store.funding.dueTopUps({
           newId: () => `atu_${name}_${++serial}`,
@@ -353,7 +353,7 @@ for (const engine of serverEngines)
       },
     )
 
-    /** What a webhook is sent now. */
+    /** The body that a webhook would get now. */
     const alerts = async () => {
       const bodies: unknown[] = []
       const webhooks = {
@@ -379,7 +379,7 @@ for (const engine of serverEngines)
       const before = stripe.asked()
       await sweep()
       expect([stripe.asked() - before, await status()]).toMatchObject([0, { active: false }])
-      // Stripe may have taken it: what comes next waits until its event would have come.
+      // Stripe may have taken it, so the next one waits until its event would have come.
       await put({ auto_top_up: { ...rule, amount_usd: 30 } })
       await sweep()
       expect(charges()).toHaveLength(0)

@@ -1,4 +1,7 @@
-/** Traces as a receiver of OTLP reads them: one span a call with its steps, by the conventions; and calls that do not wait for it. */
+/**
+ * Traces as a receiver of OTLP reads them: one span a call with its steps, by the conventions. Calls do not wait for
+ * it.
+ */
 import { afterEach, expect, test } from 'bun:test'
 import { createLog, silentLog } from '../../src/core/log.ts'
 import { parentOf } from '../../src/gateway/spans.ts'
@@ -31,7 +34,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop()
 })
 
-/** A receiver of OTLP over HTTP that keeps what it is sent. */
+/** A receiver of OTLP over HTTP that keeps what it gets. */
 const startReceiver = (status = 200) => {
   const bodies: unknown[] = []
   const server = Bun.serve({
@@ -132,7 +135,7 @@ test('a stream is a span with its gates, its attempts and its first token, below
   expect(JSON.stringify(receiver.bodies)).toContain('turnpike-test')
   for (const hidden of [secret, 'Bearer', 'sk-test', 'house-key'])
     expect([hidden, JSON.stringify(receiver.bodies).includes(hidden)]).toEqual([hidden, false])
-  // A vendor hears nothing of its caller's trace.
+  // A vendor learns nothing of its caller's trace.
   expect(server.asked.every(({ headers }) => !headers.has('traceparent') && !headers.has('tracestate'))).toBe(
     true,
   )
@@ -179,7 +182,7 @@ test('which calls are traced: by the parent, by chance, all or none', async () =
     await traces.close()
   }
   const likely = await openTo('http://127.0.0.1:9', { sampler: 'traceidratio', ratio: 0.6 })
-  // By its id, so that all who take part in a trace decide alike.
+  // The id decides, so all who take part in a trace decide alike.
   expect([likely.isSampled(undefined), likely.isSampled(parent(false, `${'0'.repeat(31)}1`))]).toEqual([
     true,
     true,

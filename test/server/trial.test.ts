@@ -1,4 +1,7 @@
-/** Anonymous trials: one for each network address, all of a day within the house's budget, every nano-dollar accounted for. */
+/**
+ * Anonymous trials: one for each network address, all of a day within the house's budget, every nano-dollar accounted
+ * for.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { readConfig } from '../../src/cli/config.ts'
@@ -93,7 +96,7 @@ for (const engine of serverEngines)
       for (const list of forged)
         expect([list, (await claim('10.1.0.1', { 'x-forwarded-for': list })).status]).toEqual([list, 429])
       expect((await claim('10.1.0.1', { 'x-forwarded-for': '198.51.100.4' })).status).toBe(201)
-      // Nobody known before the proxy: all such callers are one.
+      // No address is known before the proxy, so all such callers count as one.
       expect((await claim('10.1.0.1', { 'x-forwarded-for': 'unknown' })).status).toBe(201)
       expect((await claim('10.1.0.1', {})).status).toBe(429)
       expect([(await claim(undefined)).status, (await claim(undefined)).status]).toEqual([201, 429])
@@ -198,7 +201,7 @@ test('a trial ends: its key is unknown, and what is left goes back to the house'
   const claim = (peer: string) =>
     server.fetchFrom(peer, new Request('http://turnpike.test/api/try/anonymous-wallet', { method: 'POST' }))
   let [claims, api_key, wallet_id] = [0, '', '']
-  // A busy machine may be so slow that a trial ends before its call: then another one.
+  // On a busy machine a trial may end before its call; then we make another one.
   await until(async () => {
     ;({ api_key, wallet_id } = await jsonOf(await claim(`192.0.2.${++claims}`)))
     return (await server.post('/v1/chat/completions', chat(), {}, api_key)).status === 200
@@ -242,7 +245,7 @@ test('a claim that the database does not take is told by its stable name', async
   await admin.unsafe("alter table api_key add constraint api_key_refused check (label <> 'anonymous trial')")
   expect(await claim()).toEqual([500, 'mint_key_failed'])
   await admin.unsafe('alter table api_key drop constraint api_key_refused')
-  // Nothing of the failed attempts was kept.
+  // Nothing remains of the failed attempts.
   expect(await server.store.ledger.balance('promo')).toBe(0n)
   expect(await claim()).toEqual([201, undefined])
   await admin.close()

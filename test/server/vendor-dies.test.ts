@@ -1,6 +1,6 @@
 /**
- * A vendor that dies at every moment of its answer, in each dialect of vendors, for callers of each dialect: what the
- * caller is told is an answer or an error of its own dialect, the charge is what was delivered, and nothing stays held.
+ * A vendor that dies at every moment of its answer, in each dialect of vendors, for callers of each dialect. The caller
+ * gets an answer or an error of its own dialect, is charged what was delivered, and nothing stays held.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../dialects/clients.ts'
@@ -11,7 +11,7 @@ import { startTestServer, streaming, type TestServer, testModel } from './harnes
 
 const vendorIds = ['chat', 'responses', 'messages', 'gemini'] as const
 const words = ['one ', 'two ', 'three'] as const
-/** One token an event at least, and one for three characters. */
+/** At least one token an event, and one for three characters. */
 const tokensOf = [0, 2, 3, 5] as const
 
 /** What each event brings: words are counted; after `finish` the answer is whole; `usage` is the vendor's bill. */
@@ -38,7 +38,9 @@ const bringsOf = (event: string): readonly Brings[] => {
   return event.includes('response.completed') ? ['finish', 'usage', 'end'] : []
 }
 
-/** Each vendor says the same three words and bills 10 and 5 tokens; messages and gemini tell low counts on the way. */
+/**
+ * Each vendor says the same three words and bills 10 and 5 tokens; messages and gemini report low counts on the way.
+ */
 const streams: Readonly<Record<SpokenId, readonly Scripted[]>> = {
   chat: [
     {
@@ -172,7 +174,7 @@ const requestOf = (caller: CallerId, stream: boolean): { path: string; body: any
   }[caller]
 }
 
-/** Asks once and tells what came of it, once nothing is held any more. */
+/** Asks once and returns the outcome, once nothing is held any more. */
 const ask = async (server: TestServer, caller: CallerId, stream: boolean) => {
   const { path, body } = requestOf(caller, stream)
   const before = await server.balance()
@@ -190,7 +192,7 @@ const ask = async (server: TestServer, caller: CallerId, stream: boolean) => {
   return { status: response.status, text, seen, charged, estimate: inputEstimate(body) }
 }
 
-/** What the meter takes for the input when the vendor has not counted: four bytes a token. */
+/** The meter's estimate of the input when the vendor has not counted: four bytes a token. */
 const inputEstimate = (body: object): number => Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 4)
 
 /** An error of the caller's dialect: its code and its type or status. */
@@ -404,7 +406,7 @@ test('a call that its caller would get whole is not charged when the vendor dies
   ]
   server.answerWith(() => streaming(pieces, 'break'))
   expect((await ask(server, 'gemini', true)).charged).toBe(0n)
-  // The others get the arguments as they come: some nine characters of name and arguments in two events and more.
+  // The others get the arguments as they come: some nine characters of name and arguments in at least two events.
   for (const caller of ['chat', 'messages', 'responses'] as const)
     expect((await ask(server, caller, true)).charged).toBeGreaterThan(0n)
 })

@@ -1,4 +1,4 @@
-/** Wallet rules: who may set them, what they refuse, when a change takes effect, and the alerts they ask for. */
+/** Wallet rules: who may set them, what they refuse, when a change takes effect, and the alerts that they send. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
@@ -223,7 +223,7 @@ for (const engine of serverEngines)
       expect(got).toHaveLength(0)
       const low = { kind: 'adjust', debit: server.wallet, credit: 'revenue', amount: 60n * USD } as const
       await store.ledger.post({ ...low, ref: 'low 1' })
-      // Refused at first: it stays due, for later.
+      // Refused at first, so it stays due for later.
       expect(await sweep()).toBe(0)
       expect(await sweep()).toBe(0)
       expect(got).toHaveLength(1)

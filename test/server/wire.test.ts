@@ -28,7 +28,7 @@ afterAll(async () => {
 
 type Reply = { status: number; headers: Headers; body: string }
 
-/** Sends bytes and reads until the connection ends; the request says that it shall. */
+/** Sends bytes and reads until the connection ends; the request asks for that end. */
 const raw = (pieces: readonly (string | Uint8Array)[]): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(listening.port ?? 0, '127.0.0.1')

@@ -1,4 +1,7 @@
-/** Money out of a wallet: to the last nano-dollar that is free, also out of idle leases, and never what a call holds. */
+/**
+ * Withdrawals take all free money of a wallet, to the last nano-dollar, also from idle leases, and never what a call
+ * holds.
+ */
 import { describe, expect, test } from 'bun:test'
 import { systemClock } from '../../src/core/time.ts'
 import { awaitLeases } from '../../src/payment/await-leases.ts'

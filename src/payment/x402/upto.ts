@@ -64,7 +64,7 @@ export const finish = async (parts: SettlementParts, id: string, offer: Offer): 
   const settled = await resolve(parts, payment, offer, begun ? 'first' : 'again')
   if (settled.outcome === 'settled') return { ...settled, amount }
   if (settled.outcome !== 'refused') return { outcome: 'unknown' }
-  log.error('the house pays a call, since the payment for it did not come', {
+  log.error('the house pays a call, because its payment did not arrive', {
     payment: id,
     error: settled.reason,
   })

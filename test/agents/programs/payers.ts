@@ -1,7 +1,7 @@
 /** Libraries that pay for a call and bring no key. */
 import type { Program } from './program.ts'
 
-const elsewhere = 'The library pays for one request; the rest is left to who writes the program.'
+const elsewhere = 'The library pays for one request; its user writes the rest.'
 
 const payer = (name: string, set: string, packageName: string): Program => ({
   name,

@@ -155,7 +155,7 @@ const providers: readonly Provider[] = [
     },
     knowsSignatures: true,
     usual: { openai: { store: false } },
-    note: 'texts that go back need its option `store: false`, unless the operator sets `RESPONSES_STORE`: by default it sends references to items that the vendor stores; the error says so',
+    note: 'Texts that are sent back need the option `store: false` of this client, unless the operator sets `RESPONSES_STORE`: by default it sends references to items that the vendor stores; the error says so.',
   },
   {
     name: '@ai-sdk/openai, chat',

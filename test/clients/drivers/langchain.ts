@@ -141,7 +141,7 @@ const libraries: readonly Library[] = [
     knowsSignatures: true,
     more: {
       miscountsStreams: true,
-      note: 'its counts of a stream are not checked: it adds those of the first event to those of the last, and takes the input from the first, where it is an estimate unless the vendor counts it early',
+      note: 'We do not check its counts of a stream: it adds those of the first event to those of the last, and takes the input from the first, where it is an estimate unless the vendor counts it early.',
     },
   },
 ]
