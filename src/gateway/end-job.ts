@@ -39,7 +39,7 @@ export const deliver = async (
     outputs: done.outputs,
     measured: done.measured,
     most,
-    tellsBytes: facts.keep !== undefined && tellsBytes({ results: style }),
+    tellsBytes: facts.keep !== undefined && tellsBytes(style),
     credentialFor: credentialFor(at, shape),
   })
   const { vendorCost } = done
@@ -54,7 +54,7 @@ export const deliver = async (
     createdS: Math.floor(run.createdAt / 1000),
     more: moreOf(gateway, run, 'done'),
   }
-  const told = { call: { results: style, modelName }, trace: { callId: run.id } }
+  const told = { call: { media: { results: style }, modelName }, trace: { callId: run.id } }
   const last = written(told, results, { usage, bill, charged })
   const detail = detailOf(gateway, billed, metered, 'ok', last)
   const receipt = receiptFor(gateway, billed, detail, charged)
