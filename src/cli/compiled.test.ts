@@ -1,3 +1,4 @@
+/** The compiled file and bin/turnpike give the runtime the same environment. */
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -74,7 +74,7 @@ const submit = async (
     const { begun, at } = submitted
     const facts = factsOf(task, priced, submitted)
     const ref = task.keep?.ref
-    const note = { facts, webhook: task.call.webhook, ref }
+    const note = { facts, webhook: task.call.media?.webhook, ref }
     const began = await untilStored(gateway, () => store.runs.began(callId, note))
     const run = await untilStored(gateway, () => store.runs.run(callId))
     if (!began || run === undefined || run.endedAt !== undefined) {
@@ -129,7 +129,7 @@ const factsOf = (task: Task, { price, most }: Priced, { begun, at }: Submitted):
   vendor: at.setup.vendor.id,
   deployment: at.key,
   modelName: task.call.modelName,
-  style: task.call.results ?? 'run',
+  style: task.call.media?.results ?? 'run',
   price,
   most,
   payment: task.payment,
@@ -173,7 +173,7 @@ type Waiting = {
 /** Waits for a run and answers with its state at that time. Throws the refusal of a run that failed. */
 export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> => {
   const { id, call, trace, ref } = it
-  const { results: style = 'run', prefer } = call
+  const { results: style, prefer } = call.media ?? { results: 'run' }
   const { timeouts, runWaitMs } = gateway.options
   const mayAnswerLater = style === 'run' || style === 'gemini_operation'
   const wantedMs = mayAnswerLater ? (prefer?.waitMs ?? runWaitMs) : timeouts.totalMs

@@ -39,7 +39,7 @@ export const deliver = async (
     outputs: done.outputs,
     measured: done.measured,
     most,
-    needsBytes: facts.keep !== undefined && containsBytes({ results: style }),
+    needsBytes: facts.keep !== undefined && containsBytes(style),
     credentialFor: credentialFor(at, shape),
   })
   const { vendorCost } = done
@@ -54,7 +54,7 @@ export const deliver = async (
     createdS: Math.floor(run.createdAt / 1000),
     more: moreOf(gateway, run, 'done'),
   }
-  const callRef = { call: { results: style, modelName }, trace: { callId: run.id } }
+  const callRef = { call: { media: { results: style }, modelName }, trace: { callId: run.id } }
   const last = written(callRef, results, { usage, bill, charged })
   const detail = detailOf(gateway, billed, metered, 'ok', last)
   const receipt = receiptFor(gateway, billed, detail, charged)

@@ -67,7 +67,7 @@ export const planCall = (
   { call, model, ceiling }: Pick<ReserveRequest, 'call' | 'model' | 'ceiling'>,
   most: number,
 ): Plan | Refusal => {
-  if (call.priced !== undefined) return planPriced(gateway, call.priced, ceiling)
+  if (call.media?.priced !== undefined) return planPriced(gateway, call.media.priced, ceiling)
   const explicit = call.maxOutput
   if (explicit !== undefined && explicit > model.maxOutputTokens)
     return invalid(
@@ -126,7 +126,7 @@ const holdOutput = (
   const { call, model } = ask
   const first = startsSmall(call) ? Math.min(output, firstOutput(model)) : output
   const amount =
-    call.priced !== undefined || first === plan.output
+    call.media !== undefined || first === plan.output
       ? plan.amount
       : ceilingOf(model, call.size, first, call.choices)
   const hold = holdOf(gateway, ask, amount, waits && first <= least)
@@ -200,7 +200,7 @@ const holdOf = (gateway: Gateway, ask: ReserveRequest, amount: Nano, waits: bool
   const { callId, key, sub, payer, model, call, signal } = ask
   const useful = least(usedUpBelow(model), amount)
   const held: HoldRequest = { callId, key, sub, payer, amount, useful, waits, signal }
-  return call.priced === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
+  return call.media === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
 }
 
 /** During the stream, the delivered text and the time the model thinks tell how much is used. */

@@ -104,8 +104,8 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
 }
 
 /** The quote is for what the request itself contains: nothing is fetched for a caller who has not paid. */
-const checkAllRead = ({ unread }: Call): void => {
-  const [first] = unread?.media ?? []
+const checkAllRead = ({ media }: Call): void => {
+  const [first] = media?.unread?.media ?? []
   if (first !== undefined)
     throw invalid(first.param, `'${first.param}' must be a data: address in a call that is paid by x402.`)
 }

@@ -1,24 +1,18 @@
 /** Signing in and out of the console: links, passwords, codes, sessions, limits. On both engines. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { StoreFault } from '../../src/store/faults.ts'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { jsonOf } from '../server/harness.ts'
-import { PASSWORD, startConsole } from './rig.ts'
+import { serverEngines } from '../store/engines.ts'
+import { PASSWORD, somebody, startConsole, startConsoleOn, type TestConsole } from './rig.ts'
 import { codeOf } from './totp-code.ts'
 
-for (const engine of ['SQLite', 'PostgreSQL'])
-  describe(engine, () => {
-    let database: TestDatabase | undefined
-    let it: Awaited<ReturnType<typeof startConsole>>
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    let it: TestConsole
     beforeAll(async () => {
-      database = engine === 'SQLite' ? undefined : await postgresForTests()
-      it = await startConsole({ url: database?.url ?? 'sqlite::memory:' })
+      it = await startConsoleOn(engine)
     })
-    afterAll(async () => {
-      await it.stop()
-      await database?.stop()
-    })
-    const somebody = () => `p${crypto.randomUUID()}@example.com`
+    afterAll(() => it.stop())
 
     test('a link signs in once, sets a password, and the password signs in', async () => {
       const email = somebody()
@@ -33,7 +27,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
     })
 
     test('a link whose sign-in failed for want of the ledger signs in at the next try', async () => {
-      const failing = await startConsole({ url: database?.url ?? 'sqlite::memory:', ledgerFails: true })
+      const failing = await startConsoleOn(engine, { ledgerFails: true })
       try {
         const email = somebody()
         await failing.visit(email, 'owner')
