@@ -21,10 +21,11 @@ if (other > 0) {
 }
 const quick = process.argv.includes('--quick')
 const asJson = process.argv.includes('--json')
-const rounds = quick ? 3 : 7
-const seconds = quick ? 0.6 : 4
-/** The first turn only warms up: code that is not compiled yet costs a third more. */
-const warmSeconds = quick ? 1.4 : 2
+const rounds = quick ? 4 : 6
+const seconds = quick ? 0.6 : 3
+/** The first turn only warms up: code that is not compiled yet costs a third more. The first row warms up for all. */
+const warmSeconds = quick ? 1.5 : 2
+const firstWarmSeconds = 4
 const KEYS = 100_000
 const note = (text: string) => process.stderr.write(`${text}\n`)
 const round = (value: number, digits = 1) => Number(value.toFixed(digits))
@@ -51,7 +52,8 @@ const inTurns = async (
   const samples = new Map<string, Sample[]>()
   for (let turn = 0; turn <= rounds; turn++)
     for (const server of servers) {
-      const sample = await load(server, body, { ...it, seconds: turn === 0 ? warmSeconds : seconds })
+      const warm = rows.length === 0 ? firstWarmSeconds : warmSeconds
+      const sample = await load(server, body, { ...it, seconds: turn === 0 ? warm : seconds })
       if (sample.failed > 0) note(`${what}: ${server.name}: ${sample.failed} of ${sample.calls} calls failed`)
       if (turn > 0) samples.set(server.name, [...(samples.get(server.name) ?? []), sample])
     }
