@@ -62,6 +62,14 @@ export type Operation =
 const BATCH_ENOUGH = 256
 /** What arrived while a slow ledger took the last batch is sent together, up to this many. */
 const BATCH_MAX = 1_024
+/**
+ * Kept answers of a commit have no more letters than this together, unless one alone has: each is in memory several
+ * times while it is written, and databases bound the length of what one statement brings.
+ */
+const LETTERS_MAX = 4 * 1024 * 1024
+
+const lettersOf = (op: Operation): number =>
+  op.kind === 'settle' ? (op.settle.answer?.answer.body.length ?? 0) : 0
 
 /**
  * Which operations go out together, and which wait for the next commit. A commit opens calls before it settles and
@@ -82,15 +90,19 @@ const nextBatch = (
   const late = new Set<CallId>()
   const now: Operation[] = []
   const later: Operation[] = []
+  let letters = 0
   for (const op of queue) {
     const callId = callOf(op)
+    const all = letters + lettersOf(op)
+    const tooLong = letters > 0 && all > letters && all > LETTERS_MAX
     const again = ended.has(callId) && (op.kind === 'intent' || op.kind === 'settle')
     const tooSoon = apart && op.kind === 'settle' && opened.has(callId)
-    if (now.length === BATCH_MAX || late.has(callId) || again || tooSoon) {
+    if (now.length === BATCH_MAX || late.has(callId) || again || tooSoon || tooLong) {
       late.add(callId)
       later.push(op)
       continue
     }
+    letters = all
     if (op.kind === 'intent') opened.add(callId)
     if (op.kind === 'settle' || op.kind === 'void') ended.add(callId)
     now.push(op)
