@@ -62,6 +62,14 @@ export type Operation =
 const BATCH_ENOUGH = 256
 /** What arrived while a slow ledger took the last batch is sent together, up to this many. */
 const BATCH_MAX = 1_024
+/**
+ * Kept answers of a commit have no more letters than this together, unless one alone has: each is in memory several
+ * times while it is written, and databases bound the length of what one statement brings.
+ */
+const LETTERS_MAX = 4 * 1024 * 1024
+
+const lettersOf = (op: Operation): number =>
+  op.kind === 'settle' ? (op.settle.answer?.answer.body.length ?? 0) : 0
 
 /**
  * How far a call is in the batch that is being put together: its intent is in it, its end is, or one of its operations
@@ -106,13 +114,17 @@ const nextBatch = (
   const calls = new Map<CallId, InBatch>()
   const now: Operation[] = []
   const later: Operation[] = []
+  let letters = 0
   for (const op of queue) {
     const callId = callOf(op)
-    if (now.length === BATCH_MAX || mustWait(op, calls.get(callId), chargeLater)) {
+    const all = letters + lettersOf(op)
+    const tooLong = letters > 0 && all > letters && all > LETTERS_MAX
+    if (now.length === BATCH_MAX || tooLong || mustWait(op, calls.get(callId), chargeLater)) {
       calls.set(callId, 'waits')
       later.push(op)
       continue
     }
+    letters = all
     if (op.kind === 'intent') calls.set(callId, 'opens')
     if (op.kind === 'settle' || op.kind === 'void') calls.set(callId, 'ends')
     now.push(op)
