@@ -40,7 +40,7 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
   await dialog.getByLabel('What for').fill('an outage')
   await dialog.getByRole('button', { name: 'Give credit' }).click()
   await dialog.waitFor({ state: 'detached' })
-  // Exact to the nano-dollar, also where it is shown in cents.
+  // Exact to the nano-dollar, even where it is shown in cents.
   await row.locator('[title="112.345678901 USD"]').waitFor()
   expect(await it.balance()).toBe(112n * USD + 345_678_901n)
 
@@ -64,7 +64,7 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
   await row.getByText('Active').waitFor()
   expect(await call(token)).toBe(200)
 
-  // Its people read who did what.
+  // Its people can read who did what.
   const owner = await browser.newPage(size)
   await it.enter(owner.page, 'owner@example.com', 'owner')
   await owner.page.getByRole('link', { name: 'Activity' }).click()

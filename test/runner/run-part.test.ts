@@ -1,4 +1,4 @@
-/** What `npm test` makes of its parts: their counts, and the name of the test in which one hangs or dies. */
+/** How `npm test` reports its parts: their counts, and the name of the test in which one hangs or dies. */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
