@@ -1,4 +1,4 @@
-/** `turnpike models add`: the file keeps what it was, the model is sold at its price, and a mistake writes nothing. */
+/** `turnpike models add`: the file keeps its content, the model is sold at its price, and a mistake writes nothing. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ const settings = { DATABASE_URL: 'sqlite::memory:', OPENAI_API_KEY: 'k' }
 const run = (...args: string[]) => runProgram(folder, settings, 'models', ...args)
 const flags = ['--input', '2', '--output', '10.5', '--context', '1050000', '--max-output', '128000']
 
-/** What stands there, but for what the runtime keeps in a home. */
+/** The files of the folder, without those that the runtime keeps in a home. */
 const filesIn = (path: string) => readdirSync(path).filter((name) => !name.startsWith('.'))
 
 const BEFORE = `# Ours.
