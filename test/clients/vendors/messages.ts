@@ -92,7 +92,7 @@ export const messagesVendor =
     }
   }
 
-/** The body without what the vendor takes only under a beta, where that is asked for. */
+/** The body without what the vendor takes only under a beta, where the request asks for that beta. */
 const underBetas = ({ headers, body }: Asked): JsonObject => {
   const betas = headers.get('anthropic-beta')?.split(',') ?? []
   const { context_management: _managed, ...rest } = body
