@@ -32,7 +32,7 @@ const runSnippet = async (text: string): Promise<string> => {
   return out.trim()
 }
 
-test('first start, link, key, the shown program, and its call on the page with the cost that it was told', async () => {
+test('first start, link, key, the shown program, and its call on the page with the same cost', async () => {
   const server = await startProgram(home, { LOG: 'off', TRIAL_USD: '0' })
   try {
     const link = /http:\S+\/console\/link#\S+/.exec(server.greeting)?.[0] ?? ''

@@ -122,7 +122,7 @@ test('what is another organisation’s is not there: not its page, nor behind it
   expect((await jsonOf(await stranger.ask('GET', '/calls'))).data).toEqual([])
 })
 
-test('/ goes to the search of the page, ? tells the keys of the keyboard, and g with a letter opens a page', async () => {
+test('/ goes to the search of the page, ? shows the keyboard shortcuts, and g with a letter opens a page', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'operator@example.com', 'owner', true)
   await page.keyboard.press('g')

@@ -84,7 +84,7 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
   expect([errors, owner.errors]).toEqual([[], []])
 })
 
-test('a vendor that fails is told with how often it did and when it is tried again, and its key by the last four', async () => {
+test('a failing vendor is shown with how often it failed and when it is tried again, and its key by the last four', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'operator@example.com', 'owner', true)
   const { token } = await it.newKey()
@@ -106,7 +106,7 @@ test('a vendor that fails is told with how often it did and when it is tried aga
   expect(errors).toEqual([])
 })
 
-test('who acts for an organisation is told so on every page, until they go back', async () => {
+test('an operator who acts for an organisation sees that on every page, until they go back', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'operator@example.com', 'owner', true)
   await page.getByRole('link', { name: 'Accounts' }).click()

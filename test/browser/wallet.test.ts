@@ -55,7 +55,7 @@ test('a wallet is topped up by card, by keyboard alone, and the money is there w
   expect([errors, strangers]).toEqual([[], []])
 })
 
-test('who goes back without paying is told so, and nothing is credited', async () => {
+test('a payer who goes back without paying reads that, and nothing is credited', async () => {
   const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await it.enter(page, 'owner@example.com', 'owner')
   const before = await it.balance()

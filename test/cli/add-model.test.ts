@@ -68,7 +68,7 @@ test('a model is added beside what is there, comments kept, and sold at the mark
   expect([twin.discounted, twin.pricing.per_1m_input_usd]).toEqual([true, '1.5'])
 })
 
-test('without a file one is made; a vendor that is off is named; programs are told as JSON', async () => {
+test('without a file one is made; a vendor that is off is named; programs get JSON', async () => {
   const { code, out } = await run('add', 'groq/new/one', ...flags, '--json')
   expect([code, JSON.parse(out)]).toEqual([0, { id: 'groq/new/one', file: './turnpike.yaml', sold: false }])
   expect(readFileSync(file, 'utf8')).toStartWith('vendors:\n  groq:\n    models:\n      new/one:\n')

@@ -163,7 +163,7 @@ const toolsFit = async (url: string): Promise<boolean> => {
   return Number(/(\d+)/.exec(said)?.[1]) >= Number.parseInt(server_version, 10)
 }
 
-test('PostgreSQL is left to its own tools, which are told without the password and do what is told', async () => {
+test('PostgreSQL is left to its own tools; the command names them without the password, and they do what it says', async () => {
   const database = await postgresForTests()
   stops.push(database.stop)
   const url = new URL(database.url)

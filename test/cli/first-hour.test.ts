@@ -37,7 +37,7 @@ const home = (name: string): string => {
 }
 const address = `http://127.0.0.1:${vendor.port}`
 
-test('key list tells state, spend and last use', async () => {
+test('key list shows state, spend and last use', async () => {
   const path = home('keys')
   const settings = { DATABASE_URL: 'sqlite:./ledger.db' }
   const { child, address: at, token } = await startProgram(path, settings)

@@ -38,7 +38,7 @@ test('bash completes commands, those below them, and options', async () => {
   expect(offered(path, 'config', 'ch')).toEqual(['check'])
 })
 
-test('zsh and fish are told the same commands; another shell is refused by name', async () => {
+test('zsh and fish get the same commands; another shell is refused by name', async () => {
   const [zsh, fish] = await Promise.all(
     ['zsh', 'fish'].map(async (shell) => {
       const path = await scriptOf(shell)

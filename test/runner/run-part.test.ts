@@ -71,7 +71,7 @@ test('a part that must fail passes when it does, and fails when it does not or s
   ])
 })
 
-test('a part that needs no database is told of none', async () => {
+test('a part that needs no database gets no address of one', async () => {
   const part = partOf(
     'alone',
     `test('x', () => { expect(process.env.DATABASE_TEST_TEMPLATE).toBeUndefined() })`,
