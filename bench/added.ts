@@ -1,7 +1,7 @@
 /**
- * `bun bench/added.ts [--engine postgres] [--turns N] [--seconds N] [--connections N] [--delay ms]`: what a server says that it
- * added to its answers, by its own histogram, against a clock outside: what its callers wait longer than those of a proxy that
- * only passes on. Both are asked in turns.
+ * `bun bench/added.ts [--engine postgres] [--turns N] [--seconds N] [--connections N] [--delay ms]`: the time that a
+ * server says it added to its answers, by its own histogram, against a clock outside: how much longer its callers wait
+ * than those of a proxy that only passes on. Both are called in turns.
  */
 import { parseArgs } from 'node:util'
 import { bodyOf, load, median } from './measure.ts'
@@ -20,7 +20,7 @@ const TOKEN = 'a-token-for-the-metrics'
 const connections = Number(values.connections)
 const body = bodyOf(1_000)
 
-/** What the histogram holds, in seconds, and of how many calls. */
+/** The histogram's sum in seconds, and its count of calls. */
 const toldBy = async ({ url }: Server): Promise<{ readonly sum: number; readonly count: number }> => {
   const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
   const text = await answer.text()
@@ -29,7 +29,7 @@ const toldBy = async ({ url }: Server): Promise<{ readonly sum: number; readonly
   return { sum: of('sum'), count: of('count') }
 }
 
-/** Milliseconds that a call took on the mean. */
+/** Milliseconds of a call on average. */
 const meanOf = async (server: Server, seconds: number): Promise<number> => {
   const sample = await load(server, body, { connections, seconds })
   if (sample.failed > 0) throw new Error(`${sample.failed} calls failed`)

@@ -1,4 +1,4 @@
-/** The least a Bun proxy can do: it forwards, and streams the answer back. */
+/** The least that a Bun proxy can do: it forwards, and streams the answer back. */
 const target = process.env.UPSTREAM ?? ''
 const server = Bun.serve({
   port: Number(process.env.PORT ?? '0'),

@@ -36,7 +36,7 @@ const medianOf = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.trunc(values.length / 2)] ?? 0
 const since = (start: number): string => `${((performance.now() - start) / 1_000).toFixed(1)} s`
 
-/** Both ends stand in the middle of a month. */
+/** Both ends are in the middle of a month. */
 const YEAR_AGO = new Date(Date.now() - 365 * 86_400_000).toISOString().slice(0, 10)
 
 const size = { calls: Number(values.calls), keyCount: Number(values.keys), days: Number(values.days) }
@@ -49,7 +49,10 @@ if (made) {
   say(`${values.calls} calls of ${values.keys} keys made in ${since(start)}`)
 }
 
-/** What is not in the sums on average: they end five minutes ago, at a whole step of five, and are made every five. */
+/**
+ * The calls that no sum includes on average: sums end five minutes ago, at a whole step of five, and are made every
+ * five.
+ */
 const UNSUMMED_MINUTES = 10
 
 const it = await listenConsole({ url: `sqlite:${file}`, unchecked: true })
@@ -107,7 +110,7 @@ try {
     '/operator/system',
     '/operator/setup',
   ]
-  // Processor time is told beside: on a busy machine it is what stays the same.
+  // It also prints processor time, which stays the same on a busy machine.
   say('\nreport | first ms | median ms | processor ms\n--- | ---: | ---: | ---:')
   for (const path of reports) {
     const took: number[] = []

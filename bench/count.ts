@@ -1,6 +1,6 @@
 /**
- * What one warm chat call does that costs, in counts, which do not hang on how busy the machine is. `npm run bench:count`
- * prints them as JSON; test/server/cost-of-a-call.test.ts holds them to a budget.
+ * The expensive steps of one warm chat call, in counts, which do not depend on how busy the machine is. `npm run
+ * bench:count` prints them as JSON; test/server/cost-of-a-call.test.ts holds them to a budget.
  */
 import { plainCalls } from './plain-call.ts'
 

@@ -1,4 +1,7 @@
-/** `bun bench/jobs.ts`: what a process spends on 1,000 open jobs whose vendor, another process, says that they run. */
+/**
+ * `bun bench/jobs.ts`: the cost of 1,000 open jobs to a process, while their vendor, another process, says that they
+ * run.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,7 +53,7 @@ const record: MediaModel = {
 }
 const model = modelOf('mock', record)
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-jobs-'))
-// Jobs of an hour: young ones are asked for more often, for a minute and a half.
+// Jobs of an hour: young ones are polled more often, for a minute and a half.
 const store = await openStore({ url: `sqlite:${join(folder, 'ledger.db')}`, now: () => Date.now() - HOUR_MS })
 await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
 await store.ledger.post({ kind: 'topup', ref: 'f', debit: 'cash', credit: 'w', amount: 10_000_000_000_000n })

@@ -67,7 +67,9 @@ type Span = {
   readonly count: number
 }
 
-/** The calls of one day, or of a part of it, in order of time. `spread` turns a number into another that looks drawn. */
+/**
+ * The calls of one day, or of a part of it, in order of time. `spread` turns a number into another that looks random.
+ */
 const day = (database: Database, { start, length = DAY, first, count }: Span): void => {
   const slots = (database.query('select count(*) as n from pick').get() as { n: number }).n
   const spread = (of: string, by: number) => `((${of} * ${by} + 12345) % 2147483648)`
@@ -130,7 +132,7 @@ const counters = (database: Database): void => {
   )
 }
 
-/** Fills the file, whose schema must be there, with calls up to `until`. */
+/** Fills the file, whose schema must exist, with calls up to `until`. */
 export const fillLedger = (
   path: string,
   { calls, keyCount, days, until }: { calls: number; keyCount: number; days: number; until: number },
@@ -157,7 +159,10 @@ export const fillLedger = (
   database.close()
 }
 
-/** Calls of the last minutes in a file that was filled before, at its rate: a ledger in use has some that are in no sum yet. */
+/**
+ * Calls of the last minutes in a file that was filled before, at its rate: a ledger in use has some that no sum
+ * includes yet.
+ */
 export const fillOn = (
   path: string,
   { calls, keyCount, days, until, minutes }: Parameters<typeof fillLedger>[1] & { readonly minutes: number },
@@ -168,7 +173,7 @@ export const fillOn = (
   database.transaction(() => {
     database.run(PICK)
     picks(database, keyCount)
-    // Ids have their time in them, so that no number can come twice.
+    // Ids contain their time, so no number can come twice.
     day(database, { start: until - length, length, first: 1, count })
   })()
   database.close()

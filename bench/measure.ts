@@ -1,4 +1,4 @@
-/** What a server's process costs, and a load that is counted call by call. */
+/** The cost of a server's process, and a load that is counted call by call. */
 import { readFileSync } from 'node:fs'
 import { type RawClient, rawClient } from './raw-client.ts'
 import type { Server } from './servers.ts'
@@ -44,7 +44,7 @@ export const bodyOf = (bytes: number, more: object = {}): string =>
 export const modelFor = (server: Server, body: string): string =>
   server.name.startsWith('Turnpike') ? body.replace('"gpt-4o-mini"', '"openai/gpt-4o-mini"') : body
 
-/** A connection on which the server is asked for this. */
+/** A connection that sends this request to the server. */
 const clientOf = (server: Server, text: string): Promise<RawClient> =>
   rawClient(server.url, server.path ?? '/v1/chat/completions', {
     headers: { 'content-type': 'application/json', authorization: 'Bearer bench', ...server.headers },
@@ -96,7 +96,7 @@ export const median = (values: readonly number[]): number =>
     0.5,
   )
 
-/** Opens many streams at once, holds them, and tells what the server's memory is meanwhile. */
+/** Opens many streams at once, holds them, and returns the server's memory meanwhile. */
 export const openStreams = async (
   server: Server,
   count: number,

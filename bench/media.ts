@@ -1,8 +1,8 @@
 /**
- * `npx bun bench/media.ts`: what a picture made in one exchange costs the server in CPU, beside a chat call. The server is a
- * process of its own on SQLite with its folder of assets, called over HTTP; so is the vendor, which answers both after the same
- * time. Prints microseconds a call, and how often the one is the other. Options: --bytes of the picture, --connections, --delay
- * of the vendor in ms, --database sqlite or postgres.
+ * `npx bun bench/media.ts`: the server's CPU for a picture made in one exchange, beside a chat call. The server is a
+ * process of its own on SQLite with its folder of assets, called over HTTP; so is the vendor, which answers both after
+ * the same time. Prints microseconds a call, and the ratio of the two. Options: --bytes of the picture, --connections,
+ * --delay of the vendor in ms, --database sqlite or postgres.
  */
 import { parseArgs } from 'node:util'
 import { load, median } from './measure.ts'
@@ -45,7 +45,7 @@ try {
       if (round > 0) micros[kind].push(sample.cpuMicros)
     }
   const [chat, picture] = [median(micros.chat), median(micros.picture)]
-  // Turn by turn: a machine whose speed drifts treats both alike.
+  // Turn by turn, because the speed of a machine drifts.
   const times = Number(median(micros.picture.map((one, turn) => one / (micros.chat[turn] ?? 0))).toFixed(2))
   process.stdout.write(
     `${JSON.stringify({ chat_us: Math.round(chat), picture_us: Math.round(picture), times })}\n`,

@@ -1,18 +1,18 @@
 /**
- * What one warm chat call makes on the heap, by kind, which does not hang on how busy the machine is. `npm run bench:count`
- * prints it as JSON; test/server/cost-of-a-call.test.ts holds it to a budget.
+ * The objects that one warm chat call makes on the heap, by kind, which does not depend on how busy the machine is.
+ * `npm run bench:count` prints it as JSON; test/server/cost-of-a-call.test.ts holds it to a budget.
  */
 import { heapStats } from 'bun:jsc'
 import { plainCalls } from './plain-call.ts'
 
-/** Calls at once: what a commit makes is shared by those that it settles. */
+/** Calls at once: the calls that a commit settles share its objects. */
 const AT_ONCE = 16
 const WARM = 200
-/** So few that no collection falls among them. */
+/** So few that no collection happens among them. */
 const WAVES = 6
 const ROUNDS = 7
 
-/** The runtime's names of what is counted, and ours. */
+/** The runtime's names of the kinds, and ours. */
 const kinds: Readonly<Record<string, string>> = {
   Function: 'functions',
   JSLexicalEnvironment: 'scopes that functions keep',

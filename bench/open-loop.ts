@@ -1,19 +1,19 @@
 /**
- * An open loop: calls are sent at a fixed rate, whether or not earlier ones have ended, as many callers do who do not know of
- * each other. It writes to plain sockets, so that one process can offer several times what a server can do.
+ * An open loop: it sends calls at a fixed rate, whether or not earlier ones have ended, like many callers who do not
+ * know of each other. It writes to plain sockets, so that one process can offer several times what a server can do.
  */
 import type { Socket } from 'bun'
 
 export type Offer = {
   readonly port: number
   readonly path: string
-  /** Headers of those who call, who take turns. */
+  /** Headers of the callers, who take turns. */
   readonly callers: readonly Record<string, string>[]
   readonly body: string
-  /** Calls a second, asked anew all the time. */
+  /** Calls a second, read again all the time. */
   readonly rate: () => number
   readonly seconds: number
-  /** How many connections it opens at most; calls that find none wait, and their time runs. */
+  /** The most connections it opens; calls that find none wait, and their time runs. */
   readonly connections: number
 }
 
@@ -27,7 +27,10 @@ export type Ended = {
 
 type Line = { dueMs: number; firstAt: number; status: number; left: number; tail: string }
 
-/** Sends until the time is up, then waits `patienceMs` for what is open. Tells each call that ended, and how many were sent. */
+/**
+ * Sends until the time is up, then waits `patienceMs` for what is open. Reports each call that ended, and how many were
+ * sent.
+ */
 export const offer = async (
   it: Offer,
   patienceMs: number,

@@ -23,7 +23,7 @@ const { values } = parseArgs({
   },
 })
 const turns = Number(values.turns ?? '7')
-/** Of one load; its second half is counted. */
+/** Seconds of one load; its second half is counted. */
 const SECONDS = Number(values.seconds ?? '8')
 const TIMES = [1, 2, 3, 5]
 const PATIENCE_MS = 2_000
@@ -32,12 +32,12 @@ const LOOK_MS = 250
 const TRIES = 2
 const ENDS_WELL = 0.9
 const PATH = '/v1/chat/completions'
-/** Pieces and milliseconds between them: a second of a vendor that is quick. */
+/** Pieces and milliseconds between them: a second of a quick vendor. */
 const STREAM = { stream: true, user: 's50x0x20' }
 
 type Load = { readonly callers: readonly Record<string, string>[]; readonly rate: number }
 
-/** Of one load, while it lasted: how many a second ended well, were turned away, failed; how long the good ones took. */
+/** The result of one load: how many a second ended well, were turned away, failed; and how long the good ones took. */
 type Told = {
   readonly good: number
   readonly away: number
@@ -48,11 +48,14 @@ type Told = {
 
 type Turn = {
   readonly loads: readonly Told[]
-  /** Of the server: CPU a second, all threads; of its main thread the parts of the time that it waited for a core, and for work. */
+  /**
+   * Of the server: CPU a second, all threads; for its main thread, the shares of the time in which it waited for a
+   * core, and for work.
+   */
   readonly cpu: number
   readonly waited: number
   readonly idle: number
-  /** The part of its core that it got when it had work. */
+  /** The share of its core that it got when it had work. */
   readonly share: number
 }
 
@@ -80,7 +83,7 @@ const mainThread = ([pid]: readonly number[]): readonly [number, number] => {
   return [Number(fields[0]) / 1e9, Number(fields[1]) / 1e9]
 }
 
-/** The part of its core that the server gets when it has work, looked at four times a second. */
+/** The share of its core that the server gets when it has work, sampled four times a second. */
 const newShare = ({ pids }: Server): (() => number) => {
   let [ran, waited] = mainThread(pids)
   let lookedMs = performance.now()
@@ -101,7 +104,7 @@ const turnOf = async (server: Server, body: string, loads: readonly Load[]): Pro
   const port = Number(new URL(server.url).port)
   const text = modelFor(server, body)
   const count = () => [cpuSeconds(server), ...mainThread(server.pids)] as const
-  // What is counted of the calls is counted of the server.
+  // The server and the calls are measured over the same time.
   const counted = Bun.sleep(SECONDS * 500).then(async () => {
     const before = count()
     await Bun.sleep(SECONDS * 500)
@@ -128,10 +131,10 @@ const line = (what: string, { loads, cpu, waited, idle, share }: Turn): void => 
   )
 }
 
-/** What ends well of the first load, or of another, for a whole core. */
+/** The rate that ends well of the first load, or of another, for a whole core. */
 const goodOf = (turn: Turn, load = 0): number => (turn.loads[load]?.good ?? 0) / turn.share
 
-/** The highest of rising rates that still ends well, nearly whole; what fails is tried again. */
+/** The highest of rising rates that still ends well, nearly whole; a rate that fails is tried again. */
 const bestRate = async (server: Server, body: string, from: number): Promise<number> => {
   let best = 0
   for (let rate = from; ; rate *= 1.25) {
@@ -146,7 +149,7 @@ const bestRate = async (server: Server, body: string, from: number): Promise<num
   }
 }
 
-/** Each load in turns, so that a machine whose speed drifts treats them alike; tells the turns of each load. */
+/** Each load in turns, so that a machine whose speed drifts treats them alike; returns the turns of each load. */
 const inTurns = async (
   what: string,
   loads: readonly number[],
@@ -164,7 +167,7 @@ const inTurns = async (
 
 const wellACpu = ({ loads, cpu }: Turn): number => (loads[0]?.good ?? 0) / cpu
 
-/** The middle over the turns of what a turn has of what the turn before it at the best rate had. */
+/** The median over the turns of a turn's result relative to the turn before it at the best rate. */
 const ofFirst = (all: readonly (readonly Turn[])[], at: number, value: (turn: Turn) => number): number =>
   median((all[at] ?? []).map((turn, which) => value(turn) / value(all[0]?.[which] ?? turn)))
 
@@ -192,7 +195,7 @@ const overloadedBy = async (server: Server, what: string, body: string, from: nu
   })
 }
 
-/** Nine keys that send what they may, beside one that sends as much as they, then ten times that. */
+/** Nine keys that send what they may, beside one that sends as much as they do, then ten times that. */
 const flood = async (server: Server): Promise<string[]> => {
   const body = bodyOf(1_000)
   const best = values.best === undefined ? await bestRate(server, body, 4_000) : Number(values.best)
@@ -215,7 +218,7 @@ const server = await startTurnpike(upstream, {
   port: 20_000 + Math.floor(Math.random() * 10_000),
   others: 9,
 })
-/** What is measured is the overload of the server and not that of who sends the calls. */
+/** We measure the overload of the server, not that of the sender. */
 const pin = (pids: readonly number[], cores: string): void => {
   if (Bun.which('taskset') !== null)
     for (const pid of pids) Bun.spawnSync(['taskset', '-acp', cores, String(pid)], { stdout: 'ignore' })

@@ -7,7 +7,9 @@ type PlainCalls = {
   readonly stop: () => Promise<void>
 }
 
-/** A client that makes as little as it can: what it makes counts, too. An answer is small and comes in one piece. */
+/**
+ * A client that makes as few objects as it can, because its own count, too. An answer is small and comes in one piece.
+ */
 const connect = async (port: number, request: Buffer) => {
   let answered: (text: string) => void = () => undefined
   const socket: Socket = await Bun.connect({
@@ -27,7 +29,7 @@ const connect = async (port: number, request: Buffer) => {
   }
 }
 
-/** Starts it. What is counted of calls must be watched before: the server is loaded only here. */
+/** Starts it. Whoever counts something of calls must watch it before, because the server is loaded only here. */
 export const plainCalls = async (connections: number): Promise<PlainCalls> => {
   const { listen } = await import('../src/http/listen.ts')
   const { startTestServer, chat, completion } = await import('../test/server/harness.ts')

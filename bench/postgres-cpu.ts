@@ -1,4 +1,4 @@
-/** What a PostgreSQL on this machine has used of its processor: all its processes, also those that have ended. */
+/** The processor time of a PostgreSQL on this machine: of all its processes, also those that have ended. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const TICKS_A_SECOND = 100

@@ -1,12 +1,13 @@
 /**
- * One kept connection that asks the same again and again: a client that costs next to nothing, so that the machine is the
- * servers'. It reads as much of HTTP/1.1 as the measured servers write: a declared length, or chunks (RFC 9112).
+ * One kept connection that sends the same request again and again: a client that costs next to nothing, so that the
+ * machine is the servers'. It reads as much of HTTP/1.1 as the measured servers write: a declared length, or chunks
+ * (RFC 9112).
  */
 import type { Socket } from 'bun'
 
 export type Got = {
   readonly status: number
-  /** When the first byte of the body came, and when its last. */
+  /** When the first byte of the body came, and when the last. */
   readonly firstMs: number
   readonly totalMs: number
 }
@@ -131,6 +132,6 @@ export const rawClient = async (url: string, path: string, request: RawRequest):
 type RawRequest = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** Whose each request is, where they are not all the same caller's. */
+  /** The headers of each request, where they do not all have the same caller. */
   readonly nextToken?: (() => string) | undefined
 }

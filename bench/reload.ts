@@ -1,8 +1,8 @@
 /**
- * Reloads under load: `bun bench/reload.ts [--engine postgres] [--workers N] [--streams 500] [--rate 1000] [--seconds 30]
- * [--changes 10]`. Streams stay open while calls come at a rate and prices and keys change again and again. Prints what was
- * lost, what was charged by other prices than those it began with, and how long calls took while nothing changed and while
- * something did. Ends with a failure where anything is lost or wrong.
+ * Reloads under load: `bun bench/reload.ts [--engine postgres] [--workers N] [--streams 500] [--rate 1000] [--seconds
+ * 30] [--changes 10]`. Streams stay open while calls come at a rate and prices and keys change again and again. Prints
+ * what was lost, what was charged by other prices than those it began with, and how long calls took while nothing
+ * changed and while something did. Fails if anything is lost or wrong.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

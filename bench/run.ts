@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. With --scale or --overload it is
- * bench/scale.ts or bench/overload.ts that runs, with the options behind it.
+ * `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. With --scale or --overload
+ * bench/scale.ts or bench/overload.ts runs instead, with the options behind it.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -117,7 +117,7 @@ try {
   const large = await inTurns(pair, 'prompt of 420 KB', bodyOf(420_000), { connections: 8 })
   tell('prompt of 420 KB, 8 connections', large, 1, 'call')
   result.cpu_ratio_420kb_vs_bare_proxy = ratio(large, sqlite.name, bare.name)
-  // The same vendor, asked in another style than its own: the two members name one user in either style.
+  // The same vendor, called in another style than its own: the two members name one user in either style.
   const translated = { ...sqlite, name: `${sqlite.name}, messages to chat completions`, path: '/v1/messages' }
   const streamed = await inTurns(
     [...pair, translated],

@@ -1,14 +1,17 @@
-/** A ledger that grows to any size on either engine: keys that can be called with, and calls of the last weeks by all of them. Its books balance. */
+/**
+ * A ledger that grows to any size on either engine: keys that work, and calls of the last weeks by all of them. Its
+ * books balance.
+ */
 import { Database } from 'bun:sqlite'
 import { SQL } from 'bun'
 import { openStore } from '../src/store/open-store.ts'
 import type { Server } from './servers.ts'
 
 export const SECRET = 'the-secret-of-the-bench'
-/** Each wallet has so many keys. */
+/** Keys of each wallet. */
 const WALLET_KEYS = 100
 const FUND = 9_000_000_000_000_000n
-/** What a call costs, in nano-USD; as 1,000 tokens of input and 100 of output do. */
+/** The cost of a call, in nano-USD: that of 1,000 tokens of input and 100 of output. */
 const COST = 2_000_000
 const SPAN_MS = 40 * 86_400_000
 
@@ -18,13 +21,13 @@ type Filler = {
   readonly bytes: () => Promise<number>
   /** Numbers from the first to the one before the last, as `n.i`. */
   readonly numbers: (from: number, to: number) => string
-  /** A number in so many hexadecimal digits. */
+  /** A number in this many hexadecimal digits. */
   readonly hex: (number: string, digits: number) => string
   /** A number in seven decimal digits. */
   readonly digits: (number: string) => string
   /** A day or month of milliseconds since 1970. */
   readonly date: (at: string, month: boolean) => string
-  /** Leaves the database as one that has run for long. */
+  /** Leaves the database like one that has run for long. */
   readonly settle: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -50,7 +53,7 @@ const sqliteFiller = (path: string): Filler => {
     date: (at, month) => `strftime('${month ? '%Y-%m' : '%Y-%m-%d'}', ${at} / 1000, 'unixepoch')`,
     settle: async () => {
       database.run('pragma wal_checkpoint(truncate)')
-      // Else the first commit that waits for the disk waits for all of this.
+      // Otherwise the first commit that waits for the disk waits for all of this.
       await Bun.spawn(['sync']).exited
     },
     close: async () => database.close(),
@@ -99,7 +102,7 @@ export type Ledger = {
   readonly keys: () => number
   readonly calls: () => number
   readonly bytes: () => Promise<number>
-  /** Makes keys until there are so many, and wallets for them. */
+  /** Makes keys until there are this many, and wallets for them. */
   readonly growKeys: (to: number) => Promise<void>
   /** Adds calls in order of time, by all keys in turns. Counters and balances follow in `settle`. */
   readonly addCalls: (count: number) => Promise<void>
@@ -108,7 +111,7 @@ export type Ledger = {
   readonly close: () => Promise<void>
 }
 
-/** Opens an empty database as a ledger that will hold at most so many calls. */
+/** Opens an empty database as a ledger for at most this many calls. */
 export const openLedger = async (url: string, callsMost: number): Promise<Ledger> => {
   await (await openStore({ url })).close()
   const path = /^sqlite:(.+)$/.exec(url)?.[1]

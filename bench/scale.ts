@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- --scale [--engine postgres] [--minutes N] [--keys N] [--gateways 1,2,4]`: what a call costs while a ledger
- * grows, first to a million keys, then by calls for as many minutes. Beside it runs a server on a small ledger, and the two are
- * measured in turns: what is told is what the large one costs of the small one. On PostgreSQL also what the database does for
- * a call, and how many calls several gateways make of one. Prints rows for docs/scaling.md.
+ * `npm run bench -- --scale [--engine postgres] [--minutes N] [--keys N] [--gateways 1,2,4]`: the cost of a call while
+ * a ledger grows, first to a million keys, then by calls for this many minutes. A server on a small ledger runs beside
+ * it, and the two are measured in turns: the result is the cost on the large one relative to the small one. On
+ * PostgreSQL it also measures the database's work for a call, and how many calls several gateways make of one. Prints
+ * rows for docs/scaling.md.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -60,7 +61,7 @@ const start = (upstream: Server, ledger: string): Promise<Server> =>
     settings: { TURNPIKE_SECRET: SECRET, CONSOLE: 'off', OVERLOAD_MS: '0' },
   })
 
-/** Waits until a server has read what it reads after its start. */
+/** Waits until a server has finished the reads of its start. */
 const untilQuiet = async (server: Server): Promise<void> => {
   for (let seconds = 0; seconds < 120; seconds++) {
     const before = cpuSeconds(server) + databaseCpu()
@@ -83,7 +84,10 @@ const middle = (samples: readonly Measured[], what: (one: Measured) => number): 
   median(samples.map(what))
 const whole = (value: number): string => value.toFixed(0)
 
-/** What the large ledger costs those who call it again and again, against the small one in turns; then others, each for its first time. */
+/**
+ * The cost of the large ledger for keys that call again and again, against the small one in turns; then for others,
+ * each for its first time.
+ */
 const against = async (large: Server, small: Server, ledger: Ledger): Promise<string[]> => {
   const again = calledBy(large, inTurnsOf(FEW))
   const control: Measured[] = []
@@ -111,7 +115,7 @@ const against = async (large: Server, small: Server, ledger: Ledger): Promise<st
   return [row('ten keys', own), ...(others.length === 0 ? [] : [row('another key each', others)])]
 }
 
-/** How many calls several gateways make of one database, and what of it that needs. */
+/** How many calls several gateways make with one database, and how much of it they need. */
 const several = async (upstream: Server, ledger: string, count: number): Promise<string> => {
   const servers = await Promise.all(Array.from({ length: count }, () => start(upstream, ledger)))
   try {
@@ -159,7 +163,7 @@ try {
   await ledger.growKeys(FEW)
   const look = async (): Promise<void> => {
     await ledger.settle()
-    // Both are as old: code that has run for longer is faster.
+    // Both are equally old: code that has run for longer is faster.
     const pair = [await start(upstream, url), await start(upstream, smallUrl)] as const
     running.push(...pair)
     for (const server of pair) await untilQuiet(server)

@@ -11,10 +11,10 @@ export type Server = {
   readonly headers: Record<string, string>
   /** The headers of further callers, where it was started with some. */
   readonly others?: readonly Record<string, string>[]
-  /** Whose each call is, where they are not all the same caller's. */
+  /** The headers of each call, where they do not all have the same caller. */
   readonly nextToken?: () => string
   readonly pids: readonly number[]
-  /** Where it is called; chat completions when absent. */
+  /** The path that is called; chat completions when absent. */
   readonly path?: string
   stop(): Promise<void>
 }
@@ -135,13 +135,13 @@ type Turnpike = {
   readonly engine: 'sqlite' | 'postgres'
   readonly port: number
   readonly workers?: number
-  /** Each answer carries a signed receipt, as is the default; without it the others are compared by the same work. */
+  /** Each answer carries a signed receipt, as is the default; the others are compared without it, by the same work. */
   readonly receipts?: boolean
   /** Further keys. */
   readonly others?: number
-  /** The address of a ledger that is there, with whose keys it is called: none is made. */
+  /** The address of an existing ledger, which has the keys: none is made. */
   readonly ledger?: string
-  /** Settings by which it differs. */
+  /** The settings in which it differs. */
   readonly settings?: Readonly<Record<string, string>>
 }
 

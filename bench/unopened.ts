@@ -1,7 +1,8 @@
 /**
- * `bun bench/unopened.ts [--idle 60] [--calls 6000] [--rounds 5]`: what a console costs that nobody opens. Two servers run side
- * by side, one with the console and one with CONSOLE=off: memory and processor while nothing is asked, processor for each call
- * under a small load, memory after it. Each round starts both anew; told are the medians, and the least and most.
+ * `bun bench/unopened.ts [--idle 60] [--calls 6000] [--rounds 5]`: the cost of a console that nobody opens. Two servers
+ * run side by side, one with the console and one with CONSOLE=off: memory and processor while nobody calls, processor
+ * for each call under a small load, memory after it. Each round starts both anew; it prints the medians, and the least
+ * and most.
  */
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
@@ -18,7 +19,7 @@ const { values } = parseArgs({
 const idleMs = Number(values.idle) * 1_000
 const calls = Number(values.calls)
 const CONNECTIONS = 4
-/** The load comes in pieces, in turns, so that what else the machine does meets both. */
+/** The load comes in pieces, in turns, so that other work of the machine meets both. */
 const PIECES = 4
 
 const freePort = (): Promise<number> =>
@@ -50,7 +51,7 @@ const note = (kind: Kind, figure: Figure, value: number): void => {
 const body = bodyOf(400)
 
 const measureRound = async (servers: Readonly<Record<Kind, Server>>): Promise<void> => {
-  // What a start leaves to be done is done.
+  // By now the work after a start is done.
   await Bun.sleep(5_000)
   const before = { on: cpuSeconds(servers.on), off: cpuSeconds(servers.off) }
   await Bun.sleep(idleMs)

@@ -1,6 +1,6 @@
 /**
- * A fast vendor for measurements: `bun bench/upstream.ts`. The model's name tells what to do: `json`, or `s<chunks>x<delay ms>`.
- * It answers whole after BENCH_DELAY ms, and draws pictures of BENCH_PICTURE bytes.
+ * A fast vendor for measurements: `bun bench/upstream.ts`. The model's name is its order: `json`, or `s<chunks>x<delay
+ * ms>`. It answers whole after BENCH_DELAY ms, and draws pictures of BENCH_PICTURE bytes.
  */
 import { png } from '../test/server/asset-rig.ts'
 

@@ -1,7 +1,10 @@
-/** What no price catalogue tells of a vendor's models, from src/pricing/knowledge.json: cheaper tiers, last days, names that are not sold. */
+/**
+ * Facts about a vendor's models that no price catalogue has, from src/pricing/knowledge.json: cheaper tiers, last days,
+ * names that are not sold.
+ */
 import knowledge from '../src/pricing/knowledge.json' with { type: 'json' }
 
-/** Where a fact is from, and when that was noted. */
+/** The source of a fact, and the day when it was noted. */
 type Sourced = { readonly models: readonly string[]; readonly source: string; readonly noted: string }
 
 export type VendorKnowledge = {
@@ -12,7 +15,7 @@ export type VendorKnowledge = {
 
 export const knowledgeOf: Readonly<Record<string, VendorKnowledge>> = knowledge.vendors
 
-/** What the knowledge adds to an entry of the price table. */
+/** The additions to an entry of the price table. */
 export type Known = {
   ends?: string
   cheaper?: { tier: string; atFullPrice?: readonly string[] }
@@ -21,7 +24,7 @@ export type Known = {
 const named = (name: string, models: readonly string[]): boolean =>
   models.some((model) => (model.startsWith('*') ? name.endsWith(model.slice(1)) : name === model))
 
-/** The entries with what is known of them, without those that are not sold. */
+/** The entries with the facts about them, without those that are not sold. */
 export const withKnowledge = <Entry extends object>(
   vendor: string,
   entries: Readonly<Record<string, Entry>>,
@@ -46,7 +49,7 @@ const cheaperOf = ({ tier, atFullPrice }: NonNullable<VendorKnowledge['cheaper']
   ...(atFullPrice === undefined ? {} : { atFullPrice }),
 })
 
-/** Names that the knowledge speaks of and no entry has: typing errors, or models that the catalogues have dropped. */
+/** Names in the knowledge that no entry has: typing errors, or models that the catalogues have dropped. */
 export const unknownNames = (vendor: string, names: readonly string[]): readonly string[] => {
   const { cheaper = [], notSold = [], ends = [] } = knowledgeOf[vendor] ?? {}
   return [...cheaper, ...notSold, ...ends]

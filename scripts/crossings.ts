@@ -1,9 +1,8 @@
 /**
- * `npm run crossings`: how much of the code one reads to follow a call. It marks every function of src, runs one plain call
- * of chat completions and one that is translated from messages, and counts the files they enter and how often they change
- * from one file to another; and it measures what else tells the size of the house.
- *
- * An entry counts for the file whose function is entered; going back to the caller is none.
+ * `npm run crossings`: how much of the code one reads to follow a call. It marks every function of src, runs one plain
+ * call of chat completions and one that is translated from messages, and counts the files they enter and how often they
+ * change from one file to another. It also measures the size of the code. An entry counts for the file whose function
+ * is entered; returning to the caller does not count.
  */
 import { plugin } from 'bun'
 import { functionsOf } from '../test/tidy/function-size.ts'
@@ -26,7 +25,7 @@ Object.assign(globalThis, {
 plugin({
   name: 'marks',
   setup: (build) => {
-    // The printed imports do not say any more that these are texts.
+    // The printed imports no longer say that these are texts.
     build.onLoad({ filter: /\.sql$/ }, async ({ path }) => ({
       loader: 'object',
       exports: { default: await Bun.file(path).text() },
@@ -55,7 +54,7 @@ const followOnce = async (call: () => Promise<Response>): Promise<Followed> => {
 
 const TIMES = 31
 
-/** Of many calls the one in the middle: beside some of them the server does other things of its own. */
+/** The median of many calls: beside some of them the server does other things of its own. */
 const follow = async (call: () => Promise<Response>): Promise<Followed> => {
   const all: Followed[] = []
   for (let time = 0; time < TIMES; time++) all.push(await followOnce(call))
@@ -64,7 +63,7 @@ const follow = async (call: () => Promise<Response>): Promise<Followed> => {
   return middle
 }
 
-// Loaded only now, so that it is marked.
+// Loaded only now, so that it gets its marks.
 const { startTestServer, chat } = await import('../test/server/harness.ts')
 const server = await startTestServer()
 const plain = await follow(() => server.post('/v1/chat/completions', chat()))

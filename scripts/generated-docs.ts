@@ -38,7 +38,7 @@ const errors = (): string =>
     )}\n\n${helperErrors()}`,
   )
 
-/** What receipts can be besides good: 200, since that is the question. */
+/** The bad verdicts on receipts: the status is 200, because the verdict is the answer. */
 const verdicts = [
   ['malformed_jwt', 'It is no JWT of ours in form.'],
   [
@@ -132,7 +132,7 @@ const modelsOf = ({ catalogue, media, surfaces }: Vendor): string => {
   return [chat, ...products].join('; ')
 }
 
-/** What src/pricing/knowledge.json says of vendors' models, with its sources. */
+/** The facts about vendors' models in src/pricing/knowledge.json, with their sources. */
 const factsOf = (): string => {
   const facts = Object.entries(knowledgeOf).flatMap(([vendor, { cheaper = [], notSold = [], ends = [] }]) => [
     ...cheaper.map((one) => ({ ...one, vendor, what: `also in the cheaper tier \`${one.tier}\`` })),

@@ -22,7 +22,7 @@ const unitsOf = ({ most }: UnpricedModel): string =>
     .map((unit) => `\`${unit}_usd_per_1m\``)
     .join(', ')
 
-/** What a fresh server answers with no vendor key; a test runs each block as it stands. */
+/** The first calls of a fresh server without a vendor key; a test runs each block unchanged. */
 const FIRST_CALLS = [
   'A fresh server makes these without a vendor key. `GATE` is its address, such as `http://localhost:8080`, and `KEY` a key.',
   '',

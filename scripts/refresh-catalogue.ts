@@ -1,6 +1,6 @@
 /**
  * Refreshes src/pricing/catalogue.json from two catalogues of npm: prices from @pydantic/genai-prices (MIT), limits and
- * kinds of input from @oh-my-pi/pi-catalog (MIT, packed into a temporary folder), and what neither tells from
+ * kinds of input from @oh-my-pi/pi-catalog (MIT, packed into a temporary folder), and facts that neither has from
  * src/pricing/knowledge.json. Run: npm run catalogue.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const PI_VERSION = '18.2.11'
 const LEFT_OUT =
   /realtime|transcribe|whisper|tts|audio|image|moderation|computer|search|deep-research|dall-e|sora|guard|ocr|rerank|lyria|veo|imagen|robot|live|sonar|compound|voxtral/i
 const EMBEDDING = /embed|bge-|e5-|gte-|m2-bert/i
-/** For a model whose longest answer no catalogue tells. */
+/** For a model whose longest answer no catalogue gives. */
 const USUAL_OUTPUT = 16_384
 
 type Amount = number | { base: number; tiers: { start: number; price: number }[] }
@@ -65,7 +65,7 @@ const pico = (usd: number): number => Math.ceil(Number((usd * 1e6).toPrecision(1
 
 const today = new Date().toISOString().slice(0, 10)
 
-/** The prices of today; where they depend on the hour, the dearest. */
+/** The prices of today; where they depend on the hour, the highest. */
 const pricesNow = (prices: Prices | Dated[]): Prices => {
   if (!Array.isArray(prices)) return prices
   const dated = prices.filter(
@@ -102,7 +102,7 @@ const ratesOf = (prices: Prices): Pick<Entry, 'rates' | 'tiers'> => {
 }
 
 const loadPrices = async (): Promise<Record<string, PriceModel[]>> => {
-  // The package exports functions that compute in floats; its table is what is wanted, so it is read from the module's text.
+  // The package exports functions that compute in floats. We want its table, so we read it from the module's text.
   const text = readFileSync(join('node_modules', '@pydantic', 'genai-prices', 'dist', 'index.js'), 'utf8')
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-prices-'))
   try {
@@ -198,7 +198,7 @@ for (const vendor of vendors) {
     const entry = entryOf(name, piPrices(model.cost), model, undefined)
     if (entry === undefined || !own.test(name) || entries[name] !== undefined || name.startsWith('~'))
       continue
-    // A dated name costs what the undated one costs, whose entry is the fuller one.
+    // A dated name costs what the undated one costs, whose entry is more complete.
     const undated = entries[name.replace(/-\d{8}$/, '')]
     entries[name] = undated === undefined ? entry : { ...entry, ...pick(undated) }
   }

@@ -16,7 +16,7 @@ const { values } = parseArgs({
     out: { type: 'string', default: 'dist/release' },
     /** Names of targets, `here` for this machine's, or `all`. */
     targets: { type: 'string', default: 'all' },
-    /** Also takes what is not committed: for tests. */
+    /** Also takes uncommitted changes: for tests. */
     dirty: { type: 'boolean', default: false },
   },
 })
@@ -53,7 +53,7 @@ try {
   for (const name of names) {
     const failed = await makeExecutable({ name, root, stage, out })
     if (failed === undefined) process.stdout.write(`made the executable for ${name}\n`)
-    // Without the network only the runtime that is installed can be used; the release then says what it lacks.
+    // Without the network only the installed runtime can be used; the release then says what it lacks.
     else if (name === here()) throw new Error(failed)
     else process.stderr.write(`no executable for ${name}: ${failed}\n`)
   }

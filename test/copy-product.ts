@@ -1,11 +1,11 @@
-/** Copies of the product that a run changes, beside the packages that this checkout has. */
+/** Copies of the product that a run changes, with the packages of this checkout beside them. */
 import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dir, '..')
 
-/** A folder that has the packages of this checkout, for a product beside it. */
+/** A folder with the packages of this checkout, for a product beside it. */
 export const folderWithPackages = (name: string): string => {
   const folder = mkdtempSync(join(tmpdir(), `turnpike-${name}-`))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))

@@ -15,8 +15,9 @@ const cpuOf = async (work: () => unknown): Promise<number> => {
 }
 
 /**
- * By what factor the work of each item grows when there are eight times as many: about 1 where the whole is linear. Throws
- * when it is more than that. What is done in under some milliseconds counts as linear: the scale is too coarse for it.
+ * The factor by which the work of each item grows when there are eight times as many: about 1 where the whole is
+ * linear. Throws when it is too large. Work of less than some milliseconds counts as linear, because the scale is too
+ * coarse for it.
  */
 export const mustBeLinear = async (work: (n: number) => unknown, n: number): Promise<number> => {
   await work(n)

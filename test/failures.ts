@@ -1,14 +1,14 @@
-/** What of a part's output says why it failed. */
+/** The lines of a part's output that say why it failed. */
 
 const ENDED = /^\((pass|fail|skip|todo)\) /
-/** How our own runners begin the line of what failed. */
+/** The beginning of our own runners' line about a failure. */
 const OWN = /^(MISSED|FAILED) /
 const LINES_EACH = 60
 const LINES_LAST = 40
 
 /**
- * Takes out of a part's output each test that failed, with the lines it printed before its name, and then the last lines
- * of all. A record that keeps only the first lines of a run still names what failed.
+ * Takes out of a part's output each failed test, with the lines it printed before its name, and then the last lines of
+ * all. So a record that keeps only the first lines of a run still names what failed.
  */
 export const failuresOf = (output: string): string => {
   const lines = output.split('\n')

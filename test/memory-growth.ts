@@ -1,6 +1,7 @@
 /**
- * The least by which the memory of this process grew at once while the work ran, of up to three times, in bytes. What the work
- * holds it holds each time; what only waits to be collected, on a busy machine, it does not. Stops when it is below the limit.
+ * The least by which the memory of this process grew at once while the work ran, in up to three tries, in bytes. Each
+ * time includes what the work holds; garbage that waits to be collected on a busy machine is not in each. Stops when it
+ * is below the limit.
  */
 export const leastGrowth = async (limit: number, work: () => Promise<void>): Promise<number> => {
   let least = Number.POSITIVE_INFINITY

@@ -9,7 +9,10 @@ type Callable = (...args: never[]) => unknown
 
 const isCallable = (value: unknown): value is Callable => typeof value === 'function'
 
-/** The same function, which notes the test's name first. Its length stays: by it the runtime knows who wants a callback. */
+/**
+ * The same function, which notes the test's name first. Its length stays the same, because the runtime sees by it
+ * whether it wants a callback.
+ */
 const noting = (name: unknown, body: Callable): Callable => {
   const noted = (...args: never[]) => {
     noteNow(`${relative(process.cwd(), Bun.main)}: ${String(name)}`)
@@ -18,7 +21,7 @@ const noting = (name: unknown, body: Callable): Callable => {
   return Object.defineProperty(noted, 'length', { value: body.length })
 }
 
-/** `test`, and all that is made from it: `test.each(…)`, `test.skipIf(…)`, … */
+/** `test`, and everything made from it: `test.each(…)`, `test.skipIf(…)`, … */
 const withNotes = <T extends Callable>(from: T): T =>
   new Proxy(from, {
     apply: (_from, _self, args: unknown[]) => {

@@ -1,11 +1,11 @@
 /**
- * The time in which this process ran. On a busy machine, where it waits for its turn, less passes than by the clock: what
- * a promise in seconds is held to without blaming the product for its neighbours.
+ * The time in which this process ran. On a busy machine, where it waits for its turn, less of it passes than by the
+ * clock: so a promise in seconds is tested without blaming the product for its neighbours.
  */
 
 const TICK_MS = 5
 
-/** Counts from now on, a tick at a time: one that comes late counts twice at most. */
+/** Counts from now on, one tick at a time: a late tick counts at most twice. */
 export const startOwnTime = (): { nowMs(): number; stop(): void } => {
   let [passed, last] = [0, performance.now()]
   const timer = setInterval(() => {

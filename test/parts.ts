@@ -5,19 +5,19 @@ export type Part = {
   readonly command: readonly string[]
   /** It needs a PostgreSQL server. */
   readonly database?: boolean
-  /** The run must fail: it runs a product broken on purpose. */
+  /** The run must fail: its product is broken on purpose. */
   readonly mustFail?: boolean
 }
 
 const bun = process.execPath
 const tests = (name: string, ...folders: string[]): Part => ({ name, command: [bun, 'test', ...folders] })
-/** So many processes share the files: most of what they do is to wait for processes, time-outs and ledgers. */
+/** How many processes share the files: mostly they wait for processes, time-outs and ledgers. */
 const shared = (workers: number, name: string, ...folders: string[]): Part =>
   tests(name, `--parallel=${workers}`, '--no-isolate', ...folders)
 const onDatabase = (part: Part): Part => ({ ...part, database: true })
 const script = (name: string, ...command: string[]): Part => ({ name, command: [bun, ...command] })
 
-/** Takes the time that the parts beside it leave. */
+/** Uses the time that the parts beside it leave. */
 const whenIdle = (part: Part): Part => ({ ...part, command: ['nice', '-n', '10', ...part.command] })
 
 const simulation = (from: number, seeds: number): Part =>
@@ -39,8 +39,8 @@ export const groups: readonly (readonly Part[])[] = [
     // Two rounds on PostgreSQL, two on a file, four in memory.
     onDatabase(script('fuzz', 'test/fuzz/run.ts', '--rounds', '8', '--seed', '1')),
   ],
-  // These wait more than they work, but the histories in virtual time: a fair sample; `npm run simulation` runs 2,000.
-  // What is to be caught is caught also on a busy machine.
+  // These wait more than they work, except the histories in virtual time: a fair sample; `npm run simulation` runs
+  // 2,000. What they must catch they catch on a busy machine too.
   [
     onDatabase(shared(3, 'whole server', 'test/server', 'test/security')),
     onDatabase(tests('upgrade', 'test/upgrade')),
@@ -54,7 +54,7 @@ export const groups: readonly (readonly Part[])[] = [
     whenIdle(simulation(1, 150)),
     whenIdle(onDatabase(script('mutations', 'test/simulation/mutations.ts'))),
   ],
-  // Installs the package elsewhere: beside others that takes too long.
+  // Installs the package elsewhere, which takes too long beside others.
   [tests('release', 'test/release')],
   // Each waits for a third of its time.
   [

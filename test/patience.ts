@@ -1,10 +1,11 @@
 /**
  * Loaded before the tests of any `bun test` in this repository. It gives each test the patience of all, ends the
- * programs that a failed test left running, and notes which test runs, so that a hanging part of `npm test` can be named.
+ * programs that a failed test left running, and notes which test runs, so that a hanging part of `npm test` can be
+ * named.
  *
- * Bun takes a time-out for all tests only as a flag of its command, and one that is set before the first file is
- * forgotten after it (https://github.com/oven-sh/bun/issues/43787). So each test file sets it for itself, by a line that
- * is put before its first one.
+ * Bun takes a time-out for all tests only as a flag of its command, and forgets one that is set before the first file
+ * after that file (https://github.com/oven-sh/bun/issues/43787). So each test file sets it for itself, by a line that
+ * this puts before its first one.
  */
 import { plugin } from 'bun'
 import { PATIENCE_MS } from './now.ts'

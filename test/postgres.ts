@@ -1,4 +1,4 @@
-/** A fresh PostgreSQL database for one test run: on a server that is there, else on one started from npm's binaries. */
+/** A fresh PostgreSQL database for one test run: on a running server, else on one started from npm's binaries. */
 import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -12,12 +12,12 @@ export type TestDatabase = { readonly url: string; readonly stop: () => Promise<
 
 type Server = {
   readonly url: string
-  /** Whether it goes with all its databases when it is stopped. */
+  /** Whether the server disappears with all its databases when it is stopped. */
   readonly ours: boolean
   readonly stop: () => Promise<void>
 }
 
-/** A server of our own, which may be crashed. */
+/** A server of our own, which tests may crash. */
 type OwnServer = Server & {
   /** Ends it as a crash would, without a checkpoint, and starts it again. */
   readonly crash: () => Promise<void>
@@ -37,7 +37,7 @@ const answers = async (url: string): Promise<boolean> => {
   }
 }
 
-/** Below those that systems give to connections and to servers without a port of their own. */
+/** Below the ports that systems give to connections and to servers without a port of their own. */
 const [PORTS_FROM, PORTS] = [20_000, 12_000]
 const PORTS_EACH = 16
 let portsAsked = 0
@@ -49,10 +49,7 @@ const isFree = (port: number): Promise<boolean> =>
     probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
 
-/**
- * A port of this machine that nobody has now, and that nobody is given before it is taken: each process of the tests
- * begins at others.
- */
+/** A free port of this machine that nobody else gets before it is taken: each process of the tests begins at others. */
 export const freePort = async (): Promise<number> => {
   for (let tries = 0; tries < PORTS; tries++) {
     const port = PORTS_FROM + ((process.pid * PORTS_EACH + portsAsked++) % PORTS)
@@ -63,7 +60,7 @@ export const freePort = async (): Promise<number> => {
 
 /**
  * npm packages cannot hold symbolic links, so the binaries' package makes its own in an install script, which a strict
- * npm does not run. This makes those that are missing, from the package's own list.
+ * npm does not run. This makes the missing ones, from the package's own list.
  */
 const completeLinks = async (): Promise<void> => {
   const entry = fileURLToPath(
@@ -100,7 +97,7 @@ export const startEmbedded = async (): Promise<OwnServer> => {
     postgresFlags: [
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
-      // What a crash of the server must keep is with the operating system by then; no test crashes that.
+      // By then the operating system has what a crash of the server must keep; no test crashes that.
       'fsync=off',
       'full_page_writes=off',
     ].flatMap((flag) => ['-c', flag]),
@@ -177,7 +174,7 @@ const emptyDatabase = async (): Promise<TestDatabase & { readonly ours: boolean 
   const admin = new SQL({ url: server.url, max: 1 })
   try {
     await admin.unsafe(`create database ${name}`)
-    // What a commit must keep when the machine dies is no test's question.
+    // No test asks what a commit keeps when the machine dies.
     await admin.unsafe(`alter database ${name} set synchronous_commit = off`)
   } catch (error) {
     await admin.close()
@@ -196,15 +193,15 @@ const emptyDatabase = async (): Promise<TestDatabase & { readonly ours: boolean 
 }
 
 /**
- * A database with the schema, from which a whole run makes those of its tests: its address is their
- * `DATABASE_TEST_TEMPLATE`. `stop` drops it and them: one after the other while tests run, each would wait for the server
- * to write out all others.
+ * A database with the schema, which a whole run copies for its tests: its address is their `DATABASE_TEST_TEMPLATE`.
+ * `stop` drops it and the copies. Dropped one after the other while tests run, each would wait for the server to write
+ * out all others.
  */
 export const templateForTests = async (): Promise<TestDatabase> => {
   const template = await emptyDatabase()
   await (await openStore({ url: template.url })).close()
   const dropCopies = async (): Promise<void> => {
-    // Side by side they wait for the same writing out.
+    // Side by side they wait for the same write.
     const admin = new SQL({ url: besides(template.url), max: 10 })
     const made = await admin.unsafe(
       `select datname from pg_database where starts_with(datname, '${nameOf(template.url)}_')`,
@@ -242,7 +239,7 @@ export const postgresForTests = async (): Promise<TestDatabase> => {
   return { url: urlOf(template, name), stop: () => asked(besides(template), ...close) }
 }
 
-/** A database in which nobody has ever looked, for a first start. */
+/** A database that nobody has opened yet, for a first start. */
 export const untouchedPostgres = async (): Promise<TestDatabase> => {
   const database = await postgresForTests()
   await asked(database.url, 'drop schema public cascade; create schema public')

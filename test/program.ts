@@ -1,4 +1,4 @@
-/** The program itself, as an operator starts it: with its own folder and only the settings that are given. */
+/** The program itself, as an operator starts it: with its own folder and only the given settings. */
 import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dir, '..')
@@ -7,13 +7,13 @@ export type Settings = Readonly<Record<string, string>>
 
 const running = new Set<Bun.Subprocess>()
 
-/** Ends what a test file has left running: called at the end of each, also when its tests have failed. */
+/** Ends what a test file has left running: called at the end of each, even when its tests have failed. */
 export const endPrograms = async (): Promise<void> => {
   for (const child of running) child.kill('SIGKILL')
   await Promise.all([...running].map(({ exited }) => exited))
 }
 
-/** The command that an operator types: that of this checkout, where a test has no other. */
+/** The command that an operator types: by default that of this checkout. */
 export const checkout: readonly string[] = [join(root, 'bin', 'turnpike')]
 
 type Started = { readonly errors?: 'pipe' | 'inherit'; readonly program?: readonly string[] }
@@ -67,7 +67,7 @@ export const runCommand = async (
   return { code: await child.exited, out, errors }
 }
 
-/** Starts a server, which takes calls when this resolves. */
+/** Starts a server; it takes calls when this resolves. */
 export const startProgram = async (
   home: string,
   settings: Settings,

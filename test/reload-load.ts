@@ -1,6 +1,6 @@
 /**
- * A server whose turnpike.yaml and vendor's key change again and again while streams are open and calls run: what each call
- * cost, under which prices it began, and what was lost. For the test and for `bench/reload.ts`.
+ * A server whose turnpike.yaml and vendor's key change again and again while streams are open and calls run. It records
+ * what each call cost, under which prices it began, and what was lost. For the test and for `bench/reload.ts`.
  */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,9 @@ import { fetchAgain } from './late-ledger.ts'
 import { runProgram, type Settings, startProgram } from './program.ts'
 import { until } from './until.ts'
 
-/** 1,000 tokens of input at a dollar and 300 of output at ten dollars a million: what the first prices make of a call. */
+/**
+ * 1,000 tokens of input at a dollar and 300 of output at ten dollars a million: the cost of a call at the first prices.
+ */
 const usage = { prompt_tokens: 1_000, completion_tokens: 300, total_tokens: 1_300 }
 /** In nano-USD; the second prices are twice the first, and no mixture of the two is a multiple of it. */
 export const COST = 4_000_000n
@@ -27,7 +29,7 @@ async function* words(released: Promise<void>) {
   yield new TextEncoder().encode('data: [DONE]\n\n')
 }
 
-/** Answers whole calls at once, and streams with a first word, and the last ones when it is told to. */
+/** Answers whole calls at once; sends streams their first word at once, and the rest on command. */
 export const startVendor = () => {
   const keys = new Set<string>()
   let gate = Promise.withResolvers<void>()
@@ -48,7 +50,7 @@ export const startVendor = () => {
   })
   return {
     url: `http://127.0.0.1:${server.port}/v1`,
-    /** Keys that it was asked with since this was called last. */
+    /** Keys in its requests since the last call of this. */
     keysSince: (): readonly string[] => {
       const seen = [...keys].sort()
       keys.clear()
@@ -71,7 +73,7 @@ export const fileWith = (vendor: string, times: number): string =>
       m: { input_usd_per_1m: "${times}", output_usd_per_1m: "${10 * times}", context_tokens: 100000, max_output_tokens: 400 }
 `
 
-/** Puts a file in its place in one step. */
+/** Replaces a file in one step. */
 export const putFile = (path: string, text: string): void => {
   writeFileSync(`${path}.new`, text)
   renameSync(`${path}.new`, path)
@@ -80,11 +82,11 @@ export const putFile = (path: string, text: string): void => {
 export type Paid = {
   /** In nano-USD. */
   readonly cost: bigint
-  /** The prices that were sold from its start to its end, where none were changed meanwhile; of a stream: at its start. */
+  /** The prices from its start to its end, if none changed meanwhile; of a stream: at its start. */
   readonly times: number | undefined
 }
 
-/** A server with its vendor, whose prices can be changed and whose calls are paid. */
+/** A server with its vendor; the test changes its prices, and its calls are paid. */
 export const startReloading = async (
   home: string,
   settings: Settings,
@@ -141,7 +143,7 @@ export const startReloading = async (
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       body: JSON.stringify({ model: 'mock/m', stream, messages: [{ role: 'user', content: 'hi' }] }),
-      // Without it on a connection of its own, and so to any of the processes.
+      // Without it on a connection of its own, and so at any of the processes.
       keepalive,
     })
 

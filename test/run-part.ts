@@ -1,4 +1,4 @@
-/** Runs one part of the tests in a process of its own, and ends it when it says nothing for too long. */
+/** Runs one part of the tests in a process of its own, and ends it when it prints nothing for too long. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,9 @@ export type Result = {
   readonly passed: number
   readonly failed: number
   readonly seconds: number
-  /** Processor time of the part and of what it started and waited for; without that of a database it found. */
+  /**
+   * Processor time of the part and of the processes that it started and waited for, without a database that it found.
+   */
   readonly cpuSeconds: number
   readonly output: string
 }
@@ -18,7 +20,7 @@ export type Result = {
 /** A part may take as long as it likes while tests begin and end; one test has `PATIENCE_MS`. */
 const SILENCE_MS = 2 * PATIENCE_MS
 const LOOK_MS = 1_000
-/** What does not end when it is asked to is ended by force. */
+/** A process that does not end on request is ended by force. */
 const ASKED_MS = 10_000
 
 /** Reads the last counts of a part's output: our own closing line, or those of the test runner. */
@@ -31,8 +33,8 @@ const countsOf = (output: string): { passed: number; failed: number } | undefine
 }
 
 /**
- * Looks whether the process still gets on: whether any of the files changes. Ends it when none does; returns whether it did.
- * Until it has begun its first test, whose name is in `now`, it has the time of all.
+ * Watches whether the process makes progress: whether any of the files changes. Ends it when none does; returns whether
+ * it did. Until its first test has begun (its name is in `now`), it has the time of all.
  */
 const endWhenSilent = async (
   child: Bun.Subprocess,
@@ -54,7 +56,7 @@ const endWhenSilent = async (
   return false
 }
 
-/** Runs the part to its end. `templateUrl` is the database from which it makes its own, for a part that needs PostgreSQL. */
+/** Runs the part to its end. `templateUrl` is the database that it copies, for a part that needs PostgreSQL. */
 export const runPart = async (
   part: Part,
   templateUrl: string | undefined,
@@ -75,7 +77,7 @@ export const runPart = async (
       NO_COLOR: '1',
       TEST_NOW: now,
     },
-    // Files and no pipes: a process that a part left behind must not keep us waiting for their end.
+    // Files and no pipes: a process that a part left behind must not make us wait for its end.
     stdout: Bun.file(out),
     stderr: Bun.file(errors),
   })

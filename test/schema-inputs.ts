@@ -1,4 +1,4 @@
-/** Inputs made from a product's own schema, and near to it: for the laws of records. */
+/** Makes inputs from a product's own schema, and inputs near to it, for the laws of records. */
 import { z } from 'zod'
 import { isObject, type Json, type JsonObject } from '../src/core/json-body.ts'
 import type { MediaModel } from '../src/media/product.ts'
@@ -38,7 +38,7 @@ const valueBy = (schema: Schema, example: Json | undefined, random: Random): Jso
   if (Array.isArray(schema.enum)) return pick(schema.enum, random)
   const choices = listOf(schema.anyOf ?? schema.oneOf)
   if (choices.length > 0) return valueBy(schemaOf(pick(choices, random)), undefined, random)
-  // What only a pattern describes is taken from the example.
+  // A text that only a pattern describes comes from the example.
   if (typeof schema.pattern === 'string' && example !== undefined) return example
   switch (schema.type) {
     case 'integer':
@@ -59,7 +59,7 @@ const valueBy = (schema: Schema, example: Json | undefined, random: Random): Jso
   }
 }
 
-/** Of members that may be left out, some are. */
+/** Of optional members some are left out. */
 const objectBy = (schema: Schema, example: JsonObject, random: Random): JsonObject => {
   const required = listOf(schema.required)
   const entries = Object.entries(schemaOf(schema.properties))
@@ -74,7 +74,7 @@ const objectBy = (schema: Schema, example: JsonObject, random: Random): JsonObje
 
 type Record_ = Pick<MediaModel, 'inputs' | 'example'>
 
-/** What callers are told that they may send. */
+/** The schema that callers see. */
 export const writtenSchema = ({ inputs }: Record_): Schema =>
   z.toJSONSchema(inputs, { io: 'input' }) as unknown as Schema
 

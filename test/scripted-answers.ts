@@ -1,8 +1,11 @@
-/** What each vendor of jobs says when a job is taken, waits, has ended well, was blocked, failed or was cancelled: for a scripted vendor. */
+/**
+ * Each vendor's answers about a job that is taken, waits, has ended well, was blocked, failed or was cancelled: for a
+ * scripted vendor.
+ */
 import type { JsonObject } from '../src/core/json-body.ts'
 import type { Reply } from './vendor-media.ts'
 
-/** Where scripted results are; any public name leads to the test's own web. */
+/** The place of scripted results; any public name leads to the test's own web. */
 const FILM = 'https://cdn.example.com/film.mp4'
 const STILL = 'https://cdn.example.com/still.png'
 
@@ -12,7 +15,7 @@ export const RESULTS = 'https://cdn.example.com/'
 export type Script = {
   readonly id: string
   readonly inputs: JsonObject
-  /** What the vendor's answers come to by its card, in nano-USD; and what is held. */
+  /** The cost of the vendor's answers by its card, in nano-USD; and the held amount. */
   readonly charge: bigint
   readonly bound: bigint
   readonly taken: Reply
@@ -20,7 +23,7 @@ export type Script = {
   readonly done: Reply
   readonly failed: Reply
   readonly blocked?: Reply
-  /** Asked for how, and what is said afterwards. */
+  /** The requests for it, and the answers afterwards. */
   readonly cancel?: { readonly method: string; readonly path: RegExp; readonly said: Reply }
   /** Further exchanges, by method and path. */
   readonly steps?: readonly { readonly asked: RegExp; readonly said: Reply }[]

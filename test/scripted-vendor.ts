@@ -1,17 +1,17 @@
 /**
- * A vendor of jobs that speaks every vendor's form over HTTP, as it is told: with delays, answers that are cut off, jobs it
- * no longer knows, refusals, calls back that come late; and the web on which results are, whole, endless or leading inwards.
+ * A scripted vendor of jobs that speaks every vendor's form over HTTP: with delays, answers that break off, forgotten
+ * jobs, refusals and late calls back. And the web that has the results: whole, endless, or leading inwards.
  */
 import type { VendorFetch } from '../src/vendors/setup.ts'
 import type { Script } from './scripted-answers.ts'
 import { mp4Head, png, startWeb, type Web } from './server/asset-rig.ts'
 import type { Reply } from './vendor-media.ts'
 
-/** What is said of a job from now on. */
+/** The state of a job from now on. */
 export type Standing = 'pending' | 'done' | 'blocked' | 'failed' | 'gone' | 'cut' | 'nonsense'
 /** How a submission is received. */
 export type Reception = 'taken' | 'bad' | 'rate' | 'no credits' | 'refused key' | 'cut'
-/** What is found at the address of a result. */
+/** The content at the address of a result. */
 export type Found = 'whole' | 'missing' | 'endless' | 'inward' | 'too large' | 'a page'
 
 export type Heard = {
@@ -25,7 +25,7 @@ export type ScriptedVendor = {
   readonly fetch: VendorFetch
   readonly web: Web
   readonly heard: readonly Heard[]
-  /** What the web was asked for, with the headers that it got. */
+  /** Requests to the web, with their headers. */
   readonly fetched: readonly Heard[]
   speak(script: Script, as?: Partial<Manner>): void
   stop(): void
@@ -57,10 +57,10 @@ const told = (reply: Reply): Response =>
     },
   })
 
-/** A mark for the next one to be cut off. */
+/** A mark: the next answer breaks off. */
 const cutOff = (): Response => new Response(null, { headers: { 'x-cut': 'yes' } })
 
-/** A server that says half of an answer and hangs up. */
+/** A server that sends half of an answer and hangs up. */
 const startCutter = () =>
   Bun.listen({
     hostname: '127.0.0.1',
@@ -201,7 +201,7 @@ export const startScriptedVendor = (): ScriptedVendor => {
   }
 }
 
-/** A pattern may name the standing behind `$`: what a further exchange says depends on it. */
+/** A pattern may name the state behind `$`, if a further exchange depends on it. */
 const matches = (pattern: RegExp, asked: string, standing: Standing): boolean => {
   const [path = '', when] = pattern.source.split('$ ')
   return when === undefined ? pattern.test(asked) : when === standing && new RegExp(`${path}$`).test(asked)

@@ -1,6 +1,6 @@
 /**
- * The seed from which the tests draw their cases. `npm test` draws the same ones each time, so that what it refuses is
- * the change's fault; `npm run seeds` draws new ones and prints where they start. SEED=<number> plays one again.
+ * The seed from which the tests draw their cases. `npm test` draws the same ones each time, so that a failure is the
+ * change's fault; `npm run seeds` draws new ones and prints where they start. SEED=<number> plays one again.
  */
 import fc from 'fast-check'
 

@@ -1,10 +1,12 @@
-/** Waiting for what other processes and timers bring about, for as long as a busy machine may take. */
+/** Waits for the effects of other processes and timers, for as long as a busy machine may take. */
 import { PATIENCE_MS } from './now.ts'
 
-/** What ends within seconds where it does not hang ends within this on any machine. */
+/** Work of seconds ends within this on any machine, unless it hangs. */
 export const BUSY_MS = 60_000
 
-/** Looks again and again until it is so. Throws, before the test itself runs out of time, when it does not become so. */
+/**
+ * Checks again and again until it is so. Throws, before the test itself runs out of time, when it does not become so.
+ */
 export const until = async (isSo: () => boolean | Promise<boolean>, everyMs = 50): Promise<void> => {
   const limit = performance.now() + PATIENCE_MS / 2
   while (!(await isSo())) {

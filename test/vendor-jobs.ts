@@ -1,4 +1,4 @@
-/** Vendors' jobs, for tests: what is asked at each step, and what each answer means. */
+/** Vendors' jobs, for tests: the request of each step, and the meaning of each answer. */
 import type { JsonObject } from '../src/core/json-body.ts'
 import type { Inputs, JobShape, Outgoing, VendorAnswer } from '../src/media/shape.ts'
 import { judgeVendorError } from '../src/routing/vendor-errors.ts'
@@ -33,7 +33,7 @@ export const submitted = (id: string, inputs: Inputs, wakeAt?: string): object =
 
 type Told = ReturnType<JobShape['readPoll']> | ReturnType<JobShape['readRef']>
 
-/** In a word, or as what decides: the reference, the next request, the units measured. */
+/** In a word, or as the deciding value: the reference, the next request, the units measured. */
 const inAWord = (read: Told, answer: VendorAnswer): string | object => {
   if (read === undefined) {
     if (answer.status < 300) return 'broken'
@@ -48,14 +48,14 @@ const inAWord = (read: Told, answer: VendorAnswer): string | object => {
   return read.verdict
 }
 
-/** What an answer to the submission comes to. */
+/** The meaning of an answer to the submission. */
 export const submissionTold = (id: string, inputs: Inputs, reply: Reply, step = 0): string | object => {
   const answer = answerOf(reply)
   const it = { inputs: checked(id, inputs), upstreamName: upstreamOf(id), job: JOB, step }
   return inAWord(jobOf(id).readRef(answer, it), answer)
 }
 
-/** What an answer to a poll comes to. */
+/** The meaning of an answer to a poll. */
 export const pollTold = (id: string, ref: JsonObject, reply: Reply, step = 0): string | object => {
   const answer = answerOf(reply)
   return inAWord(jobOf(id).readPoll(answer, { ref, step }), answer)

@@ -1,4 +1,4 @@
-/** Vendors' products that are not chat, for tests: a record by its id, and what an answer of its vendor means. */
+/** Vendors' products that are not chat, for tests: a record by its id, and the meaning of its vendor's answers. */
 import { parseJson } from '../src/core/json-body.ts'
 import { readInputs } from '../src/media/inputs.ts'
 import { type MediaModel, type UnpricedModel, unpricedOf } from '../src/media/product.ts'
@@ -84,7 +84,9 @@ export const answerOf = ({ status = 200, headers = {}, json, bytes, text = '' }:
 export const verdictOf = (id: string, inputs: Inputs, reply: Reply): Verdict | undefined =>
   onceOf(id).read(answerOf(reply), checked(id, inputs))
 
-/** What a reply comes to: its measured units, `blocked`, whose fault it is, `broken`, or the code of the usual reading. */
+/**
+ * The meaning of a reply: its measured units, `blocked`, whose fault it is, `broken`, or the code of the usual reading.
+ */
 export const toldOf = (id: string, inputs: Inputs, reply: Reply): string | object => {
   const answer = answerOf(reply)
   const verdict = onceOf(id).read(answer, checked(id, inputs))

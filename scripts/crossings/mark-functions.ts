@@ -1,7 +1,7 @@
 /** Puts a mark at the beginning of every function of a JavaScript text, as Bun prints it from TypeScript. */
 
 const notFunctions = new Set(['if', 'for', 'while', 'switch', 'catch', 'with'])
-/** Behind these a slash begins a regular expression and no division. */
+/** After these a slash begins a regular expression, not a division. */
 const beforeRegex = /(?:[(,=:[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of|await|void|throw|delete))\s*$/
 
 const token =

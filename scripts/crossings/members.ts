@@ -1,4 +1,4 @@
-/** How wide interfaces are: how many members a type has, with those of the types it is put together from. */
+/** The width of interfaces: how many members a type has, with those of the types it is made from. */
 
 type Declared = { readonly own: number; readonly parts: readonly string[] }
 

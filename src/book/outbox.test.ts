@@ -153,7 +153,7 @@ test('an empty or torn file left behind is no error', async () => {
   expect(left.flatMap(({ settles }) => settles.map(({ callId }) => callId))).toEqual(['1'])
 })
 
-test('a folder that cannot be made is told at once', async () => {
+test('a folder that cannot be made is reported at once', async () => {
   const path = freshPath()
   writeFileSync(path, 'a file')
   await expect(openOutboxFolder(join(path, 'outbox'))).rejects.toThrow()

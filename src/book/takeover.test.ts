@@ -90,7 +90,7 @@ const scene = async (shared: boolean) => {
 for (const shared of [true, false]) {
   const how = shared ? 'at once' : 'row by row'
 
-  test(`the repeat is charged what it tells, though the first attempt held less (${how})`, async () => {
+  test(`the repeat is charged the cost in its answer, though the first attempt held less (${how})`, async () => {
     const { attempt, bookOf, wait, charges, sound } = await scene(shared)
     expect(await (await attempt(await bookOf('a'), 50n)).opened).toBe(true)
     wait(5_000)

@@ -67,7 +67,7 @@ test.each([
   expect(messageOf(() => readConfig(environment))).toBe(message)
 })
 
-test('all that is wrong with settings, vendors and file is told at once, a line each', () => {
+test('everything wrong with settings, vendors and file is reported at once, a line each', () => {
   const environment = { PORT: 'http', LOG: 'all', OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'nowhere' }
   expect(
     messageOf(() => readConfig(environment, parseConfigFile('{ markup: 0, discount: 2 }', 'f', {}))).split(
@@ -96,7 +96,7 @@ test.each([
   expect(messageOf(() => parseConfigFile(text, 'f', {}))).toMatch(message)
 })
 
-test('secrets come from files, without the end of their line; what is wrong with them is told with all else', () => {
+test('secrets come from files, without the end of their line; their faults are reported with all others', () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-secrets-'))
   const file = (name: string, text: string) => {
     writeFileSync(join(folder, name), text)

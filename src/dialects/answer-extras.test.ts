@@ -158,7 +158,7 @@ const cases: readonly (readonly [string, () => readonly CallerAnswer[], string])
   ['gemini citation, streamed', () => streamed('gemini', geminiEvents(recitation)), url],
 ]
 
-test.each(cases)('%s: every caller is told where it is from', (_what, ask, title) => {
+test.each(cases)('%s: every caller gets its source', (_what, ask, title) => {
   for (const { caller, seen, notCarried } of ask()) {
     expect([caller, seen.text, notCarried]).toEqual([caller, text, []])
     expect(seen.cited.map((one) => [one.url, one.title ?? url])).toEqual([[url, title]])
@@ -168,7 +168,7 @@ test.each(cases)('%s: every caller is told where it is from', (_what, ask, title
   }
 })
 
-test('sources that a vendor lists beside its answer are of all of it, told once', () => {
+test('sources that a vendor lists beside its answer are sources of all of it, sent once', () => {
   const beside = { citations: [url], search_results: [{ url, title: 'Lake' }] }
   const answers = [
     ...whole('chat', message({}, beside)),
@@ -232,7 +232,7 @@ test('sound reaches the callers that know sound, and is named to the others', ()
   }
 })
 
-test('media of other kinds is named, and not told as a picture', () => {
+test('media of other kinds is named, and not passed on as a picture', () => {
   const film = { inlineData: { mimeType: 'video/mp4', data: 'AAAA' } }
   const answers = [
     ...whole('gemini', candidate([{ text }, film], { finishReason: 'STOP' })),

@@ -269,7 +269,7 @@ const namedWhenLost: readonly (readonly [...RequestCase, readonly string[]])[] =
 ]
 
 for (const [caller, vendors, what, request, names] of namedWhenLost)
-  test.each(vendors)(`${caller} to %s: ${what} left out, and told`, (vendor) => {
+  test.each(vendors)(`${caller} to %s: ${what} left out, and named`, (vendor) => {
     const codec = codecOf(caller, vendor, request)
     if (codec instanceof Refusal) throw new Error(codec.message)
     for (const name of names) expect(codec.notCarried).toContain(name)

@@ -78,7 +78,7 @@ test.each(faults)('%j is refused at %s', (value, param, message) => {
   expect([at, String(said).startsWith(message)]).toEqual([param, true])
 })
 
-test('of several faults the first of the description is told, in whatever order they were sent', () => {
+test('of several faults the refusal names the first in the description, in whatever order they were sent', () => {
   const wrong = { items: 1, search: {}, pace: 'x', stream: 1, heat: 'x', model: 'a/b' }
   fc.assert(
     fc.property(fc.shuffledSubarray(Object.entries(wrong), { minLength: 6 }), (members) => {
@@ -100,7 +100,7 @@ test('one walk finds marks of other vendors and media at any depth', () => {
   expect([none.foreign, none.sizeOf(bodyOf(good)).unbounded]).toEqual([false, undefined])
 })
 
-test('members that no other dialect is told are named once, by their places', () => {
+test('members that reach no other dialect are named once, by their places', () => {
   const value = {
     ...good,
     pace: 'fast',

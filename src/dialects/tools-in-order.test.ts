@@ -41,7 +41,7 @@ test('two calls in turns', () => {
   ])
 })
 
-test('a call in order is told at once', () => {
+test('a call in order is passed on at once', () => {
   const read = toolsInOrder((data) => [data === 'start' ? start(0) : said(0, data)])
   expect([read('start'), read('{"a"')]).toEqual([[start(0)], [said(0, '{"a"')]])
 })

@@ -380,7 +380,7 @@ test('a picture by an unregistered name of its type goes by the registered one',
     }
 })
 
-test('tools that are told of mid-way are there from the start', () => {
+test('tools that are added mid-way are there from the start', () => {
   const told = messages({
     messages: [
       ...hi,

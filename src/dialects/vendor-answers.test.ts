@@ -75,7 +75,7 @@ test('content as a list with thoughts in it', () => {
     expect([seen.thinking, seen.text]).toEqual(['hm ', 'yes!'])
 })
 
-test('arguments of several calls told by turns', () => {
+test('arguments of several calls sent in turns', () => {
   const events = [
     toolDelta({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":' } }),
     toolDelta({ index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '' } }),

@@ -108,7 +108,7 @@ for (const { file, text = '', thinking = '', tools = [], finish, usage } of expe
       expect(readStream(dialect, cutEvery(bytes, length))).toEqual(what)
   })
 
-  test(`${file} passes as it came; its usage is read and told at the end`, () => {
+  test(`${file} passes as it came; its usage is read and reported at the end`, () => {
     const relay = vendorDialects[dialect].pass?.relay(plain, false, 'm')
     if (relay === undefined) throw new Error('no caller speaks it')
     const events = eventsIn([bytes])

@@ -42,7 +42,7 @@ test.each([
   expect(found('GET', path)).toMatchObject({ code: 'not_found', status: 404 })
 })
 
-test('another method is told those that there are', () => {
+test('another method gets the list of those that exist', () => {
   expect(found('DELETE', '/api/keys/a')).toMatchObject({
     code: 'method_not_allowed',
     status: 405,

@@ -49,7 +49,7 @@ test('of short turns some are noted', async () => {
   expect(overload.limits()).toBe(false)
 })
 
-test('of long turns each is noted, so that six of them tell an overload', async () => {
+test('each long turn is noted, so that six of them show an overload', async () => {
   const { notes, overload } = await loopOf(Array<number>(6).fill(400))
   expect(notes.map(({ lateness }) => lateness)).toEqual([16, 16, 16, 16])
   expect(notes.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0)).toBe(2_400)

@@ -117,7 +117,7 @@ test('only models whose vendor has a cheaper tier have a twin, each from a named
   })
 })
 
-test('every fact that no price catalogue tells names a public document and the day it was noted', () => {
+test('every fact that no price catalogue has names a public document and the day it was noted', () => {
   for (const { cheaper = [], notSold = [], ends = [] } of Object.values(knowledgeOf))
     for (const { source, noted, models: named } of [...cheaper, ...notSold, ...ends]) {
       expect(source).toMatch(/^https:\/\/[a-z0-9.-]+\/\S+$/)

@@ -118,14 +118,14 @@ test('a vendor that says in its body how long to wait is left alone that long', 
   expect(verdict).toMatchObject({ outcome: 'busy', restMs: 35_000 })
 })
 
-test('a model that the vendor does not have is told with its reason', () => {
+test('a model that the vendor does not have is refused with its reason', () => {
   const { refusal } = judge(404, { error: { message: `The model 'x' does not exist (${secret})` } })
   expect(refusal.message).toContain("The model 'x' does not exist")
   expect(refusal.message).not.toContain(secret)
   expect(refusal.members).toEqual({ param: 'model', provider: 'acme' })
 })
 
-test('when to come back is told where the vendor is what failed', () => {
+test('the refusal says when to come back if the vendor failed', () => {
   expect(comeBackIn(vendorDown('acme', 429), 6_001)).toMatchObject({
     members: { provider: 'acme', retry_after: 7 },
     headers: { 'retry-after': '7' },
@@ -134,7 +134,7 @@ test('when to come back is told where the vendor is what failed', () => {
   expect(comeBackIn(judge(404, {}).refusal, 6_000).headers).toEqual({})
 })
 
-test('a list of errors is told as one text', () => {
+test('a list of errors becomes one text', () => {
   const { refusal } = judge(400, {
     id: 'x',
     name: 'bad_request',

@@ -54,7 +54,7 @@ test('a fault is that of its own request, also when the sender throws at once', 
   expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled'])
 })
 
-test('who asks is told when the request is really sent, which may be long after', async () => {
+test('the requester learns when the request is really sent, which may be long after', async () => {
   const seen: string[] = []
   const send = together(async (url) => {
     seen.push(`sent ${url}`)

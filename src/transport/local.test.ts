@@ -78,7 +78,7 @@ test('an answer has no more tokens than the model says, in stream and whole', as
   expect(events.filter((event) => event.includes('"content"')).length).toBe(16_385)
 })
 
-test('others have a turn while long texts are embedded and long answers are told', async () => {
+test('others have a turn while long texts are embedded and long answers are sent', async () => {
   const turns = async (work: () => Promise<unknown>) => {
     let turns = 0
     let going = true

@@ -182,7 +182,7 @@ test('silence and slowness end', async () => {
   expect((await fault(ask(to('/a'), { idleMs: 50 }, unresolved))).kind).toBe('failed')
 })
 
-test('an answer that is no result tells its status', async () => {
+test('an answer that is no result gives its status', async () => {
   expect(await fault(ask(to('/gone')))).toMatchObject({ kind: 'failed', status: 410 })
 })
 

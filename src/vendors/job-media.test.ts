@@ -812,7 +812,7 @@ test('addresses of results stand in the body where they are replaced', () => {
   }
 })
 
-test('what was asked is not told again', () => {
+test('the answer does not repeat what was asked', () => {
   const { body } = doneOf(
     'bfl/flux-2-pro',
     { id: 'a', megapixels: 1 },
@@ -845,7 +845,7 @@ test('what the vendor billed is kept apart', () => {
   ])
 })
 
-test('vendors that call back are told where', () => {
+test('vendors that call back get the address', () => {
   const wakeAt = 'https://turnpike.example.com/hooks/x/y'
   const told = cases.filter(({ id, inputs }) =>
     JSON.stringify(submitted(id, inputs, wakeAt)).includes(JSON.stringify(wakeAt).slice(1, -1)),

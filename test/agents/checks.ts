@@ -1,10 +1,10 @@
-/** What is held against each other after a program ran: what it sent, what the vendor saw and counted, what was charged. */
+/** Compares, after a program ran, what it sent, what the vendor saw and counted, and what was charged. */
 import type { Json } from '../../src/core/json-body.ts'
 import { priceOf } from './house.ts'
 import type { Exchange } from './tap.ts'
 import { type Dialect, type Sighting, sellerOf } from './vendor-host.ts'
 
-/** What the vendors' counts cost by the price list, in nano-USD. */
+/** The cost of the vendors' counts by the price list, in nano-USD. */
 export const costOf = (seen: readonly Sighting[]): number =>
   seen.reduce((sum, { counts, dialect }) => {
     if (counts === undefined) return sum
@@ -18,14 +18,14 @@ export const costOf = (seen: readonly Sighting[]): number =>
     )
   }, 0)
 
-/** What the answers told of their cost, in nano-USD: a header, or a line or a member at the end of a stream. */
+/** The cost that the answers named, in nano-USD: in a header, or in a line or a member at the end of a stream. */
 export const toldCost = (exchanges: readonly Exchange[]): number =>
   exchanges.reduce((sum, { answered, told }) => {
     const line = [...told.matchAll(/(?:: x-cost-usd: |"cost":)(\d+(?:\.\d+)?(?:e-?\d+)?)/g)].at(-1)?.[1]
     return sum + Math.round(Number(answered.get('x-cost-usd') ?? line ?? '0') * 1e9)
   }, 0)
 
-/** Where a dialect keeps the conversation: by it a request is found again at the vendor. */
+/** Where a dialect keeps the conversation, by which we find a request again at the vendor. */
 const conversation: Readonly<Record<Dialect, string>> = {
   chat: 'messages',
   messages: 'messages',
@@ -33,7 +33,10 @@ const conversation: Readonly<Record<Dialect, string>> = {
   responses: 'input',
 }
 
-/** What may differ where caller and vendor speak the same: the model's name at the vendor, and what the meter needs. */
+/**
+ * What may differ where caller and vendor speak the same dialect: the model's name at the vendor, and what the meter
+ * needs.
+ */
 const ours: Readonly<Record<Dialect, readonly string[]>> = {
   chat: ['model', 'max_tokens', 'max_completion_tokens', 'stream_options'],
   messages: ['model', 'max_tokens'],
@@ -50,7 +53,9 @@ const notCarried = ({ answered }: Exchange): string[] =>
 const isNamed = (exchange: Exchange, name: string): boolean =>
   notCarried(exchange).some((one) => one === name || one.startsWith(`${name} `) || one.startsWith(`${name}.`))
 
-/** Members and betas that the program sent, that did not reach a vendor of the same dialect, and that it was not told of. */
+/**
+ * Members and betas that the program sent, that did not reach a vendor of the same dialect, and that no answer named.
+ */
 export const lostOnTheWay = (
   speaks: Dialect,
   exchanges: readonly Exchange[],

@@ -1,4 +1,4 @@
-/** A whole Turnpike as an operator starts it, in a process of its own, before the scripted vendors and behind a tap. */
+/** A whole Turnpike as an operator starts it, in a process of its own, between the scripted vendors and a tap. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ type Price = {
   readonly output: number
 }
 
-/** The models that are sold, by the dialect of their vendor. */
+/** The models on sale, by the dialect of their vendor. */
 export const modelOf: Readonly<Record<VendorId, string>> = {
   chat: 'openai/gpt-4.1',
   messages: 'anthropic/claude-sonnet-4-6',
@@ -33,7 +33,7 @@ export type House = {
   readonly key: string
   /** What the ledger charged so far, in nano-USD. */
   readonly charged: () => Promise<number>
-  /** Ends the server, and says what is then held and what the audit finds wrong. */
+  /** Ends the server; returns what is then held, and what the audit finds. */
   readonly close: () => Promise<{ readonly held: number; readonly audit: string[] }>
 }
 
@@ -54,7 +54,7 @@ const configuration = (vendors: VendorHost): string => {
   ].join('\n')
 }
 
-/** Opens it; `section` is more of its turnpike.yaml. */
+/** Opens it; `section` is a further part of its turnpike.yaml. */
 export const openHouse = async (section = ''): Promise<House> => {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-agents-'))
   const vendors = startVendorHost()

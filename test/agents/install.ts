@@ -1,34 +1,34 @@
-/** The clients, installed from the lock: each set into a folder of the machine's temporary files, once for each lock. */
+/** Installs the clients from the lock: each set into a folder of the machine's temporary files, once for each lock. */
 import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const here = import.meta.dir
 
-/** One set that is there. */
+/** One installed set. */
 export type Installed = {
-  /** Where the set's package.json stands, with its packages in reach. */
+  /** The folder of the set's package.json, from which its packages can be imported. */
   readonly folder: string
   /** Folders of programs: the set's own, and a Node that is new enough for all. */
   readonly bins: readonly string[]
   readonly versionOf: (name: string) => string
 }
 
-/** npm's last words when it cannot install. */
+/** npm's last lines when it cannot install. */
 export class NotInstalled extends Error {}
 
 const lock = new Bun.CryptoHasher('sha256')
   .update(readFileSync(join(here, 'package-lock.json')))
   .digest('hex')
 
-/** The folder of a set, installed by now. A run that is cut short leaves no half a folder under its name. */
+/** The folder of a set, installed by now. A run that is cut short leaves no half folder under its name. */
 const rootOf = async (set: string): Promise<string> => {
   const root = join(tmpdir(), `turnpike-clients-${lock.slice(0, 12)}-${set}`)
   if (existsSync(root)) return root
   const making = mkdtempSync(join(tmpdir(), 'turnpike-clients-new-'))
   for (const one of ['package.json', 'package-lock.json', 'sets'])
     cpSync(join(here, one), join(making, one), { recursive: true })
-  // The registry is asked again when a connection breaks.
+  // We ask the registry again when a connection breaks.
   for (const last of [false, true]) {
     const child = Bun.spawn(
       ['npm', 'ci', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', '-w', `set-${set}`],

@@ -1,10 +1,10 @@
-/** Runs a program as a user does: in a home and a folder of its own, with the variables and files of its recipe. */
+/** Runs a program as a user does: in its own home and folder, with the variables and files of its recipe. */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Page } from './page.ts'
 
-/** No program needs so long on any machine; it only keeps a run from waiting for ever. */
+/** No program needs this long on any machine; it only keeps a run from waiting for ever. */
 const LONGEST_MS = 5 * 60_000
 
 export type Ended = { readonly code: number; readonly out: string; readonly errors: string }

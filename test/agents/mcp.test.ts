@@ -1,4 +1,7 @@
-/** A real agent from npm finishes a task with two of our tools: its model and its tools are one server, one key, one bill. */
+/**
+ * A real agent from npm finishes a task with two of our tools: its model and its tools are one server, one key, one
+ * bill.
+ */
 import { expect, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -53,7 +56,7 @@ const said = (block: { text: string } | { name: string; input: object }, at: num
 const listOf = (value: Json | undefined): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isObject) : []
 
-/** What tools have answered so far, as texts. */
+/** The answers of tools so far, as texts. */
 const resultsIn = (body: JsonObject): readonly string[] =>
   listOf(body.messages)
     .flatMap(({ content }) => listOf(content))
@@ -122,7 +125,7 @@ test('claude-code draws and encodes with two tools of the gateway', async () => 
         ANTHROPIC_DEFAULT_HAIKU_MODEL: 'mock/small',
         CLAUDE_CODE_MAX_OUTPUT_TOKENS: '4000',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        // Tools are offered at once, not looked for.
+        // Tools are listed at once, not searched for.
         ENABLE_TOOL_SEARCH: 'false',
       },
       stdin: 'ignore',

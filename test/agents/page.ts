@@ -1,11 +1,11 @@
-/** A recipe as it stands in docs/clients, read back into what a user would do with it. */
+/** Reads a recipe in docs/clients back into the steps of a user. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { recipes } from '../../src/products/recipes/index.ts'
 import type { RecipeTarget } from '../../src/products/recipes/recipe.ts'
 
 export type Page = {
-  /** What the page lets one install. */
+  /** The packages that the page says to install. */
   readonly install: string
   readonly variables: string
   readonly files: readonly { readonly path: string; readonly text: string }[]
@@ -14,7 +14,7 @@ export type Page = {
 
 const docs = join(import.meta.dir, '../../docs/clients')
 
-/** The page of a client, for this address, key and model in place of those it stands with. */
+/** The page of a client, with this address, key and model in place of its own. */
 export const readPage = (name: string, { address, key, model }: RecipeTarget): Page => {
   const recipe = recipes.find((one) => one.name === name)
   if (recipe === undefined) throw new Error(`there is no recipe '${name}'`)

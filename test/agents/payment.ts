@@ -1,4 +1,7 @@
-/** A client that pays instead of bringing a key: its recipe as it stands, a facilitator, and what both ledgers say after. */
+/**
+ * A client that pays instead of bringing a key: its recipe unchanged, a facilitator, and a check of both ledgers
+ * afterwards.
+ */
 import { startFacilitator, UNIT } from '../chaos/facilitator.ts'
 import { costOf } from './checks.ts'
 import { modelOf, openHouse } from './house.ts'
@@ -9,11 +12,11 @@ import type { Cell, Program } from './programs/program.ts'
 import { sessionAnswers, words } from './scenario.ts'
 import type { VendorId } from './vendor-host.ts'
 
-/** A wallet of nobody's: the facilitator's chain gives everyone enough. */
+/** A wallet that belongs to nobody: the facilitator's chain gives everyone enough. */
 const newPrivateKey = (): string =>
   `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`
 
-/** Runs the recipe and says what it found wrong. */
+/** Runs the recipe and returns what it found wrong. */
 export const runPayment = async (
   program: Program,
   vendor: VendorId,
@@ -21,7 +24,7 @@ export const runPayment = async (
 ): Promise<ReadonlyMap<Cell, string>> => {
   const facilitator = startFacilitator(() => 1)
   facilitator.calm()
-  // Payers of version 2 pay in tokens that they know, unless told otherwise.
+  // Payers of version 2 pay in tokens that they know by default.
   const house = await openHouse(facilitator.section.replace(/accept:[\s\S]*/, 'accept: [base-sepolia]\n'))
   const page = readPage(program.name, { address: house.tap.address, key: '', model: modelOf[vendor] })
   const desk = openDesk(

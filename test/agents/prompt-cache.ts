@@ -1,7 +1,7 @@
 /**
- * A vendor's cache of prompts: a prefix that was sent before is counted as read. Messages caches what the caller marks and
- * charges for writing; the other dialects cache by themselves, from 1,024 tokens on, in steps of 128. A token is four
- * characters of the prompt's JSON.
+ * A vendor's cache of prompts: it counts a prefix that was sent before as read. Messages caches what the caller marks
+ * and charges for writing; the other dialects cache by themselves, from 1,024 tokens on, in steps of 128. A token is
+ * four characters of the prompt's JSON.
  */
 import { isObject, type Json, type JsonObject } from '../../src/core/json-body.ts'
 import type { Counts } from '../clients/vendors/script.ts'
@@ -10,7 +10,7 @@ const LEAST = 1_024
 const STEP = 128
 const TOKEN = 4
 
-/** In the order in which vendors read a prompt: what changes least comes first. */
+/** In the order in which vendors read a prompt: the parts that change least come first. */
 const members: Readonly<Record<string, readonly string[]>> = {
   chat: ['tools', 'messages'],
   messages: ['tools', 'system', 'messages'],
@@ -31,7 +31,7 @@ const withoutMarks = (value: Json | undefined): Json | undefined => {
 const textOf = (body: JsonObject, names: readonly string[]): string =>
   names.map((name) => JSON.stringify(withoutMarks(body[name]) ?? null)).join('')
 
-/** How much of the prompt stands before its last mark: the blocks that follow it are short. */
+/** How much of the prompt comes before its last mark; the blocks after it are short. */
 const markedOf = (body: JsonObject, names: readonly string[]): number => {
   const text = names.map((name) => JSON.stringify(body[name] ?? null)).join('')
   const last = text.lastIndexOf('"cache_control"')

@@ -1,6 +1,6 @@
 /**
- * A sample of the sessions for every run of the tests: a program, and the vendors' own libraries in their newest versions.
- * Each meets one vendor here, by turns one of its own dialect and one of another; `npm run agents` has all.
+ * A sample of the sessions for every run of the tests: a program, and the vendors' own libraries in their newest
+ * versions. Each meets one vendor here, in turn one of its own dialect and one of another; `npm run agents` runs all.
  */
 import { expect, test } from 'bun:test'
 import { install, NotInstalled } from './install.ts'
@@ -9,7 +9,7 @@ import { titleOf } from './programs/program.ts'
 import { runSession } from './session.ts'
 
 const sample = ['claude-code', 'openai', 'openai, responses', 'anthropic-sdk', 'google-genai']
-/** For the installation and a session; no machine needs so long. */
+/** For the installation and a session; no machine needs this long. */
 const LONG_MS = 30 * 60_000
 
 for (const [at, title] of sample.entries()) {

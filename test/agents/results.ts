@@ -1,4 +1,4 @@
-/** What the last runs of the sessions found, kept beside the code: docs/compatibility.md is written from it. */
+/** The findings of the last runs of the sessions, kept beside the code; docs/compatibility.md is written from them. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cell, cells, type Program, titleOf } from './programs/program.ts'
@@ -9,7 +9,7 @@ type Row = {
   readonly vendor: string
   /** Day of the run, UTC. */
   readonly date: string
-  /** The cells that failed, and those that the client has not, with the reason. */
+  /** The cells that failed, and those that the client lacks, with the reason. */
   readonly failed: readonly Cell[]
   readonly cannot: Partial<Record<Cell, string>>
 }
@@ -17,7 +17,7 @@ type Row = {
 const path = join(import.meta.dir, 'results.json')
 const read = (): Row[] => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : [])
 
-/** Puts the rows of a run in place of those that the same client had. */
+/** Replaces the rows of the same client by those of a run. */
 export const keepResults = (rows: readonly Row[]): void => {
   const clients = new Set(rows.map(({ client }) => client))
   const kept = read().filter(({ client }) => !clients.has(client))

@@ -42,7 +42,7 @@ for (const program of chosen) {
       for (const [cell, why] of found) console.log(`       ${cell}: ${why.replaceAll('\n', '\n         ')}`)
     }
   }
-  // Kept program by program: a run of all takes long.
+  // Written after each program, because a run of all takes long.
   if (process.argv.includes('--write')) keepResults(rows)
 }
 console.log(`${passed} passed, ${failed} failed`)

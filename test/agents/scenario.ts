@@ -1,9 +1,12 @@
-/** What the vendors say in a session, in any dialect: decided by the request alone, so that asides of a program disturb nothing. */
+/**
+ * The vendors' side of a session, in any dialect. The request alone decides it, so that side requests of a program
+ * disturb nothing.
+ */
 import type { JsonObject } from '../../src/core/json-body.ts'
 import type { Answering, Heard, Said } from '../clients/vendors/script.ts'
 
 type ToolUse = { readonly name: string; readonly args: JsonObject }
-/** How a program's own tool is asked to run a command. */
+/** The call by which a program's own tool runs a command. */
 export type RunTool = (command: string) => ToolUse
 
 export const words = {
@@ -13,13 +16,13 @@ export const words = {
   slowly: 'This sentence is told slowly and never',
 } as const
 
-/** What is asked in a session, beside the greeting of the recipe. */
+/** The prompts of a session, beside the greeting of the recipe. */
 export type Deed = 'work' | 'wait' | 'fail'
 
 const mark = 'Turnpike session: '
 const lines = 600
 
-/** A long text, the same each time: a program sends it with every turn, so that a cache is worth its while. */
+/** A long text, the same each time: a program sends it with every turn, so that a cache is worthwhile. */
 const context = Array.from(
   { length: lines },
   (_none, line) => `${line}: measured ${(line * 7919) % 10_007} at station ${(line * 31) % 97}`,
@@ -42,8 +45,8 @@ const workOf = (run: RunTool, { rounds }: Heard): Said => {
 }
 
 /**
- * The answers of a session to prompts that are its own. The asides of a program, such as a title for its window, bring none
- * of its tools and get a greeting, and so does everything else.
+ * The answers of a session to its own prompts. Side requests of a program, such as for a title of its window, bring
+ * none of its tools and get a greeting, and so does everything else.
  */
 export const sessionAnswers =
   (run: RunTool): Answering =>

@@ -1,4 +1,4 @@
-/** One client before one vendor: its recipe as it stands, then a session of work, an error of the vendor and a hang-up. */
+/** One client with one vendor: its recipe unchanged, then a session of work, an error of the vendor and a hang-up. */
 import { costOf, countsIn, lostOnTheWay, toldCost } from './checks.ts'
 import { type House, modelOf, openHouse } from './house.ts'
 import type { Installed } from './install.ts'
@@ -9,7 +9,7 @@ import { type Deed, promptFor, results, sessionAnswers, words } from './scenario
 import type { Exchange } from './tap.ts'
 import type { Sighting, VendorId } from './vendor-host.ts'
 
-/** What went wrong, by what was checked; a cell that is not there is fine. */
+/** What went wrong, by check; a cell that is missing is fine. */
 export type Findings = ReadonlyMap<Cell, string>
 
 type Ran = Ended & {
@@ -27,7 +27,7 @@ type Bench = {
   readonly desk: Desk
 }
 
-/** Runs everything and says what it found. */
+/** Runs everything and returns what it found. */
 export const runSession = async (
   program: Program,
   vendor: VendorId,
@@ -66,14 +66,14 @@ export const runSession = async (
   return found
 }
 
-/** Leaving takes no time; this only ends a run in which it never comes. */
+/** Leaving takes no time; this only ends a run in which the program never leaves. */
 const LEAVING_MS = 3 * 60_000
 
 type Note = (cell: Cell, fits: boolean, why: () => string) => void
 
 const asking = (deed: Deed, model: string) => ({ DEED: deed, PROMPT: promptFor(deed), MODEL: model })
 
-/** The end of a run, and all that went through while it lasted. */
+/** The end of a run, and all requests and answers of it. */
 const settled = async ({ house }: Bench, ended: Promise<Ended>): Promise<Ran> => {
   const before = await house.charged()
   const end = await ended
@@ -117,7 +117,7 @@ const checkWork = (work: Ran, note: Note): void => {
   )
 }
 
-/** The vendor's counts by the price list, the ledger and what the answers told are one amount. */
+/** The vendor's counts by the price list, the ledger and the costs in the answers are one amount. */
 const moneyOf = ({ seen, charged, exchanges }: Ran, note: Note): void => {
   const due = costOf(seen)
   note(
@@ -129,7 +129,7 @@ const moneyOf = ({ seen, charged, exchanges }: Ran, note: Note): void => {
   note('money', told === due, () => `the vendor's counts cost ${due} nano-USD, the answers told ${told}`)
 }
 
-/** What a vendor of the same dialect saw is what was sent, or the caller was told. */
+/** A vendor of the same dialect saw what was sent, or the caller learnt what was left out. */
 const checkBytes = ({ program }: Bench, { exchanges, seen }: Ran, note: Note): void => {
   if (!seen.some(({ dialect }) => dialect === program.speaks)) return
   const lost = lostOnTheWay(program.speaks, exchanges, seen)
@@ -147,7 +147,7 @@ const checkUsage = (program: Program, { out, code, seen }: Ran, note: Note): voi
   )
 }
 
-/** The program goes while an answer stalls: the vendor is left, and what was delivered is charged. */
+/** The program hangs up while an answer stalls: the call to the vendor ends, and what was delivered is charged. */
 const checkHangUp = async (bench: Bench, model: string, note: Note): Promise<void> => {
   const { house, desk, program } = bench
   const running = desk.run(program.command, asking('wait', model))

@@ -1,4 +1,4 @@
-/** Stands between a program and the server and hands everything on: what the program sent, and what it was told. */
+/** Stands between a program and the server, passes everything on, and records what the program sent and got. */
 import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
 
 export type Exchange = {
@@ -8,18 +8,18 @@ export type Exchange = {
   readonly body: JsonObject
   status: number
   answered: Headers
-  /** The answer as far as it came. */
+  /** The answer as far as it arrived. */
   told: string
 }
 
 export type Tap = {
   readonly address: string
-  /** What went through since this was last called. */
+  /** The exchanges since the last call of this. */
   readonly collect: () => Exchange[]
   readonly stop: () => Promise<void>
 }
 
-/** Headers of one connection only, which the next one has its own of. */
+/** Headers of one connection; the next connection has its own. */
 const ofOneHop = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'host']
 
 const handedOn = (headers: Headers): Headers => {
@@ -48,7 +48,7 @@ export const startTap = (target: string): Tap => {
         told: '',
       }
       exchanges.push(exchange)
-      // Asked for in plain text, so that the answer can be read on its way.
+      // Requested as plain text, so that the tap can read the answer.
       const headers = handedOn(request.headers)
       headers.set('accept-encoding', 'identity')
       const answer = await fetch(`${target}${pathname}${search}`, {

@@ -1,6 +1,6 @@
 /**
- * `npm run agents:update`: the newest version of every pinned client. A set whose name ends in a version keeps to the
- * major ones it has; the others follow what is newest. The lock is made again.
+ * `npm run agents:update`: installs the newest version of every pinned client. A set whose name ends in a version keeps
+ * its major versions; the others follow the newest. The lock is made again.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** The strict scripted vendors on a port, each at the address its clients know, with caches of prompts and a memory of all they saw. */
+/**
+ * The strict scripted vendors on a port, each at the address that its clients know. They cache prompts and remember all
+ * requests.
+ */
 import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
 import { chatVendor } from '../clients/vendors/chat.ts'
 import { geminiVendor } from '../clients/vendors/gemini.ts'
@@ -15,7 +18,7 @@ const makers = {
   gemini: geminiVendor,
 }
 export type Dialect = keyof typeof makers
-/** A vendor by the dialect of its address; the one of chat speaks responses at the same. */
+/** A vendor by the dialect of its address; the one of chat speaks responses at the same address. */
 export type VendorId = Exclude<Dialect, 'responses'>
 const dialects = Object.keys(makers) as readonly Dialect[]
 
@@ -27,27 +30,27 @@ export type Sighting = {
   readonly url: string
   readonly body: JsonObject
   counts: Counts | undefined
-  /** The answer never came to its end. */
+  /** The answer never ended. */
   cut: boolean
 }
 
 type Stalled = { readonly left: Promise<void> }
 
-/** Whose prices a dialect is billed at. */
+/** The vendor whose prices bill a dialect. */
 export const sellerOf = (dialect: Dialect): VendorId => (dialect === 'responses' ? 'chat' : dialect)
 
 export type VendorHost = {
   readonly addressOf: (vendor: VendorId) => string
-  /** What the vendors saw and refused since this was last called. */
+  /** The requests that the vendors saw and refused since the last call of this. */
   readonly collect: () => { readonly seen: Sighting[]; readonly refused: string[] }
   /** Resolves when an answer stalls; `left` when the connection to it is closed by the other side. */
   readonly stalled: () => Promise<Stalled>
-  /** Decides what is answered from now on. */
+  /** Decides all answers from now on. */
   readonly play: (answer: Answering) => void
   readonly stop: () => Promise<void>
 }
 
-/** Tokens of an answer: as many as its characters divided by four. */
+/** Tokens of an answer: its characters divided by four. */
 const outputOf = ({ text, thinking, calls }: Said): number =>
   Math.ceil(`${text ?? ''}${thinking ?? ''}${calls.length === 0 ? '' : JSON.stringify(calls)}`.length / 4)
 

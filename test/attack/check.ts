@@ -1,15 +1,15 @@
-/** What a check is, and the words in which checks are written. */
+/** What a check is, and the helpers in which checks are written. */
 import type { Socket } from 'node:net'
 import type { Target } from './target.ts'
 
 export type Check = {
   readonly name: string
-  /** Where it is of no use on the other. */
+  /** The engine, for a check that says nothing on the other. */
   readonly engine?: 'SQLite' | 'PostgreSQL'
   readonly run: (target: Target) => Promise<void>
   /** Processor time of the server in all, in milliseconds. */
   readonly cpuMs: number
-  /** Memory that the server takes beside what it had, in megabytes. */
+  /** Memory that the server takes beyond what it had, in megabytes. */
   readonly memoryMb: number
 }
 
@@ -17,7 +17,7 @@ export const must = (fine: boolean, what: string): void => {
   if (!fine) throw new Error(what)
 }
 
-/** Asks, and wants one of these statuses. */
+/** Sends a request, and wants one of these statuses. */
 export const asked = async (
   target: Target,
   path: string,
@@ -39,7 +39,7 @@ export const statusOf = (reply: string): number => Number(/HTTP\/1\.1 (?!100)(\d
 export const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at))
 
-/** Waits until so many of the connections had the beginning of an answer. */
+/** Waits until this many connections have the beginning of an answer. */
 export const heard = (sockets: readonly Socket[], count: number): Promise<void> =>
   new Promise((resolve) => {
     let answered = 0

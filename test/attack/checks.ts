@@ -1,4 +1,4 @@
-/** The attacks, each by name with what it may cost; a check throws when the answer itself is wrong. */
+/** The attacks, each by name with its budget; a check throws when the answer itself is wrong. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { hostileBodies } from '../security/hostile-bodies.ts'
@@ -11,7 +11,7 @@ const nested = Array.from({ length: 14 }).reduce<object>(
   (items) => ({ type: 'array', minItems: 100, items }),
   { type: 'string' },
 )
-/** The built-in models, and whatever else reads a caller's bytes. */
+/** The built-in models, and other code that reads a caller's bytes. */
 const work: readonly Check[] = [
   {
     name: 'a prompt of two megabytes of blanks',
@@ -79,17 +79,17 @@ const work: readonly Check[] = [
   },
 ]
 
-/** How long the server goes on with streams that nobody reads, before it is measured. */
+/** How long the server goes on with unread streams before we measure it. */
 const STALLED_MS = 1_500
 
-/** Memory and places by the slow, the large and the many. */
+/** Attacks on memory and places: slow, large and many requests. */
 const places: readonly Check[] = [
   {
     name: '300 bodies of 3 MB that never end',
     run: async (it) => {
       const half = Buffer.alloc(2_999_999, 32).toString()
       const head = `POST ${chat} HTTP/1.1\r\nHost: x\r\n${it.auth}Content-Type: application/json\r\nContent-Length: 3000000\r\n\r\n`
-      // The few that fit are waited for; all others must have had their refusal.
+      // The few that fit are waited for; all others must have been refused by now.
       await heard(await Promise.all(times(300, () => it.hang(head + half))), 280)
       await asked(it, '/v1/models', undefined, 200)
     },
@@ -129,7 +129,7 @@ const places: readonly Check[] = [
   ),
 ]
 
-/** A request of these lines, and the status it must have; the reply ends the connection. */
+/** A request of these lines, and its expected status; the reply ends the connection. */
 const wired = (name: string, status: number, lines: (it: Target) => string): Check => ({
   name,
   run: async (it) => {

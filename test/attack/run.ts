@@ -1,6 +1,7 @@
 /**
- * `npm run attack`: what a stranger, a customer or a vendor can do to a server, as named checks with budgets, on both engines
- * against real processes. Each prints what it cost and what it may cost; the last line is `N passed, N failed`.
+ * `npm run attack`: what a stranger, a customer or a vendor can do to a server, as named checks with budgets, on both
+ * engines against real processes. Each prints its cost and its budget; the last line is `N passed, N failed`.
+ *
  * Option: --only <part of a name>.
  */
 import { join } from 'node:path'
@@ -24,7 +25,7 @@ const patiently = async (work: Promise<void>): Promise<void> => {
   await Promise.race([work, hangs]).finally(() => clearTimeout(late))
 }
 
-/** Runs a check; tells whether it stayed within its budgets. */
+/** Runs a check; returns whether it stayed within its budgets. */
 const passes = async (target: Target, check: Check): Promise<boolean> => {
   const cpuBefore = target.cpuMs()
   const memoryBefore = target.memoryMb()

@@ -1,4 +1,4 @@
-/** What is attacked: the program itself with a vendor of its own, and what can be measured of its process. */
+/** The target: the program itself with its own vendor, and measurements of its process. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -15,16 +15,19 @@ export type Target = {
   readonly home: string
   /** Sends a request with the key; a body is sent as JSON. */
   ask(path: string, body?: unknown): Promise<Response>
-  /** A connection on which this is written, and nothing more; it is closed when the check ends. */
+  /** A connection that sends this and nothing more; it is closed when the check ends. */
   hang(text: string): Promise<Socket>
   /** Writes this and reads until the connection ends. */
   raw(text: string): Promise<string>
   readonly auth: string
   readonly token: string
   readonly address: string
-  /** Where the ledger is, past the network that can fall silent. */
+  /** The address of the ledger, behind the network that can fall silent. */
   readonly databaseUrl: string
-  /** Lets the network between the server and a PostgreSQL fall silent, and speak again; nothing where there is none. */
+  /**
+   * Makes the network between the server and a PostgreSQL fall silent, and speak again; does nothing where there is
+   * none.
+   */
   silence(on: boolean): void
   /** Processor time so far, in milliseconds. */
   cpuMs(): number
@@ -34,7 +37,7 @@ export type Target = {
   stop(): Promise<void>
 }
 
-/** A vendor whose answers never end, or grow a thousandfold when they are unpacked. */
+/** A vendor whose answers never end, or grow a thousandfold when they are decompressed. */
 const hostileVendor = () => {
   const bomb = gzipSync(new Uint8Array(300 * MIB))
   const endless = () =>
@@ -54,16 +57,16 @@ const hostileVendor = () => {
 const model =
   '{ input_usd_per_1m: "1", output_usd_per_1m: "1", context_tokens: 100000, max_output_tokens: 1000 }'
 
-/** Under what its keys and receipts are sealed, and with what Stripe signs for it. */
+/** The secret that seals its keys and receipts, and the one that Stripe signs with. */
 export const SECRET = 'the secret of a server under attack'
 export const WEBHOOK_SECRET = 'whsec_of_a_server_under_attack'
 export const ISSUER = 'https://attacked.test'
-/** How long the server lets a body come, and a connection be idle. */
+/** How long the server waits for a body, and keeps an idle connection. */
 export const DEADLINE_SECONDS = 5
 /** Bytes of answers that one key may have kept. */
 export const KEPT_BYTES = 1_000_000
 
-/** Starts the program on an engine; `databaseUrl` gets the folder in which a file would lie. */
+/** Starts the program on an engine; `databaseUrl` gets the folder of a database file. */
 export const startTarget = async (name: string, databaseUrl: (home: string) => string): Promise<Target> => {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-attack-'))
   const vendor = hostileVendor()

@@ -1,4 +1,6 @@
-/** Attacks on what the server believes: receipts and events that are signed and yet not true, and addresses it is told to fetch. */
+/**
+ * Attacks on the server's trust: receipts and events that are signed and yet false, and addresses it is told to fetch.
+ */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { unseal } from '../../src/receipts/keys.ts'
 import { signingKey, signReceipt } from '../../src/receipts/token.ts'
@@ -13,7 +15,10 @@ const hmac = (secret: string, text: string): string =>
 const DAY = 24 * 60 * 60
 const MONEY = { cost: { amount: '1.00', currency: 'USD' }, usage: {}, payment: {} }
 
-/** Receipts with these claims under the server's own key, as a thief of it, or a clock that is wrong, would sign them. */
+/**
+ * Receipts with these claims under the server's own key, as a thief of the key, or a server with a wrong clock, would
+ * sign them.
+ */
 const receiptsOf = async (
   it: Target,
   many: readonly ((now: number) => object)[],
@@ -38,7 +43,7 @@ const isValid = async (it: Target, receipt: string): Promise<boolean> => {
   return answer.valid === true
 }
 
-/** A receipt that is as good as the server's own but for these claims; the good one is valid. */
+/** A receipt like the server's own except for these claims; the good one is valid. */
 const forged = (name: string, claims: (now: number) => object): Check => ({
   name: `a receipt ${name}`,
   run: async (it) => {
@@ -65,7 +70,7 @@ const pictureAt = (url: string) =>
     { type: 'text', text: 'what is it?' },
     { type: 'image_url', image_url: { url } },
   ])
-/** What the vendor at the operator's own address must never be handed. */
+/** What the vendor at the operator's own address must never get. */
 const inside = [
   'http://127.0.0.1/x.png',
   'http://[::1]/x.png',

@@ -1,4 +1,4 @@
-/** Attacks by the many and the late: requests sent ahead, bodies and connections that stop, a database that says nothing. */
+/** Attacks by many and slow clients: pipelined requests, bodies and connections that stop, a silent database. */
 import { Database } from 'bun:sqlite'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ const ahead = 100
 const bodied = (method: string, path: string, auth: string, length: number): string =>
   `${method} ${path} HTTP/1.1\r\nHost: x\r\n${auth}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
 
-/** Doors beside the calls that read a body: without a key, and with one. */
+/** Endpoints beside the calls that read a body: without a key, and with one. */
 const doors: readonly { name: string; head: (it: Target, length: number) => string }[] = [
   { name: 'the webhook', head: (_it, length) => bodied('POST', '/api/webhooks/stripe', '', length) },
   {
@@ -26,7 +26,7 @@ const ended = (socket: Socket): Promise<void> =>
     else socket.once('close', () => resolve())
   })
 
-/** Waits until the server takes all calls again: a while after it was late it still turns some away. */
+/** Waits until the server takes all calls again: for a while after it was late it still turns some away. */
 const serves = async (it: Target): Promise<void> => {
   for (let tries = 0, good = 0; good < 30; tries++) {
     const response = await it.ask(chat, echo('x'))
@@ -37,7 +37,7 @@ const serves = async (it: Target): Promise<void> => {
   }
 }
 
-/** A file of calls as a year of them leaves; only where the ledger is a file. */
+/** A file with the calls of a year; only where the ledger is a file. */
 const ROWS = 200_000
 const growLedger = ({ home }: Target): void => {
   const ledger = new Database(join(home, 'ledger', 'books.db'))
@@ -55,7 +55,7 @@ const growLedger = ({ home }: Target): void => {
 }
 
 const CALLS_BESIDE = 5
-/** After this a refusal has taken too long; two seconds or so are promised. */
+/** A refusal that takes longer than this is too slow; we promise about two seconds. */
 const REFUSED_MS = 15_000
 
 export const waits: readonly Check[] = [
@@ -141,7 +141,7 @@ export const waits: readonly Check[] = [
     engine: 'SQLite',
     run: async (it) => {
       growLedger(it)
-      // Whoever writes so much at once holds up the server, which is not what is measured.
+      // A client that writes so much at once delays the server, which is not what we measure.
       await serves(it)
       let reported = 0
       const reports = times(6, async () => {
@@ -181,7 +181,7 @@ export const waits: readonly Check[] = [
       } finally {
         it.silence(false)
       }
-      // It finds its way back by itself.
+      // It recovers by itself.
       await serves(it)
     },
     cpuMs: 8_000,

@@ -32,7 +32,7 @@ const runSnippet = async (text: string): Promise<string> => {
   return out.trim()
 }
 
-test('first start, link, key, the shown program, and its call on the page with the cost that it was told', async () => {
+test('first start, link, key, the shown program, and its call on the page with the same cost', async () => {
   const server = await startProgram(home, { LOG: 'off', TRIAL_USD: '0' })
   try {
     const link = /http:\S+\/console\/link#\S+/.exec(server.greeting)?.[0] ?? ''
@@ -63,7 +63,7 @@ test('first start, link, key, the shown program, and its call on the page with t
     await row.waitFor()
     expect(await row.locator('.number[title$=USD]').getAttribute('title')).toBe(`${cost} USD`)
     expect(await row.textContent()).toContain('local/echo-1')
-    // The link was for once.
+    // The link worked once.
     const other = await browser.newPage()
     await other.page.goto(link)
     await other.page.getByRole('button', { name: 'Sign in' }).click()

@@ -1,9 +1,9 @@
-/** The keyboard alone: Tab until something has the focus, which must be seen. */
+/** The keyboard alone: Tab until something has the focus; the focus must be visible. */
 import type { Page } from 'playwright-core'
 
 const PRESSES = 80
 
-/** What has the focus: its name, and whether a frame around it shows that. Run in the page, as a text. */
+/** What has the focus: its name, and whether a frame around it shows that. Passed to the page as a text. */
 const focused = `(() => {
   const it = document.activeElement
   if (it === null || it === document.body) return { name: '', seen: true }
@@ -12,7 +12,7 @@ const focused = `(() => {
   return { name, seen: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1 }
 })()`
 
-/** Presses Tab until what has the focus is called so. Throws where the focus is somewhere and nothing shows it. */
+/** Presses Tab until the element with this name has the focus. Throws where nothing shows the focus. */
 export const tabTo = async (page: Page, name: string): Promise<void> => {
   const passed: string[] = []
   for (let presses = 0; presses < PRESSES; presses++) {

@@ -1,4 +1,4 @@
-/** Keys by hand: made by keyboard alone, rotated while both work, and not there for whom they are not. */
+/** Keys by hand: made by keyboard alone, rotated while both work, and hidden from people they do not belong to. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chat, jsonOf } from '../server/harness.ts'
 import { tabTo } from './keyboard.ts'
@@ -42,7 +42,7 @@ test('a key is made by keyboard alone, and whatever has the focus is seen to hav
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   const row = page.getByRole('row').filter({ hasText: 'by keyboard' })
   await row.filter({ hasText: 'of $7.50' }).waitFor()
-  // Its value is nowhere any more, but for what tells it from others.
+  // Its value is gone, except for the part that distinguishes it.
   expect(await page.locator('main').textContent()).not.toContain(token)
   expect(await statusOf(token)).toBe(200)
   expect(errors).toEqual([])
@@ -62,7 +62,7 @@ test('a key is rotated: both work, both are seen, and the old one is deleted whe
   await page.goto(`${it.address}/console/keys?search=rotating`)
   const rows = page.getByRole('row').filter({ hasText: 'rotating' })
   await rows.nth(1).waitFor()
-  // Both have the same limits, and each tells when it was used.
+  // Both have the same limits, and each shows when it was used.
   expect(await rows.filter({ hasText: 'of $9.00' }).filter({ hasText: 'just now' }).count()).toBe(2)
   // The page of the old one leads to the new one, and that back.
   await page.goto(`${it.address}/console/keys/${id}`)
@@ -113,16 +113,16 @@ test('what is another organisation’s is not there: not its page, nor behind it
   }
   await page.getByRole('link', { name: 'Go to the overview' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
-  // Nor is a page that never was.
+  // Nor is a page that never existed.
   await page.goto(`${it.address}/console/nothing`)
   await page.getByRole('heading', { name: 'Not found', level: 1 }).waitFor()
-  // A call of ours is not there for them.
+  // They do not see a call of ours.
   const ours = call.headers.get('x-request-id') ?? ''
   expect((await stranger.ask('GET', `/calls/${ours}`)).status).toBe(404)
   expect((await jsonOf(await stranger.ask('GET', '/calls'))).data).toEqual([])
 })
 
-test('/ goes to the search of the page, ? tells the keys of the keyboard, and g with a letter opens a page', async () => {
+test('/ goes to the search of the page, ? shows the keyboard shortcuts, and g with a letter opens a page', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'operator@example.com', 'owner', true)
   await page.keyboard.press('g')

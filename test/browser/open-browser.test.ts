@@ -1,4 +1,4 @@
-/** The browser of the tests starts on a machine that has none, and tells what a page asks of other hosts. */
+/** The browser of the tests starts on a machine without one, and reports a page's requests to other hosts. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { PATIENCE_MS } from '../now.ts'
 
-/** Only loopback is ever resolved: a page that asks for another host is seen to fail. */
+/** Only loopback is ever resolved, so a page that asks for another host is seen to fail. */
 const flags = [
   '--headless',
   '--no-sandbox',
@@ -26,7 +26,10 @@ const programOf = async (): Promise<string> => {
 
 export type TestBrowser = {
   readonly browser: Browser
-  /** A page in a context of its own: no cookie of another one. What it asked of other hosts than loopback is in `strangers`. */
+  /**
+   * A page in a context of its own, without another one's cookies. `strangers` has its requests to other hosts than
+   * loopback.
+   */
   newPage(options?: Parameters<Browser['newContext']>[0]): Promise<TestPage>
   close(): Promise<void>
 }
@@ -36,14 +39,14 @@ export type TestPage = {
   readonly context: BrowserContext
   /** Addresses that are not on loopback. */
   readonly strangers: readonly string[]
-  /** Errors of scripts, and messages of the console that are errors: a broken content policy is one. */
+  /** Errors of scripts, and error messages of the console: a broken content policy is one. */
   readonly errors: readonly string[]
 }
 
 const isOwn = (address: string): boolean =>
   /^(?:data|blob|about):/.test(address) || /^https?:\/\/(?:127\.0\.0\.1|localhost)[:/]/.test(address)
 
-/** Another process may be unpacking the program at the same moment: then it is not whole yet, and is tried again. */
+/** Another process may be unpacking the program at the same moment; then it is incomplete, and we try again. */
 const launched = async (): Promise<Browser> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -63,7 +66,7 @@ export const openBrowser = async (): Promise<TestBrowser> => {
     newPage: async (options = {}) => {
       const context = await browser.newContext(options)
       const page = await context.newPage()
-      // Thirty seconds of its own are what a busy machine uses up.
+      // A busy machine uses up the default of thirty seconds.
       page.setDefaultTimeout(PATIENCE_MS)
       const strangers: string[] = []
       const errors: string[] = []

@@ -40,7 +40,7 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
   await dialog.getByLabel('What for').fill('an outage')
   await dialog.getByRole('button', { name: 'Give credit' }).click()
   await dialog.waitFor({ state: 'detached' })
-  // Exact to the nano-dollar, also where it is shown in cents.
+  // Exact to the nano-dollar, even where it is shown in cents.
   await row.locator('[title="112.345678901 USD"]').waitFor()
   expect(await it.balance()).toBe(112n * USD + 345_678_901n)
 
@@ -64,7 +64,7 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
   await row.getByText('Active').waitFor()
   expect(await call(token)).toBe(200)
 
-  // Its people read who did what.
+  // Its people can read who did what.
   const owner = await browser.newPage(size)
   await it.enter(owner.page, 'owner@example.com', 'owner')
   await owner.page.getByRole('link', { name: 'Activity' }).click()
@@ -84,7 +84,7 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
   expect([errors, owner.errors]).toEqual([[], []])
 })
 
-test('a vendor that fails is told with how often it did and when it is tried again, and its key by the last four', async () => {
+test('a failing vendor is shown with how often it failed and when it is tried again, and its key by the last four', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'operator@example.com', 'owner', true)
   const { token } = await it.newKey()
@@ -106,7 +106,7 @@ test('a vendor that fails is told with how often it did and when it is tried aga
   expect(errors).toEqual([])
 })
 
-test('who acts for an organisation is told so on every page, until they go back', async () => {
+test('an operator who acts for an organisation sees that on every page, until they go back', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'operator@example.com', 'owner', true)
   await page.getByRole('link', { name: 'Accounts' }).click()

@@ -21,7 +21,7 @@ beforeAll(async () => {
   stripe = startFakeStripe()
   axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
   browser = await openBrowser()
-  // Mail that nobody takes, so that there is a sign-up: none is sent here.
+  // Mail that goes nowhere, so that there is a sign-up: this test sends none.
   const settings = { signUp: 'open', smtp: new Secret('smtp://127.0.0.1:9') } as const
   it = await listenConsole({ fund: 0n, stripe: stripe.settings, settings })
   const { tenant, link } = await seedConsole(it)
@@ -109,7 +109,7 @@ const takePicture = async (page: Page, name: string): Promise<void> => {
   await page.screenshot({ path: `${pictures}/${name}.png` })
 }
 
-// Each page is loaded once in each width, in one scheme, and goes over to the other while it is shown.
+// Each page is loaded once in each width, in one scheme, and switched to the other while it is shown.
 for (const [width, schemes] of [
   [1440, ['light', 'dark']],
   [360, ['dark', 'light']],
@@ -139,7 +139,7 @@ for (const [width, schemes] of [
       }
     }
     expect(wrong).toEqual([])
-    // The sign-in asks who is there; that is no error. Nor is anything else.
+    // The sign-in page asks who is signed in; its 401 is no error. Nor is anything else.
     expect([errors, strangers]).toEqual([[], []])
   })
 

@@ -1,4 +1,4 @@
-/** The playground on a fresh server: chats, a picture at once, a job, a text, each with the cost that the ledger has. */
+/** The playground on a fresh server: a chat, a picture, a job, a text, each with the cost that the ledger has. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -37,7 +37,7 @@ test('any model is run by a form of its inputs, and shows result, cost and recei
   const cost = () => page.getByText(/\$0\.0.* request/).waitFor()
 
   await choose('local/qr-1')
-  // What is missing is told in the server's words.
+  // The page shows the server's own message about what is missing.
   await run()
   await page.getByRole('alert').filter({ hasText: 'inputs.text' }).waitFor()
   await page.getByLabel('text', { exact: false }).first().fill('https://example.com/')

@@ -17,14 +17,14 @@ export type ListeningConsole = Awaited<ReturnType<typeof startConsole>> & {
 }
 
 /**
- * Opens a link and signs in. Told to try again, as on a busy machine, it does what a person would. Each try has a link of its
- * own: the one before may be used up.
+ * Opens a link and signs in. When the page says to try again, as on a busy machine, it does what a person would. Each
+ * try has its own link: the one before may be used up.
  */
 const signIn = async (page: Page, newLink: () => Promise<string>): Promise<void> => {
   const alert = page.getByRole('alert').first()
   const overview = page.getByRole('heading', { name: 'Overview' })
   for (;;) {
-    // Another part behind the # alone would leave the page as it is.
+    // Changing only the part behind the # would leave the page as it is.
     await page.goto('about:blank')
     await page.goto(await newLink())
     await page.getByRole('button', { name: 'Sign in' }).click()

@@ -1,4 +1,4 @@
-/** A console as one sees it after a month of use: keys, tenants, people and calls, always the same. */
+/** A console after a month of use: keys, tenants, people and calls, always the same. */
 
 import { type SeededCall, seedCalls } from '../console/seed.ts'
 import type { ListeningConsole } from './rig.ts'
@@ -39,8 +39,8 @@ const tenants = [
 ]
 
 /**
- * Fills the organisation `org_test`, whose wallet must be empty. Its first key is that of the rig. Tells a tenant and the
- * address of its link.
+ * Fills the organisation `org_test`, whose wallet must be empty. Its first key is that of the rig. Returns a tenant and
+ * the address of its link.
  */
 export const seedConsole = async (it: ListeningConsole): Promise<{ tenant: string; link: string }> => {
   const ada = await it.visit('ada@example.com', 'owner', 'org_test', true)

@@ -1,4 +1,7 @@
-/** Getting in, by hand: an invitation, a passkey of a virtual device, a company's provider; and what is not somebody's is not there. */
+/**
+ * Getting in, by hand: an invitation, a passkey of a virtual device, a company's provider; and nobody sees what is not
+ * theirs.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { Secret } from '../../src/core/secret.ts'
@@ -9,7 +12,7 @@ import { type ListeningConsole, listenConsole } from './rig.ts'
 let browser: TestBrowser
 let issuer: Issuer
 let it: ListeningConsole
-/** Passkeys know names of hosts, not addresses. */
+/** Passkeys need host names, not addresses. */
 let address: string
 beforeAll(async () => {
   browser = await openBrowser()
@@ -85,7 +88,7 @@ test('somebody who was invited opens the link, sets a password, makes a key, and
   await page.getByText('dev@example.com').first().click()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('E-mail address').waitFor()
-  // Who has to sign in on the way to a page gets there; an address elsewhere is no page.
+  // Whoever has to sign in on the way to a page gets there; an address elsewhere is no such page.
   await page.goto(`${it.address}/console/keys?search=mine`)
   await signIn()
   await page.getByRole('row').filter({ hasText: 'mine' }).waitFor()
@@ -134,7 +137,7 @@ test('a passkey is made, signs in with nothing else, and not where the device di
   await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
   await page.getByRole('button', { name: 'Use a passkey' }).click()
   await overview(page)
-  // Removed here, it opens nothing, though the device still has it.
+  // Removed here, it opens nothing, although the device still has it.
   await page.getByRole('link', { name: 'Settings' }).click()
   await page.getByRole('button', { name: 'Remove my laptop' }).click()
   await page.getByText('my laptop').waitFor({ state: 'detached' })

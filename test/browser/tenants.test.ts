@@ -1,6 +1,6 @@
 /**
- * A reseller with two processes on one ledger: tenants from a pasted list, their keys downloaded, prices, a statement, a link
- * for a tenant, and one suspended in the middle of its stream, after which no process admits anything of it.
+ * A reseller with two processes on one ledger: tenants from a pasted list, their keys downloaded, prices, a statement,
+ * a link for a tenant, and one suspended in the middle of its stream; after that no process admits anything of it.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
@@ -34,7 +34,7 @@ const call = (key: string, more: object = {}, at = it) =>
     body: JSON.stringify(chat(more)),
   })
 
-/** Rows of a CSV whose cells all stand in quotes. */
+/** Rows of a CSV whose cells are all quoted. */
 const rowsOf = (csv: string): readonly (readonly string[])[] =>
   csv
     .trim()
@@ -69,7 +69,7 @@ test('20 tenants are made, one is suspended in the middle of its stream, and no 
   await page.getByRole('button', { name: 'Download keys' }).click()
   const rows = rowsOf(await readFile(await (await downloading).path(), 'utf8'))
   expect(rows.length).toBe(20)
-  // What a spreadsheet would run as a formula is told to be text.
+  // A cell that a spreadsheet would run as a formula is marked as text.
   expect(rows[0]?.[1]).toBe("'=C-1")
   await page.getByRole('button', { name: 'Done' }).click()
   const [label = '', , , key = ''] = rows[6] ?? []
@@ -94,9 +94,9 @@ test('20 tenants are made, one is suspended in the middle of its stream, and no 
   await until(() => state.after.length >= 40)
   state.ended = true
   await all
-  // A call that began before may end on either side of it; those that began after are refused, all of them.
+  // A call that began before may end on either side of it; all that began after are refused.
   expect(new Set(state.after)).toEqual(new Set([403]))
-  // What was under way comes to its end, and is charged.
+  // The open call comes to its end, and is charged.
   release()
   expect(await open.text()).toEndWith('data: [DONE]\n\n')
   // The others go on, on both.
@@ -126,7 +126,7 @@ test('a price, a statement to print, and a link by which the tenant sees its own
   expect(Number(seven.total.billed_usd)).toBeCloseTo(Number(seven.total.cost_usd) * 1.25, 8)
   const shown = (await sheet.getByRole('row').last().textContent()) ?? ''
   expect(shown).toContain(seven.total.billed_usd)
-  // On paper there is the sheet, and nothing of our price, the margin or the frame.
+  // Printed, there is only the sheet, without our price, the margin or the frame.
   await page.emulateMedia({ media: 'print' })
   expect(await sheet.isVisible()).toBe(true)
   for (const hidden of ['You pay us', 'Your margin'])
@@ -143,7 +143,7 @@ test('a price, a statement to print, and a link by which the tenant sees its own
   const seen = (await tenant.page.locator('main').textContent()) ?? ''
   expect(seen).toContain(seven.total.billed_usd)
   for (const hidden of [seven.total.cost_usd, 'margin', 'Tenant 8']) expect(seen).not.toContain(hidden)
-  // It opens no other page: those are for people who sign in.
+  // The link opens no other page: those are for people who sign in.
   await tenant.page.goto(`${it.address}/console/tenants`)
   await tenant.page.getByRole('button', { name: 'Sign in' }).waitFor()
   await page.getByRole('button', { name: 'Revoke' }).click()

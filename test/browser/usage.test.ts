@@ -1,4 +1,4 @@
-/** Finance with a large month: the month as a file that is the ledger's sum, and a table of thousands of rows. */
+/** Finance with a large month: the month as a file whose sum is the ledger's, and a table of thousands of rows. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { fillLedger, ORG, WALLET } from '../../bench/large-ledger.ts'
@@ -10,7 +10,7 @@ import { type ListeningConsole, listenConsole } from './rig.ts'
 const DAY = 86_400_000
 const KEYS = 4_000
 
-/** The month before this one: none of its calls is still to come. */
+/** The month before this one: no call of it is still to come. */
 const now = new Date()
 const first = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1)
 const dayText = (at: number): string => new Date(at).toISOString().slice(0, 10)
@@ -53,10 +53,10 @@ test('the CSV of a month is what the ledger says of it, to the nano-dollar', asy
   const sum = (column: number) => lines.map((line) => line.split(',')[column] ?? '')
   const cost = sum(5).reduce((all, text) => all + (nanoFromDecimal(text) ?? -1n), 0n)
   const posted = await it.store.ledger.balance(WALLET)
-  // Nothing but top-ups of 20,000 USD a day and calls was posted.
+  // Only top-ups of 20,000 USD a day and calls were posted.
   expect(cost).toBe(5n * 20_000_000_000_000n - posted)
   expect(new Set(sum(0))).toEqual(new Set([dayText(first).slice(0, 7)]))
-  // From a model to the keys that used it, and the address is that view.
+  // From a model to the keys that used it; the address leads back to that view.
   const model = page.getByRole('table', { name: 'Use by group' }).getByRole('button').first()
   const name = (await model.textContent()) ?? ''
   await model.click()
@@ -72,7 +72,7 @@ test('of thousands of rows only those near the screen are drawn, down to the las
   const table = page.getByRole('table', { name: 'Use by group' })
   await table.waitFor()
   const rows = async () => Number(await table.getAttribute('aria-rowcount')) - 1
-  // At first those that cost most, with the total of all.
+  // At first the most expensive, with the total of all.
   expect(await rows()).toBe(250)
   const total = await table.locator('tfoot').textContent()
   await page.getByRole('button', { name: 'Show all' }).click()
@@ -83,7 +83,7 @@ test('of thousands of rows only those near the screen are drawn, down to the las
     table.locator('tbody tr:not(.space)').nth(at).locator('td').first().textContent()
   const top = await keyOf(0)
   expect(await drawn()).toBeLessThanOrEqual(250)
-  // Through the whole of it: never many, and the last row is reached.
+  // Scrolls through all of it: never many rows at once, and the last one is reached.
   const seen = new Set<string>()
   for (let share = 1; share <= 8; share++) {
     await page.evaluate(`window.scrollTo(0, document.documentElement.scrollHeight * ${share / 8})`)

@@ -1,4 +1,4 @@
-/** Finance in the browser: topping up by card with the keyboard alone, the saved card's rule, a receipt that is pasted. */
+/** Finance in the browser: topping up by card with the keyboard alone, the saved card's rule, a pasted receipt. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { chat, USD } from '../server/harness.ts'
@@ -43,7 +43,7 @@ test('a wallet is topped up by card, by keyboard alone, and the money is there w
   await figure(page, '112.5').waitFor()
   expect(await it.balance()).toBe(112_500_000_000n)
   await page.getByRole('row').filter({ hasText: 'Top-up' }).filter({ hasText: '$12.50' }).waitFor()
-  // The card was saved: its rule can be set, and is told by the server.
+  // The card was saved, so its rule can be set; the page shows it from the server.
   await page.getByLabel('When it falls below, in USD').fill('20')
   await page.getByLabel('Charge, in USD').fill('40')
   await page.getByRole('button', { name: 'Turn on' }).click()
@@ -55,7 +55,7 @@ test('a wallet is topped up by card, by keyboard alone, and the money is there w
   expect([errors, strangers]).toEqual([[], []])
 })
 
-test('who goes back without paying is told so, and nothing is credited', async () => {
+test('a payer who goes back without paying reads that, and nothing is credited', async () => {
   const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await it.enter(page, 'owner@example.com', 'owner')
   const before = await it.balance()

@@ -1,11 +1,11 @@
 /**
- * The callers' own books: what each call may cost, what it did cost as far as its caller knows, and what that leaves of
- * every limit. They know nothing of the product's counters.
+ * The callers' own books: what each call may cost, what it did cost as far as its caller knows, and how much of every
+ * limit that leaves. They know nothing of the product's counters.
  *
- * The law of false refusals: a call whose bound fits in what its limits have left, with every call that may still be open
- * counted at its bound, is not answered 402. Where a caller does not know, it assumes what leaves less: a call without an
- * answer holds its bound until a crash is surely cleared up, and then has cost the most it can; money held by a call that
- * was refused or failed is free a moment later.
+ * The law of false refusals: a call whose bound fits in what its limits have left is not answered 402, with every call
+ * that may still be open counted at its bound. Where a caller does not know, it assumes what leaves less. A call
+ * without an answer holds its bound until a crash is surely cleared up, and then has cost the most it can. Money held
+ * by a call that was refused or failed is free a moment later.
  */
 import { TOTAL_SECONDS } from './gateways.ts'
 
@@ -15,7 +15,7 @@ type Entry = {
   readonly limits: readonly Limit[]
   readonly bound: bigint
   readonly sentMs: number
-  /** When what it held is free at the latest; unset while it is open. */
+  /** When its held money is free at the latest; unset while it is open. */
   freeMs: number | undefined
   cost: bigint
   /** An attempt of it ended without an answer: it may have been charged, or still hold its money. */
@@ -29,18 +29,21 @@ export type CallerBooks = {
   end(id: string, cost: bigint): void
   /** It ended without an answer: it may have cost up to `most`. */
   lose(id: string, most: bigint): void
-  /** It was answered 402: notes whether it should have been admitted. `least` is the smallest bound it can be answered under. */
+  /**
+   * It was answered 402: notes whether it should have been admitted. `least` is the smallest bound under which it can
+   * be answered.
+   */
   refused(id: string, least: bigint, told: string): void
   readonly falseRefusals: readonly string[]
-  /** Refusals that were looked at, and of them those that were right by these books. */
+  /** Refusals that were checked, and how many of them were right by these books. */
   readonly refusals: () => number
 }
 
 /** A wallet with less than this refuses every call. */
 const MINIMUM = 10_000_000n
-/** How long what a call held may stay so after its caller was told that it came to nothing. */
+/** How long a call's money may stay held after its caller learnt that it came to nothing. */
 const FREED_MS = 2_000
-/** How long what a call without an answer held may stay so: a lease, the longest call, the reaper's rounds. */
+/** How long the money of a call without an answer may stay held: a lease, the longest call, the reaper's rounds. */
 export const CLEARED_MS = (10 + TOTAL_SECONDS + 5 + 12) * 1000
 /** Entries older than this are summed up. */
 const SUMMED_MS = 60_000
@@ -84,7 +87,7 @@ export const openCallerBooks = (now = Date.now): CallerBooks => {
     end: (id, cost) => {
       const entry = entries.get(id)
       if (entry === undefined) return
-      // An attempt that is refused says nothing of one before it.
+      // The refusal of one attempt says nothing about the attempt before it.
       if (entry.unknown && cost === 0n) entry.freeMs = now() + CLEARED_MS
       // A charge is durable before its answer ends, and with it the rest of the hold is free.
       else Object.assign(entry, { cost, unknown: false, freeMs: now() + (cost > 0n ? 0 : FREED_MS) })

@@ -1,4 +1,4 @@
-/** The books against what the callers saw. */
+/** Compares the books with what the callers saw. */
 import { type Paid, UNIT } from './facilitator.ts'
 import { type Gateways, type JournalWatch, TOTAL_SECONDS } from './gateways.ts'
 import { type JobCallers, jobChecks } from './jobs.ts'
@@ -16,7 +16,7 @@ type Sampler = {
   stop(): Promise<void>
 }
 
-/** Looks at the constraints of money while the load runs. */
+/** Checks the constraints of money while the load runs. */
 export const auditSampler = (url: string): Sampler => {
   let running = true
   let samples = 0
@@ -53,11 +53,11 @@ export const auditSampler = (url: string): Sampler => {
   }
 }
 
-/** A lease, the longest call after it, and some rounds of the reaper: what was orphaned must be closed by then. */
+/** A lease, the longest call after it, and some rounds of the reaper: orphans must be closed by then. */
 const RECOVERY_MS = (10 + TOTAL_SECONDS + 5 + 12) * 1000
 
 /**
- * Waits until nothing is held and no payment is open, or until it should have been long ago; the checks then say what is
+ * Waits until nothing is held and no payment is open, or until that is long overdue; the checks then report what is
  * left. The pauses between two rounds over a payment grow to minutes, so they are cut short here.
  */
 export const untilRecovered = async (url: string): Promise<void> => {
@@ -76,7 +76,10 @@ export const untilRecovered = async (url: string): Promise<void> => {
   }
 }
 
-/** Outcome unknown, or charged and its change due to a key's wallet. Who pays nothing stays open until it cannot pay any more. */
+/**
+ * Outcome unknown, or charged and its change due to a key's wallet. A payment that nobody pays stays open until it
+ * cannot be paid any more.
+ */
 const OPEN_PAYMENT = `(state = 'settling' and payer not like '0xdead%') or (state = 'settled' and change_to is null
   and credit_to is not null and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = call_id))`
 
@@ -97,7 +100,7 @@ export type Evidence = {
   readonly memory: readonly number[]
   readonly journals: JournalWatch
   readonly mutated: boolean
-  /** How much of what three processes on PostgreSQL do is asked for. */
+  /** How much of the work of three processes on PostgreSQL the run must do. */
   readonly share: number
   readonly money: { readonly rpmKey: string; readonly rpm: number }
   readonly seed: number
@@ -204,7 +207,7 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
   return failed === 0 ? 0 : 1
 }
 
-/** The chain against the ledger: what came in, what it was spent on, and where its change went. */
+/** Compares the chain with the ledger: what came in, what it was spent on, and where its change went. */
 const paymentChecks = async (it: Evidence, view: View): Promise<Check[]> => {
   const rows = await view.rows(
     `select p.id, p.state, p.amount, p.change_to, p.credit_to, p.call_id,
@@ -251,7 +254,9 @@ const paymentChecks = async (it: Evidence, view: View): Promise<Check[]> => {
 const replays = (it: Evidence): number =>
   it.load.seen.length - new Set(it.load.seen.map(({ callId }) => callId)).size
 
-/** Most admitted requests of the limited key in a window of a minute beyond its limit, by the callers' clock. */
+/**
+ * The most requests that the limited key had admitted in a window of a minute beyond its limit, by the callers' clock.
+ */
 const overRate = (it: Evidence): number => {
   const admitted = it.load.seen.filter(({ key, status }) => key === it.money.rpmKey && status === 200)
   const perCall = new Map(admitted.map((seen) => [seen.callId, seen.atMs]))

@@ -1,6 +1,6 @@
 /**
- * A facilitator and its chain in this process: it remembers what it settled, takes each authorization once, and some of
- * its answers are lost, late or unsure. The node's few methods tell what is on the chain.
+ * A facilitator and its chain in this process. It remembers what it settled and takes each authorization once; some of
+ * its answers are lost, late or unsure. The node's few methods show the chain.
  */
 
 const PAY_TO = `0x${'7'.repeat(40)}`
@@ -26,7 +26,7 @@ type Body = {
   paymentPayload: { payload: { authorization: { from: string; nonce: string; value: string } } }
 }
 
-/** Payers whose address begins so have nothing. */
+/** Payers whose address begins with this have no money. */
 export const POOR = '0xdead'
 
 const word = (text: string): string => `0x${text.replace(/^0x/, '').padStart(64, '0')}`

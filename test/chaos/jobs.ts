@@ -5,14 +5,14 @@ import type { View } from './view.ts'
 type Told = { readonly status: string; readonly cost: string | undefined; readonly read: boolean }
 
 export type JobCallers = {
-  /** How each job that was begun ended, as its caller was told. */
+  /** How each job ended, as its caller learnt. */
   readonly told: ReadonlyMap<string, Told>
   readonly begun: () => number
   stop(): Promise<void>
 }
 
 const CALLERS = 12
-/** A job whose process died is taken up after 15 s. */
+/** Another process takes up a job 15 s after its own died. */
 const PATIENCE_MS = 60_000
 
 export const startJobCallers = (
@@ -92,7 +92,7 @@ export const startJobCallers = (
   }
 }
 
-/** The runs against their charges, and against what their callers were told. */
+/** Compares the runs with their charges, and with what their callers learnt. */
 export const jobChecks = async ({ told }: JobCallers, view: View): Promise<Check[]> => {
   const rows = await view.rows(
     `select r.id, r.state, r.ended_at, (select count(*) from transfer t where t.kind = 'usage' and t.ref = r.id) as charges

@@ -3,7 +3,7 @@ import type { Limit } from './callers.ts'
 import { command, type Environment } from './gateways.ts'
 import type { LoadKey } from './load.ts'
 
-/** Says a request of the set-up through a gateway; nothing is broken yet. */
+/** Sends a request of the set-up through a gateway; nothing is broken yet. */
 const say = async (url: string, method: string, token: string, body: object): Promise<any> => {
   const answer = await fetch(url, {
     method,
@@ -16,7 +16,7 @@ const say = async (url: string, method: string, token: string, body: object): Pr
 
 const nano = (usd: number): bigint => BigInt(Math.round(usd * 1e9))
 
-/** What a key is given of its own. */
+/** The limits of a key's own. */
 type Own = { readonly cap?: number; readonly month?: number; readonly stopAt?: number; readonly rpm?: number }
 
 const owns: readonly Own[] = [
@@ -31,7 +31,7 @@ const owns: readonly Own[] = [
   { cap: 0.02 },
   { cap: 0.15 },
 ]
-/** The key of one caller alone, whose every call may hold all that is left under its cap. */
+/** The key of a single caller, whose every call may hold all that is left under its cap. */
 const CAPPED = 9
 /** Keys that are bound to the sub-wallet of their wallet; the others name it. */
 const BOUND = [6, 7]
@@ -51,8 +51,9 @@ type SetUp = {
 }
 
 /**
- * Ten keys on three wallets: one wallet nearly empty, one key with each limit; two of the wallets have a credit line, a
- * daily limit and a sub-wallet that one key is bound to and others name. One key for revocations, two for payers by x402.
+ * Ten keys on three wallets: one wallet nearly empty, one key with each limit. Two of the wallets have a credit line, a
+ * daily limit and a sub-wallet that one key is bound to and others name. One key is for revocations, two for payers by
+ * x402.
  */
 export const setUpKeys = async ({ product, environment, address, seconds }: SetUp) => {
   const run = (...args: string[]) => command(product, environment, ...args)

@@ -13,7 +13,7 @@ export type Seen = {
   readonly complete: boolean
   /** It arrived, but was ended before the vendor had said all. */
   readonly cut: boolean
-  /** How a whole answer differs from what the vendor gave, to the letter; undefined when it does not. */
+  /** How a whole answer differs from the vendor's, to the letter; undefined when it does not. */
   readonly strayed: string | undefined
   readonly costNano: bigint | undefined
   readonly dueNano: bigint
@@ -21,7 +21,7 @@ export type Seen = {
   readonly atMs: number
 }
 
-/** One call as its caller wrote it down: whose it was, and the most it may be charged. */
+/** One call as its caller recorded it: whose it was, and the most it may be charged. */
 export type Sent = { readonly key: string; readonly boundNano: bigint }
 
 export type Load = {
@@ -41,7 +41,7 @@ const nanoOf = (decimal: string): bigint => {
 
 const COST_COMMENT = /: x-cost-usd: ([\d.]+)/
 
-/** The cost an answer told. */
+/** The cost in an answer. */
 export const costOf = (stream: boolean, response: Response, text: string): bigint | undefined => {
   const cost = stream ? COST_COMMENT.exec(text)?.[1] : response.headers.get('x-cost-usd')
   return cost == null ? undefined : nanoOf(cost)
@@ -58,7 +58,7 @@ const contentOf = (stream: boolean, text: string): string =>
         .join('')
     : (JSON.parse(text).choices?.[0]?.message?.content ?? '')
 
-/** How an answer arrived, held against what the vendor was ordered to say. */
+/** Compares an answer with what the vendor was ordered to say. */
 export const arrival = (order: Order, stream: boolean, response: Response, text: string) => {
   const complete = response.ok && (stream ? text.endsWith('data: [DONE]\n\n') : text.endsWith('}'))
   const cut = complete && /"finish_reason":\s*"length"/.test(text)
@@ -91,16 +91,16 @@ type Call = {
 /** The smallest bound under which a call can be answered, and the most it can cost. */
 type Bounds = { readonly least: bigint; readonly most: bigint }
 
-/** Tokens that the input is bounded by, for each byte of the body and beside them. */
+/** Tokens that bound the input: for each byte of the body, and beside them. */
 const BESIDE_TOKENS = 200
-/** A call without a bound of its own is answered under a tenth of the model's. */
+/** A call without a bound of its own gets a tenth of the model's. */
 const LEAST_SHARE = 10
 const LONG_CALLERS = 3
 
 type LoadParts = {
   readonly addresses: readonly string[]
   readonly keys: readonly LoadKey[]
-  /** A key with money enough, and one whose cap is below the model's own bound. */
+  /** A key with enough money, and one whose cap is below the model's own bound. */
   readonly rich: LoadKey
   readonly capped: LoadKey
   readonly notes: ReadonlyMap<string, Note>
@@ -132,7 +132,7 @@ export const startLoad = (parts: LoadParts): Load => {
       signal: AbortSignal.timeout(40_000),
     })
 
-  /** Writes the answer down; tells whether there is nothing more to ask. */
+  /** Records the answer; returns whether there is nothing more to ask. */
   const note = (call: Call, response: Response, text: string, { least, most }: Bounds): boolean => {
     const { kind, key, order, mode, idempotencyKey } = call
     const arrived = arrival(order, kind === 'stream', response, text)
@@ -169,7 +169,7 @@ export const startLoad = (parts: LoadParts): Load => {
     const bound = (output: number) =>
       BigInt(body.length + BESIDE_TOKENS) * INPUT_NANO + BigInt(output) * OUTPUT_NANO
     const boundNano = bound(maxTokens ?? MAX_OUTPUT)
-    // What was delivered counts no more tokens than the vendor was ordered to say.
+    // The delivered part has no more tokens than the vendor was ordered to say.
     const most = bound(order.output)
     sent.set(order.id, { key: key.id, boundNano })
     books.send(order.id, key.limits(mode, named), boundNano)
@@ -187,7 +187,7 @@ export const startLoad = (parts: LoadParts): Load => {
       return note(call, response, await response.text(), { least, most })
     } catch (fault) {
       unreachable++
-      // Nobody was there: nothing was asked.
+      // Nobody was there, so nothing was asked.
       if (fault instanceof Error && 'code' in fault && fault.code === 'ConnectionRefused')
         books.end(order.id, 0n)
       else books.lose(order.id, most)
@@ -227,14 +227,16 @@ export const startLoad = (parts: LoadParts): Load => {
           if (await send(steady)) break
           await Bun.sleep(pick(50, 400))
         }
-        // A retry of what was answered must get the same answer and cost nothing.
+        // A retry of an answered call must get the same answer and cost nothing.
         if (random() < 0.3) await send(steady)
       } else if (!(await send(call))) await Bun.sleep(pick(5, 60))
       if (seen.at(-1)?.status === 402 || seen.at(-1)?.status === 403) await Bun.sleep(pick(20, 80))
     }
   }
 
-  /** Streams without a bound of their own that outlive leases and outgrow their first hold, on a key with money enough. */
+  /**
+   * Streams without a bound of their own that outlive leases and outgrow their first hold, on a key with enough money.
+   */
   const workLong = async (): Promise<void> => {
     while (running) {
       const output = pick(4_500, 6_000)
@@ -251,7 +253,9 @@ export const startLoad = (parts: LoadParts): Load => {
       await Bun.sleep(pick(50, 500))
     }
   }
-  /** One call after the other, each of which may hold all that is left under its cap: what it did not use is for the next. */
+  /**
+   * One call after the other, each of which may hold all that is left under its cap: the next gets what it did not use.
+   */
   const workCapped = async (): Promise<void> => {
     while (running) {
       const { order } = newCall()

@@ -1,10 +1,10 @@
-/** What is done to the system while it serves: processes killed, paused and ended, wires broken, the database crashed. */
+/** The faults of a run: processes killed, paused and ended, wires broken, the database crashed. */
 import type { Gateways } from './gateways.ts'
 import { type FaultProxy, faults } from './proxy.ts'
 
 type Troublemakers = {
   readonly gateways: Gateways
-  /** One before the database for each process, where it is reached over a wire. */
+  /** One wire before the database for each process, where the database is reached over a wire. */
   readonly databaseProxies: readonly FaultProxy[]
   readonly upstreamProxy: FaultProxy
   /** Absent where the database is inside the process. */
@@ -15,7 +15,7 @@ type Troublemakers = {
 
 export type Trouble = { readonly faults: number; readonly crashes: number }
 
-/** Until the time is up; returns how many of each. */
+/** Runs until the time is up; returns how many of each. */
 export const misbehave = async (it: Troublemakers): Promise<Trouble> => {
   const { gateways, databaseProxies, upstreamProxy, crashDatabase, seconds, random } = it
   const pick = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
@@ -27,13 +27,13 @@ export const misbehave = async (it: Troublemakers): Promise<Trouble> => {
     while (Date.now() < until) {
       await Bun.sleep(alone ? pick(1_500, 5_000) : pick(300, 2_000))
       const roll = random()
-      // The first of several lives long, beside others that do not; it is paused, and its wires break.
+      // The first of several processes lives long, beside others that do not; it is paused, and its wires break.
       if (roll < 0.65) gateways.kill(alone ? 0 : pick(1, last))
       else if (roll < 0.8) gateways.end(alone ? 0 : pick(1, last))
       else void gateways.pause(pick(0, last), random() < 0.7 ? pick(100, 1_500) : pick(2_500, 7_000))
     }
   }
-  /** Faults of one wire at a time, so that the others go on knowing what it cannot. */
+  /** Faults of one wire at a time, so that the others learn what it cannot. */
   const wire = async (proxy: FaultProxy, everyMs: number) => {
     await Bun.sleep(pick(0, everyMs))
     while (Date.now() < until - 3_000) {

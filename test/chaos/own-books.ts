@@ -1,4 +1,4 @@
-/** The ledger against books it has no part in: the vendor's notes, and what the callers wrote down. */
+/** Compares the ledger with books it has no part in: the vendor's notes, and the callers' records. */
 import type { Load, Seen } from './load.ts'
 import type { Note } from './upstream.ts'
 import type { View } from './view.ts'
@@ -7,13 +7,14 @@ export type Check = readonly [what: string, ok: boolean, value: string | number]
 
 type OwnBooks = { readonly load: Load; readonly notes: ReadonlyMap<string, Note> }
 
-/** By the caller's own name of the call: the answer it got, if it ever got one whole. */
+/** By the caller's own name of the call: the answer, if it ever got one whole. */
 const answersOf = ({ seen }: Load): ReadonlyMap<string, Seen> =>
   new Map(seen.filter(({ complete, mode }) => complete && mode !== 'x402').map((one) => [one.orderId, one]))
 
 /**
- * What each key was charged lies between what its callers were told for whole answers and that plus the bounds of calls
- * that the vendor was asked for and whose answer never came whole. What the vendor was never asked for costs nothing.
+ * The charge of each key lies between two sums. The lower is what its callers learnt from whole answers. The upper adds
+ * the bounds of calls that reached the vendor and whose answer never came whole. A call that never reached the vendor
+ * costs nothing.
  */
 const chargedRightly = async ({ load, notes }: OwnBooks, view: View): Promise<Check> => {
   const answers = answersOf(load)
@@ -71,7 +72,7 @@ export const ownBookChecks = async (it: OwnBooks, view: View): Promise<readonly 
   ]
 }
 
-/** Streams without a bound that came to their end; a run without any proves nothing of them. */
+/** Streams without a bound that came to their end; a run without any proves nothing about them. */
 export const longAnswered = ({ seen, sent }: Load): number =>
   seen.filter(({ complete, orderId, dueNano }) => complete && dueNano > LONG_DUE && sent.has(orderId)).length
 

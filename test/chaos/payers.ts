@@ -1,12 +1,14 @@
-/** Callers who pay call by call: quote, sign, send, send again until it is answered, and claim the change, twice. */
+/**
+ * Callers who pay call by call: they ask for a quote, sign, send until they are answered, and claim the change, twice.
+ */
 import { POOR } from './facilitator.ts'
 import { arrival, costOf, dueOf, type Seen } from './load.ts'
 import type { Order } from './upstream.ts'
 
 export type Payers = {
-  /** Payments of which a caller was told that its change is its own. */
+  /** Payments whose caller learnt that the change is its own. */
   readonly claimed: () => number
-  /** Changes that were given to two who asked. */
+  /** Changes that two claimants got. */
   readonly claimedTwice: () => number
   readonly signed: () => number
   stop(): Promise<void>
@@ -84,7 +86,7 @@ export const startPayers = (
     return { body, headers: { ...headers, 'payment-signature': header }, stream, order, nonce, key }
   }
 
-  /** Sends it once; tells whether there is nothing more to send, and the claim of the change. */
+  /** Sends it once; returns whether there is nothing more to send, and the claim of the change. */
   const present = async (it: Paid): Promise<{ done: boolean; claim: string | null }> => {
     const response = await post('/v1/chat/completions', it.headers, it.body)
     const text = await response.text()
@@ -134,7 +136,7 @@ export const startPayers = (
       const claimText = told.find((one) => one.claim !== null)?.claim
       if (claimText != null && random() < 0.7) await claim(claimText)
       if (told.some(({ done }) => done)) break
-      // Some never come back: what they paid is found out without them.
+      // Some never come back: their payments are resolved without them.
       if (!running || random() < 0.1) return
       await Bun.sleep(pick(50, 500))
     }

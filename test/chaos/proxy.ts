@@ -34,7 +34,9 @@ export const startProxy = async (targetPort: number): Promise<FaultProxy> => {
           if (to.writable) to.write(first.bytes)
         }
       }
-      /** In order, also when the latency ends while bytes are late: a wire does not shuffle, and timers of their own would. */
+      /**
+       * In order, even when the latency ends while bytes are late: a wire does not shuffle, and separate timers would.
+       */
       const send = (bytes: string | Uint8Array): void => {
         const dueMs = performance.now() + (fault === 'latency' ? LATENCY_MS : 0)
         late.push({ bytes, dueMs })

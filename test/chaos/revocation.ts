@@ -1,4 +1,4 @@
-/** Revocation under load: after a PUT was answered, no process may admit a call of that key. */
+/** Revocation under load: once a PUT is answered, no process may admit a call of that key. */
 
 export type Revocations = {
   readonly acknowledged: () => number

@@ -1,7 +1,8 @@
 /**
- * The kill -9 runner: real processes, a real database, faults on every wire, processes killed, paused and asked to end; then
- * the books are held against what the vendor gave and the callers got. Options: --seconds N, --seed N, --engine sqlite (one
- * process), --mutate answerfirst (the run must then fail).
+ * The kill -9 runner: real processes, a real database, faults on every wire; processes are killed, paused and asked to
+ * end. Then the books are compared with what the vendor gave and the callers got.
+ *
+ * Options: --seconds N, --seed N, --engine sqlite (one process), --mutate answerfirst (the run must then fail).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,9 +1,9 @@
 /**
- * A scripted vendor with notes of its own. The last message tells what to do, as JSON: tokens in and out, delay, failure.
- * The usage it reports is what it was told, so that the right charge is known beforehand.
+ * A scripted vendor with its own notes. The last message is its order, as JSON: tokens in and out, delay, failure. It
+ * reports the ordered usage, so that the right charge is known beforehand.
  */
 export type Order = {
-  /** The caller's own name of the call; the vendor notes under it. */
+  /** The caller's own name of the call; the vendor's notes use it. */
   readonly id: string
   readonly input: number
   readonly output: number
@@ -25,7 +25,7 @@ export type Upstream = {
 
 const encoder = new TextEncoder()
 const PIECES = 12
-/** Letters that come to a token or more, by any estimate of the product. */
+/** Letters that make at least a token, by any estimate of the product. */
 const TOKEN_LETTERS = 4
 const LONG_PIECE_TOKENS = 60
 

@@ -1,4 +1,4 @@
-/** `turnpike models add`: the file keeps what it was, the model is sold at its price, and a mistake writes nothing. */
+/** `turnpike models add`: the file keeps its content, the model is sold at its price, and a mistake writes nothing. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ const settings = { DATABASE_URL: 'sqlite::memory:', OPENAI_API_KEY: 'k' }
 const run = (...args: string[]) => runProgram(folder, settings, 'models', ...args)
 const flags = ['--input', '2', '--output', '10.5', '--context', '1050000', '--max-output', '128000']
 
-/** What stands there, but for what the runtime keeps in a home. */
+/** The files of the folder, without those that the runtime keeps in a home. */
 const filesIn = (path: string) => readdirSync(path).filter((name) => !name.startsWith('.'))
 
 const BEFORE = `# Ours.
@@ -68,7 +68,7 @@ test('a model is added beside what is there, comments kept, and sold at the mark
   expect([twin.discounted, twin.pricing.per_1m_input_usd]).toEqual([true, '1.5'])
 })
 
-test('without a file one is made; a vendor that is off is named; programs are told as JSON', async () => {
+test('without a file one is made; a vendor that is off is named; programs get JSON', async () => {
   const { code, out } = await run('add', 'groq/new/one', ...flags, '--json')
   expect([code, JSON.parse(out)]).toEqual([0, { id: 'groq/new/one', file: './turnpike.yaml', sold: false }])
   expect(readFileSync(file, 'utf8')).toStartWith('vendors:\n  groq:\n    models:\n      new/one:\n')

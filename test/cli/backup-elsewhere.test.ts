@@ -1,4 +1,7 @@
-/** Backups in a bucket, on a real server of the protocol; and of PostgreSQL, by its own tools, as the command tells them. */
+/**
+ * Backups in a bucket, on a real server of the protocol; and of PostgreSQL, by its own tools, as the command names
+ * them.
+ */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -83,7 +86,7 @@ test('a backup in a bucket is restored from there; what has no manifest is none'
   expect(assets).toEqual({ files: 1, bytes: BYTES.length, gone: 0 })
   const at = backup.replace('s3://', '')
   expect(objects().toSorted()).toEqual([`${at}/assets/${ID}`, `${at}/ledger.db`, `${at}/manifest.json`])
-  // Nothing is left where the ledger was copied to on its way.
+  // Nothing is left in the temporary place of the ledger's copy.
   expect(readdirSync(join(home, '.turnpike-backup'))).toEqual(['.turnpike-backup'])
 
   const back = await runProgram(home, copy, 'restore', backup)
@@ -103,7 +106,7 @@ test('a bucket that breaks off in the middle has no whole backup', async () => {
   mkdirSync(home)
   await (await openStore({ url: `sqlite:${join(home, 'ledger.db')}` })).close()
   await fileAsset(home)
-  // Fails at results; it would take a manifest.
+  // Refuses results; it would take a manifest.
   const asked: string[] = []
   const bucket = Bun.serve({
     port: 0,
@@ -150,7 +153,7 @@ test('a bucket that breaks off in the middle has no whole backup', async () => {
   expect(await restoring.catch((error: Error) => error.message)).toContain('is no whole backup')
 })
 
-/** Whether PostgreSQL's tools are there and not older than the server. */
+/** Whether PostgreSQL's tools are installed and not older than the server. */
 const toolsFit = async (url: string): Promise<boolean> => {
   if (['pg_dump', 'pg_restore', 'createdb'].some((tool) => Bun.which(tool) === null)) return false
   const said = Bun.spawnSync(['pg_dump', '--version']).stdout.toString()
@@ -160,7 +163,7 @@ const toolsFit = async (url: string): Promise<boolean> => {
   return Number(/(\d+)/.exec(said)?.[1]) >= Number.parseInt(server_version, 10)
 }
 
-test('PostgreSQL is left to its own tools, which are told without the password and do what is told', async () => {
+test('PostgreSQL is left to its own tools; the command names them without the password, and they do what it says', async () => {
   const database = await postgresForTests()
   stops.push(database.stop)
   const url = new URL(database.url)

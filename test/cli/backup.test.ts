@@ -49,7 +49,7 @@ const madeIn = async (home: string): Promise<string> => {
 }
 
 const ASSET = 'ab'.repeat(16)
-/** A stored result whose bytes are `bytes` long, or a pipe on which whoever reads it waits. */
+/** A stored result whose bytes are `bytes` long, or a pipe on which its reader waits. */
 const fileAsset = async (home: string, bytes: Uint8Array, pipe = false): Promise<string> => {
   const store = await openStore({ url: `sqlite:${join(home, 'ledger.db')}` })
   const asset = { id: ASSET, keyId: 'k', runId: 'run', place: 0, source: 'test' }
@@ -194,7 +194,7 @@ test('a backup that is killed midway is none, and the next one is whole', async 
   const next = await runProgram(home, LEDGER, 'backup', './kept', '--json')
   expect(next.code).toBe(0)
   expect(partsIn(join(home, 'kept'))).toEqual([])
-  // The result that is no more is told, and is no reason to keep nothing.
+  // A missing result is reported, and the backup is kept all the same.
   expect(JSON.parse(next.out).assets).toEqual({ files: 0, bytes: 0, gone: 1 })
   expect((await runProgram(home, COPY, 'restore', JSON.parse(next.out).backup)).code).toBe(0)
   await lawsHold(home, LEDGER)
@@ -297,7 +297,7 @@ test('restore goes only where no ledger is, and takes nothing that is damaged, n
   expect((await restore(newer))[1]).toContain('is newer than this program')
   const ledger = join(home, 'restored/ledger.db')
   expect(existsSync(ledger) ? statSync(ledger).size : 0).toBe(0)
-  // A result that is damaged is not put there, and hinders nothing else.
+  // A damaged result is not restored, and hinders nothing else.
   const torn = changed('torn', (at) =>
     writeFileSync(join(at, 'assets', ASSET.slice(0, 2), ASSET), 'something else'),
   )

@@ -1,4 +1,4 @@
-/** What is wrong with a setting, as the operator is told. */
+/** The message that an operator gets about a wrong setting. */
 import { BadSetting } from '../../src/settings/bad-setting.ts'
 
 /** The message of the refusal, or `accepted`. */

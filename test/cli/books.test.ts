@@ -1,4 +1,4 @@
-/** A server tells strangers and its log that its books do not balance, without being asked for an audit. */
+/** A server reports in its status and its log that its books do not balance, without being asked for an audit. */
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The program as its operator meets it: first start, a curl that works, commands beside a running server, drain. */
+/** The program as its operator sees it: first start, a curl that works, commands beside a running server, drain. */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

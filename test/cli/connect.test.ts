@@ -1,4 +1,4 @@
-/** `turnpike connect`: every recipe is printed as it stands in docs, with the caller's address and key in it. */
+/** `turnpike connect` prints every recipe as docs have it, with the caller's address and key in it. */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** A failover that costs more than it brings is the operator's choice, and the start tells which those are. */
+/** A failover that costs more than it earns is the operator's choice, and the start names each. */
 import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

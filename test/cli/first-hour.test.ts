@@ -1,4 +1,4 @@
-/** The first hour: what a stranger's settings and mistakes are answered with, by the program itself. */
+/** The first hour: the program's own answers to a newcomer's settings and mistakes. */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,7 +37,7 @@ const home = (name: string): string => {
 }
 const address = `http://127.0.0.1:${vendor.port}`
 
-test('key list tells state, spend and last use', async () => {
+test('key list shows state, spend and last use', async () => {
   const path = home('keys')
   const settings = { DATABASE_URL: 'sqlite:./ledger.db' }
   const { child, address: at, token } = await startProgram(path, settings)
@@ -99,7 +99,7 @@ test('one that does not answer is named at once, while it is waited for', async 
   child.kill('SIGKILL')
 })
 
-/** A server that does not come to its greeting. */
+/** A server that never gets to its greeting. */
 const startless = async (path: string, url: string) => ({
   child: Bun.spawn([join(import.meta.dir, '../../bin/turnpike'), 'serve'], {
     cwd: path,

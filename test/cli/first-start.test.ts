@@ -1,4 +1,7 @@
-/** The first start: one key, shown by who stored it, once it can be used; and commands that make no ledger of their own. */
+/**
+ * The first start: one key, shown by the process that stored it, once it can be used; and commands that create no
+ * ledger.
+ */
 import { afterAll, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

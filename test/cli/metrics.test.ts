@@ -35,7 +35,7 @@ const numberIn = (text: string, start: string): number =>
     .map((line) => Number(line.split(' ').at(-1)))
     .reduce((a, b) => a + b, 0)
 
-test('two workers tell one answer, whichever is asked, and the sums of one that was killed stay', async () => {
+test('two workers give one answer, whichever is asked, and the sums of one that was killed stay', async () => {
   const database = await postgresForTests()
   try {
     const settings = {

@@ -42,7 +42,7 @@ const counts = (home: string) => {
 
 const settings = { DATABASE_URL: 'sqlite:./ledger.db' }
 
-test('the command deletes what is older than it is told, and nothing where details are kept for ever', async () => {
+test('the command deletes what is older than its option says, and nothing where details are kept for ever', async () => {
   const home = await oldLedger('command', 12)
   const usage = () =>
     runProgram(home, settings, 'usage', '--from', '2020-01-01', '--to', '2021-01-01', '--json')
@@ -58,7 +58,7 @@ test('the command deletes what is older than it is told, and nothing where detai
   expect((await runProgram(home, settings, 'audit')).code).toBe(0)
 })
 
-test('a server does it by itself, unless it is told to keep them', async () => {
+test('a server does it by itself, unless a setting keeps them', async () => {
   const home = await oldLedger('server', 12)
   const keeping = await startProgram(home, { ...settings, KEEP_DETAILS: 'off' })
   expect(counts(home)).toEqual({ details: 12, charges: 12 })

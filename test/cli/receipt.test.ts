@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const run = (settings: Settings, ...args: string[]) => runProgram(folder, settings, 'receipt', ...args)
 
-/** No database can be opened there: what does not need one must not try. */
+/** No database can be opened there, so a command that needs none must not try. */
 const nowhere = { DATABASE_URL: 'sqlite:/dev/null/nowhere.db' }
 
 test('a receipt is checked against a file or an address, without server and database', async () => {
@@ -102,7 +102,7 @@ test('rotate adds a key that signs later, or now; revoke removes one; a running 
   expect(await child.exited).toBe(0)
 })
 
-/** The public half of a new key whose name begins so; one in 64 begins with a dash. */
+/** The public half of a new key with this prefix; one in 64 begins with a dash. */
 const publicKeyNamed = (start: string): { readonly kid: string; readonly x: string } => {
   for (;;) {
     const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })

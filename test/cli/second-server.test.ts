@@ -26,7 +26,7 @@ test('a second server on the same file ends with one line; commands work; after 
   expect((await runProgram(home, { DATABASE_URL: url }, 'audit')).code).toBe(0)
   expect((await runProgram(home, { DATABASE_URL: url }, 'key', 'create', '--label', 'beside')).code).toBe(0)
   expect((await fetch(`${first.address}/readyz`)).status).toBe(200)
-  // The lock outlives the commands and those who were refused.
+  // The lock outlives the commands and the refused servers.
   expect((await runProgram(home, { DATABASE_URL: url }, 'serve')).code).toBe(1)
   expect(statSync(join(home, 'ledger.db-server')).mode & 0o777).toBe(0o600)
 
@@ -39,7 +39,7 @@ test('a second server on the same file ends with one line; commands work; after 
   const last = await startProgram(home, { DATABASE_URL: url })
   last.child.kill('SIGTERM')
   expect(await last.child.exited).toBe(0)
-  // An ended server leaves the ledger and the empty file of the lock, no journal of it.
+  // An ended server leaves the ledger and the empty file of the lock, and no journal.
   expect(readdirSync(home).filter((name) => name.includes('-server'))).toEqual(['ledger.db-server'])
 })
 

@@ -1,4 +1,7 @@
-/** TURNPIKE_SECRET changes: what the old one made is still ours while both are set, goes over as it is used, and is told. */
+/**
+ * TURNPIKE_SECRET changes: while both are set, what the old one made is still accepted, moves as it is used, and is
+ * reported.
+ */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -77,7 +80,7 @@ for (const engine of serverEngines)
         const { needed, keys, newest } = JSON.parse(out)
         return { code, needed, keys, labels: newest.map(({ label }: { label: string }) => label) }
       }
-      // Keys go over beside the call that brought them.
+      // Keys move to the new secret beside the call that brought them.
       await until(async () => (await status()).keys === 1)
       expect(await status()).toEqual({ code: 1, needed: true, keys: 1, labels: ['resting'] })
       const shown = await runProgram(home, both, 'secret', 'status')
@@ -91,7 +94,7 @@ for (const engine of serverEngines)
       for (const good of [token, child.data.key, fresh]) expect((await call(three, good)).status).toBe(200)
       expect((await call(three, resting)).status).toBe(401)
       expect((await asked(three, '', link.pathname + link.search)).status).toBe(404)
-      // The keys of receipts went over: no new one had to be made.
+      // The keys of receipts moved, so no new one had to be made.
       expect((await asked(three, token, '/.well-known/jwks.json')).text).toBe(signers)
       expect((await runProgram(home, { DATABASE_URL: url, TURNPIKE_SECRET: B }, 'audit')).code).toBe(0)
       const none = await runProgram(home, { DATABASE_URL: url, TURNPIKE_SECRET: B }, 'secret', 'status')

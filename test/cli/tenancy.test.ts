@@ -1,4 +1,6 @@
-/** What the operator does to keys and wallets: rights, whole levels of keys, reports that leave out nobody, money back. */
+/**
+ * The operator's commands on keys and wallets: rights, whole levels of keys, reports that leave out nobody, money back.
+ */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

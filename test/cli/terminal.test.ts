@@ -1,4 +1,4 @@
-/** The program on a terminal and elsewhere: completion by a real shell, and letters that are bold only where somebody looks. */
+/** The program on a terminal and elsewhere: completion by a real shell, and bold letters only on a terminal. */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,11 +38,11 @@ test('bash completes commands, those below them, and options', async () => {
   expect(offered(path, 'config', 'ch')).toEqual(['check'])
 })
 
-test('zsh and fish are told the same commands; another shell is refused by name', async () => {
+test('zsh and fish get the same commands; another shell is refused by name', async () => {
   const [zsh, fish] = await Promise.all(
     ['zsh', 'fish'].map(async (shell) => {
       const path = await scriptOf(shell)
-      // A shell that is here reads it without complaint.
+      // A shell on this machine reads it without complaint.
       if (Bun.which(shell) !== null) expect(Bun.spawnSync([shell, '-n', path]).stderr.toString()).toBe('')
       return Bun.file(path).text()
     }),

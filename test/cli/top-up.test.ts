@@ -1,4 +1,4 @@
-/** Top-ups by real servers: several on one database charge a wallet that is low once, also when one is killed meanwhile. */
+/** Top-ups by real servers: several on one database charge a low wallet once, even when one is killed meanwhile. */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,7 +47,10 @@ describe('top-ups by servers', () => {
     const response = await fetchAgain(`${address}/api/webhooks/stripe`, { method: 'POST', headers, body })
     expect(response.status).toBe(200)
   }
-  /** The operator's wallet of 100 USD, 5 USD more by the checkout that saves the card, and a rule that it is below. */
+  /**
+   * The operator's wallet of 100 USD, 5 USD more by the checkout that saves the card, and a rule whose limit is above
+   * that.
+   */
   const setRule = async ({ address, token }: { address: string; token: string }) => {
     const send = async (method: string, path: string, body: object) => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -62,7 +65,7 @@ describe('top-ups by servers', () => {
     await send('PUT', '/api/wallet/rules', { auto_top_up: { below_usd: 110, amount_usd: 20 } })
   }
   const asked = (times: number) => until(() => stripe.asked() >= times)
-  /** What the only charge comes to when its event has reached all servers. */
+  /** The state of the only charge when its event has reached all servers. */
   const paidOnce = async () => {
     expect(stripe.charges).toHaveLength(1)
     const charge = stripe.charges[0]

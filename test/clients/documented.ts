@@ -1,4 +1,4 @@
-/** The built-in products behind a port, for the commands of a page of docs: as they stand there, by a shell and curl. */
+/** The built-in products behind a port, for the commands of a page of docs: run unchanged, by a shell and curl. */
 import { expect } from 'bun:test'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,9 +11,9 @@ import { mockSetup } from '../server/harness.ts'
 
 type Documented = {
   readonly server: AssetServer
-  /** Where the commands run and leave their files. */
+  /** The folder in which the commands run and leave their files. */
   readonly folder: string
-  /** Runs a block of commands, which must succeed and say nothing on the side. */
+  /** Runs a block of commands, which must succeed and print nothing as an error. */
   run(block: string): Promise<void>
   stop(): Promise<void>
 }

@@ -1,4 +1,6 @@
-/** The first event of a stream of messages tells the input as well as it is known by then; the last tells it exactly. */
+/**
+ * The first event of a stream of messages gives the input as well as it is known by then; the last gives it exactly.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { type FourVendors, listenWithVendors, modelOf, vendorIds } from './harness.ts'
@@ -27,7 +29,7 @@ const streamed = async (model: string, content: string) => {
 test.each(vendorIds)('@anthropic-ai/sdk before a vendor that speaks %s', async (id) => {
   const { first, last } = await streamed(modelOf[id], 'Hello there, how are you?')
   expect([last.input_tokens, last.output_tokens]).toEqual([counts.input, counts.output])
-  // OpenAI's dialects tell nothing before the end; the estimate is that of counting tokens.
+  // OpenAI's dialects report nothing before the end; the estimate is that of counting tokens.
   if (id !== 'chat' && id !== 'responses') expect(first.input_tokens).toBe(counts.input)
   const { input_tokens } = await client.messages.countTokens({
     model: modelOf.chat,

@@ -1,4 +1,4 @@
-/** The commands of docs/jobs.md, as they stand there, by a shell and curl, on the built-in job. */
+/** Runs the commands of docs/jobs.md unchanged, by a shell and curl, on the built-in job. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The first calls of docs/media.md, as they stand there, by a shell and curl; what they bring is looked at and listened to. */
+/** Runs the first calls of docs/media.md unchanged, by a shell and curl, and checks the files that they bring. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ afterAll(() => it.stop())
 
 const blocks = await blocksOf('media.md')
 
-/** Runs the block that names it, and gives the file that it wrote. */
+/** Runs the block that names the file, and returns the file that it wrote. */
 const run = async (part: string, file: string): Promise<Buffer> => {
   const block = blocks.find((one) => one.includes(part))
   if (block === undefined) throw new Error(`docs/media.md has no call of ${part}`)

@@ -1,6 +1,6 @@
 /**
- * Google's own client with pictures and films, unchanged but for its address and key: by the Gemini API, and by Vertex AI for what
- * it asks there alone. Before the records of vendors with a scripted wire.
+ * Google's own client with pictures and films, with only its address and key changed: by the Gemini API, and by Vertex
+ * AI for what exists only there. With the records of vendors and a scripted wire.
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { ApiError, GoogleGenAI } from '@google/genai'
@@ -89,7 +89,7 @@ const costOf = async <T>(work: () => Promise<T>): Promise<readonly [T, bigint]> 
   return [done, before - (await it.balance())]
 }
 
-/** The status of what a call of the client ends in. */
+/** The status of a call of the client. */
 const statusOf = async (call: Promise<unknown>): Promise<number | undefined> => {
   const thrown = await call.then(
     () => undefined,
@@ -176,7 +176,7 @@ test('generateImages, of another vendor too', async () => {
   expect([await wrong('google/gemini-omni-1.1-flash'), await wrong('google/nothing')]).toEqual([400, 400])
 })
 
-/** The vendor of films: it makes some minutes of them, then ends as it is told. */
+/** The vendor of films: it works on them for some minutes, then ends as it was told. */
 const films = (end: () => object) => {
   let ended = false
   script = ({ method, path }) =>

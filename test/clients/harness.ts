@@ -50,7 +50,9 @@ export const listen = async (): Promise<ListeningServer> => {
 export type VendorId = 'chat' | 'responses' | 'messages' | 'gemini'
 export const vendorIds: readonly VendorId[] = ['chat', 'responses', 'messages', 'gemini']
 
-/** The model that stands for each dialect in the matrix, and others of the same vendors that are treated differently. */
+/**
+ * The model that stands for each dialect in the matrix, and others of the same vendors that are treated differently.
+ */
 export const modelOf: Readonly<Record<VendorId, string>> = {
   chat: 'open/oak-1',
   responses: 'deep/cedar-1',
@@ -118,7 +120,7 @@ const makers = {
 
 export type FourVendors = ListeningServer & { readonly memories: Readonly<Record<VendorId, Memory>> }
 
-/** A server before four scripted vendors, one of each dialect. */
+/** A server with four scripted vendors, one of each dialect. */
 export const listenWithVendors = async (options: Partial<GatewayOptions> = {}): Promise<FourVendors> => {
   const memories = {
     chat: newMemory(),

@@ -1,4 +1,4 @@
-/** What official clients do beside asking: counting tokens, listing models, helpers that run tools, error classes. */
+/** What official clients do beside calls: counting tokens, listing models, helpers that run tools, error classes. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogleGenerativeAI } from '@ai-sdk/google'

@@ -1,4 +1,4 @@
-/** The matrix of official clients and vendor dialects: every cell is a test, and the page in docs is what they found. */
+/** The matrix of official clients and vendor dialects: every cell is a test, and the page in docs has their results. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type FourVendors, listenWithVendors, vendorIds } from './harness.ts'
 import { cell, compatibilityPage, drivers, featureNames, features, modelFor } from './matrix.ts'

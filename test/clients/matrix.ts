@@ -1,4 +1,4 @@
-/** The matrix: every client before every vendor dialect with every feature, and the page that is made of it. */
+/** The matrix: every client with every vendor dialect and every feature, and the page about it. */
 import { expect } from 'bun:test'
 import { sessionsPage } from '../agents/results.ts'
 import { aiSdkDrivers } from './drivers/ai-sdk.ts'
@@ -42,7 +42,7 @@ const loopOf = async (client: Client, model: string, stream: boolean, thinks: bo
 
 type Check = (client: Client, model: string, driver: Driver) => Promise<void>
 
-/** The counts a client must tell. */
+/** The counts that a client must report. */
 const countsIn = (driver: Driver, stream: boolean) =>
   stream && driver.miscountsStreams === true ? {} : counts
 
@@ -85,7 +85,7 @@ export const features: Readonly<Record<Feature, Check>> = {
         [500, 503],
       ] as const) {
         const error = await fails(client.say({ model, prompt: `FAIL ${status}`, stream }))
-        // Some clients tell no status of an error that met a stream.
+        // Some clients report no status of an error in a stream.
         if (!stream || client.statusOf(error) !== undefined)
           expect([status, client.statusOf(error)]).toEqual([status, told])
       }

@@ -1,6 +1,6 @@
 /**
- * Official clients of what is not chat, unchanged but for their address and key: of OpenAI, Cohere, the AI SDK and Google;
- * before the built-in products, and before the records of vendors with a scripted wire.
+ * Official clients of products that are not chat, with only their address and key changed: of OpenAI, Cohere, the AI
+ * SDK and Google; with the built-in products, and with the records of vendors and a scripted wire.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -79,7 +79,7 @@ const usage = {
   total_tokens: 210,
 }
 const SOUND = Buffer.from(EXAMPLE_SOUND.slice(EXAMPLE_SOUND.indexOf(',') + 1), 'base64')
-/** What a call of the client ends in; it is no real promise. */
+/** The outcome of a client's call; it is no real promise. */
 const thrownBy = async (asked: PromiseLike<unknown>): Promise<unknown> => {
   try {
     return await asked

@@ -1,4 +1,4 @@
-/** The official client library of OpenAI, unchanged but for its address and key. */
+/** The official client library of OpenAI, with only its address and key changed. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import { until } from '../until.ts'

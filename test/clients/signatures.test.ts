@@ -62,7 +62,7 @@ for (const driver of drivers)
             expect(memory.signatures).toEqual(['own', 'own', 'own'])
             expect(memory.thinking).toBe(3)
           }
-          // A thought that is gone ends the thinking in this loop, not the loop.
+          // A lost thought ends the thinking in this loop, not the loop.
           if (vendor === 'messages' && !driver.knowsSignatures)
             expect([memory.signatures, memory.thinking]).toEqual([[], 1])
           // The stream helper of OpenAI's client keeps only the last piece of a member it does not know.
@@ -165,7 +165,7 @@ test.each(orders)('the same through the clients of the other dialects: %s, %s, %
 })
 
 test('calls whose arguments come in turns reach the clients of other dialects one by one', async () => {
-  // In its own dialect the bytes pass through, in whatever order the vendor told them.
+  // In its own dialect the bytes pass through, in whatever order the vendor sent them.
   for (const driver of drivers.filter(({ name }) => !/chat|compatible/.test(name))) {
     const client = driver.open({ baseURL: it.baseURL, key: it.key })
     const { rounds } = await client.loop({ model: modelOf.chat, prompt: 'All in turns.', stream: true })

@@ -1,4 +1,7 @@
-/** Clients of the responses style that believe their items stored: what works without a store, and what they are told. */
+/**
+ * Clients of the responses style that believe their items stored: what works without a store, and what the refusals
+ * say.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from 'ai'
@@ -86,7 +89,7 @@ test.each(vendorIds)(
       tools,
       maxRetries: 0,
     })
-    // Told only where a reference came.
+    // Named only where a reference came.
     expect([text, response.headers?.['x-not-carried']]).toEqual(['The tools say: all sunny', 'thinking'])
   },
 )

@@ -1,4 +1,7 @@
-/** Clients of the responses style that believe their items stored, before a server that keeps them: every turn works, unchanged. */
+/**
+ * Clients of the responses style that believe their items stored, with a server that keeps them: every turn works,
+ * unchanged.
+ */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from 'ai'
@@ -33,7 +36,7 @@ const failureOf = (work: PromiseLike<unknown>): PromiseLike<string> =>
     (error: unknown) => String((error as Error).message),
   )
 
-/** One turn of the AI SDK: what it says, and the messages to go on with. */
+/** One turn of the AI SDK: its text, and the messages for the next turn. */
 const turn = async (id: VendorId, messages: ModelMessage[], stream: boolean, more: object = {}) => {
   const asked = {
     model: createOpenAI({ baseURL: it.baseURL, apiKey: it.key })(modelOf[id]),
@@ -84,7 +87,7 @@ test.each(ways)(
     const third = await turn(id, [...second.messages, user('Thanks.')], stream, { providerOptions })
     expect(third.text).toContain('You said: Thanks.')
     expect(it.memories[id].refused).toEqual([])
-    // What it names are thoughts too, and they come back to the vendor that signed them.
+    // Its references include thoughts, and those come back to the vendor that signed them.
     if (id !== 'chat') expect(it.memories[id].signatures.length).toBeGreaterThan(3)
   },
 )

@@ -1,4 +1,7 @@
-/** Attacks on the sign-in: guesses, what answers and their work tell, links and codes used twice, cookies of others. On both engines. */
+/**
+ * Attacks on the sign-in: guesses, what answers and their timing reveal, links and codes used twice, cookies of others.
+ * On both engines.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
@@ -11,7 +14,7 @@ const BY_ADDRESS = 100
 /** Attempts are counted in quarters of an hour. */
 const quarter = () => Math.floor(Date.now() / (15 * 60_000))
 
-/** What was met within one quarter: where it turned meanwhile, another try. */
+/** The outcome within one quarter; if the quarter turned meanwhile, another try. */
 const withinQuarter = async <T>(attack: () => Promise<T>): Promise<T> => {
   for (;;) {
     const before = quarter()
@@ -28,7 +31,7 @@ for (const engine of serverEngines)
     })
     afterAll(() => it.stop())
 
-    /** The statuses of so many guesses, each for an account and from an address of its own choice. */
+    /** The statuses of this many guesses, each for an account and from an address of its own choice. */
     const guesses = async (
       count: number,
       of: (n: number) => { readonly email: string; readonly peer: string },
@@ -66,7 +69,7 @@ for (const engine of serverEngines)
       )
     })
 
-    // They are counted as those at one account are: what the engines do is shown by these.
+    // They are counted like those at one account, which show what the engines do.
     if (engine.name === 'PostgreSQL')
       test('1,000 guesses from one address at as many accounts: a hundred are looked at', async () => {
         let tries = 0
@@ -129,12 +132,12 @@ for (const engine of serverEngines)
       expect((await visitor.ask('PUT', '/session/totp', { code: first })).status).toBe(200)
       const bring = (code: string) =>
         it.stranger('POST', '/session/password', { email, password: PASSWORD, code })
-      // The code of the set-up was seen, too.
+      // Somebody saw the code of the set-up, too.
       expect((await bring(first)).status).toBe(401)
       const code = codeOf(secret, 1)
       const once = (await Promise.all([bring(code), bring(code), bring(code)])).map(({ status }) => status)
       expect(once.sort()).toEqual([200, 401, 401])
-      // One that was seen over a shoulder is of no use after it.
+      // A code that was seen over a shoulder is useless after it.
       expect((await bring(code)).status).toBe(401)
     })
 
@@ -154,7 +157,7 @@ for (const engine of serverEngines)
         '',
       ])
         expect([forged, await opens(`${name}=${encodeURIComponent(forged)}`)]).toEqual([forged, 401])
-      // One that was stolen is dead as soon as its owner ends it, or sets a new password elsewhere.
+      // A stolen session is dead as soon as its owner ends it, or sets a new password elsewhere.
       const again = await it.stranger('POST', '/session/password', { email: mine.email, password: PASSWORD })
       const second = it.withCookie(it.cookieOf(again))
       const changed = await second('PUT', '/session/new-password', {

@@ -28,7 +28,7 @@ for (const engine of serverEngines)
       await issuer.stop()
     })
 
-    /** Goes to the provider and comes back as a browser does; what the console answers there. */
+    /** Goes to the provider and comes back as a browser does; returns the console's answer. */
     const throughCompany = async (
       at: TestConsole = it,
       change: (back: URL, cookie: string) => string = (_, own) => own,
@@ -60,13 +60,13 @@ for (const engine of serverEngines)
       expect((await session('GET', '/keys')).status).toBe(200)
       const [event] = await it.store.events.list({ orgId: 'people', most: 1 })
       expect(event).toMatchObject({ what: 'person.signed_in', subject: personId, after: { how: 'company' } })
-      // Nothing of the provider's tokens is kept.
+      // None of the provider's tokens is kept.
       const accounts = await it.store.people.find('person_account', {
         where: [{ column: 'user_id', is: '=', value: personId }],
       })
       const linked = accounts.find(({ provider_id }) => provider_id === 'company')
       expect(linked).toMatchObject({ access_token: null, refresh_token: null, id_token: null })
-      // Known by the provider's own name from then on, also with another address.
+      // From then on known by the provider's own name, even with another address.
       issuer.says({ sub: `sub ${email}`, email: somebody(), email_verified: true })
       expect((await cameIn(await throughCompany()))[2]).toBe(email)
     })
@@ -88,7 +88,8 @@ for (const engine of serverEngines)
       issuer.says({ sub: email, email, email_verified: true }, true)
       expect(await cameIn(await throughCompany())).toEqual(failed)
       issuer.says({ sub: email, email, email_verified: true })
-      // Who was sent the address of an answer has not begun it: the cookie is missing, or is of another one.
+      // A person who was sent the address of an answer has not begun the sign-in: the cookie is missing, or is of
+      // another one.
       expect((await cameIn(await throughCompany(it, () => '')))[2]).toBeNull()
       const others = it.cookieOf(await it.stranger('POST', '/session/company'))
       expect((await cameIn(await throughCompany(it, () => others)))[2]).toBeNull()

@@ -56,7 +56,7 @@ export const startIssuer = async () => {
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
   })
-  /** Sends the person back at once: whoever comes here is who the test said. */
+  /** Sends the person back at once: the test said who comes here. */
   const authorize = (url: URL): Response => {
     const query = (name: string) => url.searchParams.get(name) ?? ''
     const code = randomUUID()
@@ -83,7 +83,7 @@ export const startIssuer = async () => {
   return {
     address: `http://127.0.0.1:${server.port}`,
     client: CLIENT,
-    /** Who signs in there from now on, and whether their token is signed by somebody else's key. */
+    /** Who signs in there from now on, and whether somebody else's key signs their token. */
     says: (now: Claims, byStranger = false) => {
       claims = now
       foreignKey = byStranger

@@ -13,7 +13,7 @@ const mails: Mail[] = []
 let server: SMTPServer
 let it: Awaited<ReturnType<typeof startConsole>>
 
-/** What a mail program shows of quoted-printable text. */
+/** The text that a mail program shows of quoted-printable. */
 const decoded = (text: string): string =>
   text
     .replace(/=\r?\n/g, '')
@@ -57,7 +57,7 @@ afterAll(async () => {
 
 const somebody = () => `p${crypto.randomUUID()}@example.com`
 const mailsTo = (email: string) => mails.filter(({ to }) => to === email)
-/** The secret of the link in the newest mail to an address, when so many have come. */
+/** The secret of the link in the newest mail to an address, once this many have come. */
 const linkTo = async (email: string, count = 1): Promise<string> => {
   await until(() => mailsTo(email).length === count)
   return (

@@ -21,7 +21,7 @@ for (const engine of serverEngines)
     let it: TestConsole
     let owner: Visitor
     let token = ''
-    /** How far the database's clock is ahead: it begins at noon, so that hours later is the same day. */
+    /** How far the database's clock is ahead: it begins at noon, so hours later is the same day. */
     let ahead = 12 * HOUR - (Date.now() % (24 * HOUR))
     beforeAll(async () => {
       stripe = startFakeStripe()

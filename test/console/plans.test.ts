@@ -1,6 +1,6 @@
 /**
- * Every report's way through a large ledger: none reads it whole. What SQLite says it will do is looked at, not the time it
- * takes; the numbers of PostgreSQL and of five million calls are in docs/performance.md.
+ * Every report's path through a large ledger: none reads it whole. The test looks at SQLite's plan, not at the time;
+ * docs/performance.md has the numbers of PostgreSQL and of five million calls.
  */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
@@ -21,7 +21,7 @@ const DAY = 86_400_000
 let folder: string
 let store: Store
 let database: Database
-/** What was asked since the last look. */
+/** The statements since the last look. */
 let asked: Statement[] = []
 
 beforeAll(async () => {

@@ -1,4 +1,6 @@
-/** The console's numbers are the ledger's: to the nano-dollar, at any time, whatever is rolled up. On both engines. */
+/**
+ * The console's numbers equal the ledger's: to the nano-dollar, at any time, whatever is rolled up. On both engines.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decimalFromNano } from '../../src/core/money.ts'
 import type { usageGroups } from '../../src/store/reports/report-port.ts'
@@ -24,7 +26,7 @@ for (const engine of serverEngines)
     })
     afterAll(() => it.stop())
 
-    /** What the wallet paid by its postings. */
+    /** The wallet's payments by its postings. */
     const paid = async (): Promise<bigint> => 100_000_000_000n - (await it.balance())
 
     const spanned = {
@@ -43,7 +45,7 @@ for (const engine of serverEngines)
         0n,
       )
 
-    /** Spans that hold months whole, nearly whole, and some days of them. */
+    /** Spans with whole months, nearly whole ones, and some days of them. */
     const cut = (
       [
         ['2026-10-01', '2026-11-01'],
@@ -117,7 +119,7 @@ for (const engine of serverEngines)
         amount: 1_000n,
       })
       await checkAll()
-      // Well past a step's end: a transaction under way puts what is settled back by its age.
+      // Well past a step's end: a transaction under way delays what is settled by its age.
       at += 3 * HOUR + 4 * MINUTE
       await it.store.reports.rollUp()
       await checkAll()

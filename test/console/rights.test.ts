@@ -1,4 +1,4 @@
-/** Who may what in the console: each address tried by everybody, from another site, and with the ids of others. */
+/** Who may do what in the console: everybody tries each address, from another site too, and with the ids of others. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Permission } from '../../src/console/rights.ts'
 import { consoleRoutes } from '../../src/console/routes.ts'
@@ -15,7 +15,7 @@ let key = ''
 let tenants: readonly { readonly id: string; readonly label: string; readonly key: string }[] = []
 let secret = ''
 
-/** What the ledger and the record of changes have, to see that nothing was changed. */
+/** The ledger and the record of changes, to see that nothing was changed. */
 const stateOf = async (): Promise<string> => {
   const { events, reports, tenants: prices } = it.store
   const state = [
@@ -50,7 +50,7 @@ beforeAll(async () => {
 })
 afterAll(() => it.stop())
 
-/** The table of the design, told a second time: what each role may do. */
+/** The table of the design, written a second time: what each role may do. */
 const table: Readonly<Record<Permission, readonly string[]>> = {
   read: ['owner', 'admin', 'billing', 'viewer'],
   read_own: ['owner', 'admin', 'billing', 'developer', 'viewer'],
@@ -132,7 +132,7 @@ for (const route of consoleRoutes)
       test('the roles of the table, and no other', async () => {
         const acts = route.audience as readonly Permission[]
         for (const role of ['admin', 'billing', 'developer', 'viewer'] as const) {
-          // What a role may do is refused for its empty body or unknown id; only the others are forbidden.
+          // A permitted request is refused for its empty body or unknown id; only the others are forbidden.
           const { status } = await who[role].ask(route.method, addressOf(route.path), body)
           const may = acts.some((act) => table[act].includes(role))
           expect([role, status === 403]).toEqual([role, !may])
@@ -219,7 +219,7 @@ test('a change and its record are one: the store keeps both or neither', async (
     await who.developer.ask('POST', '/keys', { label: 'mine', spend_cap_usd: 3, can_manage: true }),
   )
   expect(made.key).toStartWith('sk-')
-  // Who governs own keys only makes none that governs the wallet.
+  // A person who governs own keys only can make no key that governs the wallet.
   expect(made.can_manage).toBe(false)
   expect(
     (

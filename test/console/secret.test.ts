@@ -48,7 +48,7 @@ for (const place of places)
       const both = await startConsole({ url, hash: B })
       expect(await encryptAnew(both.store.people, B)).toBe(0)
       expect((await both.withCookie(cookie)('GET', '/keys')).status).toBe(200)
-      // A cookie that nobody signed is none of either.
+      // A cookie that nobody signed fits neither secret.
       const forged = cookie.replace(
         /=([^.]+)\./,
         (_all, value) => `=${value.slice(0, -1)}${value.endsWith('x') ? 'y' : 'x'}.`,

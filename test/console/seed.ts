@@ -1,4 +1,6 @@
-/** Calls of the past, written as the ledger would have: for reports and pictures. The books balance afterwards. */
+/**
+ * Past calls, written as the ledger would have written them, for reports and pictures. The books balance afterwards.
+ */
 import { Database } from 'bun:sqlite'
 
 export type SeededCall = {
@@ -15,7 +17,7 @@ export type SeededCall = {
 
 const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7)
 
-/** A request id as one made then: its first 48 bits are the time. */
+/** A request id of that time: its first 48 bits are the time. */
 const idAt = (at: number, n: number): string => {
   const hex = at.toString(16).padStart(12, '0')
   const tail = n.toString(16).padStart(12, '0')

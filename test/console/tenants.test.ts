@@ -164,19 +164,19 @@ for (const engine of serverEngines)
       expect(csv.split('\r\n')[0]).toBe(
         'month,tenant,reference,model,requests,input_tokens,output_tokens,billed_usd',
       )
-      // Its days add up to its lines, but for the rounding of each.
+      // Its days add up to its lines, except for the rounding of each.
       const days = use.days.reduce(
         (sum: bigint, day: { billed_usd: string }) => sum + nano(day.billed_usd),
         0n,
       )
       expect(days - nano(use.total.billed_usd)).toBeLessThan(31n)
-      // The secret is not kept: neither is there a link of it as it is, nor does the list have it.
+      // The secret is not kept: no row holds the link as it is, nor does the list show it.
       expect(await it.store.tenants.linkByHash(secret)).toBeUndefined()
       expect((await it.store.tenants.linkByHash(it.hashOfLink(secret)))?.id).toBe(made.id)
       expect(JSON.stringify(await jsonOf(await owner.ask('GET', `/tenants/${acme.id}`)))).not.toContain(
         secret,
       )
-      // A link of one tenant is not revoked by way of another.
+      // A link of one tenant cannot be revoked through another tenant.
       expect((await owner.ask('DELETE', `/tenants/${blue.id}/links/${made.id}`)).status).toBe(404)
       expect((await owner.ask('DELETE', `/tenants/${acme.id}/links/${made.id}`)).status).toBe(200)
       expect((await it.stranger('GET', '/use', undefined, by)).status).toBe(401)

@@ -52,7 +52,7 @@ test('a rotated key has the same limits, and the old one works until it is delet
   const next = await jsonOf(await owner.ask('POST', `/keys/${old.id}/rotate`))
   expect(next).toMatchObject({ label: 'rotated', monthly_cap_usd: '3', rpm_limit: 50 })
   expect(next.key).not.toBe(old.key)
-  // Each leads to the next and to the one before, also where it is rotated once more.
+  // Each leads to the next and to the one before, also when it is rotated once more.
   const last = await jsonOf(await owner.ask('POST', `/keys/${next.id}/rotate`))
   const around = async (id: string) => {
     const { replaces, replaced_by } = await jsonOf(await owner.ask('GET', `/keys/${id}`))

@@ -1,8 +1,8 @@
-/** What one request was answered, and what is wrong with that answer by itself. */
+/** The answer to one request, and what is wrong with it by itself. */
 import { type Known, learn } from './known.ts'
 import type { Sent } from './requests.ts'
 
-/** A call that has not answered by then hangs; no busy machine takes so long. */
+/** A call that has not answered by then hangs; no busy machine takes this long. */
 export const PATIENCE_MS = 300_000
 
 export type Answered = {
@@ -11,7 +11,9 @@ export type Answered = {
   readonly headers: Headers
   readonly text: string
   readonly wrong: string | undefined
-  /** It is a success without the shape of the reference: a vendor of the caller's dialect may have written it so. */
+  /**
+   * It is a success without the shape of the reference: a vendor of the caller's dialect may have written it that way.
+   */
   readonly strange?: boolean
 }
 

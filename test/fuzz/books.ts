@@ -1,4 +1,4 @@
-/** What the books must say after each step: what the vendors bill for sound answers, and what callers were told. */
+/** What the books must say after each step: the vendors' bills for sound answers, and the costs in the answers. */
 
 import type { Nano } from '../../src/core/money.ts'
 import { nanoFromDecimal } from '../../src/core/money.ts'
@@ -9,13 +9,13 @@ import type { Served } from './vendors.ts'
 type Step = {
   readonly answers: readonly Answered[]
   readonly served: readonly Served[]
-  /** What the house earned in it. */
+  /** The house's earnings in it. */
   readonly charged: Nano
   /** Whether no deadline of the server's can have passed. */
   readonly quick: boolean
 }
 
-/** What the house has earned by now. */
+/** The house's earnings by now. */
 export const earned = (server: TestServer): Promise<Nano> => server.store.ledger.balance('revenue')
 
 const told = ({ headers }: Answered): Nano | undefined => {
@@ -36,7 +36,7 @@ export const wrongCharge = ({ answers, served, charged, quick }: Step): string |
   if (!quick || served.some(({ cost }) => cost === undefined)) return undefined
   const due = served.reduce((sum, { cost }) => sum + (cost ?? 0n), 0n)
   if (due !== charged) return `the vendors bill ${due}, and ${charged} were charged`
-  // Of copies some are told to come again; that one has the answer is enough.
+  // Some copies are told to come again; one with the answer is enough.
   const failed = answers.find(({ status }) => status >= 500)
   return failed === undefined || answers.some(({ status }) => status === 200)
     ? undefined

@@ -1,4 +1,4 @@
-/** What answers have named so far: ids, keys, receipts and claims, which later requests ask about. */
+/** What answers have named so far: ids, keys, receipts and claims, which later requests use. */
 import { isObject, parseJson } from '../../src/core/json-body.ts'
 import type { Choose } from './choose.ts'
 
@@ -6,7 +6,7 @@ const KEPT = 200
 const TOKENS_KEPT = 6
 
 export type Known = {
-  /** Values that stand in paths, and in the members and headers that name things. */
+  /** Values for paths, and for members and headers that name things. */
   readonly names: string[]
   readonly subWallets: string[]
   /** Keys that can call. */
@@ -38,6 +38,6 @@ export const learn = (known: Known, response: Response, text: string): void => {
   if (typeof data.id === 'string' && data.id.startsWith('sub_')) keep(known.subWallets, data.id)
 }
 
-/** One of the list, or what stands for it while nothing is there. */
+/** One of the list, or a stand-in while the list is empty. */
 export const oneOf = (list: readonly string[], choose: Choose, otherwise: string): string =>
   list.length === 0 ? otherwise : choose.one(list)

@@ -1,4 +1,4 @@
-/** What a stranger writes into headers, paths and queries. */
+/** What a stranger may write into headers, paths and queries. */
 import { nested } from './odd-json.ts'
 
 export const oddHeaders: Readonly<Record<string, readonly string[]>> = {

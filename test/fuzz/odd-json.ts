@@ -2,7 +2,7 @@
 import type { Json } from '../../src/core/json-body.ts'
 import type { Choose } from './choose.ts'
 
-/** What stands where something else should. */
+/** Values for places where something else should be. */
 const oddities: readonly Json[] = [
   null,
   true,

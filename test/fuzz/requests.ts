@@ -1,4 +1,4 @@
-/** Requests near to valid ones: every route, every dialect, and none to a few things wrong with each. */
+/** Requests near to valid ones: every route, every dialect, and none to a few faults in each. */
 import type { Json } from '../../src/core/json-body.ts'
 import { routes } from '../../src/http/routes.ts'
 import { hostileBodies } from '../security/hostile-bodies.ts'
@@ -36,7 +36,7 @@ const callBody = (dialect: keyof typeof hostileBodies, choose: Choose): Json => 
   }
 }
 
-/** A good body for the routes that make or change something, by what they end with. */
+/** A good body for the routes that make or change something, by the end of their path. */
 const bodies: Readonly<Record<string, (known: Known, choose: Choose) => Json>> = {
   '/v1/key/wholesale': (known, choose) => ({
     label: 'x',
@@ -110,12 +110,12 @@ const addressOf = (path: string, known: Known, choose: Choose): string =>
 const rests = [...chatModels, 'models/v-chat/small', 'x', 'v-chat', '%E0%A4%A', ':', 'v-chat/small:'].flatMap(
   (name) => [`${name}:generateContent`, `${name}:streamGenerateContent`, `${name}:countTokens`, name],
 )
-/** Half of all requests are calls of models: most of what reads a caller's bytes is there. */
+/** Half of all requests are calls of models, because they contain most of the code that reads a caller's bytes. */
 const calls = routes.filter(
   ({ path, method }) => method === 'POST' && (dialectOf(path) || path.endsWith('run')),
 )
 
-/** A request, as what makes it. */
+/** A request, as a function that makes it. */
 export type Sent = {
   readonly method: string
   readonly path: string

@@ -1,6 +1,6 @@
 /**
- * One round of the fuzzer: a fresh server, some hundred steps from a seed, and what must hold of each answer and of the
- * books behind them.
+ * One round of the fuzzer: a fresh server, some hundred steps from a seed, and the laws for each answer and for the
+ * books.
  */
 import { UNIT } from '../chaos/facilitator.ts'
 import { brokenLaws } from '../store/engines.ts'
@@ -11,7 +11,7 @@ import { type Scene, SILENCE_MS, startScene } from './scene.ts'
 import { stepFor } from './steps.ts'
 
 const STEPS = 120
-/** After these a new key comes: the one before may have been limited or revoked by what it asked. */
+/** After this many steps comes a new key: its own requests may have limited or revoked the one before. */
 const STEPS_A_KEY = 20
 /** Processor time of a step, and of each request in it: far above what any takes, far below what an attack needs. */
 const CPU_MS = 1_000
@@ -47,7 +47,7 @@ const quiet = async ({ server }: Scene): Promise<void> => {
   while (server.openCalls() > 0) await Bun.sleep(1)
 }
 
-/** Plays one step and notes what it was and what was wrong with it. */
+/** Plays one step; notes it and what was wrong with it. */
 const play = async (scene: Scene, counts: Counts, token: string, seed: number, at: number): Promise<void> => {
   const { server, vendors, choose } = scene
   vendors.served.length = 0
@@ -92,7 +92,7 @@ const play = async (scene: Scene, counts: Counts, token: string, seed: number, a
   )
 }
 
-/** What must hold when all has ended. */
+/** The laws when all has ended. */
 const wrongAtTheEnd = async ({ server, facilitator, calm }: Scene): Promise<string[]> => {
   const wrong: string[] = []
   const held = await server.heldAfterAll()
@@ -101,7 +101,7 @@ const wrongAtTheEnd = async ({ server, facilitator, calm }: Scene): Promise<stri
   if (credit !== 0n) wrong.push(`${credit} nano-dollars of the credit line are held when all has ended`)
   const settled = [...facilitator.settled.values()].reduce((sum, { units }) => sum + units * UNIT, 0n)
   const taken = async () => -(await server.store.ledger.balance('x402'))
-  // A payment that a busy machine left unconfirmed comes in with the next rounds over open payments.
+  // The next rounds over open payments settle one that a busy machine left unconfirmed.
   const wait = calm ? until(async () => (await taken()) === settled) : taken().then((came) => came <= settled)
   if ((await wait.catch(() => false)) === false)
     wrong.push(`${settled} were paid on the chain and ${await taken()} came in`)
@@ -109,7 +109,7 @@ const wrongAtTheEnd = async ({ server, facilitator, calm }: Scene): Promise<stri
   return wrong
 }
 
-/** Runs a round; tells how many requests it sent, and what was wrong. */
+/** Runs a round; returns how many requests it sent, and what was wrong. */
 export const fuzzRound = async (seed: number): Promise<Round> => {
   const scene = await startScene(seed)
   const { server, choose } = scene

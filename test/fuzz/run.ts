@@ -9,7 +9,7 @@ import { fuzzRound } from './round.ts'
 import { speakers } from './vendors.ts'
 
 const MEGABYTE = 1_048_576
-/** What may stay in memory after all rounds beside what the first left there: compiled code and pools. */
+/** What may stay in memory after all rounds beyond what the first left there: compiled code and pools. */
 const GROWTH_MB_MAX = 300
 /** Rounds after which every engine and every vendor has had its turn. */
 const ROUNDS_OF_ALL = 4
@@ -67,7 +67,7 @@ if (growth > GROWTH_MB_MAX) {
   failed++
   console.log(`the process grew by ${growth.toFixed(0)} MB, more than ${GROWTH_MB_MAX}`)
 } else passed++
-// A fuzzer whose requests are all refused finds nothing: every vendor must have answered some.
+// A fuzzer whose requests are all refused finds nothing, so every vendor must have answered some.
 if (played >= ROUNDS_OF_ALL)
   for (const { id } of speakers)
     if (sound.has(id)) passed++

@@ -1,4 +1,4 @@
-/** Where a round plays: a server with every door open, and what surrounds it. */
+/** The scene of a round: a server with all features on, and everything around it. */
 import { listen } from '../../src/http/listen.ts'
 import { type Facilitator, NETWORK, startFacilitator, UNIT } from '../chaos/facilitator.ts'
 import { startTestServer, type TestServer, USD } from '../server/harness.ts'
@@ -24,7 +24,7 @@ export type Scene = {
   readonly known: Known
   readonly choose: Choose
   readonly ask: Ask
-  /** A key of the account that no request but those of the steps carries. */
+  /** A key of the account that only the requests of the steps carry. */
   readonly owner: string
   /** The port of the server, for sockets. */
   readonly port: number
@@ -69,7 +69,7 @@ export const startScene = async (seed: number): Promise<Scene> => {
         },
       ],
       timeoutSeconds: 60,
-      // One that loses no answer is waited for, on a busy machine too.
+      // If it loses no answer, the round waits for it, on a busy machine too.
       settleMs: calm ? BUSY_MS : 300,
       outputTokens: 100,
     },

@@ -70,7 +70,7 @@ const isAnswered = (message: string | Uint8Array): boolean => {
   return !isObject(value) || value.type !== 'cancel'
 }
 
-/** Talks on a socket of its own; tells what was wrong. */
+/** Talks on its own socket; returns what was wrong. */
 export const talkOnSocket = async (scene: Scene, token: string): Promise<string[]> => {
   const { choose, port, server } = scene
   const wrong: string[] = []
@@ -98,7 +98,7 @@ export const talkOnSocket = async (scene: Scene, token: string): Promise<string[
     socket.send(JSON.stringify(last))
   }
   await inTime(ended, `the end of ${JSON.stringify(messages).slice(0, 1_000)}`)
-  // What still runs ends by itself: whoever hangs up would be charged for what came until then.
+  // What still runs ends by itself: a caller who hangs up would be charged for what came until then.
   while (server.openCalls() > 0) await Bun.sleep(1)
   socket.close()
   return wrong

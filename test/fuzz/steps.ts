@@ -1,4 +1,4 @@
-/** What a round does, step by step: one request, copies of one, a payment, a webhook, or a socket. */
+/** The steps of a round: one request, copies of one, a payment, a webhook, or a socket. */
 import { eventOf, paidSession, refundOf, signatureOf } from '../server/stripe-fake.ts'
 import type { Answered } from './answer.ts'
 import { changed, spoilt } from './odd-json.ts'
@@ -6,7 +6,7 @@ import { goodCall, requestFrom, type Sent } from './requests.ts'
 import type { Scene } from './scene.ts'
 import { talkOnSocket } from './sockets.ts'
 
-/** What came of a step; `wrong` tells what does not hold between its answers. */
+/** The outcome of a step; `wrong` says what does not hold between its answers. */
 export type Played = { readonly answers: readonly Answered[]; readonly wrong: readonly string[] }
 
 export type Step = (scene: Scene, token: string, at: number) => Promise<Played>
@@ -22,7 +22,7 @@ const post = (path: string, body: object | string, headers: Record<string, strin
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** The same request some times, one after the other or all at once. */
+/** The same request several times, one after the other or all at once. */
 const copies = async ({ ask, choose }: Scene, sent: Sent, count: number): Promise<Answered[]> => {
   const answers: (Answered | undefined)[] = []
   if (choose.rarely(2)) answers.push(...(await Promise.all(Array.from({ length: count }, () => ask(sent)))))
@@ -35,7 +35,10 @@ const one: Step = async ({ ask, choose, known }, token) => {
   return { answers: answer === undefined ? [] : [answer], wrong: [] }
 }
 
-/** Answers with 200 under one name are one answer, which one vendor gave once; what a vendor broke off is asked for again. */
+/**
+ * Answers with 200 under one name are one answer, which one vendor gave once; a call whose vendor broke off is sent
+ * again.
+ */
 const onlyOnce = ({ vendors }: Scene, answers: readonly Answered[]): string[] => {
   if (vendors.served.some(({ cost }) => cost === undefined)) return []
   const texts = new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text))
@@ -60,7 +63,7 @@ const repeats: Step = async (scene, token, at) => {
 
 const decoded = (header: string) => JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
 
-/** The header that pays a quote, as the stand-in of the facilitator takes it. */
+/** The header that pays a quote, as the facilitator's stand-in takes it. */
 const paymentFor = (quote: string, nonce: number): object => {
   const accepted = decoded(quote).accepts[0]
   const authorization = {
@@ -129,7 +132,7 @@ const stripe: Step = async (scene, _token, at) => {
 
 const socket: Step = async (scene, token) => ({ answers: [], wrong: await talkOnSocket(scene, token) })
 
-/** Most steps are single requests: they read a caller's bytes in the most ways. */
+/** Most steps are single requests, because they read a caller's bytes in the most ways. */
 export const stepFor = ({ choose }: Scene): { readonly name: string; readonly step: Step } => {
   const at = choose.below(20)
   if (at < 13) return { name: 'a request', step: one }

@@ -4,10 +4,10 @@ import { callItem, messageItem, response, responseEvents } from '../dialects/res
 import { awsMessage } from '../server/aws-message.ts'
 import { streamEvents } from '../server/harness.ts'
 
-/** What a vendor says, and what it counts for it. */
+/** A vendor's answer, and its counts. */
 export type Said = {
   readonly text: string
-  /** It calls the tool `f` in place of saying a text. */
+  /** It calls the tool `f` instead of answering with a text. */
   readonly calls: boolean
   readonly input: number
   readonly output: number
@@ -155,7 +155,7 @@ export const replies: Readonly<Record<VendorDialectId, Reply>> = {
   responses,
 }
 
-/** Vectors for so many texts, each style's way; what they bill is the input of `said` in all. */
+/** Vectors for a number of texts, in each style; they bill the input of `said` in all. */
 export const vectors: Readonly<Record<EmbeddingsStyle | 'chat', (said: Said, texts: number) => Written>> = {
   chat: ({ input }, texts) =>
     json({
@@ -178,5 +178,5 @@ export const vectors: Readonly<Record<EmbeddingsStyle | 'chat', (said: Said, tex
   invoke: ({ input }) => json({ embedding: [0.5, 0.25], inputTextTokenCount: input }),
 }
 
-/** The count of a prompt, which nobody bills, as the vendors of messages and of gemini tell it. */
+/** The count of a prompt, which nobody bills, as the vendors of messages and of gemini give it. */
 export const counted = ({ input }: Said): Written => json({ input_tokens: input, totalTokens: input })

@@ -1,4 +1,7 @@
-/** Vendors of every dialect from a seed: sound answers, and broken, slow, cut and hostile ones; what each bills is noted. */
+/**
+ * Vendors of every dialect from a seed: sound answers, and broken, slow, cut and hostile ones. Each notes what it
+ * bills.
+ */
 import type { JsonObject } from '../../src/core/json-body.ts'
 import { isObject, parseJson } from '../../src/core/json-body.ts'
 import type { Nano } from '../../src/core/money.ts'
@@ -14,7 +17,7 @@ import { counted, replies, type Said, vectors } from './vendor-replies.ts'
 
 const dialects = ['chat', 'messages', 'gemini', 'converse', 'responses'] as const
 const styles = ['gemini', 'vertex', 'invoke'] as const
-/** Keys of each vendor: one that failed rests, and the others go on. */
+/** Keys of each vendor: a key that failed rests, and the others go on. */
 const KEYS = 12
 
 const vendorOf = (id: string, more: Partial<Vendor>): Vendor => ({ ...mockVendor, id, ...more })
@@ -44,7 +47,7 @@ export const models = [
   ...localModels,
 ]
 
-/** What a vendor answered; `cost` is what it bills, undefined where nobody can tell. */
+/** A vendor's answer; `cost` is what it bills, undefined where nobody can say. */
 export type Served = { readonly vendor: string; readonly how: string; readonly cost: Nano | undefined }
 
 export type Vendors = {
@@ -52,11 +55,11 @@ export type Vendors = {
   readonly served: Served[]
   /** Bytes they sent. */
   bytes(): number
-  /** The next answers come from this seed; `sound` ones are what a good vendor says. */
+  /** The next answers come from this seed; `sound` ones are those of a good vendor. */
   next(seed: number, sound: boolean): void
 }
 
-/** The bound of the output that a call asks for, in whichever dialect. */
+/** The output bound of a call, in any dialect. */
 const boundIn = (body: JsonObject): number => {
   const inner = (name: string) => (isObject(body[name]) ? (body[name] as JsonObject) : {})
   const bounds = [
@@ -74,7 +77,7 @@ const textsIn = (body: JsonObject): number => {
   return Array.isArray(list) && (typeof list[0] !== 'number' || body.input === undefined) ? list.length : 1
 }
 
-/** What a sound vendor says to a call: within its bound, and no more input than a call has. */
+/** A sound vendor's answer to a call: within its bound, and with no more input than a call has. */
 const saidTo = (body: JsonObject, choose: Choose): Said => {
   const output = Math.max(1, boundIn(body) - choose.below(2))
   const calls = choose.rarely(4) && (body.tools !== undefined || body.toolConfig !== undefined)

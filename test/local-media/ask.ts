@@ -1,4 +1,7 @@
-/** Asks the built-in products as the gateway does: from the record through the vendor's own fetch to what the answer means. */
+/**
+ * Calls the built-in products as the gateway does: from the record through the vendor's own fetch to the meaning of the
+ * answer.
+ */
 
 import type { JsonObject } from '../../src/core/json-body.ts'
 import { parseJson } from '../../src/core/json-body.ts'
@@ -16,7 +19,7 @@ export const recordOf = (name: string) => {
   return record
 }
 
-/** Sends what a shape asks for. */
+/** Sends the request of a shape. */
 export const exchange = async (
   vendor: VendorFetch,
   { method, path, body }: Outgoing,
@@ -31,7 +34,7 @@ export const exchange = async (
   return { status: response.status, header, bytes, json }
 }
 
-/** What a product that answers at once makes of the inputs. */
+/** The result of a product that answers at once. */
 export const verdictOf = async (vendor: VendorFetch, name: string, given: JsonObject): Promise<Verdict> => {
   const record = recordOf(name)
   if (record.shape.flow !== 'once') throw new Error(`${name} is a job`)

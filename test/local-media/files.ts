@@ -25,7 +25,7 @@ export const blankPng = (width: number, height: number): Uint8Array => {
   ])
 }
 
-/** A sine of so many seconds at 16 kHz; `claims` is the length that the head tells. */
+/** A sine of this many seconds at 16 kHz; `claims` is the length that the header gives. */
 export const wav = (seconds: number, claims = seconds): Uint8Array => {
   const rate = 16_000
   const samples = seconds * rate
@@ -45,7 +45,7 @@ export const wav = (seconds: number, claims = seconds): Uint8Array => {
   return file
 }
 
-/** A film of ten pictures a second, each second beginning with one that needs no other. */
+/** A film of ten pictures a second; each second begins with a key frame. */
 export const webm = async (seconds: number): Promise<Uint8Array> => {
   const target = new BufferTarget()
   const output = new Output({ format: new WebMOutputFormat(), target })
@@ -61,7 +61,7 @@ export const webm = async (seconds: number): Promise<Uint8Array> => {
   return new Uint8Array(target.buffer ?? new ArrayBuffer())
 }
 
-/** A PDF with a page for each content, which is a stream as it stands behind its dictionary. */
+/** A PDF with a page for each content, which is the raw stream behind its dictionary. */
 export const pdfOf = (
   contents: readonly { readonly filter: string; readonly bytes: Uint8Array }[],
 ): Uint8Array => {

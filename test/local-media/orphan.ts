@@ -1,4 +1,4 @@
-/** A server that asks its pool for endless work: its test kills it, and then looks for the process it left. */
+/** A server that gives its pool endless work: its test kills it, and then looks for the process it left. */
 import { fileURLToPath } from 'node:url'
 import { openPool } from '../../src/transport/local-media/pool.ts'
 

@@ -1,10 +1,10 @@
-/** A process of the pool that misbehaves as it is asked to: see src/transport/local-media/pool.test.ts. */
+/** A process of the pool that misbehaves on request: see src/transport/local-media/pool.test.ts. */
 import { writeFileSync } from 'node:fs'
 import type { Work } from '../../src/transport/local-media/made.ts'
 
 new Worker(new URL('../../src/transport/local-media/guard.ts', import.meta.url).href)
 
-/** `(module (func (export "f") (loop br 0)))`: what no thread can be got out of. */
+/** `(module (func (export "f") (loop br 0)))`: no thread can be brought out of it. */
 const ENDLESS = Uint8Array.from([
   ...[0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 7, 5, 1, 1, 102, 0, 0],
   ...[10, 9, 1, 7, 0, 3, 64, 12, 0, 11, 11],

@@ -1,4 +1,4 @@
-/** A chain of our own with a dollar token on it, under the numbers of a public test net so that clients know both. */
+/** A chain of our own with a dollar token on it, under the numbers of a public test net, because clients know both. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -95,7 +95,10 @@ let payers = 100
 
 const MINED_WITHIN_MS = 5_000
 
-/** Resolves when a transaction is in a block. A busy node may leave one waiting that came beside another: then it is asked for a block. */
+/**
+ * Resolves when a transaction is in a block. A busy node may leave one waiting that came beside another; then we ask it
+ * for a block.
+ */
 export const minedOn = async (client: TestChain['client'], hash: Hex): Promise<void> => {
   for (;;)
     try {
@@ -180,7 +183,7 @@ export const startChain = async (): Promise<TestChain> => {
   }
 }
 
-/** Reads what the node says until it names its address, and goes on reading so that it never has to wait. */
+/** Reads the node's output until it names its address, and goes on reading so that the node never has to wait. */
 const listening = async (stdout: ReadableStream<Uint8Array>): Promise<string> => {
   const reader = stdout.getReader()
   const decoder = new TextDecoder()

@@ -1,4 +1,7 @@
-/** A server that is killed after a payment was settled and before it was answered: the payment buys its answer from the next. */
+/**
+ * A server is killed after a payment was settled and before its call was answered: the payment buys its answer from the
+ * next server.
+ */
 
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -12,7 +12,7 @@ import { accountOf, keyOf, type TestChain } from './chain.ts'
 type Path = 'verify' | 'settle'
 
 /**
- * What happens to one request: it is not heard, its answer is lost, its answer is nonsense or a fault, or something else
+ * What happens to one request: it gets lost, its answer is lost, its answer is nonsense or a fault, or something else
  * comes first.
  */
 type Mishap = 'deaf' | 'lost' | 'garbage' | 'fault' | (() => Promise<void>)
@@ -22,7 +22,7 @@ export type TestFacilitator = {
   readonly asked: Record<Path, number>
   /** The next requests on a path meet these. */
   meet(path: Path, ...mishaps: Mishap[]): void
-  /** Forgets the mishaps nobody met. */
+  /** Forgets the mishaps that no request met. */
   calm(): void
   stop(): Promise<void>
 }

@@ -1,4 +1,6 @@
-/** An invoice of post-paid calls, paid by x402: quoted, settled once, paid once, and what comes too late is the wallet's. */
+/**
+ * An invoice of post-paid calls, paid by x402: quoted, settled once, paid once; what comes too late goes to the wallet.
+ */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { completion, jsonOf, USD } from '../server/harness.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
@@ -75,7 +77,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         expect(decoded(response.headers.get('payment-response')).success).toBe(true)
         expect(response.headers.get('x-change-claim')).toBeNull()
         expect([await rig.received(), await owed(), await rig.server.balance()]).toEqual([UNITS, 0n, 0n])
-        // The same payment once more tells the same, and moves nothing.
+        // The same payment once more gets the same answer, and moves nothing.
         const repeat = await rig.server.fetch(again(sent[1] as Request))
         expect([repeat.status, (await jsonOf(repeat)).data.status]).toEqual([200, 'paid'])
         expect(await rig.received()).toBe(UNITS)
@@ -134,7 +136,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         const signed = await signedRequest(rig, payer, asking())
         const second = await signedRequest(rig, payer, asking())
         const third = await signedRequest(rig, payer, asking())
-        // The invoice is paid from elsewhere between the check and the settlement of the second.
+        // The invoice is paid in another way between the check and the settlement of the second.
         on.facilitator.meet('settle', async () => {
           const answers = await Promise.all([again(signed), again(signed)].map(rig.server.fetch))
           expect(answers.map((answer) => answer.status)).toEqual([200, 200])
@@ -147,7 +149,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
           TOTAL,
           0n,
         ])
-        // What is known to be too late is not taken at all.
+        // A payment that is known to be too late is not taken at all.
         const refused = await rig.server.fetch(third)
         expect(refused.status).toBe(400)
         expect(await rig.received()).toBe(2n * UNITS)

@@ -1,4 +1,7 @@
-/** Jobs that are paid for by x402: taken before they are submitted; what is left, or all when they fail, is change. */
+/**
+ * Jobs that are paid by x402: the payment is taken before they are submitted; the rest, or all of it when they fail, is
+ * change.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { jsonOf } from '../server/harness.ts'
 import { type JobServer, startJobServer } from '../server/job-rig.ts'

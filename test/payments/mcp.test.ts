@@ -1,4 +1,7 @@
-/** x402 over MCP with the official clients: what is due is told in both bindings, paid in `_meta`, settled on the chain. */
+/**
+ * x402 over MCP with the official clients: both bindings name what is due, it is paid in `_meta` and settled on the
+ * chain.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
@@ -61,7 +64,7 @@ describe.skipIf(!hasChain)('x402 over MCP', () => {
     expect(paid._meta?.['x402/payment-response']).toMatchObject({ success: true, network: 'eip155:84532' })
     expect(paid._meta?.['turnpike/cost_usd']).toBe('0.00006')
     expect(await rig.received()).toBeGreaterThan(before)
-    // One payment is one answer: for the same call again that answer, for another call nothing.
+    // One payment buys one answer: the same call gets that answer again, another call nothing.
     const again = await client.call('run_product', args, { meta: { 'x402/payment': payment } })
     expect(again.structuredContent).toEqual(paid.structuredContent)
     const other = await client.call(

@@ -3,7 +3,10 @@ import { afterAll, beforeAll } from 'bun:test'
 import { startChain, type TestChain } from './chain.ts'
 import { startFacilitator, type TestFacilitator } from './facilitator.ts'
 
-/** Starts both before the group's first test and stops them after its last; `prepared` comes before the facilitator. */
+/**
+ * Starts both before the group's first test and stops them after its last; `prepared` runs before the facilitator
+ * starts.
+ */
 export const onChain = (prepared: (chain: TestChain) => Promise<void> = async () => {}) => {
   let chain: TestChain
   let facilitator: TestFacilitator

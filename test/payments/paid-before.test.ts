@@ -1,4 +1,4 @@
-/** A call that was paid for, and whose vendor failed, comes again as clients do it: it is not paid for a second time. */
+/** A call that was paid for, and whose vendor failed, comes again as clients send it: nobody pays a second time. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
@@ -44,7 +44,7 @@ describe.skipIf(!hasChain)('paid before', () => {
           asking,
           signed,
           payer,
-          /** The answer is there, for the first payment, and nothing else was paid or charged. */
+          /** The answer is there, for the first payment; nothing else was paid or charged. */
           answered: async (response: Response) => {
             expect([response.status, (await jsonOf(response)).choices?.[0].message.content]).toEqual([
               200,

@@ -1,4 +1,4 @@
-/** Payers: the official client of version 2, and one of version 1 that knows nothing but the body of the 402. */
+/** Payers: the official client of version 2, and one of version 1 that knows only the body of the 402. */
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
@@ -32,7 +32,7 @@ type Accepts = {
   readonly extra: { readonly name: string; readonly version: string }
 }
 
-/** Signs what a version 1 body asks for, and gives the header that pays it. */
+/** Signs what a version 1 body demands, and returns the header that pays it. */
 export const payV1 = async (payer: HDAccount, accepts: Accepts): Promise<string> => {
   const now = Math.floor(Date.now() / 1000)
   const authorization = {

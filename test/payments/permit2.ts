@@ -25,7 +25,7 @@ export const installPermit2 = async (chain: TestChain): Promise<void> => {
 
 const mined = (chain: TestChain, hash: Hex) => minedOn(chain.client, hash)
 
-/** A payer with this many units who lets Permit2 move them, and has gas for what it changes its mind about. */
+/** A payer with this many units who lets Permit2 move them, and has gas for changing its mind. */
 export const newUptoPayer = async (chain: TestChain, units: bigint): Promise<HDAccount> => {
   const payer = await chain.newPayer(units)
   await chain.client.setBalance({ address: payer.address, value: parseEther('1') })
@@ -37,7 +37,7 @@ export const newUptoPayer = async (chain: TestChain, units: bigint): Promise<HDA
   return payer
 }
 
-/** Moves all but nothing of the payer's units out of reach, or any units anywhere. */
+/** Moves almost all of the payer's units out of reach, or any units anywhere. */
 export const move = async (chain: TestChain, from: HDAccount, to: Address, units: bigint): Promise<void> => {
   const args = [to, units] as const
   await mined(
@@ -46,7 +46,7 @@ export const move = async (chain: TestChain, from: HDAccount, to: Address, units
   )
 }
 
-/** Takes a nonce back, so that what was signed under it is worth nothing. */
+/** Cancels a nonce, so that what was signed under it is worth nothing. */
 export const takeBack = async (chain: TestChain, payer: HDAccount, nonce: bigint): Promise<void> => {
   const args = [nonce >> 8n, 1n << (nonce & 0xffn)] as const
   await mined(

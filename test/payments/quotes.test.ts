@@ -1,4 +1,6 @@
-/** Quotes: one 402 for both versions of the protocol, tight, bound to the request, and strict about what pays for it. */
+/**
+ * Quotes: one 402 for both versions of the protocol, tight, bound to the request, and strict about what pays for it.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { chat, jsonOf, testModel } from '../server/harness.ts'
@@ -10,7 +12,7 @@ const PAY_TO = accountOf(7).address
 const payer = accountOf(3)
 
 let rig: Rig
-/** Requests that reached the facilitator, which here only ever counts. */
+/** Requests that reached the facilitator; here it only counts them. */
 let asked = 0
 const facilitator = Bun.serve({
   port: 0,
@@ -28,7 +30,7 @@ const offer = { ...testOffer, payTo: PAY_TO }
 beforeAll(async () => {
   const options = {
     facilitatorUrl: `http://127.0.0.1:${facilitator.port}`,
-    // The facilitator takes the first only.
+    // The facilitator accepts the first only.
     offers: [offer, { ...offer, network: 'eip155:8453', v1Network: 'base' }],
     timeoutSeconds: 60,
     settleMs: 1_000,

@@ -1,4 +1,4 @@
-/** A server that takes x402 payments on a chain of our own, and the law that holds after whatever happened to it. */
+/** A server that takes x402 payments on a chain of our own, and the law that must hold after anything. */
 
 import { expect } from 'bun:test'
 import type { X402Options } from '../../src/payment/x402/offer.ts'
@@ -11,7 +11,7 @@ import { payerV2 } from './payers.ts'
 /** Tests of facilitators that do not answer wait for this once or twice; the others need it on a busy machine. */
 const SETTLE_MS = 4_000
 
-/** The token of the test chain, without who receives it. */
+/** The token of the test chain, without its receiver. */
 export const testOffer = {
   network: 'eip155:84532',
   v1Network: 'base-sepolia',
@@ -23,7 +23,7 @@ export const testOffer = {
 
 let receivers = 1_000
 
-/** Each server has a receiver of its own, so that what came in can be counted. */
+/** Each server has its own receiver, so that its income can be counted. */
 export const optionsFor = (
   facilitator: TestFacilitator,
   chain: TestChain,
@@ -43,7 +43,7 @@ export type Rig = {
   /** A request as a caller without a key makes it. */
   request(path: string, body: object, headers?: Record<string, string>): Request
   quote(path: string, body: object, headers?: Record<string, string>): Promise<Response>
-  /** What came in on the chain is what the ledger took in, and every law of the ledger holds. */
+  /** The ledger took in what came in on the chain, and every law of the ledger holds. */
   check(): Promise<void>
   received(): Promise<bigint>
 }
@@ -75,7 +75,7 @@ export const startRig = async (
   }
 }
 
-/** Signs a payment for a request with the official client, and holds it back; gives the request that carries it. */
+/** Signs a payment for a request with the official client, and holds it back; returns the request that carries it. */
 export const signedRequest = async (
   rig: Rig,
   payer: Parameters<typeof payerV2>[0],

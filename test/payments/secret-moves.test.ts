@@ -1,4 +1,4 @@
-/** Payments while TURNPIKE_SECRET changes: what was quoted or paid under the secret of before is good, and paid once. */
+/** Payments while TURNPIKE_SECRET changes: what was quoted or paid under the old secret is good, and paid once. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { chat, completion, hashOf, jsonOf } from '../server/harness.ts'
 import { engines } from '../store/engines.ts'
@@ -29,7 +29,7 @@ describe.skipIf(!hasChain)('payments while the secret changes', () => {
         await database.stop()
       })
 
-      /** The server starts again with another secret, and knows the one of before. */
+      /** The server starts again with another secret, and knows the old one. */
       const move = async () => {
         await rig.server.stop()
         rig = await startRig(on.chain, options, { url: database.url, hash: hashOf('new', old) })

@@ -1,4 +1,4 @@
-/** Which answers of a facilitator count as a no, when no node can say what is on the chain. */
+/** Which answers of a facilitator count as a no, when no node can show the chain. */
 import { expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import type { Facilitator, FacilitatorSettled } from '../../src/payment/x402/facilitator.ts'

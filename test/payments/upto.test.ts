@@ -1,4 +1,4 @@
-/** The scheme `upto`, end to end: authorised before the call, settled for what it was charged, answered only then. */
+/** The scheme `upto`, end to end: authorised before the call, settled for its charge, and only then answered. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decimalFromNano } from '../../src/core/money.ts'
 import { recompute } from '../../src/receipts/recompute.ts'
@@ -87,7 +87,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
           expect(response.headers.get('x-change-claim')).toBeNull()
           expect(await paidBy(payer)).toBe(UNITS)
           await rig.check()
-          // What is less than a unit is the house's, and nothing is left over.
+          // The house pays what is less than a unit, and nothing is left over.
           expect(await rig.server.store.ledger.balance('revenue')).toBe(revenue + UNITS * 1_000n)
           expect(await rig.server.store.ledger.balance('loss')).toBe(loss)
           const account = rig.server.x402?.accountOf(paymentIdOf(signed)) ?? ''
@@ -226,7 +226,7 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         })
         expect(await codeOf(await rig.server.fetch(again(signed)))).toEqual([503, 'payment_unconfirmed'])
         rig.server.answerWith(() => completion('hello'))
-        // The answer is stored by now; neither who asks for it nor who joins that is given it.
+        // The answer is stored by now; neither a caller who asks for it nor one who joins gets it.
         for (const early of await Promise.all([again(signed), again(signed)].map(rig.server.fetch)))
           expect(await codeOf(early)).toEqual([503, 'payment_unconfirmed'])
         await on.chain.client.setBalance({ address: elsewhere, value: 10n ** 18n })

@@ -417,7 +417,7 @@ describe.skipIf(!hasChain)('x402', () => {
         expect((await from('192.0.2.8')(junk())).status).toBe(400)
         const refused = await replay()
         expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([429, 'rate_limit_exceeded'])
-        // Its quotes are counted apart, and others are not counted with it.
+        // Its quotes are counted separately, and others are not counted with them.
         expect((await from('192.0.2.8')(asking())).status).toBe(402)
         expect((await from('192.0.2.9')(spare)).status).toBe(200)
         await strict.check()
@@ -513,7 +513,7 @@ describe.skipIf(!hasChain)('x402', () => {
         const response = await send(expired)
         expect([response.status, (await jsonOf(response)).error]).toEqual([402, 'quote_expired'])
         expect((await quoteOf(response)).extra.quoteId).not.toBe(expired)
-        // The time in the id is part of what is proved.
+        // The proof covers the time in the id.
         const forged = (await quoteOf(quote)).extra.quoteId.split('_')
         const stretched = await send(`q_${(Date.now() + 1e9).toString(36)}_${expired.split('_')[2]}`)
         expect((await jsonOf(stretched)).error).toBe('quote_mismatch')
@@ -579,7 +579,7 @@ describe.skipIf(!hasChain)('x402', () => {
           const response = await rig.server.fetch(repeat)
           expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
         }
-        // Under another key it is another request, for which that payment is used up.
+        // Under another key it is another request, and that payment is used up.
         const other = again(one)
         other.headers.set('idempotency-key', 'twice')
         const refused = await rig.server.fetch(other)

@@ -1,4 +1,4 @@
-/** Descriptors of every model sold: what they say is what the server checks, holds and charges. */
+/** Descriptors of every model sold: the server checks, holds and charges what they say. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import jsonld from 'jsonld'
 import type { z } from 'zod'
@@ -33,7 +33,7 @@ const wordsOf = (command: string, key: string): string[] => {
   return stdout.toString().split('\0').slice(0, -1)
 }
 
-/** What the command sends, sent to the server of the test. */
+/** Sends the request of the command to the server of the test. */
 const sent = (command: string, key: string): Request => {
   const words = wordsOf(command, key)
   const after = (flag: string) => words.flatMap((word, at) => (words[at - 1] === flag ? [word] : []))
@@ -127,7 +127,7 @@ test('JSON-LD: the official processor expands each kind to a product with its of
         { '@type': '@json', '@value': one.input_schema },
       ],
     })
-    // Every member has a meaning: nothing is dropped.
+    // Every member has a meaning, so none is dropped.
     expect(Object.keys(expanded ?? {}).length).toBe(Object.keys(one).length - 1)
   }
 })
@@ -138,7 +138,7 @@ const picoOf = (decimal: string): bigint => {
   return BigInt(whole) * PICO + BigInt(fraction.padEnd(12, '0'))
 }
 
-/** What a class without a price of its own costs. */
+/** The cost of a class without a price of its own. */
 const base: Readonly<Record<string, string>> = {
   output_image: 'output',
   output_audio: 'output',

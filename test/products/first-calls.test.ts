@@ -1,4 +1,7 @@
-/** First calls as they stand on descriptors and pages: run by a shell, by Python, TypeScript and Go against a real port. */
+/**
+ * Runs the first calls of descriptors and pages unchanged: by a shell, by Python, TypeScript and Go against a real
+ * port.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -91,7 +94,7 @@ test.each(['qr-1', 'page-text-1', 'echo-1'])('local/%s: the programs of its page
     await writeFile(join(folder, 'first.go'), go)
     expect(await ran(['go', 'run', 'first.go'])).toContain('"cost"')
   }
-  // Where there is no Go, what it sends is sent all the same.
+  // Without Go on the machine, the test sends the same request itself.
   const [, method = '', address = ''] = /NewRequest\("(\w+)", (".+?"), body\)/.exec(go) ?? []
   const answer = await fetch(JSON.parse(address), {
     method,

@@ -4,7 +4,7 @@ import Ajv from 'ajv/dist/2020.js'
 const ajv = new Ajv({ strict: false, useDefaults: true, validateFormats: false, unicode: false })
 const known = new WeakMap<object, ReturnType<typeof ajv.compile>>()
 
-/** What is wrong with a value by a schema; its missing members get their defaults. */
+/** Why a value does not fit a schema; its missing members get their defaults. */
 export const wrongBy = (schema: object, value: unknown): string[] => {
   const check = known.get(schema) ?? ajv.compile(schema)
   known.set(schema, check)

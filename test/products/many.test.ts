@@ -1,4 +1,4 @@
-/** Thousands of products: what a request makes does not grow with them. */
+/** Thousands of products: a request does not make more things when there are more products. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Model, Product } from '../../src/core/model.ts'
 import { jsonOf, startTestServer, type TestServer, testModel } from '../server/harness.ts'

@@ -190,7 +190,7 @@ describe.each(clients)('%s', (_name, version, open) => {
     const codes: unknown[] = []
     for (const headers of [bearer(poor.token), bearer(slow.token), {}]) {
       const client = await open(urlOf(), headers)
-      // One of a minute: the second is refused, or where the minute turned, a later one.
+      // One a minute: the second is refused, or where the minute turned, a later one.
       await until(async () => {
         const { error } = (await client.call('local_qr-1', { text: 'hi' })).structuredContent
         if (error !== undefined) codes.push(error.code)

@@ -1,4 +1,4 @@
-/** GET /v1/models as the official clients read it, with what products cost, and for those who pay call by call. */
+/** GET /v1/models as the official clients read it, with the cost of products, and for those who pay call by call. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'

@@ -1,6 +1,6 @@
 /**
- * An agent that knows nothing but `{base_url}/llms.txt` and how to fetch finds an image product, runs it on a trial wallet
- * and verifies the receipt. It follows only links that it has read.
+ * An agent that knows only `{base_url}/llms.txt` and how to fetch finds an image product, runs it on a trial wallet and
+ * verifies the receipt. It follows only links that it has read.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createPublicKey, verify } from 'node:crypto'
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** Fetches only what stands in a text that was read before. */
+/** Fetches only addresses in a text that was read before. */
 const reader = (start: string) => {
   const read: string[] = [start]
   return async (url: string, init: RequestInit = {}): Promise<{ text: string; response: Response }> => {
@@ -61,7 +61,7 @@ test('from the guide to a picture and its receipt', async () => {
   expect(credits).toBeGreaterThan(0)
   const auth = { [product.auth.header]: `Bearer ${key}` }
 
-  // Inputs made from the schema alone: what is required, as its type says.
+  // Inputs made from the schema alone: the required ones, as their types say.
   const { required = [], properties } = product.input_schema
   const inputs = Object.fromEntries(
     required.map((name: string) => [name, properties[name].enum?.[0] ?? 'a lighthouse']),

@@ -1,4 +1,4 @@
-/** Pages: valid, accessible, small, without anything of others; what vendors and operators write comes out as text. */
+/** Pages: valid, accessible, small, with nothing from elsewhere; text of vendors and operators comes out as text. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import axe from 'axe-core'
 import { HtmlValidate } from 'html-validate'
@@ -154,7 +154,7 @@ describe('in a browser', () => {
       })
       await page.goto(`http://127.0.0.1:${listening.port}${path}`)
       await page.addScriptTag({ content: axe.source })
-      // As texts: they run in the browser, not here.
+      // As texts, because they run in the browser, not here.
       const found = await page.evaluate(
         `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ').slice(0, 300)))`,
       )

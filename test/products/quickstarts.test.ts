@@ -1,4 +1,4 @@
-/** Quickstart pages, as they stand: what is read from the page is run, with nothing changed but the key. */
+/** Quickstart pages: the test runs what it reads from the page, with only the key changed. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

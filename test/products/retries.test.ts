@@ -20,7 +20,7 @@ const cut = () =>
     { headers: { 'content-type': 'application/json' } },
   )
 
-/** What a vendor may do wrong before it answers, and whether the caller's attempt ends without a charge. */
+/** What a vendor may do wrong before it answers, and whether the caller's attempt then ends without a charge. */
 const faults: Readonly<Record<string, () => Response | Promise<Response>>> = {
   'refuses the connection': () => Promise.reject(new TypeError('connection refused')),
   'breaks off': cut,

@@ -1,4 +1,7 @@
-/** The input schema of a descriptor takes and refuses what the server does, by a third party's validator, both ways. */
+/**
+ * The input schema of a descriptor takes and refuses what the server does; a third party's validator checks it both
+ * ways.
+ */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { bodyOf, isObject, type Json, type JsonObject } from '../../src/core/json-body.ts'
@@ -60,14 +63,14 @@ const inputs = (schema: JsonObject, example: JsonObject): fc.Arbitrary<JsonObjec
   const required = Array.isArray(schema.required) ? schema.required : []
   const members = Object.fromEntries(
     Object.entries(properties)
-      // What the example does not show a pattern for is left out.
+      // Where a pattern has no text in the example, the member is left out.
       .filter(([name, one]) => isObject(one) && (one.pattern === undefined || example[name] !== undefined))
       .map(([name, one]) => [name, taken(one as JsonObject, example[name])]),
   )
   return fc.record(members, { requiredKeys: Object.keys(members).filter((name) => required.includes(name)) })
 }
 
-/** What may stand anywhere by mistake. */
+/** Values that may be anywhere by mistake. */
 const anything = fc.constantFrom<Json>(
   true,
   '',
@@ -95,7 +98,7 @@ const spoilt = (good: fc.Arbitrary<JsonObject>, schema: JsonObject): fc.Arbitrar
     })
 }
 
-/** Not refused by a rule about inputs together alone, which JSON Schema has no word for. */
+/** Whether the refusal is not only about a rule between inputs, which JSON Schema cannot express. */
 const fitsFor =
   ({ inputs: checked }: MediaModel) =>
   (given: JsonObject): boolean => {

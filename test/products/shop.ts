@@ -38,7 +38,7 @@ export const catalogueOf = (more: readonly Model[] = []) =>
 
 const picture = png(3, 2).toString('base64')
 
-/** What some vendor of products answers, each read by the shape that understands it. */
+/** Answers of vendors of products, each read by the shape that understands it. */
 const replies: readonly { readonly type: string; readonly body: JsonObject | Uint8Array }[] = [
   {
     type: 'application/json',
@@ -119,7 +119,7 @@ const readOf = ({ type, body }: (typeof replies)[number]): VendorAnswer => {
   }
 }
 
-/** A good answer to the product's example. Throws where none of the replies is one. */
+/** A good answer to the product's example. Throws where none of the replies is good. */
 const goodReply = ({ id, record }: Sold): Response => {
   const { shape } = record
   const inputs = readInputs(record, record.example) as Inputs
@@ -136,7 +136,7 @@ const goodReply = ({ id, record }: Sold): Response => {
 }
 
 export type Shop = TestServer & {
-  /** The next vendor's answer to a product, in place of a good one. */
+  /** The next vendor's answer to a product, instead of a good one. */
   fail(answer: Answer | undefined): void
 }
 
@@ -166,7 +166,7 @@ type Setup = Parameters<typeof startTestServer>[0]
 
 type Answer = () => Response | Promise<Response>
 
-/** The vendors with products that tell `onAsk` which of them is asked. */
+/** The vendors with products, which report to `onAsk` which of them is asked. */
 const told = (vendor: Vendor, onAsk: (id: string) => void): Vendor => {
   const telling = ({ shape, ...record }: MediaModel): MediaModel => ({
     ...record,
@@ -182,7 +182,7 @@ const told = (vendor: Vendor, onAsk: (id: string) => void): Vendor => {
         : shape,
   })
   const { media, path: _path, embeds: _embeds, ...rest } = vendor
-  // Chat models are all asked in one dialect here.
+  // Here all chat models are called in one dialect.
   return { ...rest, speaks: 'chat', ...(media ? { media: { models: media.models.map(telling) } } : {}) }
 }
 

@@ -1,4 +1,7 @@
-/** What lies in deploy/ is sound: by the tools of its field where this machine has them, and always against the code it names. */
+/**
+ * The files in deploy/ are sound: by the tools of their field where this machine has them, and always against the code
+ * they name.
+ */
 import { afterAll, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,7 +66,7 @@ test('the compose file: its settings are ours, its ports and waits fit, and the 
   expect(mounted.filter((name) => name.startsWith('./') && !existsSync(join(deploy, name)))).toEqual([])
 })
 
-/** What a service of the compose file sees: by the path inside, the file of deploy/ that lies there. */
+/** What a service of the compose file sees: paths inside, each with its file of deploy/. */
 const filesOf = (service: { readonly volumes: readonly string[] }): ReadonlyMap<string, string> =>
   new Map(
     service.volumes
@@ -82,7 +85,7 @@ test('Prometheus and Grafana of the compose file: only when asked for, on this m
     expect(service.image).toMatch(/:v?\d+\.\d+\.\d+$/)
     expect(service.ports.filter((one: string) => !one.startsWith('127.0.0.1:'))).toEqual([])
   }
-  // What starts without the profile needs nothing of it.
+  // The services that start without the profile need nothing of it.
   expect(Object.keys(turnpike.depends_on)).toEqual(['database'])
   const config = prometheus.command[0].replace('--config.file=', '')
   const files = filesOf(prometheus)

@@ -99,11 +99,11 @@ test('the one file passes it, and says which products it cannot hold', async () 
   )
 })
 
-/** As a container: the root is another, with the kernel's own folders in it, which the C library and the runtime read. */
+/** Like a container: another root with the kernel's own folders in it, which the C library and the runtime read. */
 const IN_ROOT =
   'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" /turnpike "$@"'
 
-/** How this machine lets a process see no other files, if at all. */
+/** How this machine hides all other files from a process, if it can. */
 const inRoot = (path: string): readonly string[] | undefined =>
   [['--user', '--map-root-user'], []]
     .map((rights) => ['unshare', ...rights, '--mount', 'sh', '-c', IN_ROOT, path])

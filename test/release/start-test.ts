@@ -3,14 +3,14 @@ import { expect } from 'bun:test'
 import { fetchAgain } from '../late-ledger.ts'
 import { runCommand, type Settings, startProgram } from '../program.ts'
 
-/** A program, the folder that it is started in, and what it is told. */
+/** A program, its working folder, and its settings. */
 export type Installed = {
   readonly program: readonly string[]
   readonly home: string
   readonly settings?: Settings
 }
 
-/** Starts it, uses a part of each kind, and ends it. Returns what it greeted with. */
+/** Starts it, uses a part of each kind, and ends it. Returns its greeting. */
 export const startTest = async ({ program, home, settings = {} }: Installed): Promise<string> => {
   const told = { DATABASE_URL: 'sqlite:./data/ledger.db', ...settings }
   const command = async (...args: string[]) => {

@@ -1,4 +1,4 @@
-/** What the record of a failed part begins with. */
+/** The first lines of the record of a failed part. */
 import { expect, test } from 'bun:test'
 import { failuresOf } from '../failures.ts'
 

@@ -1,4 +1,4 @@
-/** What `npm test` makes of its parts: their counts, and the name of the test in which one hangs or dies. */
+/** How `npm test` reports its parts: their counts, and the name of the test in which one hangs or dies. */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -71,7 +71,7 @@ test('a part that must fail passes when it does, and fails when it does not or s
   ])
 })
 
-test('a part that needs no database is told of none', async () => {
+test('a part that needs no database gets no address of one', async () => {
   const part = partOf(
     'alone',
     `test('x', () => { expect(process.env.DATABASE_TEST_TEMPLATE).toBeUndefined() })`,

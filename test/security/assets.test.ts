@@ -1,4 +1,6 @@
-/** Attacks on stored results: what vendors send, what names and addresses claim, what is fetched, what fills up. */
+/**
+ * Attacks on stored results: by what vendors send, by names and addresses, by what is fetched, by filling the storage.
+ */
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { mkdir, readdir, readlink, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -111,7 +113,7 @@ test.each([
   const exp = '99999999999'
   const sig = server.hash(`asset ${decodeURIComponent(name)} ${exp}`)
   const signed = await server.fetchUrl(`http://turnpike.test/v1/assets/${name}?exp=${exp}&sig=${sig}`)
-  // One of the right form was there once, as far as anybody knows.
+  // The address has the right form, so it may have existed once.
   expect([...statuses, 410]).toContain(signed.status)
 })
 

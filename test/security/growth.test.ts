@@ -8,7 +8,7 @@ import { hostileBodies } from './hostile-bodies.ts'
 /** Items of the shorter body. */
 const ITEMS = 2_500
 
-/** One that a call passes through to, and the one whose form is furthest from all others. */
+/** The dialect that a call passes through to, and the one whose form is furthest from all others. */
 const speakers = ['chat', 'gemini'] as const satisfies readonly VendorDialectId[]
 const more = { contextTokens: 10_000_000 }
 let server: TestServer

@@ -1,4 +1,4 @@
-/** Requests without a key are counted by where they come from, which nobody can choose by what they say. */
+/** Requests without a key are counted by their network address, which nobody can choose by what they say. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readBlock } from '../../src/core/address.ts'
 import { chat, jsonOf, startTestServer, type TestServer } from '../server/harness.ts'
@@ -58,7 +58,7 @@ const isLimited = async (response: Response): Promise<boolean> =>
 /** The refusal of a body, which at helper endpoints has no object of its own. */
 const refusalIn = (body: any) => (typeof body.error === 'string' ? body : (body.error ?? {}))
 
-/** Uses up what an address has of its minute. */
+/** Uses up an address's minute. */
 const flood = async (from: From, peer: string, forwardedFor?: string): Promise<void> => {
   for (let times = 0; times < LIMIT; times++)
     expect(await isLimited(await from(peer, forwardedFor))).toBe(false)
@@ -86,10 +86,10 @@ for (const [index, [name, from]] of kinds.entries())
     await flood(from, `${net}.1`)
     await expectRefused(await from(`${net}.1`))
     expect(await isLimited(await from(`${net}.2`))).toBe(false)
-    // An address told by a stranger counts for nothing.
+    // An address that a stranger claims counts for nothing.
     for (const claimed of ['203.0.113.1', '10.1.0.1, 203.0.113.2', 'unknown'])
       await expectRefused(await from(`${net}.1`, claimed))
-    // Behind a proxy of the operator's it is the address that the proxy saw, not what was said to it.
+    // Behind a proxy of the operator's it is the address that the proxy saw, not the one it was told.
     await flood(from, '10.1.0.7', `${net}.9`)
     await expectRefused(await from('10.1.0.7', `203.0.113.77, ${net}.9`))
     expect(await isLimited(await from('10.1.0.7', `${net}.9, ${net}.10`))).toBe(false)

@@ -1,4 +1,4 @@
-/** Hanging up before anything was heard: what the vendor bills by then is charged, and what it never had is not. */
+/** Hanging up before anything came: what the vendor bills by then is charged, and what it never got is not. */
 import { afterEach, expect, test } from 'bun:test'
 import type { CancelPolicy } from '../../src/vendors/vendor.ts'
 import {
@@ -28,7 +28,7 @@ const start = async (cancel: CancelPolicy, change: object = {}) => {
   })
 }
 
-/** Sends the call, hangs up as soon as the vendor has it, and tells what was charged when all is over. */
+/** Sends the call, hangs up as soon as the vendor has it, and returns the charge when all is over. */
 const hangUp = async (stream: boolean, answer: (asked: Asked) => Promise<Response>) => {
   const gone = new AbortController()
   const body = JSON.stringify(chat({ stream }))
@@ -53,7 +53,7 @@ const hangUp = async (stream: boolean, answer: (asked: Asked) => Promise<Respons
   return { status: response.status, charged: before - (await server.balance()), input }
 }
 
-/** An answer that never comes; being stopped, it says so. */
+/** An answer that never comes; it reports that it was stopped. */
 const never = ({ signal }: Asked): Promise<Response> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('stopped'))))
 

@@ -1,4 +1,4 @@
-/** Hanging up at a chosen moment does not make an answer cheaper than it was: what is billed out of sight is charged. */
+/** Hanging up at a chosen moment does not make an answer cheaper: what the vendor bills out of sight is charged. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
   chat,

@@ -1,6 +1,6 @@
 /**
- * What the vendor bills is held, or refused before it is asked: a caller who finds a way to be billed more than was held
- * spends the house's money. The vendor here bills the worst it may, and the wallet must pay all of it.
+ * What the vendor bills is held, or refused before the vendor is asked: a caller who finds a way to be billed more than
+ * was held spends the house's money. The vendor here bills the worst it may, and the wallet must pay all of it.
  */
 import { expect, test } from 'bun:test'
 import type { Vendor } from '../../src/vendors/vendor.ts'
@@ -9,7 +9,7 @@ import { startTestServer, type TestServer, testModel } from '../server/harness.t
 
 type Speaks = NonNullable<Vendor['speaks']>
 
-/** As many tokens as the model takes: all that a document, a film or an address may come to. */
+/** As many tokens as the model takes: a document, a film or an address may contain that many. */
 const WORST = 90_000
 
 const answers: Readonly<Record<Exclude<Speaks, 'converse'>, () => Response>> = {

@@ -1,4 +1,4 @@
-/** Bodies that a stranger makes long on purpose, by n: each aims at a look-up, a search or a copy for every item. */
+/** Long bodies of a stranger, by n: each aims at a look-up, a search or a copy for every item. */
 
 const times = <T>(n: number, make: (at: number) => T): T[] => Array.from({ length: n }, (_, at) => make(at))
 const text = { type: 'text', text: 'x' }
@@ -201,5 +201,5 @@ const embeddings: Readonly<Record<string, Family>> = {
   'token numbers': (n) => ({ input: times(n, (at) => at) }),
 }
 
-/** By the caller's dialect, what its bodies hold many of. */
+/** The bodies of each dialect, with many of something. */
 export const hostileBodies = { chat, messages, gemini, responses, embeddings } as const

@@ -30,7 +30,7 @@ const productOf = (record: MediaModel): Product => {
   return product
 }
 
-/** Whether a call with these inputs would go to the vendor as it is. */
+/** Whether a call with these inputs would reach the vendor unchanged. */
 const goesOn = (record: MediaModel, inputs: JsonObject): boolean => {
   const product = productOf(record)
   const call = mediaCall('x', bodyOf({ inputs }), { product, inputs, results: 'run' })
@@ -70,7 +70,7 @@ const INSIDE = [
   'file:///etc/passwd',
 ]
 
-/** The value with every text that is an address of the web in it exchanged, at any depth. */
+/** The value with every web address in it replaced, at any depth. */
 const exchanged = (value: Json | undefined, by: string): Json => {
   if (Array.isArray(value)) return value.map((one) => exchanged(one, by))
   if (isObject(value))
@@ -92,7 +92,7 @@ describe('addresses inside a network', () => {
   test.each(records)('%s: go to no vendor, however deep they stand', (id, record) => {
     for (const inputs of withAddresses(record)) {
       const text = JSON.stringify(inputs)
-      // What is only drawn is fetched by nobody.
+      // Nobody fetches what is only drawn.
       if (!text.includes('"https://') || id === 'local/qr-1') continue
       for (const inside of INSIDE) {
         const asked = exchanged(inputs, inside) as JsonObject
@@ -128,7 +128,7 @@ test.each(records)('%s: no input changes the path beyond its own segment', (_id,
       expect([name, climb, path.split('/').length]).toEqual([name, climb, segments])
       for (const segment of path.split('/'))
         expect(['.', '..', '%2e%2e']).not.toContain(segment.toLowerCase())
-      // What its own shape puts there aside, no text of a caller begins a query.
+      // Except for what its own shape adds, no text of a caller begins a query.
       if (!pathOf(record, usual).includes('?')) expect(path).not.toMatch(/[?#\0\\]/)
     }
 })

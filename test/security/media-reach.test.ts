@@ -1,4 +1,4 @@
-/** What a caller names is not fetched from inside the operator's network, whichever dialect and spelling it comes in. */
+/** No address of a caller is fetched from inside the operator's network, in any dialect and spelling. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { ownAddress } from '../../src/vendors/own-address.ts'
 import { chat, completion, jsonOf, startTestServer, type TestServer, testModel } from '../server/harness.ts'

@@ -1,4 +1,7 @@
-/** Text that a database cannot keep, or that means something in an address or a header, is refused or kept; never a fault of ours. */
+/**
+ * Text that a database cannot keep, or that means something in an address or a header, is refused or kept; it is never
+ * a fault of ours.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { must } from '../../src/core/refusal.ts'
 import { socketHandlers } from '../../src/http/socket.ts'

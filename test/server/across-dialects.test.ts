@@ -118,7 +118,7 @@ test('what of the betas would change the bill is refused by name, and priced whe
   )
 })
 
-test('towards another dialect betas are told, and Bedrock takes its own among the fields of the model', async () => {
+test('towards another dialect betas are named, and Bedrock takes its own among the fields of the model', async () => {
   const body = {
     ...callers.messages[1],
     max_tokens: 9,

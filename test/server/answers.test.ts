@@ -65,7 +65,7 @@ test('an answer of the server that does not fit is thrown at the test that asked
   )
 })
 
-test('the events of a stream are looked at too, but for those that tell of an error', () => {
+test('the events of a stream are checked too, except those of errors', () => {
   const streams = { ...route, event: z.looseObject({ id: z.string() }) }
   const good = 'event: x\ndata: {"id":"a"}\n\n: note\n\ndata: {"error":{}}\n\ndata: [DONE]\n\n'
   expect(misfitOfEvents(streams, good)).toBeUndefined()

@@ -36,19 +36,26 @@ for (const engine of serverEngines)
         keyed,
       ]),
     )
-    test.each(callers)('%s: the delivered part is charged and told', async (_who, headers, keyed) => {
-      const { id, token } = await server.newKey()
-      server.answerWith(broken)
-      const all = { ...headers, ...(keyed ? { 'idempotency-key': crypto.randomUUID() } : {}) }
-      const text = await (await server.post('/v1/chat/completions', body, all, token)).text()
-      while (server.openCalls() > 0) await Bun.sleep(1)
-      expect(await spentBy(id)).toBe(COST)
-      const { error } = lastEvent(text)
-      expect(error).toMatchObject({ code: 'upstream_error', provider: 'mock', cost_usd: Number(COST) / 1e9 })
-      expect(error.message).toContain(`${decimalFromNano(COST)} USD`)
-      expect(text).not.toContain('Nothing was charged')
-      expect(text).not.toContain('[DONE]')
-    })
+    test.each(callers)(
+      '%s: the delivered part is charged, and the error says so',
+      async (_who, headers, keyed) => {
+        const { id, token } = await server.newKey()
+        server.answerWith(broken)
+        const all = { ...headers, ...(keyed ? { 'idempotency-key': crypto.randomUUID() } : {}) }
+        const text = await (await server.post('/v1/chat/completions', body, all, token)).text()
+        while (server.openCalls() > 0) await Bun.sleep(1)
+        expect(await spentBy(id)).toBe(COST)
+        const { error } = lastEvent(text)
+        expect(error).toMatchObject({
+          code: 'upstream_error',
+          provider: 'mock',
+          cost_usd: Number(COST) / 1e9,
+        })
+        expect(error.message).toContain(`${decimalFromNano(COST)} USD`)
+        expect(text).not.toContain('Nothing was charged')
+        expect(text).not.toContain('[DONE]')
+      },
+    )
 
     test('under an Idempotency-Key a repeat gets the same broken answer, and neither asks nor pays again', async () => {
       const { id, token } = await server.newKey()

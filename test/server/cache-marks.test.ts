@@ -83,7 +83,7 @@ test('a long call of an agent is marked at its system, its tools and its two lat
   expect(server.asked.at(-1)?.body.messages).toHaveLength(5)
 })
 
-test('what the vendor wrote and read is charged at its prices, told in the usage, and was held', async () => {
+test('what the vendor wrote and read is charged at its prices, listed in the usage, and was held', async () => {
   await start()
   const before = await server.balance()
   const response = await server.post('/v1/chat/completions', {

@@ -98,7 +98,7 @@ for (const engine of serverEngines)
     const reviewsOf = async (skill: string) =>
       jsonOf(await server.get(`/api/reviews?skill=${encodeURIComponent(skill)}`))
 
-    test('a review is kept once an account, and the average is told', async () => {
+    test('a review is kept once an account, and the answer has the average', async () => {
       const skill = 'mock/small'
       expect(await reviewsOf(skill)).toEqual({ skill, count: 0, average: null, reviews: [] })
       const accounts = await Promise.all([1, 2, 3].map(account))

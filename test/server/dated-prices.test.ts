@@ -111,7 +111,7 @@ test('a discounted model changes with its own; what it costs at the full price t
 })
 const wholeText = await completion('hello', usage).text()
 
-test('the listing tells the next price, and each one in its time', async () => {
+test('the listing shows the next price, and each one in its time', async () => {
   const listed = async (id = 'mock/small') => {
     const { data } = await jsonOf(await server.get('/v1/models'))
     return data.find((model: { id: string }) => model.id === id)

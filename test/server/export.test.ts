@@ -202,7 +202,7 @@ test('half a line that a crash left is followed by whole ones', async () => {
   expect(readFileSync(path, 'utf8')).toBe('{"id":"x"}\n{"id":"hal\n{"id":"a"}\n{"id":"b"}\n{"id":"c"}\n')
 })
 
-test('where it goes is read from turnpike.yaml, and what is wrong is told', () => {
+test('the target is read from turnpike.yaml, and what is wrong with it is reported', () => {
   expect(exportConfigOf({ to: './calls.jsonl' })).toEqual({ sink: { file: './calls.jsonl' }, everyMs: 5_000 })
   expect(exportConfigOf({ to: 'https://a.example/x', headers: { a: 'b' }, every_seconds: 9 })).toEqual({
     sink: { url: 'https://a.example/x', headers: { a: 'b' } },

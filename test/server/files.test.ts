@@ -68,7 +68,7 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
   const upload = async (bytes: Uint8Array, more: readonly Field[] = [], token = key.token) =>
     jsonOf(await send(formOf([...more, ['file', bytes, 'a.png']]), { token }))
 
-  test('a form is stored, told in OpenAI’s shape, read back and deleted', async () => {
+  test('a form is stored, answered in OpenAI’s shape, read back and deleted', async () => {
     const bytes = png(30, 20)
     const file = await jsonOf(
       await send(

@@ -130,7 +130,7 @@ for (const engine of serverEngines) {
       expect(stripe.sessions).toHaveLength(before)
     })
 
-    test('a checkout needs a key, and a failure of Stripe is a 503 that tells nothing of it', async () => {
+    test('a checkout needs a key, and a failure of Stripe is a 503 that reveals nothing of it', async () => {
       expect((await server.post('/api/wallet/checkout', { amount_usd: 5 }, {}, '')).status).toBe(401)
       stripe.failWith(402)
       const response = await server.post('/api/wallet/checkout', { amount_usd: 5 })

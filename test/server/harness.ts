@@ -80,9 +80,9 @@ export type Asked = {
 type Script = (asked: Asked) => Response | Promise<Response>
 
 export type TestServer = {
-  /** The catalogue as it was opened. */
+  /** The gateway as it was opened. */
   readonly gateway: Gateway
-  /** From now on calls that begin see this catalogue. */
+  /** Sells this to calls that begin from now on. */
   readonly sell: (sold: Sold) => void
   readonly store: Store
   readonly wallet: string

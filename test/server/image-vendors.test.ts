@@ -125,7 +125,7 @@ describe('openai, by tokens', () => {
     expect(paid).toBe(BigInt(held))
   })
 
-  test('what is blocked is told so and costs nothing', async () => {
+  test('a blocked call says so and costs nothing', async () => {
     const { status, body, paid } = await run('openai/gpt-image-2', { prompt: 'bad' }, () =>
       Response.json({ error: { message: 'Rejected.', code: 'moderation_blocked' } }, { status: 400 }),
     )
@@ -154,7 +154,7 @@ describe('openai, by tokens', () => {
 })
 
 describe('xai, by pictures', () => {
-  test('three asked, two delivered: two charged, and the vendor’s bill is not told', async () => {
+  test('three asked, two delivered: two charged, and the answer leaves out the vendor’s bill', async () => {
     const { status, body, paid } = await run('xai/grok-imagine-image', { prompt: 'a fox', n: 3 }, () =>
       Response.json({
         data: [

@@ -157,7 +157,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       expect([before - (await one.balance()), await held(one)]).toEqual([CENT, 0n])
     })
 
-    test('the end is told by webhook, signed, until the receiver takes it', async () => {
+    test('a signed webhook reports the end, until the receiver takes it', async () => {
       const database = await engine.fresh()
       const heard: { headers: Headers; body: string; url: string }[] = []
       const webhooks: PublicParts = {

@@ -130,7 +130,7 @@ describe.each(scripts.map((script) => [script.id, script] as const))('%s', (_id,
     expect(vendor.heard.some(asked)).toBe(cancel !== undefined)
   })
 
-  test('what fails or is blocked is told so, and is free', async () => {
+  test('a job that fails or is blocked says so, and is free', async () => {
     vendor.speak(script, { standing: 'failed' })
     const broken = await run(script)
     expect([broken.response.status, broken.body.error.code, broken.paid]).toEqual([503, 'upstream_error', 0n])

@@ -53,7 +53,7 @@ for (const engine of serverEngines)
       expect(response.headers.get('x-receipt')).toBeTruthy()
     })
 
-    test('who does not wait asks later; it is told where it stands, and holds its bound', async () => {
+    test('a caller who does not wait asks later; the answer gives the state, and the job holds its bound', async () => {
       server.says('pending')
       const { response, body } = await begin({ n: 4 })
       expect([response.status, response.headers.get('preference-applied')]).toEqual([202, 'respond-async'])

@@ -117,7 +117,7 @@ test('a stream is cut with a length stop when its ceiling is reached, and not ch
   expect(cost).toBeLessThanOrEqual(0.002)
 })
 
-test('the rate limit admits exactly its number, counts no rejection, and tells it in headers', async () => {
+test('the rate limit admits exactly its number, counts no rejection, and shows it in headers', async () => {
   // Twenty seconds into a minute that does not end.
   const minute = Math.floor(Date.now() / 60_000) * 60_000
   const still = await startTestServer({ now: () => minute + 20_000 })

@@ -30,7 +30,7 @@ test('a call has its method, address and tokens, also a stream', async () => {
   expect(lines.filter(({ event }) => event === 'call')).toMatchObject([told, told])
 })
 
-test('an address that is not served is told without what may be a key, one with names as the table has it', async () => {
+test('an address that is not served is logged without what may be a key, one with names as the table has it', async () => {
   const { lines, server } = await started()
   await server.get('/v1/v1/sk-abcdefgh?key=sk-secret')
   await server.get('/v1/receipts/some-id')
@@ -42,7 +42,7 @@ test('an address that is not served is told without what may be a key, one with 
   expect(JSON.stringify(lines)).not.toContain('secret')
 })
 
-test('a vendor that refuses is told in its words, without keys, links and what the caller wrote', async () => {
+test('a vendor’s refusal is logged in its words, without keys, links and what the caller wrote', async () => {
   const { lines, server } = await started()
   const wrote = 'a long text of a caller that nobody else is to read'
   server.answerWith(() =>

@@ -116,7 +116,7 @@ test('an address that the product takes goes on as it is, and a file in its plac
   }
 })
 
-test('what may not be read, or is no picture, names its input and tells nothing of what is there', async () => {
+test('what may not be read, or is no picture, names its input and reveals nothing of what is there', async () => {
   const asked = server.asked.length
   const mine = await upload(PICTURE)
   const other = await server.newKey()

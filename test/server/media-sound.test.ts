@@ -213,7 +213,7 @@ describe('POST /v1/audio/transcriptions', () => {
     expect(await again.text()).toBe(await first.text())
   })
 
-  test('refuses times of a model that tells none, and what is no sound', async () => {
+  test('refuses times of a model that gives none, and what is no sound', async () => {
     const asked = server.asked.length
     const plain = { model: 'mock/gpt-transcribe', response_format: 'srt' }
     const timeless = await sendForm('/v1/audio/transcriptions', form(plain))

@@ -281,7 +281,7 @@ describe('POST /v1/moderations', () => {
     await bare.stop()
   })
 
-  test('tells that the vendor of the usual model has no key here, named or not', async () => {
+  test('says that the vendor of the usual model has no key here, named or not', async () => {
     for (const ask of [{ input: 'a' }, { input: 'a', model: 'omni-moderation-latest' }]) {
       const response = await server.post('/v1/moderations', ask)
       const { error } = await jsonOf(response)

@@ -107,7 +107,7 @@ test('no key, wallet, caller or content is in it', async () => {
   await server.stop()
 })
 
-test('it is told to who has its token only, and not at all without one', async () => {
+test('only a caller with its token gets it, and nobody if there is none', async () => {
   const server = await startTestServer()
   const ask = async (token?: string) => (await server.get('/metrics', token)).status
   expect([await ask(METRICS_TOKEN), await ask(''), await ask(), await ask('wrong')]).toEqual([
@@ -230,7 +230,7 @@ test('the buckets of a histogram are sums from the smallest to all of it', async
   expect(valueIn(text, `${name}_sum`)).toBeCloseTo(10_000.461, 6)
 })
 
-test('labels are told whole, whatever letters they have', () => {
+test('labels are written whole, whatever letters they have', () => {
   const meters = newMeters()
   meters.called(endedCall('a"b\\c\nd', endpoint), 200, 5)
   const text = render(snapshotOf(meters.registry, []), 'prometheus')

@@ -98,7 +98,7 @@ for (const [speaks, events] of Object.entries(vendors))
       return { id: response.headers.get('x-request-id'), text }
     }
 
-    test('gemini: every event is read, and the last tells cost, balance, receipt and what was lost', async () => {
+    test('gemini: every event is read, and the last has cost, balance, receipt and what was lost', async () => {
       const { id, text } = await read('gemini')
       const told = ofGemini(text)
       const said = told.flatMap(({ candidates }) => candidates?.[0]?.content?.parts?.[0]?.text ?? []).join('')
@@ -130,7 +130,7 @@ for (const [speaks, events] of Object.entries(vendors))
     )
   })
 
-test('gemini: what could not be told stands in the last event, of a list too', async () => {
+test('gemini: the last event names what could not be carried, of a list too', async () => {
   const server = await startTestServer()
   const cited = {
     choices: [
@@ -152,7 +152,7 @@ test('gemini: what could not be told stands in the last event, of a list too', a
   await server.stop()
 })
 
-test('gemini: a whole answer tells its cost in its usage too', async () => {
+test('gemini: a whole answer has its cost in its usage too', async () => {
   const server = await startTestServer({ vendor: { speaks: 'gemini' } })
   server.answerWith(() => new Response(geminiEvent([{ text: 'hi' }], { finishReason: 'STOP' })))
   const response = await server.post('/v1beta/models/mock/small:generateContent', callers.gemini[1])

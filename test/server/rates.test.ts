@@ -146,7 +146,7 @@ for (const kind of serverEngines)
       expect(status).toBe(200)
     })
 
-    test('without max_tokens a call takes what the minute has left, and is told so', async () => {
+    test('without max_tokens a call takes what the minute has left, and a header says so', async () => {
       const { token } = await server.newKey({ tpm: 3_000 })
       const lowered = await call(token, { max_tokens: undefined })
       expect(lowered.status).toBe(200)

@@ -100,7 +100,7 @@ test('the same with two processes on one port and PostgreSQL: all of them change
   }
 })
 
-test('a file that cannot be used changes nothing, and is told in exit codes, status, health and metrics', async () => {
+test('a file that cannot be used changes nothing, and shows in exit codes, status, health and metrics', async () => {
   const home = newHome()
   const server = await startReloading(home, { DATABASE_URL: `sqlite:${join(home, 'ledger.db')}` })
   const health = async () =>

@@ -129,7 +129,7 @@ for (const engine of serverEngines)
       })
     })
 
-    test('a child under the spent cap of its reseller is told so, and the warning comes in time', async () => {
+    test('a child under the spent cap of its reseller learns it, and the warning comes in time', async () => {
       const server = await start(5_000n * USD)
       const reseller = await server.newKey({ spendCap: 12n * COST })
       const child = await server.newKey({ spendCap: USD }, { parentId: reseller.id })

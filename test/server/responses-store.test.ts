@@ -180,7 +180,7 @@ for (const engine of serverEngines)
       }))
   })
 
-test('where nothing is kept the refusal says what would keep it, and who asked for it is told', async () => {
+test('where nothing is kept the refusal says what would keep it, and a caller who asked for it learns that it was not', async () => {
   const server = await startTestServer({ vendor: { speaks: 'responses' } })
   try {
     server.answerWith(() => Response.json(response([messageItem('hello')], { id: 'resp_0' })))

@@ -173,7 +173,7 @@ for (const engine of serverEngines)
       )
     })
 
-    test('a key that is off by its cap is told to raise it only where it may', async () => {
+    test('a key that is off by its cap is advised to raise it only where it may', async () => {
       const said = async (key: Made) => messageOf(await call(key))
       const granted = await server.newKey({ spendCap: 1n })
       await call(granted)

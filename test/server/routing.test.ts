@@ -72,7 +72,7 @@ test('all fail: one 503 that names a vendor, and nothing is charged or held', as
   while (server.gateway.book.health().openCalls > 0) await Bun.sleep(1)
 })
 
-test('a key over its limit rests as long as its vendor says; status tells', async () => {
+test('a key over its limit rests as long as its vendor says; the status shows it', async () => {
   server = await startTestServer({ secrets: ['one', 'two'] })
   const usedBy: Record<string, number> = {}
   server.answerWith(({ headers }) => {
@@ -155,7 +155,7 @@ test('unless the operator has an equal for it, however many keys the vendor has'
   expect(server.asked.length).toBe(1)
 })
 
-test('when nobody else can serve, the caller is told when the vendor may be asked again', async () => {
+test('when nobody else can serve, the refusal says when the vendor may be asked again', async () => {
   server = await startTestServer({ secrets: ['one', 'two'] })
   server.answerWith(({ headers }) => {
     const wait = headers.get('authorization') === 'Bearer one' ? '70' : '30'

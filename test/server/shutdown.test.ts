@@ -110,7 +110,7 @@ test('it ends within DRAIN_SECONDS whatever hangs: half a head, half a body, idl
   expect(performance.now() - startedMs).toBeLessThan(DRAIN_SECONDS * 1000 + BUSY_MS)
 })
 
-test('draining is told: by the status, by /readyz, by answers that end their connection, and to sockets', async () => {
+test('draining shows: in the status, in /readyz, in answers that end their connection, and on sockets', async () => {
   goOn = Promise.withResolvers()
   const { child, address, token, streamed } = await start({ DRAIN_SECONDS: '60' })
   await until(async () => (await fetch(`${address}/readyz`)).status === 200)

@@ -236,7 +236,7 @@ for (const engine of serverEngines)
       expect([charges().length, await balance()]).toEqual([1, 60n * USD])
     })
 
-    test('an answer that is lost is asked for again by the same key, or told by the event first', async () => {
+    test('a lost answer is requested again by the same key, or its event comes first', async () => {
       for (const first of ['the answer', 'the event']) {
         const { charges, spend, paid, status, balance } = await begin()
         await spend(60)

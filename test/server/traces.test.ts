@@ -210,7 +210,7 @@ test('a traceparent that is not valid counts as none', () => {
     expect([wrong, parentOf(wrong)]).toEqual([wrong, undefined])
 })
 
-test('a receiver that refuses, or is not there, is told in the log and touches no call', async () => {
+test('a receiver that refuses, or is not there, shows in the log and touches no call', async () => {
   const lines: string[] = []
   const log = createLog(
     'warn',

@@ -153,7 +153,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
 
 const signUpUrl = 'https://example.com/sign-up'
 
-test('a trial whose credit is used up is told so, with where to sign up; a call too dear for it is told that', async () => {
+test('a trial whose credit is used up gets a refusal that says where to sign up; a call too dear for it learns that', async () => {
   const trial = { amount: USD / 50n, dailyAmount: USD, lifeMs: DAY_MS, againMs: DAY_MS }
   const server = await startTestServer({ options: { trial, signUpUrl } })
   const address = new Request('http://turnpike.test/api/try/anonymous-wallet', { method: 'POST' })
@@ -226,7 +226,7 @@ test('a trial ends: its key is unknown, and what is left goes back to the house'
   await server.stop()
 })
 
-test('a claim that the database does not take is told by its stable name', async () => {
+test('a claim that the database does not take is refused by its stable name', async () => {
   const postgres = engines.find(({ name }) => name === 'PostgreSQL')
   const database = await postgres?.fresh()
   if (database === undefined) throw new Error('no PostgreSQL')

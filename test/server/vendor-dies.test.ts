@@ -373,7 +373,7 @@ const midErrors: Readonly<Record<SpokenId, string>> = {
   gemini: 'data: {"error":{"code":503,"message":"secret sk-live-1234567","status":"UNAVAILABLE"}}\r\n\r\n',
 }
 
-test.each(pairs)('a $vendor vendor that tells an error inside its stream, $caller caller', async (pair) => {
+test.each(pairs)('a $vendor vendor that sends an error inside its stream, $caller caller', async (pair) => {
   const { vendor, caller } = pair
   const server = serverOf(vendor)
   const script = streams[vendor]

@@ -144,7 +144,7 @@ test('only its own address becomes a socket', async () => {
   }
 })
 
-test('a body past the limit, told or not, is a 413 of our own with an id and a line of log', async () => {
+test('a body past the limit, declared or not, is a 413 of our own with an id and a line of log', async () => {
   const close = 'Connection: close'
   const told = async (path: string, bytes: number) =>
     ask(post(path, [`Content-Length: ${bytes}`, close]), new Uint8Array(bytes).fill(32))
@@ -203,7 +203,7 @@ test('what is past the limit is not kept in memory', async () => {
   expect(most - before).toBeLessThan(bytes / 2)
 })
 
-test('who waits for leave to send a body is told no at once, and that the connection ends', async () => {
+test('a client that waits for permission to send its body is refused at once, and the connection ends', async () => {
   const head = post('/v1/chat/completions', ['Expect: 100-continue', 'Content-Length: 500']).map((line) =>
     line.startsWith('Authorization') ? 'Authorization: Bearer sk-wrongwrongwrongwrong' : line,
   )

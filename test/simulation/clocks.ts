@@ -1,8 +1,10 @@
 /**
  * A history of clocks: the database's clock jumps by hours, forward or back, and is set right a while later; so do the
- * clocks of the processes, each by itself. Calls go on, a process is killed with calls open, a key is revoked. Whatever
- * clocks say, nothing is overspent, charged twice or admitted after a revocation was acknowledged; and a minute or so after
- * the database's clock is right again, all that nobody uses serves again: money, rates, claimed Idempotency-Keys.
+ * clocks of the processes, each by itself. Calls go on, a process is killed with calls open, a key is revoked.
+ *
+ * Whatever the clocks say, nothing is overspent, charged twice or admitted after a revocation was acknowledged. And a
+ * minute or so after the database's clock is right again, everything that nobody uses serves again: money, rates,
+ * claimed Idempotency-Keys.
  */
 import type { Hold } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
@@ -30,7 +32,10 @@ const HOUR_MS = 3_600_000
  * waits for its longest call.
  */
 const RIGHT_MS = 60_000 + LONGEST_CALL_MS + 12_000
-/** A revocation is acknowledged within this: a process that died is waited for until its freshness is over, and once more if the clock jumps meanwhile. */
+/**
+ * A revocation is acknowledged within this: it waits until the freshness of a dead process is over, and once more if
+ * the clock jumps meanwhile.
+ */
 const ACKNOWLEDGED_MS = 8_000
 const CLAIM = { keyId: FOR_CALLS, endpoint: 'chat', key: 'claimed' }
 
@@ -49,7 +54,7 @@ export const runClocks = (seed: number, reached: Reached): void => {
 
   const deposit = BigInt(pick(60, 300)) * 1_000_000n
   const processes: Process[] = []
-  /** What each call held at most, and what it was told to cost. */
+  /** The most each call held, and the cost that its caller learnt. */
   const calls = new Map<string, { held: bigint; told?: bigint }>()
   let store: Store
   let databaseAheadMs = 0
@@ -144,7 +149,7 @@ export const runClocks = (seed: number, reached: Reached): void => {
     await loseOne()
     await sleep(pick(100, 3_000))
     databaseAheadMs = 0
-    // Somebody asks under the right clock: what is counted stays counted for a minute from then on.
+    // A call under the right clock: what is counted stays counted for a minute from then on.
     await sleep(1_000)
     await askRate(processes[1])
     after(pick(1_500, 3_000), () => {
@@ -185,7 +190,7 @@ export const runClocks = (seed: number, reached: Reached): void => {
       fail(`a revocation took ${Math.round(revokedMs - startedMs)} ms`)
   }
 
-  /** Nothing runs any more: what nobody uses is there for the next. */
+  /** Nothing runs any more: unused money, rates and claims are there for the next caller. */
   const checkServes = async (): Promise<void> => {
     const [process] = processes
     if (process === undefined) return
@@ -211,7 +216,7 @@ export const runClocks = (seed: number, reached: Reached): void => {
     hit('clocks: serves again')
   }
 
-  /** Each call is charged once at most, what it was told, and never more than it held. */
+  /** Each call is charged at most once, what its caller learnt, and never more than it held. */
   const checkMoney = async (): Promise<void> => {
     let charged = 0n
     for (const [callId, { held, told }] of calls) {

@@ -1,6 +1,6 @@
 /**
  * The folder of the outboxes, shared by all processes of the simulated machine. Reading sees what was written; a killed
- * process takes with it what it had not synced, but for a part that may reach the disk torn.
+ * process loses what it had not synced, except a part that may reach the disk torn.
  */
 import type { OutboxFile, OutboxFolder } from '../../src/book/outbox.ts'
 import type { World } from './world.ts'
@@ -25,7 +25,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
   const files = new Map<string, Stored>()
 
   const folderOf = (alive: () => boolean): OutboxFolder => {
-    /** One operation: takes its time, and neither has an effect nor ends when the process was killed before. */
+    /** One operation: it takes its time, and neither has an effect nor ends if the process was killed before. */
     const take = <T>(longestMs: number, work: () => T): Promise<T> =>
       new Promise((resolve, reject) =>
         world.after(pick(0, longestMs), () => {

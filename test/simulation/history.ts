@@ -40,7 +40,7 @@ type Answered = {
 const LOAD_MS = 14_000
 const LONGEST_CALL_MS = 3_000
 const SETTLE_MS = 6_000
-/** An intent is given up after two seconds and a quarter; a disk that is slow and full by turns needs its time. */
+/** An intent is given up after two seconds and a quarter; a disk that is slow and full in turns needs its time. */
 const SETTLE_WAIT_MS = 5_000
 const KEYS = 4
 const WALLET = 'w'
@@ -61,7 +61,7 @@ export const runHistory = (seed: number, reached: Reached): void => {
   while (world.now() < LOAD_MS + SETTLE_MS && broken === undefined) world.runUntil(world.now() + 1_000)
   if (broken === undefined) scene.finish()
   world.runUntil(world.now() + 13_000)
-  // What is left of payments is given back after a day.
+  // The rest of payments is given back after a day.
   for (let hour = 0; paying && hour < 30 && broken === undefined; hour++)
     world.runUntil(world.now() + 3_600_000)
   if (broken !== undefined) throw broken
@@ -308,7 +308,7 @@ const createScene = (
     if (cost > due) hit('cost above the hold')
     const askedMs = world.now()
     const settled = await hold.settle(cost, { ...detail, keyId }).catch(() => undefined)
-    // However long the ledger is silent: a charge is made, kept in the outbox, or refused.
+    // However long the ledger is silent, a charge is made, kept in the outbox, or refused.
     if (world.now() - askedMs > SETTLE_WAIT_MS)
       fail(`an answer waited ${world.now() - askedMs} ms for its charge`)
     if (settled === undefined) {
@@ -375,7 +375,7 @@ const createScene = (
 
   /**
    * A process out of touch has no call, so that no stuck commit stops it, until a revocation elsewhere is acknowledged;
-   * then it is asked for calls of that key.
+   * then callers with that key come to it.
    */
   const fallBehind = (slot: number, event: Draws) => {
     quiet.add(slot)
@@ -394,7 +394,7 @@ const createScene = (
     after(6_000, () => quiet.delete(slot))
   }
 
-  /** The ledger falls silent while it is sent intents and, of answers that are there at once, their charges. */
+  /** The ledger falls silent while it gets intents and, for answers that are there at once, their charges. */
   const silenceMidway = (process: Process, event: Draws) => {
     for (let calls = 0; calls < 8; calls++) guard(call(process, event, { form: 'whole' }))
     after(event.pick(1, 30), () => partition(process, event))
@@ -408,7 +408,7 @@ const createScene = (
     })
   }
 
-  /** Puts a process out of touch in a moment, for so long, and tells it with another one. */
+  /** Puts a process out of touch in a moment, for this long, and passes it on with another one. */
   const cutOff = (slot: number, ms: number): readonly [Counter, Counter] | undefined => {
     const [one, other] = [processes[slot], processes[(slot + 1) % 3]]
     if (closed || one === undefined || other === undefined) return undefined
@@ -455,7 +455,7 @@ const createScene = (
     closedAt.set(limit, Number.POSITIVE_INFINITY)
     const late = processes[pick(0, 2)]
     if (late !== undefined) rush(late, event)
-    // What they ask for is lent before the change, and they learn of it after the change.
+    // Their loans are granted before the change, and arrive after it.
     await new Promise<void>((resolve) => after(10, resolve))
     const changed = await set(1n)
     const acknowledged = await process.book.untilKnown(changed?.at ?? 0).then(
@@ -526,14 +526,14 @@ const createScene = (
     }
   }
 
-  /** Every answered call is in the ledger once, at its price; what was refused is not in it. */
+  /** Every answered call is in the ledger once, at its price; no refused call is. */
   const checkBills = async (): Promise<void> => {
     for (const callId of refused)
       if ((await store.ledger.transfersOf(callId)).length > 0) fail('refused, and charged all the same')
     const exact: Answered[] = []
     for (const call of answered) {
       const outcome = await standing(store, call)
-      // What the ledger learns in time is charged in full: the reaper waits as long as a call may last.
+      // A charge that reaches the ledger in time is charged in full: the reaper waits as long as a call may last.
       const inTime =
         (settledMs.get(call.callId) ?? Number.POSITIVE_INFINITY) - call.admittedMs < LONGEST_CALL_MS
       if (!fine.includes(outcome) || (inTime && outcome !== 'exact')) fail(`answered, ${outcome}`)
@@ -551,7 +551,7 @@ const createScene = (
       for (const process of processes) process.link.partitioned = false
     },
     finish: () => {
-      // Nobody asks the process that brings in what others left.
+      // Nobody calls the process that brings in what others left.
       closed = true
       killAll()
       // What they left in their outboxes is brought in by the next start.
@@ -571,7 +571,10 @@ const recover = async (store: Store): Promise<void> => {
   for (let round = 0; round < 3; round++) await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
 }
 
-/** How a call stands in the ledger. A recovered or late charge may be smaller, or the house's: the customer never pays more. */
+/**
+ * The state of a call in the ledger. A recovered or late charge may be smaller, or the house's: the customer never pays
+ * more.
+ */
 const standing = async (
   store: Store,
   { callId, cost, payer }: Answered,

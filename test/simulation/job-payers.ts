@@ -1,7 +1,9 @@
 /**
- * Callers who pay for jobs by x402, guests and holders of keys: they ask for a quote, sign, send it again when they hear
- * nothing, and sometimes cancel. The laws: what was paid is the job's charge and change, to the last unit; a payment gets one
- * job; one that delivered nothing is paid back whole.
+ * Callers who pay for jobs by x402, guests and holders of keys: they ask for a quote, sign, send it again when they
+ * hear nothing, and sometimes cancel.
+ *
+ * The laws: what was paid is the job's charge and change, to the last unit; a payment buys one job; one that delivered
+ * nothing is paid back whole.
  */
 import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
@@ -13,7 +15,7 @@ import { hash, UNIT, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
 import { EPOCH, type World } from './world.ts'
 
-/** What a caller hears: the id is that of the run. */
+/** The answer that a caller gets: the id is that of the run. */
 export type Heard = {
   readonly status: number
   readonly id: string
@@ -80,7 +82,7 @@ export const createJobPayers = ({ world, store, ask, cancel, hit, fail }: Parts)
     return { it, header: Buffer.from(JSON.stringify(value)).toString('base64') }
   }
 
-  /** Buys one job, from its quote until it is heard how it ended or the payer has had enough. */
+  /** Buys one job, from its quote until the payer learns how it ended or has had enough. */
   const buy = async (inputs: { readonly n: number; readonly made: number }): Promise<void> => {
     const key = random() < 0.5 ? pick(0, 1) : undefined
     const quote = await ask(inputs, { key, waitS: 0, payment: { header: undefined } })
@@ -125,7 +127,7 @@ export const createJobPayers = ({ world, store, ask, cancel, hit, fail }: Parts)
   return {
     railOf: chain.railOf,
     buy,
-    /** With all processes gone: a new one finds out what is open and gives all change, for a day and more. */
+    /** With all processes gone: a new one resolves what is open and gives all change, for a day and more. */
     finish: async (): Promise<{ readonly bearers: Nano; readonly guests: Nano }> => {
       chain.calm()
       const clock = world.clock(() => true)

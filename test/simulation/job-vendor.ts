@@ -67,7 +67,7 @@ type Job = { readonly endsMs: number; readonly made: number; is: string }
 export type JobVendor = {
   /** Calls by how often their job was taken. */
   readonly taken: Map<string, number>
-  /** What one process gets of it; one that died hears nothing. */
+  /** The vendor as one process sees it; a dead process hears nothing. */
   readonly fetchOf: (alive: () => boolean) => VendorFetch
 }
 

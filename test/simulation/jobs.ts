@@ -1,8 +1,10 @@
 /**
- * A history of jobs: processes that share a ledger submit them and go on with each other's, die between any two steps, lose
- * touch for longer than their jobs wait for them, while caps are lowered and keys disabled and the month turns. The laws:
- * no job is taken by its vendor twice; one is charged if and only if it delivered and all its results are kept, for what it
- * delivered; who was answered was charged; nothing is held once all deadlines are past.
+ * A history of jobs: processes that share a ledger submit them and go on with each other's. They die between any two
+ * steps and lose touch for longer than their jobs wait for them, while caps are lowered, keys disabled and the month
+ * turns.
+ *
+ * The laws: no job is taken by its vendor twice; one is charged if and only if it delivered and all its results are
+ * kept, for what it delivered; a caller who was answered was charged; nothing is held once all deadlines are past.
  */
 import type { Book } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
@@ -42,7 +44,7 @@ type Process = {
   gateway: Gateway | undefined
   dead: boolean
 }
-/** The keys that jobs may be of. */
+/** The keys of the jobs. */
 const KEYS = ['k0', 'k1', GUESTS_KEY]
 
 export const runJobs = (seed: number, reached: Reached): void => {
@@ -94,7 +96,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
     return process?.gateway === undefined ? undefined : { process, gateway: process.gateway }
   }
 
-  /** What the caller hears: nothing of a process that died, and nothing after its patience. */
+  /** What the caller gets: nothing from a process that died, and nothing after its patience. */
   const ask = (inputs: object, it: Asking) =>
     new Promise<Heard | undefined>((resolve) => {
       after(it.waitS * 1000 + 4_000, () => resolve(undefined))
@@ -247,7 +249,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
       const due = BigInt(result.outputs.length) * PICTURE
       if (usages[0]?.amount !== due) fail(`a run of ${due} was charged ${usages[0]?.amount}`)
     }
-    // What a payment pays is looked at with it.
+    // What a payment pays is checked with it.
     return run.payer === WALLET ? (usages[0]?.amount ?? 0n) : 0n
   }
 

@@ -1,8 +1,8 @@
-/** What histories share: a law that did not hold, what was reached, and the detail of a call where nobody reads it. */
+/** What histories share: a broken law, the counts of reached states, and the detail of a call where nobody reads it. */
 import type { UsageDetail } from '../../src/ledger/types.ts'
 import { EPOCH } from './world.ts'
 
-/** What a history reached; over all seeds every counter must be above zero. */
+/** How often a history reached each state; over all seeds every counter must be above zero. */
 export type Reached = Map<string, number>
 
 export class LawBroken extends Error {}

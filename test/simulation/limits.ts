@@ -1,6 +1,6 @@
 /**
- * Books of the simulation's own: what each limit has, and what calls have committed of it at most since one was asked for.
- * A call counts from the moment it asks until it has ended, so what fits here fits whatever order things happened in.
+ * Books of the simulation's own: what each limit has, and the most that calls have committed of it since a call asked.
+ * A call counts from the moment it asks until it has ended, so what fits here fits in whatever order things happened.
  */
 import type { Key } from '../../src/tenancy/key.ts'
 
@@ -14,9 +14,9 @@ type Limit = {
   committed: bigint
 }
 
-/** What one call has asked for, or got. */
+/** One call's request or hold. */
 export type Commitment = {
-  /** Whether it fitted all the while since it was asked for, with so much left over. */
+  /** Whether it fitted all the time since it asked, with this much left over. */
   fits(spare?: bigint): boolean
   /** It was refused, or nothing came of it. */
   drop(): void
@@ -49,7 +49,7 @@ export const createLimits = ({ keys, deposit, budgets }: Shop): Limits => {
       [spendCap, monthlyCap].flatMap((cap) => (cap === undefined ? [] : [newLimit(cap)])),
     ]),
   )
-  /** The highest that each limit's commitments were since a pending ask began. */
+  /** The highest commitments of each limit since a pending request began. */
   const pending = new Set<Map<Limit, bigint>>()
 
   const commit = (limits: readonly Limit[], amount: bigint): void => {

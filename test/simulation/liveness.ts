@@ -1,8 +1,9 @@
 /**
- * A calm history: processes that nothing keeps from the ledger, but for one that is killed, paused or drained. The laws of
- * liveness, by books of its own: a call that fits in what its limits have left, open calls counted, is admitted; what does
- * not is a 402 only when the money is spent; a hold grows while money is there; every wait ends; and a machine that was
- * paused answers no call of a key whose revocation was acknowledged meanwhile.
+ * A calm history: nothing keeps processes from the ledger, except one that is killed, paused or drained.
+ *
+ * The laws of liveness, by books of its own: a call that fits in what its limits have left, open calls counted, is
+ * admitted; one that does not fit is a 402 only when the money is spent; a hold grows while there is money; every wait
+ * ends; and a machine that was paused answers no call of a key whose revocation was acknowledged meanwhile.
  */
 import type { Book, Hold } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
@@ -16,7 +17,7 @@ import type { Link } from './network.ts'
 import { startProcess } from './process.ts'
 import { createWorld, type Draws, EPOCH, type World } from './world.ts'
 
-/** How a call goes, and whether it asks for all that is left. */
+/** The course of a call, and whether it asks for all that is left. */
 type Wish = { readonly stream: boolean; readonly lastsMs: number; readonly all?: boolean }
 type Process = { readonly book: Book; readonly paused: () => boolean; dead: boolean; drains: boolean }
 
@@ -25,7 +26,7 @@ const REST_MS = 20_000
 const LONGEST_CALL_MS = 30_000
 /** A call waits two seconds for money, and then for its answer; nothing here takes longer. */
 const WAIT_MAX_MS = 4_000
-/** Until the money of a process that was lost is free again: silent for three seconds, and then reaped. */
+/** Until the money of a lost process is free again: silent for three seconds, and then reaped. */
 const RECOVERY_MS = 5_500
 const SLOTS = 3
 const WALLET = 'w'
@@ -87,7 +88,7 @@ const createScene = (
   let generation = 0
   let loaded = 0
   let callsMade = 0
-  /** Money of a lost process may be out of reach until then; what is told must be true all the same. */
+  /** Money of a lost process may be out of reach until then; what callers learn must be true all the same. */
   let recoveredAt = 0
   let finished = false
 
@@ -149,7 +150,7 @@ const createScene = (
     after(loads.random() < 0.05 ? loads.pick(500, 3_000) : loads.pick(0, 120), load)
   }
 
-  /** One call, from asking for its hold to its end; the law is checked against what the limits had all the while. */
+  /** One call, from asking for its hold to its end; the law is checked against what the limits had all the time. */
   const call = async (slot: number, index: number, it: Wish, draws: Draws = scene): Promise<void> => {
     const { pick, random } = draws
     const process = slots[slot]
@@ -220,7 +221,7 @@ const createScene = (
     const before = hold.amount()
     const more = asked.more(before)
     const extended = await hold.extend(before * 2n, before / 2n, true)
-    // A hold that moves to another lease, because a day began for example, is there twice for a moment.
+    // A hold that moves to another lease, because a day began for example, counts twice for a moment.
     const fits = more.fits(before)
     if (!extended) more.drop()
     else more.join()
@@ -239,7 +240,7 @@ const createScene = (
     recoveredAt = world.now() + RECOVERY_MS
     hit('calm: killed')
     begin(slot)
-    // What it had leased is free again by then, also for those who need all of it.
+    // Its leased money is free again by then, also for a call that needs all of it.
     await sleep(RECOVERY_MS + 10)
     for (const index of [3, 1, 2, 0])
       await call((slot + 1) % SLOTS, index, { stream: false, lastsMs: 1, all: true })
@@ -254,7 +255,7 @@ const createScene = (
     }
   }
 
-  /** What is open on a process that shuts down goes on; new calls go elsewhere. */
+  /** Open calls of a process that shuts down go on; new calls go elsewhere. */
   const drainOne = async (): Promise<void> => {
     const slot = pick(0, SLOTS - 1)
     const process = slots[slot]
@@ -270,7 +271,7 @@ const createScene = (
     await Promise.all([...open, drained])
   }
 
-  /** A machine stands still while a key is revoked elsewhere, and is asked for calls of that key when it goes on. */
+  /** A machine stands still while a key is revoked elsewhere, and gets calls of that key when it goes on. */
   const pauseOne = async (): Promise<void> => {
     const slot = pick(0, SLOTS - 1)
     const [process, other] = [slots[slot], slots[(slot + 1) % SLOTS]]
@@ -278,7 +279,7 @@ const createScene = (
     if (process === undefined || other === undefined) return
     // It has a lease of the key, and knows it.
     await Promise.all([0, 1, 2].map(() => call(slot, index, { stream: true, lastsMs: 50 })))
-    // Mostly so short that nothing but the fence stands in the way.
+    // Mostly so short that only the fence stands in the way.
     const ms = random() < 0.7 ? pick(2_300, 3_800) : pick(3_800, 9_000)
     recoveredAt = world.now() + ms + RECOVERY_MS
     process.pause(ms)

@@ -1,10 +1,10 @@
-/** Each mutation breaks one rule of the protocol: a piece of the sources, and what stands there instead. */
+/** Each mutation breaks one rule of the protocol: a piece of the sources, and its replacement. */
 export type Mutation = {
   readonly name: string
   readonly file: string
   readonly from: string
   readonly to: string
-  /** The kind of histories that is searched; see `kinds` in run.ts. */
+  /** The kind of histories to search; see `kinds` in run.ts. */
   readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs'
   /** A test of the real engine that must fail, for what virtual time cannot show. */
   readonly test?: string
@@ -70,7 +70,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/store/ledger/commit-rows.ts',
     from: 'if (path?.mayOpen !== true) return false',
     to: 'if (path === undefined) return false',
-    // Only a process without a journal charges so, and of those no two share a ledger in the histories.
+    // Only a process without a journal charges this way, and no two of those share a ledger in the histories.
     test: 'test/store/keys.test.ts',
   },
   {

@@ -18,7 +18,7 @@ const caughtAt: Record<string, number> = JSON.parse(readFileSync(noted, 'utf8'))
 const option = process.argv.indexOf('--only')
 const only = option < 0 ? undefined : process.argv[option + 1]
 
-/** What a run says, with a rule broken where one is named; undefined when all was well with it. */
+/** The output of a failed run, with a rule broken where one is named; undefined when the run passed. */
 const run = async (broken: string | undefined, ...args: string[]): Promise<string | undefined> => {
   const child = Bun.spawn([process.execPath, ...args], {
     cwd: root,
@@ -44,7 +44,7 @@ const rangeOf = (kind: Kind, from: number, seeds: number) => [
 ]
 
 const soundAt = new Map<string, Promise<boolean>>()
-/** Whether all laws hold at this seed with every rule in force: where they do not, nothing is caught there. */
+/** Whether all laws hold at this seed with every rule in force: where they do not, a catch means nothing. */
 const isSound = (kind: Kind, seed: number): Promise<boolean> => {
   const name = `${kind} ${seed}`
   const known =
@@ -53,7 +53,7 @@ const isSound = (kind: Kind, seed: number): Promise<boolean> => {
   return known
 }
 
-/** Plays histories until the mutation breaks a law; the line that says so. */
+/** Plays histories until the mutation breaks a law; returns the line that says so. */
 const search = async (name: string, kind: Kind, from: number, seeds: number): Promise<string | undefined> => {
   for (let next = from; next < from + seeds; ) {
     const said = await run(name, '--preload', mutate, ...rangeOf(kind, next, from + seeds - next))
@@ -75,7 +75,7 @@ const SEEDS: Readonly<Record<Kind, number>> = {
   jobs: 60,
 }
 
-/** Runs a test, which must fail; the line that names what did. */
+/** Runs a test, which must fail; returns the line that names the failure. */
 const failing = async (name: string, test: string): Promise<string | undefined> =>
   (await run(name, 'test', '--preload', mutate, test))?.split('\n').find((line) => line.startsWith('(fail)'))
 

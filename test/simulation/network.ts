@@ -1,4 +1,6 @@
-/** The way from a process to the database: slow, and it loses requests or answers, so that outcomes are unknown. */
+/**
+ * The connection from a process to the database: slow, and it loses requests or answers, so that outcomes are unknown.
+ */
 import type { CommitBatch } from '../../src/ledger/types.ts'
 import { Violation } from '../../src/store/engine/engine.ts'
 import { StoreFault } from '../../src/store/faults.ts'
@@ -19,7 +21,7 @@ export type Link = {
 
 export type Outage = { down: boolean }
 
-/** How long a lost message is waited for. */
+/** How long a process waits for a lost message. */
 const GIVE_UP_MS = 1_500
 const LOST_REQUEST = 0.01
 const LOST_ANSWER = 0.015
@@ -29,7 +31,7 @@ const SLOW_ANSWER = 0.03
 type Method = (...args: never[]) => Promise<unknown>
 
 export type Way = {
-  /** Whose way it is: each of its methods has chances of its own. */
+  /** The process of this connection: each of its methods has draws of its own. */
   readonly name: string
   readonly link: Link
   readonly outage?: Outage
@@ -37,7 +39,7 @@ export type Way = {
   readonly arrived?: () => void
   /** Settlements of a commit that arrived. */
   readonly settled?: (calls: readonly string[]) => void
-  /** The schema's constraints had to stop something: they are the last line, and the protocol must never need them. */
+  /** The schema's constraints had to stop something. They are the last line, and the protocol must never need them. */
   readonly refused: (law: string) => void
 }
 

@@ -1,4 +1,4 @@
-/** What a gateway sells where one model of one vendor is enough. */
+/** The catalogue of a gateway with one model of one vendor. */
 import type { Model } from '../../src/core/model.ts'
 import type { Sold } from '../../src/gateway/gateway.ts'
 import type { VendorSetup } from '../../src/vendors/setup.ts'
@@ -8,7 +8,7 @@ const BASE_URL = 'http://mock.invalid/v1'
 
 type OneModel = Pick<VendorSetup, 'secrets'> &
   Partial<Pick<VendorSetup, 'fetch' | 'baseUrl'>> & {
-    /** What the vendor has beside its name. */
+    /** The vendor's data beside its name. */
     readonly vendor: Partial<Vendor>
   }
 

@@ -1,7 +1,9 @@
 /**
- * A history of callers who pay call by call, as the official clients do: each time a call comes again they ask for a quote
- * and sign a new payment for it. The vendor fails often, and processes are killed. The law: under one Idempotency-Key at
- * most one payment is taken, at most one call is charged, and what was taken and not used comes back.
+ * A history of callers who pay call by call, as the official clients do: each time a call comes again they ask for a
+ * quote and sign a new payment for it. The vendor fails often, and processes are killed.
+ *
+ * The law: under one Idempotency-Key at most one payment is taken and at most one call is charged, and what was taken
+ * and not used comes back.
  */
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
@@ -17,7 +19,7 @@ const LONGEST_CALL_MS = 3_000
 const PATIENCE_MS = 4_000
 const TRIES = 8
 const CALLERS = 4
-/** Until a killed process's calls are over and what is left of payments has been given back. */
+/** Until a killed process's calls are over and the rest of payments has been given back. */
 const REST_MS = 20_000
 
 type Process = { readonly shop: Shop; dead: boolean }
@@ -36,7 +38,7 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
   const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
 
   const chain = createChain(world, hit)
-  // Facilitator and chain always say what is so: whoever pays twice here was asked to.
+  // Facilitator and chain always say the truth: a caller who pays twice here was told to.
   chain.calm()
   const processes: Process[] = []
   let store: Store
@@ -55,7 +57,7 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
     processes[slot] = Object.assign(process, { shop })
   }
 
-  /** What the caller hears: nothing of a process that died, and nothing after its patience. */
+  /** What the caller gets: nothing from a process that died, and nothing after its patience. */
   const ask = (request: Request): Promise<Reply | undefined> =>
     new Promise((resolve) => {
       after(PATIENCE_MS, () => resolve(undefined))
@@ -82,7 +84,7 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
     return { nonce, payment: { version: 2, header: Buffer.from(JSON.stringify(value)).toString('base64') } }
   }
 
-  /** A call that its caller sends, from the quote on, until it is answered. */
+  /** A call of its caller, from the quote until it is answered. */
   const buy = async (): Promise<void> => {
     const order = {
       // The vendor fails most of those that divide by eight.

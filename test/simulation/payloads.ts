@@ -1,4 +1,4 @@
-/** What a payer of the simulation signs; nobody here checks the signature itself. */
+/** The signed payload of a payer in the simulation; nobody here checks the signature itself. */
 
 type Signed = {
   /** The offer of the quote that is paid. */

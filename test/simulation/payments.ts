@@ -18,9 +18,9 @@ export type Payments = {
   open(process: Running): Shop
   /** One caller, from its quote to its change. */
   buy(): Promise<void>
-  /** Accounts that hold this money. */
+  /** The accounts with this money. */
   accounts(): readonly string[]
-  /** With all processes gone: a new one asks for what is still open, for a day and an hour. */
+  /** With all processes gone: a new one resolves what is still open, for a day and an hour. */
   finish(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ const BEARER_KEY = 'xk'
 const CHANGE_WALLETS = ['xc', 'xd'] as const
 const PATIENCE_MS = 6_000
 const HOUR_MS = 3_600_000
-/** Reasons for which the same payment is of no use. */
+/** Reasons for which the same payment is useless. */
 const HOPELESS = /insufficient_funds|quote_mismatch|already_used|disabled|cap|expired|payment_failed/
 
 export const createPayments = (parts: PaymentParts): Payments => {
@@ -67,7 +67,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
 
   const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
 
-  /** Asks some process; a caller waits only so long, and hears nothing from one that died. */
+  /** Asks some process; a caller waits for a limited time, and hears nothing from one that died. */
   const ask = (request: Request): Promise<Reply | undefined> => {
     const { shop, alive } = parts.shop()
     return new Promise((resolve) => {
@@ -121,7 +121,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
     return { it, payment: { version, header: Buffer.from(JSON.stringify(value)).toString('base64') } }
   }
 
-  /** Sends a request with its payment, and holds the answer against those before it. */
+  /** Sends a request with its payment, and compares the answer with those before it. */
   const present = async (it: Bought, request: Request): Promise<Reply | undefined> => {
     const sentAt = world.now()
     it.requests++
@@ -219,7 +219,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
       return fail(`an answered paid call is billed ${posted.length} times`)
     const payment = await parts.store().payments.payment(id)
     if (payment?.callId !== answer.callId) return fail('an answered paid call is not that of its payment')
-    // A process that was cut off, and whose call another took over, may find the money spent: then it is the house's.
+    // A process that was cut off, and whose call another took over, may find the money spent: then the house pays.
     const lone = requests === 1 && longestMs < parts.longestCallMs
     if (only.kind === 'writeoff')
       return lone ? fail('a lone paid call was written off') : hit('x402: written off')
@@ -231,7 +231,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
     hit(told ? 'x402: bill exact' : `x402: bill ${only.note}`)
   }
 
-  /** Nobody has an answer that ended well without having paid for it, but for what the house bears. */
+  /** Nobody has an answer that ended well without having paid for it, except where the house pays. */
   const checkAnswered = async ({ id, answers }: Bought): Promise<void> => {
     const [answer] = answers
     const payment = await parts.store().payments.payment(id)

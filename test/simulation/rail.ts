@@ -21,9 +21,9 @@ export type SimulatedChain = {
   readonly authorizations: Map<string, Authorization>
   /** Units that reached the receiver. */
   readonly received: () => bigint
-  /** From now on everything answers, and says what is so. */
+  /** From now on everything answers, and tells the truth. */
   calm(): void
-  /** The rail as one process sees it; once it is dead nothing answers it. */
+  /** The rail as one process sees it; a dead process gets no answer. */
   railOf(alive: () => boolean): { readonly facilitator: Facilitator; readonly chain: Chain }
 }
 
@@ -34,7 +34,7 @@ const KINDS = new Map([
 ])
 const NO_ANSWER = { outcome: 'unknown', reason: 'no_answer' } as const
 
-/** What a facilitator is asked for: a nonce, and how much under it where the payer left that open. */
+/** The request to a facilitator: a nonce, and an amount where the payer left it open. */
 const readSent = (sent: Sent): { readonly nonce: string; readonly units: bigint | undefined } => {
   const { payload, requirements } = sent as {
     payload: { payload: { authorization?: { nonce: string }; permit2Authorization?: { nonce: string } } }
@@ -59,7 +59,7 @@ export const createChain = (world: World, hit: (what: string) => void): Simulate
   }
   const seconds = () => Math.floor((EPOCH + world.now()) / 1000)
 
-  /** What a transaction does when its block comes. */
+  /** The effect of a transaction when its block comes. */
   const land = (nonce: string, units?: bigint): boolean => {
     const it = known(nonce)
     const amount = units ?? it.units

@@ -30,7 +30,7 @@ export const createRateLaw = ({ now, after, fail, hit }: RateLawParts) => {
   }
 
   return {
-    /** What the next call asks for: some must have it all, some can do with less. */
+    /** What the next call requests: some must have it all, some can do with less. */
     tokens: (): TokenRequest => {
       const most = 100 + ((++asked * 389) % 1_400)
       return { least: asked % 3 === 0 ? Math.ceil(most / 4) : most, most }

@@ -1,7 +1,7 @@
 /**
  * Callers with an Idempotency-Key: they send their call to one process after another until it is answered. Each attempt
- * of a call says something else, as the answers of a model do, and costs as much as another or not; the caller gets one of
- * them and pays it once.
+ * of a call gives another answer, as models do, and may cost as much as another or not. The caller gets one of them and
+ * pays it once.
  */
 import type { Book, Hold } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
@@ -17,7 +17,7 @@ export type Counter = {
   readonly clock: Clock
   readonly instance: string
   readonly alive: () => boolean
-  /** What it runs now: a gateway lets copies join, and never runs two at once. */
+  /** The calls it runs now: a gateway lets copies join, and never runs two at once. */
   readonly running: Set<string>
 }
 
@@ -40,7 +40,7 @@ type RepeatParts = {
 type Repeat = { readonly ref: IdempotencyRef; readonly draws: Draws; readonly lastsMs?: number }
 
 const PATIENCE_MS = 4_500
-/** After so long without a beat another process may take over; see src/store/ledger/silence.ts. */
+/** After this long without a beat another process may take over; see src/store/ledger/silence.ts. */
 const SILENT_MS = 3_000
 const TRIES = 6
 const POLLS = 12
@@ -152,7 +152,7 @@ export const createRepeats = (parts: RepeatParts) => {
     answers.push(...(await Promise.all([one, other])).filter((answer) => answer !== undefined))
   }
 
-  /** What the caller hears: nothing of a process that died, and nothing after its patience. */
+  /** What the caller gets: nothing from a process that died, and nothing after its patience. */
   const send = (repeat: Repeat, counter = parts.counter()): Promise<Told | undefined> =>
     new Promise((resolve) => {
       after(PATIENCE_MS, () => resolve(undefined))
@@ -163,7 +163,7 @@ export const createRepeats = (parts: RepeatParts) => {
       )
     })
 
-  /** With all processes gone: what was told is what was charged, or the charge is the house's or what was recovered. */
+  /** With all processes gone: callers were charged what they learnt, or the charge is the house's or was recovered. */
   const check = async (store: Store): Promise<void> => {
     for (const answers of told) {
       if (new Set(answers.map(({ callId }) => callId)).size > 1) fail('one Idempotency-Key is two calls')

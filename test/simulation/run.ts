@@ -7,7 +7,7 @@ import type { Reached } from './law.ts'
 import { runCalm } from './liveness.ts'
 import { runPaidAgain } from './paid-again.ts'
 
-/** So many seeds are enough to prove something, and then only if they have reached all of these states. */
+/** This many seeds are enough to prove something, and then only if they have reached all of these states. */
 const ENOUGH = 150
 
 const mustReach = [
@@ -112,7 +112,7 @@ const mustReach = [
   'x402: payment_failed',
 ]
 
-/** What so many seeds may miss, and a seed of 'all else' that reaches it: played where it was missed. */
+/** A state that so many seeds may miss, and a seed of 'all else' that reaches it: played where it was missed. */
 const reachedBy: Readonly<Record<string, number>> = {
   'bill: recovered': 122,
   'hold: stop_at_remaining_usd': 41,
@@ -126,7 +126,10 @@ const option = (name: string, fallback: number): number => {
 const seeds = option('--seeds', 2_000)
 const from = option('--from', 1)
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined
-/** The kinds of histories, and of how many seeds one runs each: what shows as much in fewer, or costs more, runs less often. */
+/**
+ * The kinds of histories, and how many seeds of each a run plays: a kind that shows as much in fewer, or costs more,
+ * runs less often.
+ */
 const kinds: readonly {
   readonly name: string
   readonly each: number

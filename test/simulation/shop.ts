@@ -1,6 +1,6 @@
 /**
- * What one process sells by x402: the product's own life of a call over its book and its way to the database, with a
- * scripted vendor in virtual time.
+ * What one process sells by x402: the product's own path of a call over its book and its connection to the database,
+ * with a scripted vendor in virtual time.
  */
 import type { Model } from '../../src/core/model.ts'
 import { type Nano, nanoFromDecimal } from '../../src/core/money.ts'
@@ -31,7 +31,7 @@ const model: Model = {
   imageTokensMax: 1_000,
 }
 
-/** What a request tells the vendor to do; the usage it reports is in it, so that the price is known beforehand. */
+/** A request's order to the vendor, with the usage it must report, so that the price is known beforehand. */
 export type Order = {
   readonly id: number
   readonly input: number
@@ -81,7 +81,10 @@ const eventsOf = (order: Order, usage: object): string[] => [
   'data: [DONE]\n\n',
 ]
 
-/** Now and then it fails, or breaks off in mid-stream. Who died has its requests broken off, so that its timers end. */
+/**
+ * Now and then it fails, or breaks off in mid-stream. A process that died has its requests broken off, so that its
+ * timers end.
+ */
 const vendorOf = (world: World, { instance, alive }: Running): VendorFetch => {
   const { random, pick } = world.draws(`vendor of ${instance}`)
   const later = <T>(ms: number, value: () => T): Promise<T> =>

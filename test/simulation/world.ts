@@ -2,7 +2,7 @@
 import { drainMicrotasks } from 'bun:jsc'
 import type { Clock } from '../../src/core/time.ts'
 
-/** Chances in an order of their own. */
+/** Random draws in a sequence of their own. */
 export type Draws = {
   /** From 0, below 1. */
   readonly random: () => number
@@ -13,8 +13,8 @@ export type Draws = {
 export type World = {
   readonly now: () => number
   /**
-   * The chances of one part of the history, by its name. What one part draws shifts no other's: where the product asks the
-   * ledger once more, callers, deaths and outages stay as they were, and with them most of what a seed has shown.
+   * The draws of one part of the history, by its name. What one part draws shifts no other's: where the product asks
+   * the ledger once more, callers, deaths and outages stay as they were, and with them most of what a seed has shown.
    */
   readonly draws: (name: string) => Draws
   readonly after: (ms: number, run: () => void) => void

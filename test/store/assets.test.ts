@@ -1,4 +1,7 @@
-/** Rows of stored results, on every engine: seen when they are ready, by their key and those above it, once for each place. */
+/**
+ * Rows of stored results, on every engine: visible when they are ready, to their key and those above it, once for each
+ * place.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { NewAsset } from '../../src/store/calls/asset-port.ts'
 import { openStore } from '../../src/store/open-store.ts'

@@ -1,6 +1,7 @@
 /**
- * The audit finds edits: every column of every table that records money is changed by hand, row by row, and restored. What
- * no other record contradicts cannot be found; those columns are listed here with the reason.
+ * The audit finds edits: the test changes every column of every table that records money by hand, row by row, and
+ * restores it. Some columns contradict no other record, so edits of them cannot be found; they are listed here with the
+ * reason.
  */
 import { describe, expect, test } from 'bun:test'
 import type { Value as Bound, Engine, Row } from '../../src/store/engine/engine.ts'
@@ -177,7 +178,7 @@ for (const kind of engines.filter(({ lasting }) => lasting))
       const missed = new Set<string>()
       let [found, refused] = [0, 0]
       const edits = await editsOf(engine)
-      // A server answers slower: it is shown a part of them, another each time.
+      // A server answers more slowly: it checks a part of the edits, another one each time.
       const share = kind.name === 'PostgreSQL' ? 8 : 1
       const part = Math.floor(Math.random() * share)
       for (const [index, edit] of edits.entries()) {

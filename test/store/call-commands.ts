@@ -67,7 +67,7 @@ export const moves: Command = async (world, { a, b, c }) => {
   const to = call && pick(others(call), b)
   if (call === undefined || to === undefined) return
   const may = to.state === 'open' && to.instance === call.lease.instance && model.idleOn(to) >= call.hold
-  // What the ledger would let through is for the memory side to keep: it never moves without room.
+  // The memory side must not ask for what the ledger would let through: it never moves without room.
   if (to.state === 'open' && to.instance === call.lease.instance && !may) return
   const hold = may ? call.hold + ((model.idleOn(to) - call.hold) * BigInt(c % 101)) / 100n : call.hold
   const progress = { callId: call.id, hold, spent: call.spent, leaseId: to.id }
@@ -96,7 +96,7 @@ export const settle: Command = async (world, { a, b }) => {
   if (call.lease.state === 'quarantined') saw(world, 'settled in quarantine')
   const charge = (call.hold * BigInt(b % 101)) / 100n
   call.settle = settleOf(call, charge)
-  // Whatever is asked, no more than the hold is charged.
+  // No more than the hold is charged, whatever is asked.
   if (charge === call.hold) call.settle = settleOf(call, charge + 7n)
   call.open = false
   call.charged = charge

@@ -239,7 +239,7 @@ for (const engine of engines) {
       await open('i', 'c', leaseId, 6n * CENT)
       await commit('i', { settles: [settle('c', leaseId, 6n * CENT)] })
       await store.wallets.changeWalletRules(walletId, { dailyLimit: 1n })
-      // For its process the first call still holds six cents of ten, so that a call of two needs nothing more.
+      // For its process the first call still holds six cents of ten, so a call of two needs nothing more.
       const known = { held: 6n * CENT, free: 4n * CENT }
       const call = { need: 2n * CENT - known.free, want: 2n * CENT, useful: 1n, ttlMs: 10_000 }
       const answer = await store.ledger.lend({ instance: 'i', keyId, leaseId, ...known, ...call })

@@ -138,7 +138,7 @@ for (const engine of engines)
       alertWebhookUrl: 'https://example.com/told',
       autoTopUp: { below: 200n * CENT, amount: 50n * CENT },
     }
-    /** What is due a minute after the clock was set right, of what was tried under the wrong one. */
+    /** What is due a minute after the clock was set right, of what was tried under the wrong clock. */
     const dueAgain = async <T>(take: () => Promise<readonly T[]>): Promise<[readonly T[], readonly T[]]> => {
       const before = await take()
       now -= HOURS - 60_000
@@ -198,7 +198,7 @@ for (const engine of engines)
       })
       expect(await due()).toBe(0)
       now -= HOURS - 60_000
-      // It has had what it may have today.
+      // It has had all it may have today.
       expect(await due()).toBe(0)
       now += 4 * 3_600_000
       expect(await due()).toBe(1)

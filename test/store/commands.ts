@@ -1,4 +1,4 @@
-/** What may happen to a store, as random commands; each says what it expects of the store and tells the model. */
+/** What may happen to a store, as random commands; each knows what the store must answer and changes the model. */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { nextDayStart } from '../../src/core/time.ts'
 import { Overdrawn, ReplayConflict } from '../../src/store/faults.ts'
@@ -18,7 +18,7 @@ import { lend } from './lend-command.ts'
 import type { Model, ModelLease } from './model.ts'
 import { CENT, type Command, least, mine, pick, saw } from './world.ts'
 
-/** Closed leases are kept this long; a call that ends later still is written off. */
+/** Closed leases are kept this long; a call that ends even later is written off. */
 const WEEK_MS = 7 * 24 * 3_600_000
 
 const topUp: Command = async ({ model, store, n }, { a, b }) => {
@@ -160,7 +160,7 @@ const reap: Command = async (world, { a }) => {
   const { model, store } = world
   const bounds = { graceMs: 500, longestCallMs: a % 2 === 0 ? 4_000 : 20_000 }
   const done = { quarantined: 0, closed: 0, recovered: 0 }
-  // Of an instance that beat once and fell silent, at once; after an hour nobody knows it any more.
+  // An instance that beat once and fell silent is recovered at once; after an hour nobody knows it any more.
   const fellSilent = (instance: string): boolean =>
     (model.beats.get(instance) ?? model.now) < model.now - 3_000
   for (const lease of model.leases.filter(

@@ -10,7 +10,7 @@ import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { seed } from '../seed.ts'
 import { CENT, detailFor } from './world.ts'
 
-/** They run so long, and on, where a machine is busy, until so many calls are charged. */
+/** They run this long, and longer on a busy machine, until this many calls are charged. */
 const RUN_MS = 4_000
 const CHARGED_LEAST = 20
 

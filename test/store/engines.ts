@@ -1,4 +1,4 @@
-/** The engines that suites run on, each giving empty databases; and the end of a test, when the books must hold. */
+/** The engines of the suites, each with empty databases; and the end of a test, when the books must balance. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ export const engines: readonly TestEngine[] = [
   { name: 'PostgreSQL', runs: 12, lasting: true, fresh: postgresForTests },
 ]
 
-/** The engines that whole servers are tested on: a file shows them nothing that memory does not. */
+/** The engines of the tests of whole servers: a file shows them nothing that memory does not. */
 export const serverEngines = engines.filter(({ name }) => name !== 'SQLite in a file')
 
 /** A database without a schema, for migrations. */

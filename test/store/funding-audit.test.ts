@@ -1,4 +1,4 @@
-/** The audit's laws of funding can fail: each is broken by hand, and that one is reported. */
+/** The audit's laws of funding can fail: the test breaks each by hand, and the audit reports it. */
 import { describe, expect, test } from 'bun:test'
 import { creditAccountOf } from '../../src/ledger/types.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'

@@ -261,7 +261,7 @@ for (const engine of engines) {
         closing: 2n * CENT - 1n,
       })
       expect((await line()).owed).toBe(2n * CENT - 1n)
-      // Two silent months later: the rest of December, then January with nothing but what was carried.
+      // Two silent months later: the rest of December, then January with only what was carried.
       now = Date.UTC(2027, 1, 1, 1)
       await store.credit.closeMonths()
       const shown = (await store.credit.invoices(walletId)).map(
@@ -297,7 +297,7 @@ for (const engine of engines) {
         credit: walletId,
         amount: 2n * CENT,
       })
-      // Enough with what the idle lease holds: it is called back.
+      // Enough together with what the idle lease holds, which is recalled.
       expect(await store.credit.payInvoice({ id, from: 'wallet' })).toBe('leased')
       now += 12_000
       await store.ledger.reap({ graceMs: 100, longestCallMs: 1_000 })
@@ -417,7 +417,7 @@ for (const engine of engines) {
         { id: 'dp', outstanding: 6n * CENT },
         { id: 're', outstanding: 0n },
       ]
-      // What the wallet has after each step, one after the other: the dispute is lost, all but the refunded part.
+      // The wallet after each step: the dispute is lost, except for the refunded part.
       const expected = [6n, 0n, 0n, 4n]
       for (const order of ['in order', 'reversed', 'together']) {
         const { walletId } = await begin()

@@ -1,4 +1,4 @@
-/** docs/growth.md names every table of both engines, and the rows it says that a call adds are those that calls add. */
+/** docs/growth.md names every table of both engines, and calls add the rows that it says. */
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { engines, stopSound } from './engines.ts'
 
 const page = readFileSync(join(import.meta.dir, '../../docs/growth.md'), 'utf8')
 
-/** Table and rows a call, as the page tells them. */
+/** Table and rows a call, as the page gives them. */
 const told = new Map(
   [...page.matchAll(/^\| `(\w+)` \| (\d+) \| [^|]{5,} \| [^|]{5,} \|$/gm)].map(([, table = '', rows]) => [
     table,
@@ -57,7 +57,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       await answer.text()
       expect(answer.status).toBe(200)
     }
-    // What the first call of a key makes is made once.
+    // The rows of a key's first call are made once.
     await call()
     const count = async () => {
       const rows = await ask(
@@ -70,7 +70,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
     const after = await count()
     for (const [table, rows] of told) {
       const grown = (after.get(table) ?? 0) - (before.get(table) ?? 0)
-      // A lease may be renewed meanwhile, a day may end; nothing grows with each call that is not told.
+      // A lease may be renewed meanwhile, a day may end; nothing grows with each call unless the page says so.
       if (rows === 0) expect([table, grown < CALLS / 2]).toEqual([table, true])
       else expect([table, grown]).toEqual([table, rows * CALLS])
     }

@@ -27,12 +27,12 @@ const below = (limit: number): number => {
   return ((mixed ^ (mixed >>> 14)) >>> 0) % limit
 }
 
-/** One wallet and one key, and the books of what was done on them. */
+/** One wallet and one key, and the books of the calls on them. */
 type Scene = {
   readonly id: string
   readonly deposit: Nano
   revoked: boolean
-  /** What each call was told to be charged, by each attempt that may answer. */
+  /** The charge that each call learnt, by each attempt that may answer. */
   readonly told: Map<string, Nano[]>
   readonly seen: Set<string>
 }
@@ -190,7 +190,7 @@ describe('transactions that interleave on PostgreSQL', () => {
       const silence = Promise.withResolvers<void>()
       const lost = await storeOver(conductor.engine(2 + below(12), silence.resolve))
       const last = { instance: `${scene.id}.lost`, callId: `${scene.id} lost` }
-      // Nobody waits for it: a conductor that did would keep the others waiting longer than they are by its locks.
+      // Nobody waits for it: a conductor that did would delay the others longer than its locks do.
       const silent = () => Promise.race([serve(scene, lost, last).catch(() => undefined), silence.promise])
       await conductor.play([silent, ...partsOf(scene)]).catch((error: unknown) => {
         throw new Error(`seed ${each}: ${String(error)}`, { cause: error })

@@ -1,4 +1,4 @@
-/** Nobody beats for a job: its money is its own until its deadline, whatever is done to processes that are silent. */
+/** Nobody beats for a job: its money is its own until its deadline, whatever happens to silent processes. */
 import { describe, expect, test } from 'bun:test'
 import { openStore } from '../../src/store/open-store.ts'
 import { brokenLaws, engines } from './engines.ts'

@@ -1,4 +1,4 @@
-/** Keys in the store: which of them manage their wallet, and that none escapes what is done to all below a key. */
+/** Keys in the store: which of them manage their wallet, and that none escapes a change of all keys below a key. */
 import { describe, expect, test } from 'bun:test'
 import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
 import { migrate, migrations } from '../../src/store/engine/migrate.ts'

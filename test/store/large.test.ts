@@ -1,4 +1,4 @@
-/** A ledger that has grown: what calls and people wait for finds its rows by an index, and the audit takes its time. */
+/** A ledger that has grown: calls and people find its rows by an index, and the audit takes its time. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { openStore } from '../../src/store/open-store.ts'
@@ -39,7 +39,7 @@ afterAll(async () => {
 const WITH_CALLS = ['transfer', 'usage_detail', 'usage_detail_rest']
 const WITH_KEYS = ['account', 'api_key', 'key_line', 'lease', 'budget']
 
-/** Full reads of tables that grow; a connection has reported its own when it has ended. */
+/** Full reads of tables that grow; a connection reports its own when it ends. */
 const fullReads = async (tables: readonly string[]): Promise<number> => {
   await store.close()
   await sql.close()

@@ -1,4 +1,4 @@
-/** The command that asks for money: what the store must answer, worked out from the model's sums. */
+/** The command that asks for money; the model's sums give the answer that the store must give. */
 import { equal, ok } from 'node:assert/strict'
 import type { Nano } from '../../src/core/money.ts'
 import { nextDayStart } from '../../src/core/time.ts'
@@ -26,18 +26,18 @@ const disableExhausted = (
   }
 }
 
-/** One loan that was asked for: by whom, with what room of its own, and what the limits had before. */
+/** One request for a loan: by whom, with how much room of its own, and what the limits had before. */
 type Asked = {
   key: ModelKey
   ask: LoanRequest
   before: ModelLease | undefined
   own: Nano
-  /** What of it the instance does not have: on its way back, or lent in an answer that was lost. */
+  /** The part that the instance does not have: on its way back, or lent in an answer that was lost. */
   astray: Nano
   limits: readonly ModelLimit[]
 }
 
-/** What a limit must have; nothing is needed where a lease is only renewed. */
+/** What a limit must have; a renewal of a lease needs nothing. */
 const needed = ({ ask, own }: Asked, { name }: ModelLimit): Nano | undefined => {
   if (ask.need === undefined) return undefined
   if (name === 'wallet') return most(ask.need, CENT - own)
@@ -122,7 +122,7 @@ const expectGrowth = (world: World, asked: Asked, result: Loan): void => {
   const lease = before ?? fresh
   equal(result.leaseId, lease.id)
   lease.left += result.grown
-  // What the instance does not say that it has went astray: it counts with what the limits leave beside it.
+  // Room that the instance does not report went astray: it counts with what the limits leave beside it.
   const room = lease.left - asked.astray
   equal(result.beside === undefined ? undefined : result.beside + room, leastOf(world, asked))
   lease.expires = Math.min(model.now + 10_000, nextDayStart(model.now))
@@ -159,7 +159,7 @@ export const lend: Command = async (world, { a, b, c }) => {
   const result = await store.ledger.lend(ask)
   saw(world, `lend ${result.outcome}`)
   if (!wasEnabled) return equal(result.outcome, 'disabled')
-  // Only a key that nobody made sees what the operator made.
+  // Only a key that no key made sees what the operator made.
   if (named !== undefined && key.line.length > 1) return equal(result.outcome, 'unknown_sub')
   if (result.outcome !== 'lent') saw(world, `refused by ${result.limit}`)
   if (key.reason !== undefined) {

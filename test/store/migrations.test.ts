@@ -1,4 +1,4 @@
-/** Schema: brought up to date once by whoever comes first, and never against what the database already is. */
+/** The schema: whoever comes first brings it up to date, once, and never against what the database already is. */
 import { describe, expect, test } from 'bun:test'
 import type { Engine } from '../../src/store/engine/engine.ts'
 import { type Migration, migrate, migrations, missingOf } from '../../src/store/engine/migrate.ts'
@@ -13,7 +13,7 @@ const OPENER = `
   await store.close()
 `
 
-/** Opens the store in a process of its own; resolves with its exit code and what it said. */
+/** Opens the store in a process of its own; resolves with its exit code and output. */
 const openElsewhere = async (url: string): Promise<{ code: number; said: string }> => {
   const child = Bun.spawn([process.execPath, '-e', OPENER], {
     env: { ...process.env, STORE_URL: url },
@@ -241,16 +241,16 @@ test('an address of another form is refused with the setting it comes from', asy
   await expect(openStore({ url: 'mysql://somewhere' })).rejects.toThrow('DATABASE_URL')
 })
 
-/** Words that change or take away what is there. */
+/** Words of SQL that change or remove what exists. */
 const DOES_MORE =
   /\b(update|delete|drop|rename|insert|raise|alter (?!table \w+ add column)|create (or replace )?trigger)\b/i
-/** Words that a row of the version before, which does not name the column, could not be written with. */
+/** Words of SQL that reject a row of the version before, which does not name the column. */
 const NEEDS_MORE = /\badd column(?![^;]*\bdefault\b)[^;]*\bnot null\b/i
 
 /**
- * Without what the version before does not notice: changes of tables that the migration itself makes, by triggers on others
- * after their changes too, an index that is made anew, and a table that becomes the one part of another of its name and form,
- * for which a lock is waited for first.
+ * Removes what the version before does not notice: changes of tables that the migration itself makes, also by triggers
+ * on others after their changes; an index that is made anew; and a table that becomes the one part of another of its
+ * name and form, after waiting for a lock.
  */
 const noticed = (text: string): string =>
   [...text.matchAll(/\bcreate table (\w+)/gi)]

@@ -66,7 +66,7 @@ export class Model {
   readonly calls: ModelCall[] = []
   readonly charges: Charge[] = []
   instances = ['i1', 'i2']
-  /** When each instance said last that it lives. */
+  /** When each instance last sent a heartbeat. */
   readonly beats = new Map<string, number>()
 
   get month(): Month {

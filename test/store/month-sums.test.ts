@@ -1,4 +1,6 @@
-/** Sums of months are those of their days, whoever writes days: also a version that knows no months. On every engine. */
+/**
+ * Sums of months equal those of their days, whoever writes days, even a version that knows no months. On every engine.
+ */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { DAY_MS } from '../../src/core/time.ts'
@@ -69,7 +71,7 @@ const monthOf = (day: unknown): number => {
 
 const names = ['requests', 'input_tokens', 'output_tokens', 'amount'] as const
 
-/** Rows by what they are of, as sums that are not nothing. */
+/** Rows by their key, as sums that are not zero. */
 const summed = (rows: readonly Row[], of: (row: Row) => string): readonly (readonly [string, string])[] => {
   const sums = new Map<string, readonly bigint[]>()
   for (const row of rows) {
@@ -121,7 +123,7 @@ for (const kind of engines)
       { key: 1, day: 12, model: 1, requests: 3, amount: 30 },
     ])
     await migrate(engine)
-    // What was there is carried over: two days of December and one of January.
+    // Existing sums are carried over: two days of December and one of January.
     await check(engine)
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {

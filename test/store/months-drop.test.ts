@@ -1,4 +1,7 @@
-/** Whole months of details that are over: reports and audit stay what they were, and on PostgreSQL they go without a row being deleted. */
+/**
+ * Whole past months of details: reports and audit stay what they were, and on PostgreSQL the months go without a row
+ * being deleted.
+ */
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { pruneAll } from '../../src/gateway/keep-pruning.ts'
@@ -33,7 +36,7 @@ const reports = async (store: Store) => {
 
 const modelOf = async (store: Store, id: string) => (await store.receipts.chargedCall(id))?.detail?.model
 
-/** Statements beside the store, where the details of months lie apart. */
+/** Runs statements beside the store, where the details of months are kept apart. */
 const besides = (url: string, name: string): SQL | undefined =>
   name === 'PostgreSQL' ? new SQL({ url, max: 2 }) : undefined
 
@@ -104,7 +107,7 @@ for (const engine of engines)
     await store.reports.rollUp()
     expect(await reports(store)).toEqual(before)
 
-    // What stayed goes row by row when its time has come.
+    // The rest goes row by row when its time has come.
     await store.exports.exported([waiting])
     clock.at = at('2025-06-20T08:00')
     await store.prune.keepMonths()
@@ -124,7 +127,7 @@ for (const engine of engines)
     await database.stop()
   })
 
-/** A ledger on PostgreSQL that begins then. */
+/** A ledger on PostgreSQL that begins at that time. */
 const openedIn = async (text: string) => {
   const database = await untouchedPostgres()
   const clock = { at: at(text) }
@@ -149,7 +152,7 @@ test('a month that a report reads is dropped later, and calls do not wait for it
   expect([await modelOf(store, old), await modelOf(store, meanwhile)]).toEqual(['one', 'two'])
   await report.unsafe('commit')
   report.release()
-  // Of several processes one drops it.
+  // One of several processes drops it.
   const other = await openStore({ url: database.url, now: () => clock.at })
   let dropped = 0
   await until(async () => {
@@ -161,7 +164,7 @@ test('a month that a report reads is dropped later, and calls do not wait for it
   expect(await modelOf(store, old)).toBeUndefined()
   expect(await brokenLaws(store)).toEqual([])
 
-  // A process that was killed in the middle left a part that is off, which the next one drops.
+  // A process that was killed in the middle left a detached part, which the next one drops.
   const lost = await call(clock.at, 'three')
   clock.at = at('2025-09-20T08:00')
   const later = await store.prune.endDetails(2)
@@ -202,7 +205,7 @@ test('reports look details up in their part, and read none whole', async () => {
   expect(used?.requests).toBeGreaterThan(CALLS / 7)
   await other.reports.rollUp()
   expect(await other.reports.calls({ orgId: 'o', most: 100 })).toHaveLength(100)
-  // A connection tells what it has read when it ends.
+  // A connection reports what it has read when it ends.
   await other.close()
   await Bun.sleep(200)
   expect(await rowsRead()).toBe(before)
@@ -237,7 +240,7 @@ test('calls are charged once, each with its detail, while parts are made of the 
     clock.at = at(`2025-0${month}-10T08:00`)
     const since = charged.length
     await until(() => charged.length > since + 10)
-    // The last part that is there ends later: only when it is gone too, the rest becomes one.
+    // The last existing part ends later: only when it is gone too does the rest become one.
     await sql.unsafe(`drop table usage_detail_2025_0${month + 1}`)
     await until(async () => {
       await Promise.all(others.map(({ prune }) => prune.keepMonths()))

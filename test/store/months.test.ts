@@ -12,7 +12,7 @@ import { type TestDatabase, untouchedPostgres } from '../postgres.ts'
 const at = (text: string): number => Date.parse(`${text}Z`)
 const clock = { at: at('2025-01-10T08:00') }
 
-/** More than are read while the rest cannot be used. */
+/** More rows than may be read while nobody can use the rest. */
 const MANY = 6_000
 const ROW = `'m', 1, 1, '{}'`
 
@@ -67,7 +67,7 @@ const parts = async (): Promise<Record<string, number>> => {
   return found
 }
 
-/** What is there beside parts of the table: nothing, when all is done. */
+/** What exists beside the parts of the table: nothing, when all is done. */
 const besides = async () =>
   (
     await sql.unsafe(
@@ -97,7 +97,7 @@ test('a month of which the rest has rows is made of the rest, and what does not 
   await keepMonths(engine())
   expect(await parts()).toEqual({ '2025_01': 2, '2025_02': 1, '2025_03': 1, '2025_04': 1, rest: 1 })
   expect(await besides()).toEqual([])
-  // Few rows of other ids are in nobody's way.
+  // A few rows of other ids do not matter.
   clock.at = at('2025-03-03T00:00')
   await keepMonths(engine())
   expect(await parts()).toEqual({
@@ -163,7 +163,7 @@ test('a ledger with rows becomes one of parts without a row being moved', async 
   await insert(idAt(at('2030-01-01T00:00')), idAt(at('2025-01-10T08:01')))
   await report.unsafe('commit')
   report.release()
-  // A column that comes meanwhile is in all parts.
+  // A column that is added meanwhile is in all parts.
   await sql.unsafe(`alter table usage_detail add column later text not null default 'none'`)
   await Promise.all(Array.from({ length: 3 }, () => keepMonths(engine())))
   await keepMonths(first)

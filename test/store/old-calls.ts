@@ -1,4 +1,4 @@
-/** Calls of long ago, under a clock of the test's own, with ids that grow with time as real ones do. */
+/** Calls of long ago, under the test's own clock, with ids that grow with time as real ones do. */
 import type { UsageDetail } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
 import { batchOf, CENT, detailFor } from './world.ts'
@@ -49,7 +49,7 @@ export const oldCalls = (store: Store, clock: { at: number }) => {
     store.ledger.commit(
       batchOf('i', { settles: [{ ...it, payer: 'w', charge: COST, excess: 0n, detail: detail(model) }] }),
     )
-  /** Ends the leases that are over. */
+  /** Ends the leases whose time is over. */
   const reap = async () => {
     clock.at += 60_000
     for (let round = 0; round < 2; round++) await store.ledger.reap({ graceMs: 1_000, longestCallMs: 30_000 })

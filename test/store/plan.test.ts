@@ -1,4 +1,4 @@
-/** The plan of migrations: what is missing, what it locks, and that looking changes nothing. */
+/** The plan of migrations: what is missing, what it locks, and that planning changes nothing. */
 import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** The ledger's files are their owner's alone: whoever can read them knows who spends what. */
+/** Only their owner can read the ledger's files: they show who spends what. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

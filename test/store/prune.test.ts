@@ -1,4 +1,4 @@
-/** What has served its time is deleted in batches, however much there is, on every engine. */
+/** Rows past their time are deleted in batches, however many there are, on every engine. */
 
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
@@ -58,7 +58,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       expect(await raw.rows()).toEqual({ answers: ROWS - 5_000, windows: ROWS - 5_000 })
       await reap()
       await reap()
-      // What is still counted stays.
+      // Rows that still count stay.
       expect(await raw.rows()).toEqual({ answers: ROWS / 2, windows: ROWS / 2 })
     } finally {
       await raw.close()

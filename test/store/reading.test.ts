@@ -44,7 +44,7 @@ test('six reports over many calls hold up nobody: what is asked after them is an
 test('the running check of the books holds up nobody either', async () => {
   const ended: string[] = []
   const check = store.ledger.audit('sums').then(() => ended.push('check'))
-  // Each is a turn of the calls' thread; on that thread the check would end first.
+  // Each is a turn of the calls' thread; if the check ran on that thread, it would end first.
   for (let pings = 0; pings < 20; pings++) await store.ping().then(() => ended.push('ping'))
   await check
   expect(ended).toEqual([...Array(20).fill('ping'), 'check'])

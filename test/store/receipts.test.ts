@@ -1,4 +1,6 @@
-/** What the store tells of a charged call, on every engine: as settled, recovered after a crash, or paid by the house. */
+/**
+ * What the store says of a charged call, on every engine: as settled, recovered after a crash, or paid by the house.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { JsonObject } from '../../src/core/json-body.ts'

@@ -1,4 +1,4 @@
-/** Responses that are kept, on every engine: conversations in order, of one key alone, for their time, within their bound. */
+/** Kept responses, on every engine: conversations in order, of one key alone, for their time, within their bound. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'

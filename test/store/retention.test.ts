@@ -115,7 +115,7 @@ for (const engine of engines) {
     expect(await reports(store)).toEqual(before)
     expect(await brokenLaws(store)).toEqual([])
 
-    // A month later the next ones go; what is old may still be given back, and not more of it than was paid.
+    // A month later the next ones go; money of old calls may still be given back, but no more than was paid.
     clock.at = at('2025-06-20T08:00')
     expect(await store.prune.endDetails(2)).toBe(at('2025-04-01T00:00'))
     expect(await store.prune.pruneDetails(at('2025-04-01T00:00'), '', 100)).toEqual({ deleted: 3 })
@@ -131,7 +131,7 @@ for (const engine of engines) {
       groupBy: [],
     })
     expect(june?.cost).toBe(-10_100n)
-    // Longer keeping brings nothing back, and takes nothing.
+    // A longer retention brings nothing back, and removes nothing.
     expect(await store.prune.endDetails(5)).toBe(at('2025-01-01T00:00'))
     expect(await reports(store)).toEqual(before)
     await stop()
@@ -202,7 +202,7 @@ for (const engine of engines) {
       expect(await later.funding.checkout('unpaid')).toBeUndefined()
       expect(await later.payments.payment('never')).toBeUndefined()
       expect((await later.people.find('person_session', { where: [] })).map(({ id }) => id)).toEqual(['s2'])
-      // A counter that is gone begins anew.
+      // A deleted counter begins anew.
       expect(await later.members.brought('code b')).toBe(1)
       expect(await later.members.brought('code b')).toBe(2)
       expect(await brokenLaws(later)).toEqual([])

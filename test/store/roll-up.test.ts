@@ -1,4 +1,7 @@
-/** The sums of reports are the ledger's at any minute, whenever they are made, and whatever the clock does; on every engine. */
+/**
+ * The sums of reports equal the ledger at any minute, whenever they are made, and whatever the clock does; on every
+ * engine.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import fc from 'fast-check'
@@ -20,7 +23,7 @@ type Span = { readonly from: number; readonly to: number }
 type It = ReturnType<typeof oldCalls> & {
   readonly store: Store
   readonly clock: { at: number }
-  /** What the reports of a span say, each as one sum, and the number of their calls. */
+  /** The reports of a span, each as one sum, and the number of their calls. */
   readonly told: (span?: Span) => Promise<readonly [bigint, number][]>
   readonly stop: () => Promise<void>
 }
@@ -33,7 +36,7 @@ const opened = async (engine: (typeof engines)[number]): Promise<It> => {
   const all = { from: START - (START % DAY_MS) - DAY_MS, to: START - (START % DAY_MS) + 9 * DAY_MS }
   const one = async (span: Span, groupBy: readonly ('day' | 'hour' | 'month' | 'key' | 'model')[]) => {
     const lines = await store.reports.usage({ ...span, orgId: 'o', groupBy, only: {}, most: 1_000 })
-    // What comes to nothing is in no report.
+    // A sum of zero is in no report.
     expect(lines.filter(({ amount, requests }) => amount === 0n && requests === 0)).toEqual([])
     return [
       lines.reduce((sum, { amount }) => sum + amount, 0n),
@@ -71,7 +74,7 @@ const COST = 10_100n
 
 type Step = { readonly do: 'call' | 'refund' | 'sum' | 'wait'; readonly seconds: number }
 
-/** Months whole, less some days, and some days of them. */
+/** Whole months, months less some days, and some days of them. */
 const cut: readonly Span[] = (
   [
     ['2026-11-01', '2027-01-01'],

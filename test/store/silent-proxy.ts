@@ -1,7 +1,7 @@
 /** A network between a process and its database that falls silent: bytes are lost, and no connection ends. */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** Passes bytes both ways until it is told to be silent; what was connected then stays silent for good. */
+/** Passes bytes both ways until it falls silent; the connections of that moment stay silent for good. */
 export const silentProxy = async (
   target: URL,
 ): Promise<{
@@ -25,7 +25,7 @@ export const silentProxy = async (
         if (last !== undefined && from === client && bytes.includes(last)) silent = true
       })
       from.on('error', () => undefined)
-      // A network that went away tells the other side nothing.
+      // A network that went away sends the other side nothing.
       from.on('close', () => dead || to.destroy())
     }
     forward(client, upstream)

@@ -1,7 +1,7 @@
 /**
- * PostgreSQL under a conductor: each statement of each transaction, and each commit, waits until it is its turn, so that
- * transactions interleave at any boundary between two statements, in an order that a seed tells. The server does the rest:
- * what a statement sees, and which locks it waits for, is read committed as it is.
+ * PostgreSQL under a conductor: each statement of each transaction, and each commit, waits for its turn, so that
+ * transactions interleave at any boundary between two statements, in an order that a seed gives. The server does the
+ * rest: what a statement sees, and which locks it waits for, is read committed as it is.
  */
 import { SQL } from 'bun'
 import type { Engine, Run } from '../../src/store/engine/engine.ts'
@@ -9,8 +9,8 @@ import { openEngine } from '../../src/store/engine/open-engine.ts'
 
 export type Conductor = {
   /**
-   * An engine with connections of its own, as a process has them; after so many turns its process is silent for good, which
-   * is told.
+   * An engine with its own connections, as a process has them. After this many turns its process falls silent for good,
+   * and the test learns of it.
    */
   readonly engine: (turns?: number, silent?: () => void) => Engine
   /** Runs all of this at once, statement by statement. Rejects with the first failure. */
@@ -21,9 +21,9 @@ export type Conductor = {
 }
 
 const LOOK_MS = 1
-/** A transaction is held up for as long as the others need; that of a process that falls silent is ended in its time. */
+/** A transaction may be held up for as long as the others need; that of a silent process is ended in its time. */
 const LONGEST_MS = 10 * 60_000
-/** So often nothing must have changed before it is believed that a part has nothing to wait for at the gate. */
+/** So many times must nothing change before we believe that a part waits for nothing at the gate. */
 const STILL = 15
 
 export const openConductor = (url: string, below: (limit: number) => number): Conductor => {

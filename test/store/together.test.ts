@@ -1,4 +1,4 @@
-/** Loans and returns that come together share a transaction, and are what they would be one after the other. */
+/** Loans and returns that come together share a transaction, with the outcome they would have one after the other. */
 import { describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import fc from 'fast-check'
@@ -17,7 +17,9 @@ const limits = fc.record(
   { spendCap: cents(60), monthlyCap: cents(60), stopAt: cents(20) },
   { requiredKeys: [] },
 )
-/** A wallet with money and perhaps a daily limit, keys on it of which some are children of the first, and what each asks for. */
+/**
+ * A wallet with money and perhaps a daily limit, keys on it (some are children of the first), and the request of each.
+ */
 const scene = fc.record({
   funds: cents(200),
   daily: fc.option(cents(100), { nil: undefined }),
@@ -55,7 +57,7 @@ const made = async (store: Store, { funds, daily, keys }: Scene, name: string) =
       limits: one.limits,
       ...(one.child && at > 0 ? { parentId: `${name} 0` } : { canManage: at === 0 }),
     })
-  // Two that are under way at once, so that what is asked behind them comes together.
+  // Two that are under way at once, so that the requests behind them come together.
   for (const at of [0, 1]) await key(`${name} plug ${at}`, { walletId: `${name} plug` })
 }
 
@@ -74,13 +76,13 @@ const plugs = (store: Store, name: string) =>
 
 type Answer = Loan | LoanRefused
 
-/** In which order one after the other would be answered so. */
+/** An order in which one after the other would get the same answers. */
 const servedFirst = (answers: readonly Answer[]): readonly number[] =>
   [...answers.keys()].sort(
     (a, b) => Number(answers[a]?.outcome !== 'lent') - Number(answers[b]?.outcome !== 'lent'),
   )
 
-/** Whose maker was switched off a moment before is told that, or what binds. */
+/** A key whose maker was switched off a moment before learns that, or what binds. */
 const told = (answer: Answer): unknown =>
   ['disabled', 'spent'].includes(answer.outcome) ? 'not now' : answer
 
@@ -125,7 +127,7 @@ for (const engine of engines.filter(({ name }) => name !== 'SQLite in a file'))
           for (const at of servedFirst(answers))
             expect(await apart.ledger.lend(requests[at]!)).toEqual(answers[at]!)
           expect(await stateOf(together, name)).toEqual(await stateOf(apart, name))
-          // What was charged since is on the leases: it counts where a cap is said to be exhausted.
+          // Charges since then are on the leases: they count where a cap is said to be exhausted.
           const charged = answers.flatMap((answer, at) => (answer.outcome === 'lent' ? [{ answer, at }] : []))
           for (const store of [together, apart])
             for (const { answer, at } of charged) await charge(store, `${name} ${at}`, answer, requests[at]!)

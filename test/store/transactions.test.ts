@@ -1,4 +1,4 @@
-/** A transaction that failed leaves nothing, also of its branches that were not at their statement yet. */
+/** A failed transaction leaves nothing, not even of branches that had not reached their statement. */
 import { expect, test } from 'bun:test'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'

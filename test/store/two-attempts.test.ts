@@ -1,4 +1,4 @@
-/** Two processes end the same call in the same instant: its charge and its lease are moved together, or not at all. */
+/** Two processes end the same call in the same instant: its charge and its lease move together, or not at all. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { openStore } from '../../src/store/open-store.ts'
@@ -37,7 +37,7 @@ const untilBlocked = async (): Promise<void> => {
 test('a void by one process between the charge and its booking by another', async () => {
   const [a, b] = [await leaseOf('a'), await leaseOf('b')]
   await store.ledger.commit(batchOf('a', { intents: [{ callId: 'c', leaseId: a, hold: 100n }] }))
-  // Keeps the charge waiting once it has seen that the call is open.
+  // Delays the charge once it has seen that the call is open.
   const other = await sql.reserve()
   await other.unsafe('begin')
   await other.unsafe(

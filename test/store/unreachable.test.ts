@@ -6,7 +6,7 @@ import { BUSY_MS } from '../until.ts'
 import { silentProxy } from './silent-proxy.ts'
 import { CENT, createOneKey } from './world.ts'
 
-/** Each has some seconds, of which a busy machine may lose a few. */
+/** Each has some seconds, and a busy machine may lose a few of them. */
 const TRIES = 8
 
 describe('a PostgreSQL that falls silent', () => {

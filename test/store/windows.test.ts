@@ -88,7 +88,7 @@ for (const engine of engines) {
       now = Math.floor(now / MINUTE) * MINUTE + 1_000 + 8 * 60 * MINUTE
       expect(await take('ahead', 4, 4)).toMatchObject({ taken: 4 })
       now -= 8 * 60 * MINUTE
-      // What was counted is kept, in the window of now.
+      // The count is kept, in the present window.
       expect(await take('ahead', 1, 4)).toMatchObject({ taken: 0, used: 4, windowStart: now - 1_000 })
       now += MINUTE
       expect(await take('ahead', 1, 4)).toMatchObject({ taken: 1, used: 1 })

@@ -1,4 +1,4 @@
-/** What tests of the store share: one random run's state, and small ways to choose and to build commits. */
+/** What tests of the store share: the state of one random run, and small helpers to choose and to build commits. */
 import type { Nano } from '../../src/core/money.ts'
 import type { CommitBatch, UsageDetail } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
@@ -25,7 +25,7 @@ export const pick = <T>(list: readonly T[], number: number): T | undefined =>
 export const saw = (world: World, what: string): void =>
   void world.seen.set(what, (world.seen.get(what) ?? 0) + 1)
 
-/** What is kept of a call, where a test does not care. */
+/** The kept detail of a call, where a test does not care. */
 export const detailFor = (keyId: string, change: Partial<UsageDetail> = {}): UsageDetail => ({
   keyId,
   model: 'm',

@@ -4,7 +4,7 @@ import type { Source } from './sources.ts'
 
 /** Of its own: without the functions inside it. */
 const OWN_LINES_MAX = 60
-/** A function that makes others, with all of them: what they share is in the reader's head at once. */
+/** A function that makes others, with all of them: a reader keeps all that they share in mind at once. */
 const LINES_MAX = 100
 
 export type Measured = {

@@ -1,4 +1,4 @@
-/** The rules about files as a whole: who imports whom, and what of whom. */
+/** The rules about files as a whole: which file imports which, and what of it. */
 import type { Source } from './sources.ts'
 
 type Import = { readonly from: string; readonly names: readonly string[] }
@@ -13,7 +13,10 @@ export const importsOf = ({ path, text }: Source): readonly Import[] =>
     names: (groups?.names ?? '*').split(',').map((name) => name.trim().replace(/^type | as \w+$/g, '')),
   }))
 
-/** The files on circles of imports: what is left when those that lead nowhere, or come from nowhere, are taken away again and again. */
+/**
+ * The files on circles of imports: what is left when files that lead nowhere, or come from nowhere, are removed again
+ * and again.
+ */
 export const importCycles = (sources: readonly Source[]): string[] => {
   const edges = new Map(sources.map((source) => [source.path, importsOf(source).map(({ from }) => from)]))
   const prune = (isLoose: (path: string, to: readonly string[]) => boolean): boolean => {

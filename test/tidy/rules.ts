@@ -1,4 +1,4 @@
-/** The rules of the house, each a function from a source to what is wrong with it. */
+/** The rules of the house, each a function from a source to its violations. */
 import { importsOf } from './graph.ts'
 import type { Source } from './sources.ts'
 
@@ -42,7 +42,7 @@ const isTest = ({ path }: Source) => path.endsWith('.test.ts') || !path.startsWi
 
 const folderOf = (path: string): string => path.split('/')[1] ?? ''
 
-/** Where the version stands, which belongs to no folder. */
+/** The file of the version, which belongs to no folder. */
 const VERSION = 'package.json'
 
 export const importDirection: Rule = (source) => {
@@ -134,7 +134,7 @@ export const bans: readonly Ban[] = [
 export const banned: Rule = (source) =>
   bans.filter(({ pattern, where }) => where(source) && pattern.test(source.code)).map(({ why }) => why)
 
-/** Words are looked for in the comments too. */
+/** The words may not be in comments either. */
 export const leftOvers: Rule = (source) =>
   source.path.startsWith('test/tidy/')
     ? []

@@ -6,7 +6,7 @@ import { readFile, sources } from './sources.ts'
 const page = readFile('docs/signals.md')
 const listed = new Set([...page.matchAll(/`([^`]+)`/g)].map((match) => (match[1] ?? '').toLowerCase()))
 
-/** What talks to callers; vendors and their credentials are another matter. */
+/** The folders that talk to callers; vendors and their credentials are another matter. */
 const talking = sources().filter(
   ({ path }) =>
     /^src\/(?:gateway|http|dialects|payment|admission|core)\//.test(path) &&
@@ -18,7 +18,7 @@ const found = (pattern: RegExp): Set<string> =>
     talking.flatMap(({ text }) => [...text.matchAll(pattern)].map((match) => (match[1] ?? '').toLowerCase())),
   )
 
-/** Headers of our own, wherever they are set or read; those of a cloud's answers are its own. */
+/** Headers of our own, wherever they are set or read; those of a cloud's answers are not ours. */
 const headers = found(/['"`](x-(?!amzn-)[a-z0-9-]+)['"`]/gi)
 /** Others that are set or read by a name in lower case, as headers are. */
 const others = found(

@@ -1,4 +1,4 @@
-/** Callers of several processes at once: whole answers and streams, each written down with what it was to cost. */
+/** Callers of several processes at once: whole answers and streams, each recorded with its expected cost. */
 
 import { INPUT_NANO, OUTPUT_NANO } from '../chaos/gateways.ts'
 import { arrival, costOf, dueOf } from '../chaos/load.ts'
@@ -19,18 +19,18 @@ export type Callers = {
   readonly answered: readonly Answered[]
   /** Orders whose answer did not come because their process was killed, with the most that each may be charged. */
   readonly cutOff: ReadonlyMap<string, bigint>
-  /** Orders that a process refused, since it left or the ledger was late; they were sent again as others. */
+  /** Orders that a process refused, because it was leaving or the ledger was late; they were sent again as others. */
   readonly refused: ReadonlyMap<string, bigint>
-  /** What must not have happened. */
+  /** Events that must not happen. */
   readonly lost: readonly string[]
   stop(): Promise<void>
 }
 
 const AT_ONCE = 8
-/** Tokens that the input of a call is bounded by, beside those of its body's bytes. */
+/** Tokens that bound the input of a call, beside those of its body's bytes. */
 const BESIDE_TOKENS = 200
 
-/** Calls whatever `places` are there, in turns, until it is stopped. */
+/** Calls the present `places`, in turns, until it is stopped. */
 export const startCallers = (places: readonly Place[], token: string): Callers => {
   const answered: Answered[] = []
   const cutOff = new Map<string, bigint>()

@@ -8,7 +8,7 @@ const root = resolve(import.meta.dir, '../..')
 
 export type Package = {
   readonly name: string
-  /** Where it lies, which the caller removes. */
+  /** Its folder, which the caller removes. */
   readonly folder: string
   /** The command that starts it. */
   readonly program: readonly string[]
@@ -51,7 +51,7 @@ CREATE INDEX lease_next_word ON lease (next_word);
 CREATE TABLE next_table (id TEXT PRIMARY KEY);
 `
 
-/** The version after this one: a copy that brings the schema a step further. */
+/** The version after this one: a copy that takes the schema a step further. */
 export const nextPackage = (): Package => {
   const folder = copyProduct('next')
   const version = migrations.length + 1

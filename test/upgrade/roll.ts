@@ -1,6 +1,6 @@
 /**
- * One version takes the place of another on one PostgreSQL while calls run: both serve at the same time, one process of each
- * is killed with calls open, and at the end the books of ledger, vendor and callers are held against each other.
+ * One version replaces another on one PostgreSQL while calls run. Both serve at the same time, one process of each is
+ * killed with calls open, and at the end the books of ledger, vendor and callers are compared.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ import type { Package } from './packages.ts'
 
 type Roll = {
   readonly url: string
-  /** A folder for what the processes keep, which the caller removes. */
+  /** A folder for the files of the processes, which the caller removes. */
   readonly home: string
   readonly before: Package
   readonly after: Package
-  /** Whether a process of the version before may start when that after has changed the schema. */
+  /** Whether a process of the older version may start when the newer one has changed the schema. */
   readonly again: boolean
 }
 
@@ -33,12 +33,12 @@ export type Rolled = {
 
 type Running = Place & { readonly of: Package; readonly child: Bun.Subprocess }
 
-/** What each process answers between two changes. */
+/** How many calls each process answers between two changes. */
 const ENOUGH = 20
-/** Calls that are open at a process that is killed, at least. */
+/** How many calls at least are open at a process that is killed. */
 const OPEN_LEAST = 2
 
-/** Plays the whole change and tells what came of it. */
+/** Plays the whole change and returns its outcome. */
 export const roll = async ({ url, home, before, after, again }: Roll): Promise<Rolled> => {
   const vendor = startUpstream()
   writeFileSync(
@@ -116,7 +116,7 @@ export const roll = async ({ url, home, before, after, again }: Roll): Promise<R
   return { ...books, broken: [...callers.lost, ...held, ...books.broken] }
 }
 
-/** The ledger against what the vendor gave and the callers got. */
+/** Compares the ledger with what the vendor gave and the callers got. */
 const compare = async (
   url: string,
   { answered, cutOff, refused }: Callers,
@@ -141,7 +141,7 @@ const compare = async (
   }
   const given = answered.reduce((sum, { order }) => sum + dueOf(order), 0n)
   if (given !== charged) broken.push(`the vendor gave ${given}, the ledger charged ${charged}`)
-  // Calls that nobody was told the end of are charged for what came of them, or not at all.
+  // Calls whose caller never learnt their end are charged for what came of them, or not at all.
   const unanswered = new Map([...cutOff, ...refused])
   const others = [...bills.values()].flat()
   const most = [...unanswered.values()].reduce((sum, bound) => sum + bound, 0n)

@@ -1,7 +1,7 @@
 /**
  * `npm run upgrade`: versions of the history against this one, on one PostgreSQL, under load and with kill -9. Each of
- * versions.json is upgraded to this one, and where it may be started again on this one's ledger, this one goes back to it.
- * Ends with 1 where anything is wrong, and with 2 where the history lacks a version and so nothing was tested of it.
+ * versions.json is upgraded to this one; where it may be started again on this one's ledger, this one goes back to it.
+ * Ends with 1 if anything is wrong, and with 2 if the history lacks a version, which then was not tested.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-/** Rolls from one to the other; then, where it is to be refused, tells how the one before takes the newer ledger. */
+/** Rolls from one to the other. Where the older one must refuse the newer ledger, returns how it does. */
 const play = async (before: Package, after: Package, again: boolean, refused: boolean): Promise<void> => {
   const database = await postgresForTests()
   const home = mkdtempSync(join(tmpdir(), 'turnpike-upgrade-'))

@@ -1,6 +1,6 @@
 /**
- * This version and the one after it on one PostgreSQL, under load and with kill -9, as an upgrade and as the way back. The
- * version before is played against this one by `npm run upgrade`, which needs the history.
+ * This version and the one after it on one PostgreSQL, under load and with kill -9, as an upgrade and as the way back.
+ * `npm run upgrade` plays the version before against this one, which needs the history.
  */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'

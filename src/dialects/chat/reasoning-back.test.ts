@@ -102,7 +102,7 @@ test('a call without its thought goes with an empty one where the vendor refuses
   expect(sent(takes, 'messages', messages([])).answered.reasoning_content).toBeUndefined()
 })
 
-test('a reference to a thought is left out, and told: nothing is stored', () => {
+test('a reference to a thought is left out, and named: nothing is stored', () => {
   const [needs] = withRule('needed')
   if (needs === undefined) throw new Error('no vendor')
   const request = {

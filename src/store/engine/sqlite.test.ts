@@ -52,7 +52,7 @@ const insert = (engine: Engine, lane: Lane, value: number) =>
   engine.batch(lane, [{ text: 'insert into t values ($1)', params: [value] }])
 const all = (engine: Engine, lane: Lane) => engine.batch(lane, [{ text: 'select a from t', params: [] }])
 
-test('who commits is told when it is on the disk, who reads what was committed too, and the next commits meanwhile', async () => {
+test('a commit is confirmed when it is on the disk, a read of it too, and the next one commits meanwhile', async () => {
   const { disk, engine } = await opened('told.db')
   const told: string[] = []
   const note = (name: string) => () => void told.push(name)
@@ -82,7 +82,7 @@ test('what may be lost waits for nothing, and reads of what is on the disk neith
   await engine.close()
 })
 
-test('after a sync that failed nobody is told anything any more', async () => {
+test('after a sync that failed nothing is confirmed any more', async () => {
   const { disk, engine } = await opened('failing.db')
   const first = insert(engine, 'writer', 1).catch(String)
   await untilWaiting(disk)
@@ -94,7 +94,7 @@ test('after a sync that failed nobody is told anything any more', async () => {
   await engine.close()
 })
 
-test('in any order of commits and syncs, who is told is covered by a sync that began later, and none is forgotten', async () => {
+test('in any order of commits and syncs, a sync that began later covers each confirmation, and none is forgotten', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom('commit', 'wait', 'end'), { maxLength: 40 }), async (steps) => {
       let [commits, covered] = [0, 0]

@@ -130,7 +130,7 @@ describe('sounds and films', () => {
     expect(verdict).toMatchObject({ verdict: 'done', body: { seconds: 1 } })
   })
 
-  test('what is no sound is told', async () => {
+  test('a file that is no sound is refused with the reason', async () => {
     const url = dataUrl('audio/wav', Buffer.from('not a sound at all'))
     expect(await refusal('media-info-1', { url })).toContain('no sound or film')
     expect(await refusal('trim-1', { url, end: 1 })).toContain('no sound or film')

@@ -115,7 +115,7 @@ test('trim-1 cuts a film, from the key frame before the start', async () => {
   expect(seconds).toBeLessThanOrEqual(2.01)
 })
 
-test('media-info-1 tells tracks and length', async () => {
+test('media-info-1 gives tracks and length', async () => {
   const { body } = await made('media-info-1', { url: dataUrl('video/webm', await webm(6)) })
   expect(body).toMatchObject({
     format: 'WebM',

@@ -18,7 +18,7 @@ const claudeUsage = (out: string) => {
   }
 }
 
-/** Codex prints events, one a line; the last of a turn tells what it used. */
+/** Codex prints events, one a line; the last of a turn has the usage. */
 const codexUsage = (out: string) => {
   const last = out.split('\n').findLast((line) => line.includes('"turn.completed"')) ?? '{}'
   const { usage } = JSON.parse(last) as { usage: { input_tokens: number; output_tokens: number } }

@@ -1,4 +1,4 @@
-/** All clients of the gate. */
+/** All client programs. */
 import { agents } from './agents.ts'
 import { libraries } from './libraries.ts'
 import { payers } from './payers.ts'

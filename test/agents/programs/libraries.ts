@@ -1,4 +1,4 @@
-/** The client libraries, each with the driver that does a session with it. */
+/** The client libraries, each with the driver that runs a session with it. */
 import type { VendorId } from '../vendor-host.ts'
 import type { Program } from './program.ts'
 
@@ -72,7 +72,7 @@ export const libraries: readonly Program[] = [
     speaks,
     vendors: first(own),
     driver: `ai-sdk.mjs ${variant}`,
-    // Its major versions do not agree whether what the cache gave is part of the input.
+    // Its major versions disagree whether tokens from the cache are part of the input.
     ...(variant === 'anthropic' ? { usageOf: undefined } : {}),
   })),
   ...(
@@ -117,7 +117,7 @@ export const libraries: readonly Program[] = [
     speaks: 'chat' as const,
     vendors: everywhere,
     driver: 'mastra.mjs',
-    // It asks for no usage of a stream from an address of one's own.
+    // It does not ask for the usage of a stream from a custom address.
     usageOf: undefined,
   },
 ].map(library)

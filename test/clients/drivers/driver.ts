@@ -1,4 +1,4 @@
-/** What the matrix asks of a client, each in the words of its own documentation. */
+/** What the matrix needs of a client, each in the terms of its own documentation. */
 import { z } from 'zod'
 
 export type Address = { readonly baseURL: string; readonly key: string }
@@ -31,9 +31,9 @@ export type Client = {
   say(ask: Ask): Promise<Answer>
   /** Asks with tools, runs them, and asks again until there is a text. */
   loop(ask: Ask): Promise<Loop>
-  /** The client's own way to structured output. */
+  /** The client's own method for structured output. */
   structured(model: string): Promise<unknown>
-  /** The HTTP status of an error the client threw; undefined when it tells none. */
+  /** The HTTP status of an error the client threw; undefined when the error has none. */
   statusOf(error: unknown): number | undefined
 }
 
@@ -45,11 +45,11 @@ export type Driver = {
   readonly open: (address: Address) => Client
   /** What the client itself cannot express, with the reason. */
   readonly cannot?: Partial<Record<Feature, string>>
-  /** What the client needs or does beside its address and key; it stands below the matrix. */
+  /** What the client needs or does beside its address and key; the page prints it below the matrix. */
   readonly note?: string
-  /** The client does not read the counts of a stream from where the dialect finally tells them. */
+  /** The client does not read the counts of a stream from their final place in the dialect. */
   readonly miscountsStreams?: true
-  /** The client carries other vendors' reasoning back with its signature. */
+  /** The client sends other vendors' reasoning back with its signature. */
   readonly knowsSignatures: boolean
 }
 
@@ -74,14 +74,14 @@ export const descriptions: Readonly<Record<ToolName, string>> = {
   get_time: 'The time in a zone',
 }
 
-/** What the tools answer. */
+/** The answers of the tools. */
 export const runTool = (name: string): string => (name === 'get_weather' ? 'sunny, 21 °C' : '12:30')
 
 export const personSchema = z.object({ name: z.string(), age: z.number().int().min(0) })
 
 export const ROUNDS_MAX = 4
 
-/** Collects a stream, and says how many pieces it came in. */
+/** Collects a stream; returns how many pieces it came in. */
 export const collect = async <T>(stream: AsyncIterable<T>, each: (piece: T) => void): Promise<void> => {
   for await (const piece of stream) each(piece)
 }

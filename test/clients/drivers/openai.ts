@@ -38,7 +38,7 @@ const firstMessages = ({ prompt, image }: Ask): Messages => [
 
 const statusOf = (error: unknown) => (error instanceof OpenAI.APIError ? error.status : undefined)
 
-/** Reasoning in chat completions: a member that the client's types do not know but that it keeps. */
+/** Reasoning in chat completions: a member that the client's types do not know but the client keeps. */
 type Reasons = { reasoning_content?: string }
 
 const chat = (client: OpenAI): Client => {

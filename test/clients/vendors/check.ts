@@ -1,8 +1,8 @@
-/** Strict reading of requests, as the vendors do it: members that are not in their reference are refused by name. */
+/** Reads requests strictly, as the vendors do: it refuses members by name that are not in their reference. */
 import { isObject, type Json, type JsonObject } from '../../../src/core/json-body.ts'
 import { need } from './script.ts'
 
-/** The value as an object with these members at most. */
+/** The value as an object with no other members than these. */
 export const objectWith = (
   value: Json | undefined,
   at: string,

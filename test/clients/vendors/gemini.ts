@@ -85,10 +85,10 @@ const schemaMembers = [
 ]
 const unknown = (name: string, at: string) =>
   `Invalid JSON payload received. Unknown name "${name}"${at === '' ? '' : ` at '${at}'`}: Cannot find field.`
-/** Taken in place of a signature for calls this vendor did not make. */
+/** The vendor takes this instead of a signature, for calls that it did not make. */
 const SKIP = 'skip_thought_signature_validator'
 
-/** A list; this vendor takes its only object in place of it. */
+/** A list; this vendor also takes a single object. */
 const listed = (value: Json | undefined, at: string): readonly Json[] =>
   listAt(isObject(value) ? [value] : value, at)
 

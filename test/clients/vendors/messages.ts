@@ -61,7 +61,7 @@ const toolMembers = [
 ]
 const unknown = (name: string, at: string) =>
   `${at === '' ? '' : `${at}.`}${name}: Extra inputs are not permitted`
-/** Constraints the vendor's structured outputs do not know. */
+/** Constraints that the vendor's structured outputs do not know. */
 const unknownInSchemas = [
   'minimum',
   'maximum',
@@ -92,7 +92,7 @@ export const messagesVendor =
     }
   }
 
-/** The body without what the vendor takes only under a beta, where that is asked for. */
+/** The body without what the vendor takes only under a beta, where the request asks for that beta. */
 const underBetas = ({ headers, body }: Asked): JsonObject => {
   const betas = headers.get('anthropic-beta')?.split(',') ?? []
   const { context_management: _managed, ...rest } = body
@@ -260,7 +260,7 @@ const hearAssistant = (blocks: readonly JsonObject[], at: string, state: State, 
   }
 }
 
-/** In a tool loop that thinks, the assistant's last turn begins with its thought. */
+/** In a tool loop with thinking, the assistant's last turn begins with its thought. */
 const checkLoop = (messages: readonly Json[]): void => {
   const last = messages.at(-1)
   const before = messages.at(-2)

@@ -37,7 +37,7 @@ const top = [
   'previous_response_id',
   'prompt',
   'prompt_cache_key',
-  // Not in the reference: the vendor's own program sends it, and is answered.
+  // Not in the reference, but the vendor's own program sends it and is answered.
   'client_metadata',
   'prompt_cache_options',
   'prompt_cache_retention',
@@ -56,7 +56,7 @@ const top = [
   'truncation',
   'user',
 ]
-/** Members of an item, and what its id must begin with. */
+/** Members of an item, and the beginning of its id. */
 const items: Readonly<Record<string, { readonly members: readonly string[]; readonly id: string }>> = {
   message: { members: ['type', 'id', 'status', 'role', 'content', 'phase'], id: 'msg' },
   reasoning: { members: ['type', 'id', 'status', 'summary', 'content', 'encrypted_content'], id: 'rs' },
@@ -240,7 +240,7 @@ const contentOf = (
   return { text: texts.join(''), images }
 }
 
-/** Members of each type of tool; a namespace holds functions, and what the vendor runs itself has no name. */
+/** Members of each type of tool; a namespace holds functions, and a tool that the vendor runs has no name. */
 const toolMembers: Readonly<Record<string, readonly string[]>> = {
   function: ['type', 'name', 'description', 'parameters', 'strict', 'defer_loading'],
   custom: ['type', 'name', 'description', 'format', 'defer_loading'],

@@ -1,11 +1,11 @@
-/** What the scripted vendors answer: decided by the request alone, the same in every dialect. */
+/** The answers of the scripted vendors: the request alone decides them, and they are the same in every dialect. */
 import type { JsonObject } from '../../../src/core/json-body.ts'
 
 /** What a vendor understood of a request. */
 export type Heard = {
   readonly model: string
   readonly stream: boolean
-  /** The last thing the user said. */
+  /** The user's last text. */
   readonly prompt: string
   /** Rounds of tool results since then, each with its texts. */
   readonly rounds: readonly (readonly string[])[]
@@ -24,13 +24,13 @@ export type Said = {
   readonly thinking?: string
   readonly text?: string
   readonly calls: readonly ToolUse[]
-  /** How the answer breaks off, after its text; one that stalls sends nothing more until the caller hangs up. */
+  /** How the answer breaks off, after its text; a stalled one sends nothing more until the caller hangs up. */
   readonly breaks?: 'error' | 'die' | 'stall'
-  /** What the vendor counts; without it the same for every answer. */
+  /** The vendor's counts; by default the same for every answer. */
   readonly counts?: Counts
 }
 
-/** Tokens as a vendor counts them: what was read from a cache or written to one is apart from the other input. */
+/** Tokens as a vendor counts them: those read from a cache or written to one are separate from the other input. */
 export type Counts = {
   readonly input: number
   readonly output: number
@@ -68,20 +68,20 @@ const answerTo: Answering = (heard) => {
   return { ...thinking, text: `You said: ${prompt} Grüße, 世界 🌍.${seen}`, calls: [] }
 }
 
-/** Models like to say something before their first call. */
+/** Models like to write something before their first call. */
 const preface = (round: number) => (round === 0 ? { text: 'I will look.' } : {})
 
-/** What a request is refused for, in words; each vendor puts it into its own error. */
+/** The reason for a refusal, in words; each vendor puts it into its own error. */
 export class VendorRefuses extends Error {}
 
 export const need: (fits: boolean, why: string) => asserts fits = (fits, why) => {
   if (!fits) throw new VendorRefuses(why)
 }
 
-/** What a vendor remembers of the requests it took, for the tests to look at. */
+/** What a vendor remembers of the requests it took, for the tests. */
 export type Memory = {
   readonly answer: Answering
-  /** For each signature that came back: the vendor's own, or the word that stands for none. */
+  /** For each signature that came back: the vendor's own, or the word for none. */
   readonly signatures: ('own' | 'skipped')[]
   /** How often the vendor was asked to think. */
   thinking: number
@@ -90,7 +90,7 @@ export type Memory = {
   readonly refused: string[]
 }
 
-/** `answer` decides what is said to a request that was taken. */
+/** `answer` decides the answer to a request that was taken. */
 export const newMemory = (answer: Answering = answerTo): Memory => ({
   answer,
   signatures: [],
@@ -132,5 +132,5 @@ export const cutOddly = (text: string, then: 'close' | 'die' | 'stall' = 'close'
 export const sizeOf = (base64: string): number => Buffer.from(base64, 'base64').length
 
 let answers = 0
-/** A name no answer and no call had before: clients take two of one name for the same. */
+/** A name that no answer and no call had before: clients take two of one name for the same. */
 export const newName = (prefix: string): string => `${prefix}${(++answers).toString(36).padStart(6, '0')}`
