@@ -11,7 +11,8 @@ import { PICTURE } from './job-vendor.ts'
 import { payloadOf } from './payloads.ts'
 import { hash, UNIT, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
-import { EPOCH, type World } from './world.ts'
+import type { Stage } from './stage.ts'
+import { EPOCH } from './world.ts'
 
 /** What a caller hears: the id is that of the run. */
 export type Heard = {
@@ -31,13 +32,10 @@ export type Asking = {
   readonly payment?: { readonly header: string | undefined }
 }
 
-type Parts = {
-  readonly world: World
+type Parts = Stage & {
   readonly store: () => Store
   readonly ask: (inputs: object, it: Asking) => Promise<Heard | undefined>
   readonly cancel: (runId: string) => Promise<void>
-  readonly hit: (what: string) => void
-  readonly fail: (law: string) => void
 }
 
 type Bought = {
@@ -53,11 +51,10 @@ const HOUR_MS = 3_600_000
 export const CHANGE_MS = 27 * HOUR_MS
 const TRIES = 6
 
-export const createJobPayers = ({ world, store, ask, cancel, hit, fail }: Parts) => {
+export const createJobPayers = ({ world, store, ask, cancel, hit, fail, sleep }: Parts) => {
   const { random, pick } = world.draws('payers of jobs')
   const chain = createChain(world, hit)
   const bought: Bought[] = []
-  const sleep = (ms: number) => new Promise<void>((resolve) => world.after(ms, resolve))
 
   const sign = (
     quote: string,

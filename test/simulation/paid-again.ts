@@ -3,14 +3,14 @@
  * and sign a new payment for it. The vendor fails often, and processes are killed. The law: under one Idempotency-Key at
  * most one payment is taken, at most one call is charged, and what was taken and not used comes back.
  */
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
-import { LawBroken, type Reached } from './law.ts'
+import type { Reached } from './law.ts'
 import { payloadOf } from './payloads.ts'
 import { hash, startProcess, UNIT } from './process.ts'
 import { createChain } from './rail.ts'
 import { BEARER, costOf, openShop, type Reply, type Request, type Shop } from './shop.ts'
-import { createWorld, EPOCH } from './world.ts'
+import { createStage } from './stage.ts'
+import { EPOCH } from './world.ts'
 
 const WALLET = 'w'
 const LONGEST_CALL_MS = 3_000
@@ -23,17 +23,10 @@ const REST_MS = 20_000
 type Process = { readonly shop: Shop; dead: boolean }
 
 export const runPaidAgain = (seed: number, reached: Reached): void => {
-  const world = createWorld(seed)
+  const stage = createStage(seed, reached)
+  const { world, hit, fail, guard, sleep } = stage
   const { after } = world
   const { pick, random } = world.draws('scene')
-  const hit = (what: string): void => void reached.set(what, (reached.get(what) ?? 0) + 1)
-  let broken: Error | undefined
-  const fail = (law: string) => {
-    broken ??= new LawBroken(law)
-  }
-  const guard = (work: Promise<unknown>) =>
-    void work.catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)))
-  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
 
   const chain = createChain(world, hit)
   // Facilitator and chain always say what is so: whoever pays twice here was asked to.
@@ -126,8 +119,7 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
   }
 
   const run = async (): Promise<void> => {
-    const now = () => EPOCH + Math.floor(world.now())
-    store = await openStore({ url: 'sqlite::memory:', now, shared: seed % 2 === 0 })
+    store = await stage.openLedger()
     await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
     const named = { orgId: 'o', walletId: WALLET, label: 'k', prefix: 'k', limits: {} }
     await store.keys.createKey({ id: 'k', hash: hash(BEARER), ...named })
@@ -152,16 +144,13 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
       fail(`taken ${taken}, in the ledger ${-(await store.ledger.balance('x402'))}`)
     const used = await store.ledger.balance('revenue')
     if (used < charged) fail(`answered for ${charged}, charged ${used}`)
-    for (const { check: law, ok, detail } of await store.ledger.audit())
-      if (!ok) fail(`audit: ${law} (${detail ?? ''})`)
+    await stage.audit(store)
     finished = true
   }
 
   guard(run())
-  const until = TRIES * (2 * PATIENCE_MS + 800) + REST_MS + 5_000
-  while (!finished && world.now() < until && broken === undefined) world.runUntil(world.now() + 1_000)
+  stage.playUntil(TRIES * (2 * PATIENCE_MS + 800) + REST_MS + 5_000, () => finished)
   for (const process of processes) process.dead = true
   world.runUntil(world.now() + PATIENCE_MS)
-  if (broken !== undefined) throw broken
-  if (!finished) throw new LawBroken('the callers who pay again did not come to rest')
+  stage.judge(finished, 'the callers who pay again')
 }

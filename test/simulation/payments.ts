@@ -11,7 +11,8 @@ import { payloadOf } from './payloads.ts'
 import { hash, type Running, UNIT, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
 import { BEARER, costOf, openShop, type Reply, type Request, type Shop } from './shop.ts'
-import { EPOCH, type World } from './world.ts'
+import type { Stage } from './stage.ts'
+import { EPOCH } from './world.ts'
 
 export type Payments = {
   setUp(): Promise<void>
@@ -39,13 +40,9 @@ type Bought = {
   longestMs: number
 }
 
-export type PaymentParts = {
-  readonly world: World
+export type PaymentParts = Stage & {
   readonly store: () => Store
   readonly shop: () => { readonly shop: Shop | undefined; readonly alive: () => boolean }
-  readonly hit: (what: string) => void
-  readonly fail: (law: string) => void
-  readonly guard: (work: Promise<unknown>) => void
   readonly longestCallMs: number
 }
 
@@ -58,14 +55,12 @@ const HOUR_MS = 3_600_000
 const HOPELESS = /insufficient_funds|quote_mismatch|already_used|disabled|cap|expired|payment_failed/
 
 export const createPayments = (parts: PaymentParts): Payments => {
-  const { world, hit, fail, guard } = parts
+  const { world, hit, fail, guard, sleep } = parts
   const { after } = world
   const { random, pick } = world.draws('payers')
   const chain = createChain(world, hit)
   const bought = new Map<string, Bought>()
   let serial = 0
-
-  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
 
   /** Asks some process; a caller waits only so long, and hears nothing from one that died. */
   const ask = (request: Request): Promise<Reply | undefined> => {
@@ -279,8 +274,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
       const given = await store.ledger.balance(wallet)
       if (given !== (change.get(wallet) ?? 0n)) fail(`change of ${change.get(wallet)} is ${given}`)
     }
-    for (const { check, ok, detail } of await store.ledger.audit())
-      if (!ok) fail(`audit: ${check} (${detail ?? ''})`)
+    await parts.audit(store)
   }
 
   return {
