@@ -5,12 +5,11 @@
  */
 import type { Store } from '../../src/store/port.ts'
 import type { Reached } from './law.ts'
-import { payloadOf } from './payloads.ts'
+import { offersIn, sign } from './payloads.ts'
 import { hash, startProcess, UNIT } from './process.ts'
 import { createChain } from './rail.ts'
 import { BEARER, costOf, openShop, type Reply, type Request, type Shop } from './shop.ts'
 import { createStage } from './stage.ts'
-import { EPOCH } from './world.ts'
 
 const WALLET = 'w'
 const LONGEST_CALL_MS = 3_000
@@ -59,22 +58,6 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
       )
     })
 
-  /** Signs what the quote asks for; each payment is another one. */
-  const sign = (
-    quote: Reply,
-  ): { readonly nonce: string; readonly payment: NonNullable<Request['payment']> } => {
-    const required = JSON.parse(Buffer.from(quote.headers['payment-required'] ?? '', 'base64').toString())
-    const accepted = required.accepts.find((one: { scheme: string }) => one.scheme === 'exact')
-    const from = `0x${'f'.repeat(40)}`
-    const nonce = `0x${(++serial).toString(16).padStart(64, '0')}`
-    const validBefore = Math.floor((EPOCH + world.now()) / 1000) + accepted.maxTimeoutSeconds
-    const units = BigInt(accepted.amount)
-    chain.authorizations.set(nonce, { units, validBefore, poor: false, state: 'unused' })
-    const payload = payloadOf({ accepted, from, nonce, validBefore })
-    const value = { x402Version: 2, accepted, payload }
-    return { nonce, payment: { version: 2, header: Buffer.from(JSON.stringify(value)).toString('base64') } }
-  }
-
   /** A call that its caller sends, from the quote on, until it is answered. */
   const buy = async (): Promise<void> => {
     const order = {
@@ -97,9 +80,11 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
       const quote = await ask(call)
       let reply = quote
       if (quote?.status === 402) {
-        const signed = sign(quote)
-        nonces.push(signed.nonce)
-        reply = await ask({ ...call, payment: signed.payment })
+        const offers = offersIn(quote.headers['payment-required'])
+        const accepted = offers.find(({ scheme }) => scheme === 'exact')
+        const { nonce, header } = sign({ world, chain }, { accepted, number: ++serial })
+        nonces.push(nonce)
+        reply = await ask({ ...call, payment: { version: 2, header } })
       }
       if (reply?.complete === true) callId = reply.callId
       else hit('paid again: comes again')
