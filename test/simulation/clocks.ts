@@ -9,11 +9,10 @@
 import type { Hold } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
-import { emptyDetail, LawBroken, type Reached } from './law.ts'
+import { emptyDetail, type Reached } from './law.ts'
 import { type Running, startProcess } from './process.ts'
-import { createWorld, EPOCH } from './world.ts'
+import { createStage } from './stage.ts'
 
 type Process = Pick<Running, 'book' | 'store' | 'instance'> & {
   /** Moves its own wall clock. */
@@ -40,17 +39,10 @@ const ACKNOWLEDGED_MS = 8_000
 const CLAIM = { keyId: FOR_CALLS, endpoint: 'chat', key: 'claimed' }
 
 export const runClocks = (seed: number, reached: Reached): void => {
-  const world = createWorld(seed)
+  const stage = createStage(seed, reached)
+  const { world, hit, fail, guard, sleep } = stage
   const { after } = world
   const { pick, random } = world.draws('scene')
-  const hit = (what: string): void => void reached.set(what, (reached.get(what) ?? 0) + 1)
-  let broken: Error | undefined
-  const fail = (law: string) => {
-    broken ??= new LawBroken(law)
-  }
-  const guard = (work: Promise<unknown>) =>
-    void work.catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)))
-  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
 
   const deposit = BigInt(pick(60, 300)) * 1_000_000n
   const processes: Process[] = []
@@ -116,8 +108,7 @@ export const runClocks = (seed: number, reached: Reached): void => {
   }
 
   const setUp = async (): Promise<void> => {
-    const now = () => EPOCH + Math.floor(world.now()) + databaseAheadMs
-    store = await openStore({ url: 'sqlite::memory:', now, shared: seed % 2 === 0 })
+    store = await stage.openLedger(() => databaseAheadMs)
     await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
     await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })
     for (const id of [FOR_CALLS, FOR_RATE, FOR_REVOCATION])
@@ -229,13 +220,10 @@ export const runClocks = (seed: number, reached: Reached): void => {
     }
     if ((await store.ledger.balance(WALLET)) !== deposit - charged) fail('money was made or lost')
     if (charged > deposit) fail('more was charged than there was')
-    for (const { check, ok, detail } of await store.ledger.audit())
-      if (!ok) fail(`audit: ${check} (${detail ?? ''})`)
+    await stage.audit(store)
   }
 
   guard(setUp())
-  const until = 20_000 + RIGHT_MS + 10_000
-  while (!finished && world.now() < until && broken === undefined) world.runUntil(world.now() + 1_000)
-  if (broken !== undefined) throw broken
-  if (!finished) throw new LawBroken('the history of clocks did not come to rest')
+  stage.playUntil(20_000 + RIGHT_MS + 10_000, () => finished)
+  stage.judge(finished, 'the history of clocks')
 }

@@ -8,18 +8,18 @@ import { silentLog } from '../../src/core/log.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { monthOf } from '../../src/core/time.ts'
 import { creditAccountOf } from '../../src/ledger/types.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Key } from '../../src/tenancy/key.ts'
 import { createDisk } from './disk.ts'
-import { emptyDetail as detail, LawBroken, type Reached } from './law.ts'
+import { emptyDetail as detail, type Reached } from './law.ts'
 import type { Link } from './network.ts'
 import { createPayments } from './payments.ts'
 import { startProcess } from './process.ts'
 import { createRateLaw } from './rate-law.ts'
 import { type Counter, createRepeats } from './repeats.ts'
 import type { Shop } from './shop.ts'
-import { createWorld, type Draws, EPOCH, type World } from './world.ts'
+import { createStage, type Stage } from './stage.ts'
+import { type Draws, EPOCH } from './world.ts'
 
 type Process = {
   readonly book: Book
@@ -37,6 +37,7 @@ type Answered = {
   readonly admittedMs: number
 }
 
+const HOUR_MS = 3_600_000
 const LOAD_MS = 14_000
 const LONGEST_CALL_MS = 3_000
 const SETTLE_MS = 6_000
@@ -46,37 +47,27 @@ const KEYS = 4
 const WALLET = 'w'
 
 export const runHistory = (seed: number, reached: Reached): void => {
-  const world = createWorld(seed)
-  const hit = (what: string) => reached.set(what, (reached.get(what) ?? 0) + 1)
-  let broken: Error | undefined
-  const fail = (law: string) => {
-    broken ??= new LawBroken(law)
-  }
-  // Half of the histories run the statements PostgreSQL gets, half SQLite's own; in half of each, callers also pay by x402.
+  const stage = createStage(seed, reached)
+  // In half of the histories on each engine's statements, callers also pay by x402.
   const paying = seed % 4 < 2
-  const scene = createScene(world, hit, fail, { shared: seed % 2 === 0, paying })
+  const scene = createScene(stage, paying)
   scene.start()
-  while (world.now() < LOAD_MS && broken === undefined) world.runUntil(world.now() + 500)
+  stage.playUntil(LOAD_MS)
   scene.stopLoad()
-  while (world.now() < LOAD_MS + SETTLE_MS && broken === undefined) world.runUntil(world.now() + 1_000)
-  if (broken === undefined) scene.finish()
+  stage.playUntil(LOAD_MS + SETTLE_MS)
+  if (!stage.isBroken()) scene.finish()
+  const { world } = stage
   world.runUntil(world.now() + 13_000)
   // The rest of payments is given back after a day.
-  for (let hour = 0; paying && hour < 30 && broken === undefined; hour++)
-    world.runUntil(world.now() + 3_600_000)
-  if (broken !== undefined) throw broken
-  if (!scene.finished()) throw new LawBroken('the history did not come to rest')
+  if (paying) stage.playUntil(world.now() + 30 * HOUR_MS, undefined, HOUR_MS)
+  stage.judge(scene.finished(), 'the history')
 }
 
 /** Rates beside requests per minute: some bind before it does. */
 const LONG_RATES = { rph: 9, rpd: 14, tpm: 2_500 }
 
-const createScene = (
-  world: World,
-  hit: (what: string) => void,
-  fail: (law: string) => void,
-  { shared, paying }: { shared: boolean; paying: boolean },
-) => {
+const createScene = (stage: Stage, paying: boolean) => {
+  const { world, hit, fail, guard } = stage
   const { after } = world
   const outage = { down: false }
   const { pick } = world.draws('scene')
@@ -108,31 +99,24 @@ const createScene = (
   /** When the ledger first learnt of a settlement. */
   const settledMs = new Map<string, number>()
 
-  const guard = (work: Promise<unknown>) =>
-    void work.catch((error: unknown) => fail(error instanceof Error ? `${error.message}` : String(error)))
-
   const auditNow = async (force: boolean): Promise<void> => {
     if (!force && world.now() - lastAudit < 1_500) return
     lastAudit = world.now()
-    for (const { check, ok, detail: why } of await store.ledger.audit())
-      if (!ok) fail(`audit: ${check} (${why ?? ''})`)
+    await stage.audit(store)
   }
 
   const payments = createPayments({
-    world,
+    ...stage,
     store: () => store,
     shop: () => {
       const process = closed ? undefined : processes[asking.pick(0, 2)]
       return { shop: process?.shop, alive: () => process?.dead === false }
     },
-    hit,
-    fail,
-    guard,
     longestCallMs: LONGEST_CALL_MS,
   })
 
   const repeats = createRepeats({
-    world,
+    ...stage,
     counter: () => (closed ? undefined : processes[asking.pick(0, 2)]?.counter),
     cutOff: (ms) => cutOff(asking.pick(0, 2), ms),
     detail,
@@ -171,7 +155,7 @@ const createScene = (
   }
 
   const setUp = async () => {
-    store = await openStore({ url: 'sqlite::memory:', now: () => EPOCH + Math.floor(world.now()), shared })
+    store = await stage.openLedger()
     await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
     await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: deposit })
     for (const id of ['shared', 'named'])

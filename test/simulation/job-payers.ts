@@ -10,10 +10,10 @@ import type { Nano } from '../../src/core/money.ts'
 import { openX402, type X402 } from '../../src/payment/x402.ts'
 import type { Store } from '../../src/store/port.ts'
 import { PICTURE } from './job-vendor.ts'
-import { payloadOf } from './payloads.ts'
+import { offersIn, sign } from './payloads.ts'
 import { hash, UNIT, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
-import { EPOCH, type World } from './world.ts'
+import type { Stage } from './stage.ts'
 
 /** The answer that a caller gets: the id is that of the run. */
 export type Heard = {
@@ -33,13 +33,10 @@ export type Asking = {
   readonly payment?: { readonly header: string | undefined }
 }
 
-type Parts = {
-  readonly world: World
+type Parts = Stage & {
   readonly store: () => Store
   readonly ask: (inputs: object, it: Asking) => Promise<Heard | undefined>
   readonly cancel: (runId: string) => Promise<void>
-  readonly hit: (what: string) => void
-  readonly fail: (law: string) => void
 }
 
 type Bought = {
@@ -55,31 +52,25 @@ const HOUR_MS = 3_600_000
 export const CHANGE_MS = 27 * HOUR_MS
 const TRIES = 6
 
-export const createJobPayers = ({ world, store, ask, cancel, hit, fail }: Parts) => {
+export const createJobPayers = ({ world, store, ask, cancel, hit, fail, sleep }: Parts) => {
   const { random, pick } = world.draws('payers of jobs')
   const chain = createChain(world, hit)
   const bought: Bought[] = []
-  const sleep = (ms: number) => new Promise<void>((resolve) => world.after(ms, resolve))
 
-  const sign = (
+  const pledge = (
     quote: string,
     bearer: boolean,
   ): { readonly it: Bought; readonly header: string } | undefined => {
-    const required = JSON.parse(Buffer.from(quote, 'base64').toString())
-    if (required.accepts.some(({ scheme }: { scheme: string }) => scheme === 'upto'))
+    const offers = offersIn(quote)
+    if (offers.some(({ scheme }) => scheme === 'upto'))
       fail('a job is sold for an authorisation that can be emptied meanwhile')
-    const accepted = required.accepts.find(({ scheme }: { scheme: string }) => scheme === 'exact')
+    const accepted = offers.find(({ scheme }) => scheme === 'exact')
     if (accepted === undefined) return undefined
-    const from = `0x${'f'.repeat(40)}`
-    const nonce = `0x${(bought.length + 1).toString(16).padStart(64, '0')}`
-    const units = BigInt(accepted.amount)
-    const validBefore = Math.floor((EPOCH + world.now()) / 1000) + accepted.maxTimeoutSeconds
-    chain.authorizations.set(nonce, { units, validBefore, poor: random() < 0.06, state: 'unused' })
-    const value = { x402Version: 2, accepted, payload: payloadOf({ accepted, from, nonce, validBefore }) }
-    const id = `${accepted.network}:${accepted.asset}:${from}:${nonce}`.toLowerCase()
-    const it = { id, nonce, units, bearer }
+    const number = bought.length + 1
+    const { header, ...signed } = sign({ world, chain }, { accepted, number, poor: random() < 0.06 })
+    const it = { ...signed, bearer }
     bought.push(it)
-    return { it, header: Buffer.from(JSON.stringify(value)).toString('base64') }
+    return { it, header }
   }
 
   /** Buys one job, from its quote until the payer learns how it ended or has had enough. */
@@ -87,7 +78,7 @@ export const createJobPayers = ({ world, store, ask, cancel, hit, fail }: Parts)
     const key = random() < 0.5 ? pick(0, 1) : undefined
     const quote = await ask(inputs, { key, waitS: 0, payment: { header: undefined } })
     if (quote?.quote === undefined) return hit('jobs: no quote')
-    const signed = sign(quote.quote, key !== undefined)
+    const signed = pledge(quote.quote, key !== undefined)
     if (signed === undefined) return hit('jobs: no quote')
     if (signed.it.units * UNIT !== BigInt(inputs.n) * PICTURE) fail('a quote is not the bound of its job')
     let run: string | undefined

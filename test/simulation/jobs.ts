@@ -17,14 +17,13 @@ import { decodeRun } from '../../src/http/media-calls.ts'
 import { GUESTS_KEY } from '../../src/payment/x402.ts'
 import type { Run } from '../../src/store/calls/run-port.ts'
 import { StoreFault } from '../../src/store/faults.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { type Asking, CHANGE_MS, CHANGE_WALLET, createJobPayers, type Heard } from './job-payers.ts'
 import { createJobVendor, createKept, DEADLINE_MS, film, filmMedia, PICTURE } from './job-vendor.ts'
-import { LawBroken, type Reached } from './law.ts'
+import type { Reached } from './law.ts'
 import { oneModel } from './one-model.ts'
 import { gatewayOf, hash, startProcess } from './process.ts'
-import { createWorld, EPOCH } from './world.ts'
+import { createStage } from './stage.ts'
 
 const WALLET = 'w'
 const PROCESSES = 3
@@ -48,15 +47,10 @@ type Process = {
 const KEYS = ['k0', 'k1', GUESTS_KEY]
 
 export const runJobs = (seed: number, reached: Reached): void => {
-  const world = createWorld(seed)
+  const stage = createStage(seed, reached)
+  const { world, hit, fail, guard, sleep } = stage
   const { after } = world
   const { pick, random } = world.draws('scene')
-  const hit = (what: string): void => void reached.set(what, (reached.get(what) ?? 0) + 1)
-  let broken: Error | undefined
-  const fail = (law: string) => {
-    broken ??= new LawBroken(law)
-  }
-  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
   const vendor = createJobVendor(world)
   const { assets, isKept } = createKept(world, hit)
   const deposit = BigInt(pick(10, 60)) * PICTURE
@@ -148,7 +142,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
     const cancelled = gateway && cancelRun(gateway, runId).catch(() => undefined)
     await Promise.race([cancelled, sleep(3_000)])
   }
-  const payers = createJobPayers({ world, store: () => store, ask, cancel, hit, fail })
+  const payers = createJobPayers({ ...stage, store: () => store, ask, cancel })
 
   const buy = async (): Promise<void> => {
     await sleep(pick(0, LOAD_MS))
@@ -266,14 +260,12 @@ export const runJobs = (seed: number, reached: Reached): void => {
     if ((await store.ledger.balance(WALLET)) !== deposit - charged + change.bearers)
       fail('the wallet is not what is left of it')
     if ((await store.ledger.balance(CHANGE_WALLET)) !== change.guests) fail('guests did not get their change')
-    for (const { check: law, ok, detail } of await store.ledger.audit())
-      if (!ok) fail(`audit: ${law} (${detail ?? ''})`)
+    await stage.audit(store)
     finished = true
   }
 
   const run = async (): Promise<void> => {
-    const now = () => EPOCH + Math.floor(world.now())
-    store = await openStore({ url: 'sqlite::memory:', now, shared: seed % 2 === 0 })
+    store = await stage.openLedger()
     for (const id of [WALLET, CHANGE_WALLET]) await store.wallets.createWallet({ id, orgId: 'o', name: id })
     await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })
     for (const key of [0, 1]) {
@@ -295,13 +287,9 @@ export const runJobs = (seed: number, reached: Reached): void => {
     await check()
   }
 
-  void run().catch((error: unknown) =>
-    fail(error instanceof Error ? `${error.message} ${error.stack}` : String(error)),
-  )
-  const until = LOAD_MS + 8 * DEADLINE_MS + REST_MS + 2 * CHANGE_MS
-  while (!finished && world.now() < until && broken === undefined) world.runUntil(world.now() + 1_000)
+  guard(run())
+  stage.playUntil(LOAD_MS + 8 * DEADLINE_MS + REST_MS + 2 * CHANGE_MS, () => finished)
   for (const process of processes) process.dead = true
   world.runUntil(world.now() + 4_000)
-  if (broken !== undefined) throw broken
-  if (!finished) throw new LawBroken('the jobs did not come to rest')
+  stage.judge(finished, 'the jobs')
 }

@@ -8,14 +8,14 @@
 import type { Book, Hold } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Key } from '../../src/tenancy/key.ts'
-import { emptyDetail, LawBroken, type Reached } from './law.ts'
+import { emptyDetail, type Reached } from './law.ts'
 import { type Commitment, createLimits, type Limits } from './limits.ts'
 import type { Link } from './network.ts'
 import { startProcess } from './process.ts'
-import { createWorld, type Draws, EPOCH, type World } from './world.ts'
+import { createStage, type Stage } from './stage.ts'
+import type { Draws, World } from './world.ts'
 
 /** The course of a call, and whether it asks for all that is left. */
 type Wish = { readonly stream: boolean; readonly lastsMs: number; readonly all?: boolean }
@@ -32,19 +32,13 @@ const SLOTS = 3
 const WALLET = 'w'
 
 export const runCalm = (seed: number, reached: Reached): void => {
-  const world = createWorld(seed)
-  const hit = (what: string) => reached.set(what, (reached.get(what) ?? 0) + 1)
-  let broken: Error | undefined
-  const fail = (law: string) => {
-    broken ??= new LawBroken(law)
-  }
-  const scene = createScene(world, hit, fail, seed % 2 === 0)
+  const stage = createStage(seed, reached)
+  const scene = createScene(stage)
   scene.start()
-  while (world.now() < LOAD_MS + REST_MS && broken === undefined) world.runUntil(world.now() + 1_000)
-  if (broken === undefined) scene.finish()
-  world.runUntil(world.now() + 4_000)
-  if (broken !== undefined) throw broken
-  if (!scene.finished()) throw new LawBroken('the calm history did not come to rest')
+  stage.playUntil(LOAD_MS + REST_MS)
+  if (!stage.isBroken()) scene.finish()
+  stage.world.runUntil(stage.world.now() + 4_000)
+  stage.judge(scene.finished(), 'the calm history')
 }
 
 /** A clock of a machine that is paused now and then: nothing runs meanwhile, and its monotonic time stands still. */
@@ -69,12 +63,8 @@ const pausable = (world: World, clock: Clock) => {
   }
 }
 
-const createScene = (
-  world: World,
-  hit: (what: string) => void,
-  fail: (law: string) => void,
-  shared: boolean,
-) => {
+const createScene = (stage: Stage) => {
+  const { world, hit, fail, guard, sleep } = stage
   const { after } = world
   const scene = world.draws('scene')
   const { pick, random } = scene
@@ -92,10 +82,6 @@ const createScene = (
   let recoveredAt = 0
   let finished = false
 
-  const guard = (work: Promise<unknown>) =>
-    void work.catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)))
-  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
-
   const begin = (slot: number) => {
     const process = { dead: false, drains: false }
     const alive = () => !process.dead
@@ -108,7 +94,7 @@ const createScene = (
   }
 
   const setUp = async () => {
-    store = await openStore({ url: 'sqlite::memory:', now: () => EPOCH + Math.floor(world.now()), shared })
+    store = await stage.openLedger()
     // Half of the wallets are rich: their leases admit without asking the ledger.
     const deposit = BigInt(random() < 0.5 ? pick(60, 400) : pick(2_000, 4_000)) * 1_000_000n
     await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
@@ -294,8 +280,7 @@ const createScene = (
   }
 
   const finish = async (): Promise<void> => {
-    for (const { check, ok, detail } of await store.ledger.audit())
-      if (!ok) fail(`audit: ${check} (${detail ?? ''})`)
+    await stage.audit(store)
     finished = true
   }
 

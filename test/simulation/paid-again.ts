@@ -5,14 +5,13 @@
  * The law: under one Idempotency-Key at most one payment is taken and at most one call is charged, and what was taken
  * and not used comes back.
  */
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
-import { LawBroken, type Reached } from './law.ts'
-import { payloadOf } from './payloads.ts'
+import type { Reached } from './law.ts'
+import { offersIn, sign } from './payloads.ts'
 import { hash, startProcess, UNIT } from './process.ts'
 import { createChain } from './rail.ts'
 import { BEARER, costOf, openShop, type Reply, type Request, type Shop } from './shop.ts'
-import { createWorld, EPOCH } from './world.ts'
+import { createStage } from './stage.ts'
 
 const WALLET = 'w'
 const LONGEST_CALL_MS = 3_000
@@ -25,17 +24,10 @@ const REST_MS = 20_000
 type Process = { readonly shop: Shop; dead: boolean }
 
 export const runPaidAgain = (seed: number, reached: Reached): void => {
-  const world = createWorld(seed)
+  const stage = createStage(seed, reached)
+  const { world, hit, fail, guard, sleep } = stage
   const { after } = world
   const { pick, random } = world.draws('scene')
-  const hit = (what: string): void => void reached.set(what, (reached.get(what) ?? 0) + 1)
-  let broken: Error | undefined
-  const fail = (law: string) => {
-    broken ??= new LawBroken(law)
-  }
-  const guard = (work: Promise<unknown>) =>
-    void work.catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)))
-  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
 
   const chain = createChain(world, hit)
   // Facilitator and chain always say the truth: a caller who pays twice here was told to.
@@ -68,22 +60,6 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
       )
     })
 
-  /** Signs what the quote asks for; each payment is another one. */
-  const sign = (
-    quote: Reply,
-  ): { readonly nonce: string; readonly payment: NonNullable<Request['payment']> } => {
-    const required = JSON.parse(Buffer.from(quote.headers['payment-required'] ?? '', 'base64').toString())
-    const accepted = required.accepts.find((one: { scheme: string }) => one.scheme === 'exact')
-    const from = `0x${'f'.repeat(40)}`
-    const nonce = `0x${(++serial).toString(16).padStart(64, '0')}`
-    const validBefore = Math.floor((EPOCH + world.now()) / 1000) + accepted.maxTimeoutSeconds
-    const units = BigInt(accepted.amount)
-    chain.authorizations.set(nonce, { units, validBefore, poor: false, state: 'unused' })
-    const payload = payloadOf({ accepted, from, nonce, validBefore })
-    const value = { x402Version: 2, accepted, payload }
-    return { nonce, payment: { version: 2, header: Buffer.from(JSON.stringify(value)).toString('base64') } }
-  }
-
   /** A call of its caller, from the quote until it is answered. */
   const buy = async (): Promise<void> => {
     const order = {
@@ -106,9 +82,11 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
       const quote = await ask(call)
       let reply = quote
       if (quote?.status === 402) {
-        const signed = sign(quote)
-        nonces.push(signed.nonce)
-        reply = await ask({ ...call, payment: signed.payment })
+        const offers = offersIn(quote.headers['payment-required'])
+        const accepted = offers.find(({ scheme }) => scheme === 'exact')
+        const { nonce, header } = sign({ world, chain }, { accepted, number: ++serial })
+        nonces.push(nonce)
+        reply = await ask({ ...call, payment: { version: 2, header } })
       }
       if (reply?.complete === true) callId = reply.callId
       else hit('paid again: comes again')
@@ -128,8 +106,7 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
   }
 
   const run = async (): Promise<void> => {
-    const now = () => EPOCH + Math.floor(world.now())
-    store = await openStore({ url: 'sqlite::memory:', now, shared: seed % 2 === 0 })
+    store = await stage.openLedger()
     await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
     const named = { orgId: 'o', walletId: WALLET, label: 'k', prefix: 'k', limits: {} }
     await store.keys.createKey({ id: 'k', hash: hash(BEARER), ...named })
@@ -154,16 +131,13 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
       fail(`taken ${taken}, in the ledger ${-(await store.ledger.balance('x402'))}`)
     const used = await store.ledger.balance('revenue')
     if (used < charged) fail(`answered for ${charged}, charged ${used}`)
-    for (const { check: law, ok, detail } of await store.ledger.audit())
-      if (!ok) fail(`audit: ${law} (${detail ?? ''})`)
+    await stage.audit(store)
     finished = true
   }
 
   guard(run())
-  const until = TRIES * (2 * PATIENCE_MS + 800) + REST_MS + 5_000
-  while (!finished && world.now() < until && broken === undefined) world.runUntil(world.now() + 1_000)
+  stage.playUntil(TRIES * (2 * PATIENCE_MS + 800) + REST_MS + 5_000, () => finished)
   for (const process of processes) process.dead = true
   world.runUntil(world.now() + PATIENCE_MS)
-  if (broken !== undefined) throw broken
-  if (!finished) throw new LawBroken('the callers who pay again did not come to rest')
+  stage.judge(finished, 'the callers who pay again')
 }

@@ -1,4 +1,6 @@
 /** The signed payload of a payer in the simulation; nobody here checks the signature itself. */
+import type { SimulatedChain } from './rail.ts'
+import { EPOCH, type World } from './world.ts'
 
 type Signed = {
   /** The offer of the quote that is paid. */
@@ -10,7 +12,7 @@ type Signed = {
 }
 
 /** The payload of an `exact` or `upto` payment, as its offer says. */
-export const payloadOf = ({ accepted, from, nonce, validBefore }: Signed) => ({
+const payloadOf = ({ accepted, from, nonce, validBefore }: Signed) => ({
   signature: '0xab',
   ...(accepted.scheme === 'upto'
     ? { permit2Authorization: permitOf({ accepted, from, nonce, validBefore }) }
@@ -34,3 +36,41 @@ const permitOf = ({ accepted, from, nonce, validBefore }: Signed) => ({
   deadline: String(validBefore),
   witness: { to: accepted.payTo, facilitator: accepted.extra.facilitatorAddress, validAfter: '0' },
 })
+
+/** The offers of a quote, by which it may be paid. */
+export const offersIn = (quote: string | undefined): readonly any[] =>
+  JSON.parse(Buffer.from(quote ?? '', 'base64').toString()).accepts
+
+type Payment = {
+  readonly accepted: any
+  /** Each payment has a number of its own. */
+  readonly number: number
+  /** The payer does not have the money. */
+  readonly poor?: boolean
+  readonly version?: 1 | 2
+}
+
+/** Signs a payment by an offer, and makes it known to the chain. */
+export const sign = (
+  { world, chain }: { readonly world: World; readonly chain: SimulatedChain },
+  { accepted, number, poor = false, version = 2 }: Payment,
+) => {
+  const [from, nonce] =
+    accepted.scheme === 'upto'
+      ? [`0x${number.toString(16).padStart(40, 'e')}`, String(number)]
+      : [`0x${'f'.repeat(40)}`, `0x${number.toString(16).padStart(64, '0')}`]
+  const units = BigInt(accepted.amount)
+  const validBefore = Math.floor((EPOCH + world.now()) / 1000) + accepted.maxTimeoutSeconds
+  chain.authorizations.set(nonce, { units, validBefore, poor, state: 'unused' })
+  const payload = payloadOf({ accepted, from, nonce, validBefore })
+  const value =
+    version === 2
+      ? { x402Version: 2, accepted, payload }
+      : { x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload }
+  return {
+    id: `${accepted.network}:${accepted.asset}:${from}:${nonce}`.toLowerCase(),
+    nonce,
+    units,
+    header: Buffer.from(JSON.stringify(value)).toString('base64'),
+  }
+}

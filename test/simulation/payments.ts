@@ -7,11 +7,11 @@ import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { GUESTS_KEY, openX402 } from '../../src/payment/x402.ts'
 import type { Store } from '../../src/store/port.ts'
-import { payloadOf } from './payloads.ts'
+import { offersIn, sign } from './payloads.ts'
 import { hash, type Running, UNIT, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
 import { BEARER, costOf, openShop, type Reply, type Request, type Shop } from './shop.ts'
-import { EPOCH, type World } from './world.ts'
+import type { Stage } from './stage.ts'
 
 export type Payments = {
   setUp(): Promise<void>
@@ -39,13 +39,9 @@ type Bought = {
   longestMs: number
 }
 
-export type PaymentParts = {
-  readonly world: World
+export type PaymentParts = Stage & {
   readonly store: () => Store
   readonly shop: () => { readonly shop: Shop | undefined; readonly alive: () => boolean }
-  readonly hit: (what: string) => void
-  readonly fail: (law: string) => void
-  readonly guard: (work: Promise<unknown>) => void
   readonly longestCallMs: number
 }
 
@@ -58,14 +54,12 @@ const HOUR_MS = 3_600_000
 const HOPELESS = /insufficient_funds|quote_mismatch|already_used|disabled|cap|expired|payment_failed/
 
 export const createPayments = (parts: PaymentParts): Payments => {
-  const { world, hit, fail, guard } = parts
+  const { world, hit, fail, guard, sleep } = parts
   const { after } = world
   const { random, pick } = world.draws('payers')
   const chain = createChain(world, hit)
   const bought = new Map<string, Bought>()
   let serial = 0
-
-  const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
 
   /** Asks some process; a caller waits for a limited time, and hears nothing from one that died. */
   const ask = (request: Request): Promise<Reply | undefined> => {
@@ -80,45 +74,25 @@ export const createPayments = (parts: PaymentParts): Payments => {
     })
   }
 
-  const sign = (
+  const pledge = (
     quote: Reply,
     bearer: boolean,
   ): { it: Bought; payment: NonNullable<Request['payment']> } | undefined => {
-    const required = JSON.parse(Buffer.from(quote.headers['payment-required'] ?? '', 'base64').toString())
+    const offers = offersIn(quote.headers['payment-required'])
     const version = random() < 0.4 ? 1 : 2
     const scheme = version === 2 && random() < 0.5 ? 'upto' : 'exact'
-    const accepted = required.accepts.find((one: { scheme: string }) => one.scheme === scheme)
+    const accepted = offers.find((one) => one.scheme === scheme)
     if (accepted === undefined) return undefined
-    const number = ++serial
-    const [from, nonce] =
-      scheme === 'upto'
-        ? [`0x${number.toString(16).padStart(40, 'e')}`, String(number)]
-        : [`0x${'f'.repeat(40)}`, `0x${number.toString(16).padStart(64, '0')}`]
-    const units = BigInt(accepted.amount)
-    const validBefore = Math.floor((EPOCH + world.now()) / 1000) + accepted.maxTimeoutSeconds
-    chain.authorizations.set(nonce, { units, validBefore, poor: random() < 0.06, state: 'unused' })
-    const payload = payloadOf({ accepted, from, nonce, validBefore })
-    const value =
-      version === 2
-        ? { x402Version: 2, accepted, payload }
-        : { x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload }
-    const it: Bought = {
-      id: `${accepted.network}:${accepted.asset}:${from}:${nonce}`.toLowerCase(),
-      nonce,
-      scheme,
-      units,
-      bearer,
-      answers: [],
-      requests: 0,
-      longestMs: 0,
-    }
+    const poor = random() < 0.06
+    const { header, ...signed } = sign({ world, chain }, { accepted, number: ++serial, poor, version })
+    const it: Bought = { ...signed, scheme, bearer, answers: [], requests: 0, longestMs: 0 }
     bought.set(it.id, it)
     if (random() < 0.03)
       after(pick(0, 600), () => {
-        const on = chain.authorizations.get(nonce)
+        const on = chain.authorizations.get(it.nonce)
         if (on?.state === 'unused') on.state = 'cancelled'
       })
-    return { it, payment: { version, header: Buffer.from(JSON.stringify(value)).toString('base64') } }
+    return { it, payment: { version, header } }
   }
 
   /** Sends a request with its payment, and compares the answer with those before it. */
@@ -159,7 +133,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
     }
     const quote = await ask(request)
     if (quote?.status !== 402) return hit('x402: no quote')
-    const signed = sign(quote, bearer)
+    const signed = pledge(quote, bearer)
     // A facilitator that has not answered yet: one scheme is not offered then.
     if (signed === undefined) return hit('x402: scheme not offered')
     const { it, payment } = signed
@@ -279,8 +253,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
       const given = await store.ledger.balance(wallet)
       if (given !== (change.get(wallet) ?? 0n)) fail(`change of ${change.get(wallet)} is ${given}`)
     }
-    for (const { check, ok, detail } of await store.ledger.audit())
-      if (!ok) fail(`audit: ${check} (${detail ?? ''})`)
+    await parts.audit(store)
   }
 
   return {

@@ -8,7 +8,8 @@ import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
 import type { IdempotencyRef, UsageDetail } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
-import type { Draws, World } from './world.ts'
+import type { Stage } from './stage.ts'
+import type { Draws } from './world.ts'
 
 /** A process as such a caller meets it. */
 export type Counter = {
@@ -23,8 +24,7 @@ export type Counter = {
 
 type Told = { readonly callId: string; readonly cost: bigint; readonly said: string; readonly sure: boolean }
 
-type RepeatParts = {
-  readonly world: World
+type RepeatParts = Stage & {
   readonly counter: () => Counter | undefined
   /** Two processes, the first of which is out of touch from now on, for so long. */
   readonly cutOff: (ms: number) => readonly [Counter, Counter] | undefined
@@ -32,8 +32,6 @@ type RepeatParts = {
   readonly keyId: string
   readonly hash: string
   readonly longestCallMs: number
-  readonly hit: (what: string) => void
-  readonly fail: (law: string) => void
 }
 
 /** One request: its key, and how long the vendor takes for it. */
