@@ -92,7 +92,7 @@ const gatewayWith = (media: readonly MediaModel[]) =>
     hash: (text) => new Bun.CryptoHasher('sha256', 's').update(text).digest('hex'),
     log: { call: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     clock: systemClock,
-    ...oneModel(model, {
+    sold: oneModel(model, {
       vendor: { media: { models: media } },
       baseUrl: `http://127.0.0.1:${port}`,
       secrets: [],
@@ -105,12 +105,12 @@ Bun.gc(true)
 const before = { cpu: await spent(SECONDS), mb: rss() }
 idle.stopChores()
 const { gateway, stopChores } = await gatewayWith([record])
-while (gateway.jobs.open.size < JOBS) await Bun.sleep(100)
+while (gateway.memory.jobs.open.size < JOBS) await Bun.sleep(100)
 await Bun.sleep(12_000)
 Bun.gc(true)
-const asked = [...gateway.jobs.open.values()].reduce((sum, { askedMs }) => sum + askedMs, 0)
+const asked = [...gateway.memory.jobs.open.values()].reduce((sum, { askedMs }) => sum + askedMs, 0)
 const cpu = await spent(SECONDS)
-const polls = [...gateway.jobs.open.values()].reduce((sum, { askedMs }) => sum + askedMs, 0) > asked
+const polls = [...gateway.memory.jobs.open.values()].reduce((sum, { askedMs }) => sum + askedMs, 0) > asked
 process.stdout.write(
   `${JOBS} open jobs: ${(cpu - before.cpu).toFixed(2)} % of a core (idle ${before.cpu.toFixed(2)} %), ${rss() - before.mb} MB${polls ? '' : ', and nothing was asked'}\n`,
 )

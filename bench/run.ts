@@ -2,9 +2,13 @@
  * `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. With --scale or --overload
  * bench/scale.ts or bench/overload.ts runs instead, with the options behind it.
  */
-import { cpus } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { postgresForTests } from '../test/postgres.ts'
 import { bodyOf, load, median, openStreams, residentMb, type Sample } from './measure.ts'
 import { type Row, writeReport } from './report.ts'
+import { calledBy, inTurnsOf, openLedger, SECRET } from './scale-ledger.ts'
 import { type Server, startBare, startNginx, startPortkey, startTurnpike, startUpstream } from './servers.ts'
 
 const other = process.argv.findIndex((option) => option === '--scale' || option === '--overload')
@@ -17,10 +21,12 @@ if (other > 0) {
 }
 const quick = process.argv.includes('--quick')
 const asJson = process.argv.includes('--json')
-const rounds = quick ? 3 : 7
-const seconds = quick ? 0.6 : 4
-/** The first turn only warms up: code that is not compiled yet costs a third more. */
-const warmSeconds = quick ? 1.4 : 2
+const rounds = quick ? 4 : 6
+const seconds = quick ? 0.6 : 3
+/** The first turn only warms up: code that is not compiled yet costs a third more. The first row warms up for all. */
+const warmSeconds = quick ? 1.5 : 2
+const firstWarmSeconds = 4
+const KEYS = 100_000
 const note = (text: string) => process.stderr.write(`${text}\n`)
 const round = (value: number, digits = 1) => Number(value.toFixed(digits))
 const running: Server[] = []
@@ -46,7 +52,8 @@ const inTurns = async (
   const samples = new Map<string, Sample[]>()
   for (let turn = 0; turn <= rounds; turn++)
     for (const server of servers) {
-      const sample = await load(server, body, { ...it, seconds: turn === 0 ? warmSeconds : seconds })
+      const warm = rows.length === 0 ? firstWarmSeconds : warmSeconds
+      const sample = await load(server, body, { ...it, seconds: turn === 0 ? warm : seconds })
       if (sample.failed > 0) note(`${what}: ${server.name}: ${sample.failed} of ${sample.calls} calls failed`)
       if (turn > 0) samples.set(server.name, [...(samples.get(server.name) ?? []), sample])
     }
@@ -94,6 +101,18 @@ try {
   if (portkey !== undefined) result.cpu_ratio_portkey_vs_turnpike = ratio(small, portkey.name, sqlite.name)
   if (signed !== undefined)
     result.cpu_ratio_with_receipts_vs_bare_proxy = ratio(small, signed.name, bare.name)
+  if (!quick)
+    for (const connections of [1, 32, 512]) {
+      const some = [bare, sqlite, postgres]
+      const what = `call of 1 KB, ${connections} connection${connections === 1 ? '' : 's'}`
+      const samples = await inTurns(some, what, bodyOf(1_000), { connections })
+      tell(what, samples, 1, 'call')
+      for (const [name, server] of [
+        ['sqlite', sqlite],
+        ['postgres', postgres],
+      ] as const)
+        result[`cpu_ratio_${name}_${connections}_connections`] = ratio(samples, server.name, bare.name)
+    }
   const pair = [bare, sqlite]
   const large = await inTurns(pair, 'prompt of 420 KB', bodyOf(420_000), { connections: 8 })
   tell('prompt of 420 KB, 8 connections', large, 1, 'call')
@@ -151,6 +170,7 @@ async function longParts(
     p50: `${marks.join(', ')} MB`,
     p99: '',
   })
+  for (const engine of ['sqlite', 'postgres'] as const) await manyKeys(upstream, it, engine)
   const one = await rateOf(await startTurnpike(upstream, { engine: 'postgres', port: it.base + 4 }))
   const two = await rateOf(
     await startTurnpike(upstream, { engine: 'postgres', port: it.base + 5, workers: 2 }),
@@ -164,6 +184,34 @@ async function longParts(
     p50: '',
     p99: '',
   })
+}
+
+/** Each call is another key's of 100,000: by its next turn a key has given back what it borrowed. */
+async function manyKeys(
+  upstream: Server,
+  it: { bare: Server; base: number },
+  engine: 'sqlite' | 'postgres',
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-keys-'))
+  const database = engine === 'postgres' ? await postgresForTests() : undefined
+  const url = database?.url ?? `sqlite:${folder}/ledger.db`
+  const ledger = await openLedger(url, KEYS)
+  await ledger.growKeys(KEYS)
+  await ledger.settle()
+  await ledger.close()
+  const settings = { TURNPIKE_SECRET: SECRET }
+  const started = await startTurnpike(upstream, { engine, port: it.base + 7, ledger: url, settings })
+  try {
+    const server = calledBy(started, inTurnsOf(KEYS))
+    const what = 'call of 1 KB, each of 100,000 keys in turn'
+    const samples = await inTurns([it.bare, server], what, bodyOf(1_000), { connections: 48 })
+    tell(what, samples, 1, 'call')
+    result[`cpu_ratio_${engine}_100000_keys`] = ratio(samples, server.name, it.bare.name)
+  } finally {
+    await started.stop()
+    await database?.stop()
+    rmSync(folder, { recursive: true })
+  }
 }
 
 async function rateOf(server: Server): Promise<number> {

@@ -5,6 +5,7 @@
 import { Database } from 'bun:sqlite'
 import { SQL } from 'bun'
 import { openStore } from '../src/store/open-store.ts'
+import type { Server } from './servers.ts'
 
 export const SECRET = 'the-secret-of-the-bench'
 /** Keys of each wallet. */
@@ -78,7 +79,19 @@ const postgresFiller = (url: string): Filler => {
 }
 
 /** The token of a key by its number. */
-export const tokenOf = (key: number): string => `sk-bench${String(key).padStart(35, '0')}`
+const tokenOf = (key: number): string => `sk-bench${String(key).padStart(35, '0')}`
+
+/** The server as it is called by many keys, one after the other. */
+export const calledBy = (server: Server, next: () => number): Server => ({
+  ...server,
+  nextToken: () => tokenOf(next()),
+})
+
+/** Numbers of keys in turns, neighbours far from each other. */
+export const inTurnsOf = (count: number): (() => number) => {
+  let turn = 0
+  return () => (turn++ * 7_919) % count
+}
 
 const hashOf = (key: number): string =>
   new Bun.CryptoHasher('sha256', SECRET).update(tokenOf(key)).digest('hex')
@@ -91,8 +104,9 @@ export type Ledger = {
   readonly bytes: () => Promise<number>
   /** Makes keys until there are this many, and wallets for them. */
   readonly growKeys: (to: number) => Promise<void>
-  /** Adds calls in order of time, by all keys in turns. */
+  /** Adds calls in order of time, by all keys in turns. Counters and balances follow in `settle`. */
   readonly addCalls: (count: number) => Promise<void>
+  /** Brings counters and balances up to the calls, and leaves the database as one that has run for long. */
   readonly settle: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -106,6 +120,13 @@ export const openLedger = async (url: string, callsMost: number): Promise<Ledger
   const each = SPAN_MS / callsMost
   let keys = 0
   let calls = 0
+  let counted = 0
+  const made = (from: number, to: number): Calls => ({
+    from,
+    to,
+    keys,
+    at: `(${since} + cast(n.i * ${each} as bigint))`,
+  })
   return {
     keys: () => keys,
     calls: () => calls,
@@ -115,15 +136,14 @@ export const openLedger = async (url: string, callsMost: number): Promise<Ledger
       keys = to
     },
     addCalls: async (count) => {
-      await addCalls(filler, {
-        from: calls,
-        to: calls + count,
-        keys,
-        at: `(${since} + cast(n.i * ${each} as bigint))`,
-      })
+      await addCalls(filler, made(calls, calls + count))
       calls += count
     },
-    settle: filler.settle,
+    settle: async () => {
+      if (calls > counted) await count(filler, made(counted, calls))
+      counted = calls
+      await filler.settle()
+    },
     close: filler.close,
   }
 }
@@ -162,10 +182,12 @@ const growKeys = async (filler: Filler, from: number, to: number, since: number)
 
 type Calls = { readonly from: number; readonly to: number; readonly keys: number; readonly at: string }
 
+/** Calls that are neighbours in time have keys that lie far from each other. */
+const keyOf = (keys: number): string => `((n.i * 7919) % ${keys})`
+
 const addCalls = async (filler: Filler, { from, to, keys, at }: Calls): Promise<void> => {
   const { digits, hex, numbers, date } = filler
-  // Calls that are neighbours in time have keys that lie far from each other.
-  const key = `((n.i * 7919) % ${keys})`
+  const key = keyOf(keys)
   const id = `${hex(`${at} / 65536`, 8)} || '-' || ${hex(`${at} % 65536`, 4)} || '-7000-8000-' || ${hex('n.i', 12)}`
   const all = numbers(from, to)
   await filler.run(
@@ -178,6 +200,12 @@ const addCalls = async (filler: Filler, { from, to, keys, at }: Calls): Promise<
      select ${id}, 'openai/gpt-4o-mini', 1000, 100, '{"keyId":"key_' || ${digits(key)} || '","model":"openai/gpt-4o-mini","vendor":"openai","usage":{"input":1000,"output":100},"estimated":false,"priceVersion":"seed","startedAt":' || ${at} || ',"tookMs":900,"firstByteMs":240,"ended":"ok"}'
      from ${all}`,
   )
+}
+
+const count = async (filler: Filler, { from, to, keys, at }: Calls): Promise<void> => {
+  const { digits, numbers, date } = filler
+  const key = keyOf(keys)
+  const all = numbers(from, to)
   // Each key has a counter for all of its time, and one for each month.
   for (const month of [undefined, date(at, true)])
     await filler.run(

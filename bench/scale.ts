@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { startEmbedded } from '../test/postgres.ts'
 import { bodyOf, cpuSeconds, load, median, type Sample } from './measure.ts'
 import { type DatabaseCpu, postgresCpu } from './postgres-cpu.ts'
-import { type Ledger, openLedger, SECRET, tokenOf } from './scale-ledger.ts'
+import { calledBy, inTurnsOf, type Ledger, openLedger, SECRET } from './scale-ledger.ts'
 import { type Server, startTurnpike, startUpstream } from './servers.ts'
 
 const { values } = parseArgs({
@@ -26,8 +26,10 @@ const { values } = parseArgs({
 const engine = values.engine === 'postgres' ? 'postgres' : 'sqlite'
 const KEYS = Number(values.keys)
 const FEW = 10
-const CALLS_MOST = 100_000_000
-const BATCH = 200_000
+/** What SQLite and PostgreSQL should carry. */
+const CALLS_MOST = engine === 'postgres' ? 100_000_000 : 20_000_000
+const MARKS = [1_000_000, 5_000_000, 20_000_000, CALLS_MOST]
+const BATCH = 500_000
 const TURNS = 5
 const SECONDS = 2
 const CONNECTIONS = 32
@@ -58,17 +60,6 @@ const start = (upstream: Server, ledger: string): Promise<Server> =>
     ledger,
     settings: { TURNPIKE_SECRET: SECRET, CONSOLE: 'off', OVERLOAD_MS: '0' },
   })
-
-/** The server with many callers, one after the other. */
-const calledBy = (server: Server, next: () => number): Server => ({
-  ...server,
-  nextToken: () => tokenOf(next()),
-})
-
-const inTurnsOf = (count: number): (() => number) => {
-  let turn = 0
-  return () => (turn++ * 7_919) % count
-}
 
 /** Waits until a server has finished the reads of its start. */
 const untilQuiet = async (server: Server): Promise<void> => {
@@ -192,8 +183,10 @@ try {
   note(`${KEYS} keys take ${((await ledger.bytes()) / KEYS).toFixed(0)} bytes each`)
   await look()
   const before = await ledger.bytes()
-  for (let mark = 1_000_000; !isOver() && ledger.calls() < CALLS_MOST; mark *= 2) {
+  for (const mark of MARKS) {
+    if (isOver() || ledger.calls() >= mark) break
     while (!isOver() && ledger.calls() < mark) await ledger.addCalls(BATCH)
+    note(`${ledger.calls()} calls`)
     await look()
     note(`a call takes ${(((await ledger.bytes()) - before) / ledger.calls()).toFixed(0)} bytes`)
   }

@@ -2,10 +2,11 @@
  * When the pump sends what waits: it gives others some turns of the event loop to join, but no more than a batch needs.
  */
 import { expect, test } from 'bun:test'
+import { detailFor } from '../../test/store/world.ts'
 import { silentLog } from '../core/log.ts'
 import type { CommitBatch, CommitResult } from '../ledger/types.ts'
 import { CommitPump } from './commit-pump.ts'
-import { OperationQueue } from './operation-queue.ts'
+import { batchOf, OperationQueue, type SettleOperation } from './operation-queue.ts'
 import { Outage } from './outage.ts'
 
 const NO_EFFECT: CommitResult = {
@@ -61,4 +62,43 @@ test('what is more than goes together goes right behind', async () => {
     { turns: 1, size: 1_024 },
     { turns: 1, size: 976 },
   ])
+})
+
+test('long answers that are kept go one after the other, with the short ones beside the first', () => {
+  const queue = new OperationQueue()
+  const ends = { kept: () => undefined, dropped: () => undefined, inDoubt: () => undefined }
+  const settleOf = (callId: string, letters: number): SettleOperation => {
+    const ref = { keyId: 'k', endpoint: 'chat', key: callId }
+    const answer =
+      letters === 0
+        ? {}
+        : { answer: { ref, answer: { status: 200, headers: {}, body: 'x'.repeat(letters) } } }
+    const settle = {
+      callId,
+      leaseId: 'l',
+      payer: 'w',
+      charge: 1n,
+      excess: 0n,
+      detail: detailFor('k'),
+      ...answer,
+    }
+    return { kind: 'settle', settle, queuedMs: 0, ends: { ...ends, done: () => undefined }, safe: false }
+  }
+  for (const [callId, letters] of [
+    ['a', 9_000_000],
+    ['b', 10],
+    ['c', 0],
+    ['d', 5_000_000],
+    ['e', 3_000_000],
+    ['f', 1_000_000],
+  ] as const)
+    queue.add(settleOf(callId, letters))
+  const batches: string[] = []
+  while (!queue.isEmpty)
+    batches.push(
+      batchOf('i', queue.takeBatch(false))
+        .settles.map(({ callId }) => callId)
+        .join(''),
+    )
+  expect(batches).toEqual(['ac', 'bef', 'd'])
 })

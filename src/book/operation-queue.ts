@@ -62,37 +62,71 @@ export type Operation =
 const BATCH_ENOUGH = 256
 /** What arrived while a slow ledger took the last batch is sent together, up to this many. */
 const BATCH_MAX = 1_024
+/**
+ * Kept answers of a commit have no more letters than this together, unless one alone has: each is in memory several
+ * times while it is written, and databases bound the length of what one statement brings.
+ */
+const LETTERS_MAX = 4 * 1024 * 1024
+
+const lettersOf = (op: Operation): number =>
+  op.kind === 'settle' ? (op.settle.answer?.answer.body.length ?? 0) : 0
 
 /**
- * Which operations go out together, and which wait for the next commit. A commit opens calls before it settles and
- * voids calls. So a call that ends and is opened again (a repeat under the same id) takes two commits, and so does one
- * that is settled twice, by an abandoned outbox and by a repeat.
+ * How far a call is in the batch that is being put together: its intent is in it, its end is, or one of its operations
+ * waits for the next batch. A call of which only progress is in the batch has none of these.
+ */
+type InBatch = 'opens' | 'ends' | 'waits'
+
+/**
+ * Whether an operation waits for the next batch, given how far its call is in this one.
  *
- * `apart`: no call is opened and charged in one commit. While nobody knows whether a commit was made, a call with a
- * doubtful intent is refused, and one with a doubtful charge is answered from the outbox. With both in doubt it could
+ * A commit first opens calls and then ends them. So what comes after a call's end needs a commit of its own: the call is
+ * opened again (a repeat under the same id), or settled again, by an abandoned outbox and by a repeat.
+ *
+ * With `chargeLater` no commit opens and charges the same call. While nobody knows whether a commit was made, a call with
+ * a doubtful intent is refused, and one with a doubtful charge is answered from the outbox. With both in doubt it could
  * have neither, and would wait for as long as the ledger is silent.
+ */
+const mustWait = ({ kind }: Operation, call: InBatch | undefined, chargeLater: boolean): boolean => {
+  switch (call) {
+    case undefined:
+      return false
+    case 'opens':
+      return chargeLater && kind === 'settle'
+    case 'ends':
+      return kind === 'intent' || kind === 'settle'
+    case 'waits':
+      return true
+    default:
+      return call satisfies never
+  }
+}
+
+/**
+ * Which operations go out together, and which wait for the next commit. Those of one call stay in order. For example,
+ * of `intent a, settle a, intent a, intent b` the first two and the last go out, or with `chargeLater` the first and
+ * the last.
  */
 const nextBatch = (
   queue: readonly Operation[],
-  apart: boolean,
+  chargeLater: boolean,
 ): { readonly now: readonly Operation[]; readonly later: readonly Operation[] } => {
-  const opened = new Set<CallId>()
-  const ended = new Set<CallId>()
-  /** Operations of these calls stay in order. */
-  const late = new Set<CallId>()
+  const calls = new Map<CallId, InBatch>()
   const now: Operation[] = []
   const later: Operation[] = []
+  let letters = 0
   for (const op of queue) {
     const callId = callOf(op)
-    const again = ended.has(callId) && (op.kind === 'intent' || op.kind === 'settle')
-    const tooSoon = apart && op.kind === 'settle' && opened.has(callId)
-    if (now.length === BATCH_MAX || late.has(callId) || again || tooSoon) {
-      late.add(callId)
+    const all = letters + lettersOf(op)
+    const tooLong = letters > 0 && all > letters && all > LETTERS_MAX
+    if (now.length === BATCH_MAX || tooLong || mustWait(op, calls.get(callId), chargeLater)) {
+      calls.set(callId, 'waits')
       later.push(op)
       continue
     }
-    if (op.kind === 'intent') opened.add(callId)
-    if (op.kind === 'settle' || op.kind === 'void') ended.add(callId)
+    letters = all
+    if (op.kind === 'intent') calls.set(callId, 'opens')
+    if (op.kind === 'settle' || op.kind === 'void') calls.set(callId, 'ends')
     now.push(op)
   }
   return { now, later }
@@ -170,11 +204,11 @@ export class OperationQueue {
   }
 
   /**
-   * Takes what goes out together; it counts as being committed until `setUnderWay` says otherwise. For `apart` see
-   * `nextBatch`.
+   * Takes what goes out together; it counts as being committed until `setUnderWay` says otherwise. With `chargeLater` a
+   * call that this batch opens is charged in a later one; `mustWait` says why.
    */
-  takeBatch(apart: boolean): readonly Operation[] {
-    const { now, later } = nextBatch(this.#waiting, apart)
+  takeBatch(chargeLater: boolean): readonly Operation[] {
+    const { now, later } = nextBatch(this.#waiting, chargeLater)
     this.#underWay = now
     this.#waiting = [...later]
     return this.#underWay

@@ -19,7 +19,8 @@ export const aliasesOf = async (
   if (texts.length === 1 && texts[0] === 'none') return { aliases: null }
   const aliases = readAliases(Object.fromEntries(texts.map(pairOf)))
   if (aliases instanceof Refusal) throw new Failed(aliases.message)
-  const refusal = checkAliases(await openCatalogue(config), aliases)
+  const { catalogue } = await openCatalogue(config)
+  const refusal = checkAliases(catalogue, aliases)
   if (refusal) throw new Failed(refusal.message)
   return { aliases }
 }

@@ -1,9 +1,15 @@
 /** Does for the compiled file what bin/turnpike does for the sources. */
 import { existsSync } from 'node:fs'
 
-/** The runtime's `fetch` allows 256 requests at once unless this is set before the process starts. */
-const REQUESTS = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
-const REQUESTS_MAX = '65336'
+/** What the runtime reads only at its start. A variable that is already set stays. */
+export const atStart: Readonly<Record<string, string>> = {
+  // Else `fetch` allows 256 requests at once.
+  BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
+  // Freed memory goes back to the machine after ten seconds, and only in whole pages of the allocator. With the
+  // allocator's own values a busy server gives back what it needs again at once (docs/decisions/runtime.md).
+  MIMALLOC_PURGE_DELAY: '10000',
+  MIMALLOC_PURGE_HOLES: '0',
+}
 
 /** Reads the environment files of the folder, as the runtime does for sources; variables that are already set stay. */
 const readEnvironmentFiles = (): void => {
@@ -16,8 +22,9 @@ const readEnvironmentFiles = (): void => {
  */
 export const settleEnvironment = (args: readonly string[]): void => {
   readEnvironmentFiles()
-  if (process.env[REQUESTS] !== undefined) return
-  process.env[REQUESTS] = REQUESTS_MAX
+  const missing = Object.entries(atStart).filter(([name]) => process.env[name] === undefined)
+  if (missing.length === 0) return
+  for (const [name, value] of missing) process.env[name] = value
   if (process.platform !== 'win32')
     process.execve?.(process.execPath, [process.execPath, ...args], process.env)
 }

@@ -17,7 +17,7 @@ const start = async (options: { workers?: string; worker?: string }): Promise<vo
   const environment =
     options.workers === undefined ? process.env : { ...process.env, WORKERS: options.workers }
   const config = readConfig(environment)
-  if (config.workers > 1 && options.worker === undefined) return runWorkers(config.workers)
+  if (config.workers > 1 && options.worker === undefined) return runWorkers(config.workers, config.drainMs)
   return serve(environment, config, {
     shared: options.worker !== undefined,
     greets: options.worker !== 'silent',

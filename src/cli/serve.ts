@@ -62,12 +62,10 @@ export const serve = async (
     store,
     hash,
     log,
-    catalogue: opened.catalogue,
-    vendors: opened.vendors,
-    failover: opened.failover,
+    sold: { ...opened, setup: setupOf(config) },
+    watch: { ...watchedBy(config, hash, shared), traces, exporting },
     options: config.gateway,
     console: config.console,
-    setup: setupOf(config),
     nudge: await openNudge(),
     outbox: (who) => openOutbox(store, config, who),
     stripe: config.stripe,
@@ -75,13 +73,10 @@ export const serve = async (
     publicUrl: config.publicUrl,
     receipts: receiptsOf(config),
     config: reloading.control,
-    ...watchedBy(config, hash, shared),
-    traces,
-    exporting,
     assets: (own) => assetsFor(config.assets, { ...own, hash, log, port: () => server.port }),
     chores: true,
   })
-  const stopCollecting = keepCollecting(gateway.meters)
+  const stopCollecting = keepCollecting(gateway.watch.meters)
   const stopWatch = startWatch(present, config, shared)
   const { book, instance } = gateway
   const server = listen(present, { hostname: config.host, port: config.port, shared })

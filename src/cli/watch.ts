@@ -74,7 +74,7 @@ export const tracesOf = async ({ watch: { traces } }: Config, log: Log): Promise
 
 /** Opens the port of the metrics if they have one, and measures the event loop; returns how to end both. */
 export const startWatch = (present: Present, { watch }: Config, shared: boolean): (() => void) => {
-  const { meters, metrics: access } = present.gateway
+  const { meters, metrics: access } = present.gateway.watch
   if (meters === undefined) return () => undefined
   const timer = timeLoop(meters)
   access?.together?.register(() => ownMetrics(present.gateway))

@@ -10,9 +10,11 @@ import { gatherMetrics, type MetricsMessage } from './worker-metrics.ts'
 const RESTART_FIRST_MS = 100
 const RESTART_LONGEST_MS = 10_000
 const HEALTHY_MS = 30_000
+/** A worker that has not ended so long after its time to drain hangs, or is stopped. */
+const LATE_MS = 2_000
 
-/** Runs `count` workers of this program until a signal has ended them all. */
-export const runWorkers = async (count: number): Promise<void> => {
+/** Runs `count` workers of this program until a signal has ended them all, for which each has the time to drain. */
+export const runWorkers = async (count: number, drainMs: number): Promise<void> => {
   let stopping = false
   let proven = false
   const running = new Set<Subprocess>()
@@ -21,6 +23,10 @@ export const runWorkers = async (count: number): Promise<void> => {
   const pass = (signal: 'SIGTERM' | 'SIGINT') => {
     stopping = true
     for (const worker of running) worker.kill(signal)
+    setTimeout(killLate, drainMs + LATE_MS).unref()
+  }
+  const killLate = () => {
+    for (const worker of running) worker.kill('SIGKILL')
   }
   /** If the first start fails, for example because the port is taken, every other start would fail too. */
   const giveUp = (code: number) => {

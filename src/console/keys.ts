@@ -90,7 +90,7 @@ const changeKey = async (
   const { gateway } = here
   const { key } = await target(here, 'keys')
   if (key.deleted) throw noSuchKey()
-  const unsold = checkAliases(gateway, limits.aliases)
+  const unsold = checkAliases(gateway.sold.catalogue, limits.aliases)
   if (unsold) throw unsold
   const { disabled, canManage, ...others } = limits
   const changed = await gateway.book.changeKey(

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Instant } from '../core/time.ts'
-import type { PeopleRows } from '../store/people/people-port.ts'
+import type { PeopleRow, PeopleRows } from '../store/people/people-port.ts'
 
 /** Signs in the person who is asking for it now. */
 export const LINK_MS = 15 * 60_000
@@ -16,6 +16,21 @@ export const INVITATION_MS = 7 * 86_400_000
 export const hashOfLink = (secret: string): string =>
   new Bun.CryptoHasher('sha256').update(secret).digest('hex')
 
+const identifierOf = (secret: string): string => `magic-link:${hashOfLink(secret)}`
+
+/** The stored link, if it was not used yet. */
+export const findLink = async (people: PeopleRows, secret: string): Promise<PeopleRow | undefined> => {
+  const where = [{ column: 'identifier', is: '=', value: identifierOf(secret) }] as const
+  return (await people.find('person_verification', { where, most: 1 }))[0]
+}
+
+/** Stores a link again that was used up by a sign-in which then failed, so that its owner can try it again. */
+export const putLinkBack = async (people: PeopleRows, link: PeopleRow): Promise<void> => {
+  const where = [{ column: 'id', is: '=', value: link.id ?? null }] as const
+  if ((await people.count('person_verification', where)) === 0)
+    await people.create('person_verification', link)
+}
+
 /** Makes the secret of a link for the owner of the e-mail address; the caller has made sure that this person exists. */
 export const mintLink = async (
   people: PeopleRows,
@@ -25,7 +40,7 @@ export const mintLink = async (
   const at = new Date(now).toISOString()
   await people.create('person_verification', {
     id: Bun.randomUUIDv7(),
-    identifier: `magic-link:${hashOfLink(secret)}`,
+    identifier: identifierOf(secret),
     value: JSON.stringify({ type: 'magic-link', email }),
     expires_at: new Date(now + lifeMs).toISOString(),
     created_at: at,

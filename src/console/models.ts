@@ -17,7 +17,7 @@ const pricesIn = (pricing: Readonly<Record<string, unknown>>): Record<string, st
 
 const listModels = async ({ gateway }: Here): Promise<Reply> => ({
   value: {
-    data: gateway.catalogue.list().map((model) => {
+    data: gateway.sold.catalogue.list().map((model) => {
       const { id, owned_by, category, pricing, coming, context_length, max_output_tokens, capabilities } =
         modelListing(model, gateway.options.creditNano)
       return {
@@ -38,7 +38,7 @@ const listModels = async ({ gateway }: Here): Promise<Reply> => ({
 
 /** What a run of the model takes: the same description that checks its calls. */
 const getInputs = async ({ gateway, asked }: Here): Promise<Reply> => {
-  const model = gateway.catalogue.find(asked.query.get('model') ?? '')
+  const model = gateway.sold.catalogue.find(asked.query.get('model') ?? '')
   if (model === undefined) throw refuse('not_found', 'There is no such model.')
   return { value: { model: model.id, input_schema: inputSchemaOf(model) } }
 }

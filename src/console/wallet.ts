@@ -44,7 +44,8 @@ const shownInvoice = ({ id, month, total, dueAt, paidAt, status }: Invoice) => (
 
 const getWallet = async (asked: Here): Promise<Reply> => {
   const here = within(asked)
-  const { store, stripe, x402 } = here.gateway
+  const { store } = here.gateway
+  const { stripe, x402 } = here.gateway.payments
   const id = await walletOf(here)
   const [found, line, invoices, status, { rules }] = await Promise.all([
     store.wallets.wallet(id),

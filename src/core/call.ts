@@ -56,6 +56,21 @@ export type UnreadMedia = {
   readonly takes: (address: string) => boolean
 }
 
+/** What a call of a product that is not chat asks for. Its price is known once the media of its inputs are read. */
+export type MediaAsk = {
+  /** The form of the results. */
+  readonly results: ResultStyle
+  /** For a job: whether its caller waits for it, and where to send word of its end. */
+  readonly prefer?: Prefer
+  readonly webhook?: string
+} & (
+  | { readonly priced: Priced; readonly unread?: undefined }
+  | { readonly unread: Unread; readonly priced?: undefined }
+)
+
+/**
+ * Optional members are absent from most calls: then the caller gave no such thing, or the body has none.
+ */
 export type Call = {
   readonly kind: ModelKind
   readonly dialect: DialectId
@@ -72,14 +87,8 @@ export type Call = {
   /** How many answers the caller asked for (`n`). */
   readonly choices: number
   readonly size: InputSize
-  /** For the kind `media`: its inputs and prices, and the form of its results. */
-  readonly priced?: Priced
-  /** For the kind `media`, in place of `priced` while its media have not been read. */
-  readonly unread?: Unread
-  readonly results?: ResultStyle
-  /** For a job: whether its caller waits for it, and where to send word of its end. */
-  readonly prefer?: Prefer
-  readonly webhook?: string
+  /** For the kind `media`. */
+  readonly media?: MediaAsk
   /** The body uses something that only another vendor's dialect knows, so its bytes cannot be forwarded as they are. */
   readonly foreign?: boolean
   /** Chat completions: the messages contain reasoning from earlier answers. */

@@ -31,8 +31,8 @@ const PATH_MAX = 512
  * The first address in a call's conversation that vendors must not be asked to fetch. Calls without media cost nothing
  * here.
  */
-export const checkReach = ({ body, priced, size }: Call): Refusal | undefined => {
-  if (priced !== undefined) return checkMembers(priced.inputs, 'inputs', OF_PRODUCTS)
+export const checkReach = ({ body, media, size }: Call): Refusal | undefined => {
+  if (media?.priced !== undefined) return checkMembers(media.priced.inputs, 'inputs', OF_PRODUCTS)
   if (size.images === 0 && size.audioBytes === 0 && size.unbounded !== true) return undefined
   const { messages, contents, input, system, systemInstruction, system_instruction } = body.outline
   const parts = { messages, contents, input, system, systemInstruction, system_instruction }

@@ -1,15 +1,13 @@
 /** The models that a key's own aliases stand for. */
 import type { Model } from '../core/model.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
+import type { Catalogue } from '../pricing/catalogue.ts'
 import { nameFor } from '../tenancy/aliases.ts'
 import type { Aliases, Key } from '../tenancy/key.ts'
-import type { Gateway } from './gateway.ts'
 import { unknownModel } from './unknown-model.ts'
 
-type Catalogued = Pick<Gateway, 'catalogue'>
-
 /** Finds models by the names that the key uses. A key without aliases gets the catalogue itself. */
-export const finderFor = ({ catalogue }: Catalogued, key: Key): ((name: string) => Model | undefined) =>
+export const finderFor = (catalogue: Catalogue, key: Key): ((name: string) => Model | undefined) =>
   key.aliases === undefined ? catalogue.find : (name) => catalogue.find(nameFor(key, name))
 
 /**
@@ -17,21 +15,21 @@ export const finderFor = ({ catalogue }: Catalogued, key: Key): ((name: string) 
  * probably meant.
  */
 export const checkAliases = (
-  gateway: Catalogued,
+  catalogue: Catalogue,
   aliases: Aliases | null | undefined,
 ): Refusal | undefined => {
   for (const [alias, name] of Object.entries(aliases ?? {}))
-    if (gateway.catalogue.find(name) === undefined)
+    if (catalogue.find(name) === undefined)
       return invalid(
         'aliases',
-        `'aliases': '${alias}' stands for no model. ${unknownModel(gateway, name).message}`,
+        `'aliases': '${alias}' stands for no model. ${unknownModel(catalogue, name).message}`,
       )
   return undefined
 }
 
 /** The models as the key names them: its own aliases and the operator's. Where names are equal, the key's own wins. */
 export const namedFor = (
-  { catalogue }: Catalogued,
+  catalogue: Catalogue,
   { aliases }: Key,
   models: readonly Model[],
 ): readonly Model[] => {

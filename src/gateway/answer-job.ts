@@ -56,7 +56,8 @@ const submit = async (
   task: Task,
   { shape, priced }: { readonly shape: JobShape; readonly priced: Priced },
 ): Promise<Run> => {
-  const { jobs, store, log } = gateway
+  const { store, log } = gateway
+  const { jobs } = gateway.memory
   const { callId } = task.trace
   const wakeAt = hookAddress(gateway, task.model.vendor, callId)
   const job = { id: callId, ...(wakeAt === undefined ? {} : { wakeAt }) }
@@ -73,7 +74,7 @@ const submit = async (
     const { begun, at } = submitted
     const facts = factsOf(task, priced, submitted)
     const ref = task.keep?.ref
-    const note = { facts, webhook: task.call.webhook, ref }
+    const note = { facts, webhook: task.call.media?.webhook, ref }
     const began = await untilStored(gateway, () => store.runs.began(callId, note))
     const run = await untilStored(gateway, () => store.runs.run(callId))
     if (!began || run === undefined || run.endedAt !== undefined) {
@@ -96,7 +97,7 @@ const submit = async (
 const nothing = (): void => undefined
 
 /** The vendor has the job, so what is known of it must not be lost while the ledger is away. */
-const untilStored = async <T>({ clock, jobs }: Gateway, work: () => Promise<T>): Promise<T> => {
+const untilStored = async <T>({ clock, memory: { jobs } }: Gateway, work: () => Promise<T>): Promise<T> => {
   for (;;)
     try {
       return await work()
@@ -110,7 +111,8 @@ const goOn = async (
   gateway: Gateway,
   { run, facts, submitted, shape }: { run: Run; facts: RunFacts; submitted: Submitted; shape: JobShape },
 ): Promise<void> => {
-  const { jobs, clock, log } = gateway
+  const { clock, log } = gateway
+  const { jobs } = gateway.memory
   const { begun, at } = submitted
   const job = newJob(run, facts, { nowMs: clock.monotonicMs(), everyMs: shape.everyMs }, { shape, at })
   jobs.open.set(run.id, job)
@@ -127,7 +129,7 @@ const factsOf = (task: Task, { price, most }: Priced, { begun, at }: Submitted):
   vendor: at.setup.vendor.id,
   deployment: at.key,
   modelName: task.call.modelName,
-  style: task.call.results ?? 'run',
+  style: task.call.media?.results ?? 'run',
   price,
   most,
   payment: task.payment,
@@ -171,7 +173,7 @@ type Waiting = {
 /** Waits for a run and answers with its state at that time. Throws the refusal of a run that failed. */
 export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> => {
   const { id, call, trace, ref } = it
-  const { results: style = 'run', prefer } = call
+  const { results: style, prefer } = call.media ?? { results: 'run' }
   const { timeouts, runWaitMs } = gateway.options
   const mayAnswerLater = style === 'run' || style === 'gemini_operation'
   const wantedMs = mayAnswerLater ? (prefer?.waitMs ?? runWaitMs) : timeouts.totalMs
@@ -200,7 +202,7 @@ export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> 
 const gone = (): Refusal => refuse('not_found', 'The job is no longer known.')
 
 const accepted = (gateway: Gateway, run: Run, headers: Record<string, string>): Answer => {
-  const everyMs = jobShapeOf(gateway, run.model)?.everyMs ?? 1_000
+  const everyMs = jobShapeOf(gateway.sold, run.model)?.everyMs ?? 1_000
   const shown = shownRun(gateway, run)
   return {
     status: 202,
@@ -220,7 +222,7 @@ const accepted = (gateway: Gateway, run: Run, headers: Record<string, string>): 
  * result will be.
  */
 const tooLong = async (gateway: Gateway, { id, model }: Run): Promise<Refusal> => {
-  const free = jobShapeOf(gateway, model)
+  const free = jobShapeOf(gateway.sold, model)
   const ends = free?.cancel !== undefined && free.onCancel === 'free'
   if (ends) await cancelRun(gateway, id)
   return refuse(
@@ -252,7 +254,8 @@ export const cancelRun = async (gateway: Gateway, id: string): Promise<void> => 
 
 /** The run once it has ended, or as it stands after this time. */
 export const awaitRun = async (gateway: Gateway, id: string, waitMs: number): Promise<Run | undefined> => {
-  const { store, clock, jobs } = gateway
+  const { store, clock } = gateway
+  const { jobs } = gateway.memory
   const until = clock.monotonicMs() + waitMs
   for (;;) {
     const { ended, stop } = endedHere(jobs, id)

@@ -37,7 +37,7 @@ export const answerMedia = (gateway: Gateway, task: Task, priced: Priced): Promi
 type Asked = { readonly priced: Priced; readonly preview?: Preview }
 
 const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Asked): Promise<Whole> => {
-  const shape = gateway.media.get(task.model.id)
+  const shape = gateway.sold.media.get(task.model.id)
   const full = await storageRefusal(gateway, task)
   if (shape?.flow !== 'once' || full !== undefined) {
     await giveUp(gateway, task)
@@ -46,7 +46,11 @@ const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Ask
   const delivered = async () => {
     const { opened: done } = await askOnce(gateway, task, { shape, priced, preview })
     task.trace.firstByteMs = gateway.clock.monotonicMs() - task.trace.startedMs
-    const whose = { keyId: task.key.id, runId: task.trace.callId, needsBytes: containsBytes(task.call) }
+    const whose = {
+      keyId: task.key.id,
+      runId: task.trace.callId,
+      needsBytes: containsBytes(task.call.media?.results),
+    }
     const { outputs, measured } = done
     const it = { ...whose, outputs, measured, most: priced.most }
     return { done, ...(await storeOutputs(gateway.assets, it)) }

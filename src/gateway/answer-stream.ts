@@ -81,7 +81,7 @@ const relayed = async (
   }
   onCallerGone(task.signal, gone)
   // A reader that takes nothing for too long counts as gone, even if its connection is open.
-  gateway.patience.watch(pace, gone)
+  gateway.memory.patience.watch(pace, gone)
   return {
     status: 200,
     headers: headersOf(task),
@@ -174,7 +174,7 @@ async function* relayStream(
     pace.offered = true
     yield ending
   } finally {
-    gateway.patience.end(pace)
+    gateway.memory.patience.end(pace)
     gateway.capacity.streams--
     if (!settled) {
       await drainVendor(

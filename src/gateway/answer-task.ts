@@ -10,9 +10,9 @@ import type { Task } from './task.ts'
 
 /** Asks, meters and settles: all that follows once the money is held, whoever pays. */
 export const answerTask = (gateway: Gateway, task: Task): Promise<Answer> => {
-  const { priced } = task.call
+  const priced = task.call.media?.priced
   if (priced !== undefined) {
-    const shape = jobShapeOf(gateway, task.model.id)
+    const shape = jobShapeOf(gateway.sold, task.model.id)
     return shape === undefined
       ? answerMedia(gateway, task, priced)
       : answerJob(gateway, task, { shape, priced })

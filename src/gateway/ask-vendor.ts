@@ -9,7 +9,7 @@ import { type Asking, attempt, CallerGone, type Opened, type VendorRequest } fro
 import { estimateFor } from './bill.ts'
 import { takeVendor } from './capacity.ts'
 import { deploymentsFor } from './deployments-for.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway, Sold } from './gateway.ts'
 import type { Task } from './task.ts'
 
 /** How to ask for a call in a dialect. */
@@ -29,9 +29,10 @@ export const askVendor = async <R extends VendorRequest, T>(
   task: Task,
   asking: Asking<R, T>,
 ): Promise<Opened<T>> => {
-  const { clock, random, traffic } = gateway
+  const { clock, random } = gateway
+  const { traffic } = gateway.sold
   const { trace, model } = task
-  const order = orderOf(gateway.deployments.get(model) ?? deploymentsFor(gateway, model), traffic, {
+  const order = orderOf(gateway.sold.deployments.get(model) ?? deploymentsFor(gateway.sold, model), traffic, {
     nowMs: clock.monotonicMs(),
     random,
   })
@@ -43,7 +44,7 @@ export const askVendor = async <R extends VendorRequest, T>(
   const hopeless: Deployment[] = []
   while (next !== undefined) {
     const deployment = next
-    const full = manyVendors(gateway)
+    const full = manyVendors(gateway.sold)
       ? takeVendor(gateway.capacity, trace, deployment.setup.vendor.id)
       : undefined
     if (full !== undefined) {
@@ -75,7 +76,7 @@ export const askVendor = async <R extends VendorRequest, T>(
  * Whether one vendor's calls can take another's places. The `local` vendor, which this process plays itself, does not
  * count.
  */
-const manyVendors = ({ vendors }: Gateway): boolean => vendors.size > (vendors.has('local') ? 2 : 1)
+const manyVendors = ({ vendors }: Sold): boolean => vendors.size > (vendors.has('local') ? 2 : 1)
 
 /** The next deployment, in their order and round again, without those that turned out to be hopeless. */
 const following = (

@@ -111,7 +111,7 @@ export const attempt = async <R extends VendorRequest, T>(
       return failed
     }
     const opened = await asking.open(current, request, deployment)
-    noteSuccess(gateway.traffic, deployment)
+    noteSuccess(gateway.sold.traffic, deployment)
     if (request.notCarried.length > 0) addNotCarried(trace, request.notCarried)
     if (model !== task.model) noteFailover(gateway, task, model)
     noteAnswered(gateway, trace)
@@ -124,7 +124,7 @@ export const attempt = async <R extends VendorRequest, T>(
       noteLost(gateway, trace, failure.outcome)
       return failure
     }
-    noteNothing(gateway.traffic, deployment)
+    noteNothing(gateway.sold.traffic, deployment)
     const billed = trace.askedMs !== undefined && !refusing && ofVendor && fault.mayBill
     noteLost(gateway, trace, fault instanceof Refusal && !signal.aborted ? 'refused' : 'gone')
     throw signal.aborted ? new CallerGone(billed) : fault
@@ -203,7 +203,11 @@ const refused = async (
 }
 
 /** Whatever was at fault is left alone for as long as the vendor asked. */
-const noted = ({ traffic, clock }: Gateway, deployment: Deployment, failed: FailedAttempt): FailedAttempt => {
+const noted = (
+  { sold: { traffic }, clock }: Gateway,
+  deployment: Deployment,
+  failed: FailedAttempt,
+): FailedAttempt => {
   const scope = restsAfter(failed)
   const [nowMs, askedMs] = [clock.monotonicMs(), askedRestOf(failed)]
   if (scope === undefined) noteNothing(traffic, deployment)
@@ -215,7 +219,11 @@ const noted = ({ traffic, clock }: Gateway, deployment: Deployment, failed: Fail
  * An equal that costs more is used at the operator's expense, since the operator allowed it. Each such call is counted
  * and logged.
  */
-const noteFailover = ({ log, traffic }: Gateway, { trace, model: asked }: Task, answered: Model): void => {
+const noteFailover = (
+  { log, sold: { traffic } }: Gateway,
+  { trace, model: asked }: Task,
+  answered: Model,
+): void => {
   const dearer = dearerThan(answered.price, priceOf(asked))
   if (dearer) traffic.dearer++
   const fields = { call: trace.callId, model: asked.id, equal: answered.id }

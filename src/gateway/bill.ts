@@ -38,7 +38,7 @@ export type KnownUsage = {
  * mid-stream may count less output than was delivered by then; the caller pays for what it got.
  */
 export const meter = (task: Task, { reported, whole, delivered, tier, vendorCost }: KnownUsage): Metered => {
-  const price = task.call.priced?.price ?? priceOf(task.model, tier)
+  const price = task.call.media?.priced?.price ?? priceOf(task.model, tier)
   const metered: MeteredUsage =
     reported === undefined
       ? { usage: estimateFor(task, delivered), estimated: true }

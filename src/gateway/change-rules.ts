@@ -12,7 +12,8 @@ import type { Gateway } from './gateway.ts'
 
 /** A rule that could never charge is refused, so that nobody relies on it. */
 const checkTopUp = async (gateway: Gateway, walletId: WalletId, { amount }: AutoTopUp): Promise<void> => {
-  const { stripe, store } = gateway
+  const { store } = gateway
+  const { stripe } = gateway.payments
   if (stripe === undefined || stripe.topUpDailyMax === 0n)
     throw invalid(
       'auto_top_up',
@@ -36,7 +37,7 @@ export const changeRules = async (
   gateway: Gateway,
   { walletId, change: asked, by }: { walletId: WalletId; change: RulesChange; by?: Actor },
 ): Promise<WalletRules> => {
-  const change = must(withModelIds(asked, gateway.catalogue))
+  const change = must(withModelIds(asked, gateway.sold.catalogue))
   if (change.autoTopUp) await checkTopUp(gateway, walletId, change.autoTopUp)
   const { known, at } = await gateway.store.wallets.changeWalletRules(walletId, change, by)
   await gateway.book.untilKnown(at)

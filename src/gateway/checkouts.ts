@@ -14,9 +14,9 @@ import type { Gateway } from './gateway.ts'
 
 /** Stripe, if it is set up. Without it, its addresses do not exist. */
 export const stripeOf = (gateway: Gateway): StripePayments => {
-  if (gateway.stripe === undefined)
+  if (gateway.payments.stripe === undefined)
     throw refuse('not_found', 'This server takes no payments by Stripe; ask its operator to fund the wallet.')
-  return gateway.stripe
+  return gateway.payments.stripe
 }
 
 /** What the payer reads before paying, and agrees to by paying. */

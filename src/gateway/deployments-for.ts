@@ -4,17 +4,17 @@
  */
 import type { Model } from '../core/model.ts'
 import { type Deployment, deploymentsOf, RANK } from '../routing/deployments.ts'
-import type { Gateway } from './gateway.ts'
+import type { Selling } from './gateway.ts'
 
 /** The deployments of a model, made at its first call. */
-export const deploymentsFor = (gateway: Gateway, model: Model): readonly Deployment[] => {
-  const known = gateway.deployments.get(model)
+export const deploymentsFor = (sold: Selling, model: Model): readonly Deployment[] => {
+  const known = sold.deployments.get(model)
   if (known !== undefined) return known
-  const equals = (gateway.failover.get(model.id) ?? []).flatMap((id) => gateway.catalogue.find(id) ?? [])
+  const equals = (sold.failover.get(model.id) ?? []).flatMap((id) => sold.catalogue.find(id) ?? [])
   const found = [model, ...equals].flatMap((one, index) => {
-    const setup = gateway.vendors.get(one.vendor)
+    const setup = sold.vendors.get(one.vendor)
     return setup === undefined ? [] : deploymentsOf(setup, one, index * RANK)
   })
-  gateway.deployments.set(model, found)
+  sold.deployments.set(model, found)
   return found
 }

@@ -39,7 +39,7 @@ export const deliver = async (
     outputs: done.outputs,
     measured: done.measured,
     most,
-    needsBytes: facts.keep !== undefined && containsBytes({ results: style }),
+    needsBytes: facts.keep !== undefined && containsBytes(style),
     credentialFor: credentialFor(at, shape),
   })
   const { vendorCost } = done
@@ -54,7 +54,7 @@ export const deliver = async (
     createdS: Math.floor(run.createdAt / 1000),
     more: moreOf(gateway, run, 'done'),
   }
-  const callRef = { call: { results: style, modelName }, trace: { callId: run.id } }
+  const callRef = { call: { media: { results: style }, modelName }, trace: { callId: run.id } }
   const last = written(callRef, results, { usage, bill, charged })
   const detail = detailOf(gateway, billed, metered, 'ok', last)
   const receipt = receiptFor(gateway, billed, detail, charged)
@@ -147,7 +147,9 @@ export const endCancelled = async (
 type RowEnd = Omit<Parameters<Gateway['store']['runs']['end']>[1], 'keptMs'>
 
 const end = async (gateway: Gateway, run: Run, facts: RunFacts | undefined, it: RowEnd): Promise<void> => {
-  const { store, log, options, jobs, meters } = gateway
+  const { store, log, options } = gateway
+  const { jobs } = gateway.memory
+  const { meters } = gateway.watch
   const ended = await store.runs.end(run.id, { ...it, keptMs: options.runKeptMs })
   jobs.open.delete(run.id)
   wakeWaiting(jobs, run.id)
@@ -169,7 +171,7 @@ const end = async (gateway: Gateway, run: Run, facts: RunFacts | undefined, it: 
  * it.
  */
 const payChange = async (
-  { x402, log }: Gateway,
+  { payments: { x402 }, log }: Gateway,
   { id, keyId, walletId }: Run,
   facts: RunFacts | undefined,
 ): Promise<void> => {

@@ -1,6 +1,7 @@
 /** An ended call as a span, by OpenTelemetry's semantic conventions for generative AI; never with content. */
 import { decimalFromNano } from '../core/money.ts'
 import { inputTokens, outputTokens } from '../core/usage.ts'
+import type { Catalogue } from '../pricing/catalogue.ts'
 import type { Gateway } from './gateway.ts'
 import type { SpanNote, Traces } from './spans.ts'
 import type { Trace } from './trace.ts'
@@ -28,7 +29,9 @@ export const endSpan = (gateway: Gateway, traces: Traces, trace: Trace, { status
       ? []
       : [{ name: 'first token', fromMs: askedMs, toMs: firstOutMs }]
   const call: SpanNote = {
-    name: [operationOf(gateway, trace), trace.model].filter((part) => part !== undefined).join(' '),
+    name: [operationOf(gateway.sold.catalogue, trace), trace.model]
+      .filter((part) => part !== undefined)
+      .join(' '),
     fromMs: startedMs,
     toMs: nowMs,
     failed: status >= 500 || trace.ended === 'vendor_failed',
@@ -39,7 +42,7 @@ export const endSpan = (gateway: Gateway, traces: Traces, trace: Trace, { status
 
 const operations = { chat: 'chat', embeddings: 'embeddings', media: 'generate_media' }
 
-const operationOf = ({ catalogue }: Gateway, { model, endpoint = '' }: Trace): string => {
+const operationOf = (catalogue: Catalogue, { model, endpoint = '' }: Trace): string => {
   if (endpoint.startsWith('/v1beta/')) return 'generate_content'
   const kind = model === undefined ? undefined : catalogue.find(model)?.kind
   return kind === undefined ? endpoint : operations[kind]
@@ -51,9 +54,9 @@ const attributesOf = (
   status: number,
 ): NonNullable<SpanNote['attributes']> => {
   const { model, vendor, usage, charged, ended, keyId } = trace
-  const asked = model === undefined ? undefined : gateway.catalogue.find(model)
+  const asked = model === undefined ? undefined : gateway.sold.catalogue.find(model)
   return {
-    'gen_ai.operation.name': operationOf(gateway, trace),
+    'gen_ai.operation.name': operationOf(gateway.sold.catalogue, trace),
     ...(vendor === undefined ? {} : { 'gen_ai.provider.name': providerName(vendor) }),
     ...(model === undefined ? {} : { 'gen_ai.request.model': model }),
     ...(asked === undefined || usage === undefined ? {} : { 'gen_ai.response.model': asked.upstreamName }),

@@ -126,15 +126,62 @@ export type Setup = {
   readonly journal?: string | undefined
 }
 
-export type GatewayParts = {
-  readonly store: Store
-  readonly book: Book
+/** What the operator's configuration says is sold. A reload changes all of it at once, as a new gateway. */
+export type Sold = {
   readonly catalogue: Catalogue
   readonly vendors: ReadonlyMap<string, VendorSetup>
   /** Equal models at other vendors, by model id; asked in this order when its own vendor fails. */
   readonly failover: ReadonlyMap<string, readonly string[]>
-  /** Payments by Stripe, if set up. */
+  /** The operator's settings, for display; absent when nobody passes them. */
+  readonly setup?: Setup | undefined
+}
+
+/** What is sold, and what follows from it. */
+export type Selling = Sold & {
+  readonly traffic: Traffic
+  /** How to ask for products that are not chat, by model id. */
+  readonly media: ReadonlyMap<string, Shape>
+  /** By the model with its price: a new price makes a new entry. */
+  readonly deployments: WeakMap<Model, readonly Deployment[]>
+}
+
+/** The ways to pay that the operator has set up. */
+type Payments = {
   readonly stripe?: StripePayments | undefined
+  /** Payments call by call. */
+  readonly x402?: X402 | undefined
+}
+
+/** What the operator sees of the running server. */
+export type Watch = {
+  /** The figures for GET /metrics; absent when METRICS is off. */
+  readonly meters?: Meters | undefined
+  readonly metrics?: MetricsAccess | undefined
+  /** Where traces of calls are sent. */
+  readonly traces?: Traces | undefined
+  /** The state of the export of calls, if there is one. */
+  readonly exporting?: Exporting | undefined
+  /** The running check of the books, if this server does it. */
+  readonly books?: BooksWatch | undefined
+}
+
+/** What this process knows of its callers beyond one call; other processes know their own. */
+type Memory = {
+  readonly repeats: Repeats
+  readonly jobs: Jobs
+  readonly kept: Kept
+  readonly patience: Patience
+  readonly guestRates: GuestRates
+  readonly houseRisk: HouseRisk
+  readonly faults: Faults
+}
+
+export type GatewayParts = {
+  readonly store: Store
+  readonly book: Book
+  readonly sold: Sold
+  readonly payments: Payments
+  readonly watch: Watch
   readonly options: GatewayOptions
   readonly clock: Clock
   readonly log: Log
@@ -146,8 +193,6 @@ export type GatewayParts = {
   readonly receipts?: Receipts
   readonly newCallId: () => string
   readonly random: () => number
-  /** Payments call by call (x402), if the operator has set them up. */
-  readonly x402?: X402 | undefined
   /** Where results other than chat are kept; without it no such product is sold. */
   readonly assets?: Assets
   /** What the operator set for the console, if there is one. */
@@ -156,39 +201,16 @@ export type GatewayParts = {
   readonly webhooks?: PublicParts
   /** The public address of this server; when absent, the address of the request is used. */
   readonly publicUrl?: string | undefined
-  /** The operator's settings, for display; absent when nobody passes them. */
-  readonly setup?: Setup | undefined
   /** How the configuration is read again; absent when nothing can change. */
   readonly config?: ConfigControl | undefined
-  /** The running check of the books, if this server does it. */
-  readonly books?: BooksWatch
-  /** The figures for GET /metrics; absent when METRICS is off. */
-  readonly meters?: Meters | undefined
-  readonly metrics?: MetricsAccess | undefined
-  /** The state of the export of calls, if there is one. */
-  readonly exporting?: Exporting | undefined
-  /** Where traces of calls are sent. */
-  readonly traces?: Traces | undefined
 }
 
+/** What handlers get, by subject. */
 export type Gateway = GatewayParts & {
-  readonly traffic: Traffic
-  readonly repeats: Repeats
+  readonly sold: Selling
   readonly capacity: Capacity
-  readonly kept: Kept
-  readonly patience: Patience
-  readonly guestRates: GuestRates
-  readonly houseRisk: HouseRisk
-  readonly faults: Faults
-  /** How to ask for products that are not chat, by model id. */
-  readonly media: ReadonlyMap<string, Shape>
-  readonly jobs: Jobs
-  /** By the model with its price: a new price makes a new entry. */
-  readonly deployments: WeakMap<Model, readonly Deployment[]>
+  readonly memory: Memory
 }
-
-/** What a reload changes. It takes effect all at once, as a new gateway. */
-export type Sold = Pick<GatewayParts, 'catalogue' | 'vendors' | 'failover' | 'setup'>
 
 /**
  * The current gateway. Each call reads it once, at its beginning, and uses that to its end, so that no call is priced
@@ -196,34 +218,38 @@ export type Sold = Pick<GatewayParts, 'catalogue' | 'vendors' | 'failover' | 'se
  */
 export type Present = { readonly gateway: Gateway }
 
-const shapesOf = (vendors: GatewayParts['vendors']): ReadonlyMap<string, Shape> =>
+const shapesOf = (vendors: Sold['vendors']): ReadonlyMap<string, Shape> =>
   new Map(
     [...vendors.values()].flatMap(({ vendor }) =>
       (vendor.media?.models ?? []).map(({ name, shape }): [string, Shape] => [`${vendor.id}/${name}`, shape]),
     ),
   )
 
+const sellingOf = (sold: Sold, traffic: Traffic): Selling => ({
+  ...sold,
+  traffic,
+  media: shapesOf(sold.vendors),
+  deployments: new WeakMap(),
+})
+
 export const createGateway = (parts: GatewayParts): Gateway => ({
   ...parts,
   store: storeInTouch(parts.store, parts.book),
-  traffic: newTraffic(),
-  repeats: newRepeats(),
+  sold: sellingOf(parts.sold, newTraffic()),
   capacity: newCapacity(parts.options),
-  kept: newKept(),
-  patience: newPatience(parts.clock, parts.options.readerMs),
-  guestRates: newGuestRates(),
-  houseRisk: createHouseRisk(parts),
-  faults: newFaults(),
-  media: shapesOf(parts.vendors),
-  jobs: newJobs(),
-  deployments: new WeakMap(),
+  memory: {
+    repeats: newRepeats(),
+    jobs: newJobs(),
+    kept: newKept(),
+    patience: newPatience(parts.clock, parts.options.readerMs),
+    guestRates: newGuestRates(),
+    houseRisk: createHouseRisk(parts),
+    faults: newFaults(),
+  },
 })
 
 /** The same gateway with another catalogue; running calls keep the one they began with. */
 export const selling = (gateway: Gateway, sold: Sold): Gateway => ({
   ...gateway,
-  ...sold,
-  traffic: trafficAfter(gateway, sold.vendors),
-  media: shapesOf(sold.vendors),
-  deployments: new WeakMap(),
+  sold: sellingOf(sold, trafficAfter(gateway.sold, sold.vendors)),
 })

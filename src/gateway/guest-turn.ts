@@ -18,8 +18,12 @@ export const takeGuestTurn = (
 ): (() => void) => {
   const name = `${kind} ${origin}`
   const limit = gateway.options.guestRpm
-  const { admitted, remaining, leftMs } = gateway.guestRates.take(name, limit, gateway.clock.monotonicMs())
-  if (admitted) return () => gateway.guestRates.giveBack(name)
+  const { admitted, remaining, leftMs } = gateway.memory.guestRates.take(
+    name,
+    limit,
+    gateway.clock.monotonicMs(),
+  )
+  if (admitted) return () => gateway.memory.guestRates.giveBack(name)
   addRateHeaders(trace, { limit, remaining, resetAt: gateway.clock.now() + leftMs })
   throw guestsLimited(limit, leftMs)
 }

@@ -4,6 +4,11 @@
  * does not fit, the call is held for a tighter one, which nearly every text keeps. The house pays for a text that costs
  * more. Each process risks only a fixed amount per wallet and day, and counts it before it takes the risk. The log
  * reports each case, like any excess.
+ *
+ * For example, a prompt of 40,000 bytes is an estimated 10,000 tokens. Its bound is 40,000 tokens; the tighter one is
+ * 15,000, half as many again as estimated. At $1 a million tokens the house risks the $0.025 between them. If the text
+ * turns out to have 16,000 tokens, it has lost $0.001 of its dollar for this wallet and day, and the bounds of this
+ * model's next texts are wider.
  */
 import type { Hold } from '../book/contract.ts'
 import type { Call, InputSize } from '../core/call.ts'
@@ -26,6 +31,7 @@ const LEARNT_MARGIN = 1.1
 const LEAST_BYTES = 2_000
 const WALLETS_MAX = 10_000
 
+/** A risk that is taken: it counts against its wallet until it ends, by `watch` or by `drop`. */
 type Risk = {
   /** The call with the tighter bound. */
   readonly call: Call
@@ -43,46 +49,69 @@ export type HouseRisk = {
 }
 
 export const createHouseRisk = ({ clock }: { readonly clock: Clock }): HouseRisk => {
-  const shares = new Map<string, number>()
-  const risked = new Map<WalletId, Nano>()
-  let day: Day = ''
-
-  const riskedFor = (wallet: WalletId): Nano => {
-    const today = dayOf(clock.now())
-    if (today !== day || risked.size > WALLETS_MAX) risked.clear()
-    day = today
-    return risked.get(wallet) ?? 0n
-  }
-
-  const count = (wallet: WalletId, change: Nano): void => {
-    risked.set(wallet, greatest(riskedFor(wallet) + change, 0n))
-  }
-
+  const shares = newShares()
+  const days = newDays(clock)
   return {
     worthwhile: ({ textBytes, unbounded }) => textBytes >= LEAST_BYTES && unbounded !== true,
     take: (wallet, model, call) => {
-      const textTokens = Math.ceil(textEstimate(call) * (shares.get(model.id) ?? FIRST_SHARE))
+      const estimate = textEstimate(call)
+      const textTokens = Math.ceil(estimate * shares.of(model))
       if (textTokens >= call.size.textBytes) return undefined
       const size = { ...call.size, textTokens }
-      const amount = ceiling(model, call.size, 0, 1) - ceiling(model, size, 0, 1)
-      if (riskedFor(wallet) + amount > DAILY_MOST) return undefined
-      count(wallet, amount)
+      const risked = ceiling(model, call.size, 0, 1) - ceiling(model, size, 0, 1)
+      if (days.of(wallet) + risked > DAILY_MOST) return undefined
+      days.add(wallet, risked)
       let over = false
+      /** In place of what was risked, what was lost counts. */
       const end = (lost: Nano): void => {
-        if (over) return
+        if (!over) days.add(wallet, lost - risked)
         over = true
-        count(wallet, lost - amount)
       }
-      const settled = (lost: Nano, { usage, estimated }: UsageDetail): void => {
-        end(lost)
-        const ratio = (inputTokens(usage) / textEstimate(call)) * LEARNT_MARGIN
-        if (!estimated && ratio > (shares.get(model.id) ?? FIRST_SHARE)) shares.set(model.id, ratio)
-      }
+      const dropped = () => end(0n)
       return {
         call: { ...call, size },
-        watch: (hold) => watched(hold, { settled, dropped: () => end(0n) }),
-        drop: () => end(0n),
+        watch: (hold) =>
+          watched(hold, {
+            settled: (lost, { usage, estimated }) => {
+              end(lost)
+              if (!estimated) shares.learn(model, inputTokens(usage) / estimate)
+            },
+            dropped,
+          }),
+        drop: dropped,
       }
+    },
+  }
+}
+
+/** Real tokens per estimated token, by model. */
+const newShares = () => {
+  const known = new Map<string, number>()
+  const of = ({ id }: Model): number => known.get(id) ?? FIRST_SHARE
+  return {
+    of,
+    /** A text had so many; with a margin, texts to come may. */
+    learn: (model: Model, had: number): void => {
+      const share = had * LEARNT_MARGIN
+      if (share > of(model)) known.set(model.id, share)
+    },
+  }
+}
+
+/** What the house risks or has lost on each wallet in the present UTC day. */
+const newDays = (clock: Clock) => {
+  const sums = new Map<WalletId, Nano>()
+  let day: Day = ''
+  const of = (wallet: WalletId): Nano => {
+    const today = dayOf(clock.now())
+    if (today !== day || sums.size > WALLETS_MAX) sums.clear()
+    day = today
+    return sums.get(wallet) ?? 0n
+  }
+  return {
+    of,
+    add: (wallet: WalletId, change: Nano): void => {
+      sums.set(wallet, greatest(of(wallet) + change, 0n))
     },
   }
 }

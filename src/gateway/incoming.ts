@@ -82,8 +82,10 @@ export const readAsked = async (
 }
 
 const readCall = (gateway: Gateway, incoming: Incoming, by: Requester, body: JsonBody) => {
-  const { find } = gateway.catalogue
-  const call = must(incoming.decode(body, by.key.aliases === undefined ? find : finderFor(gateway, by.key)))
+  const { find } = gateway.sold.catalogue
+  const call = must(
+    incoming.decode(body, by.key.aliases === undefined ? find : finderFor(gateway.sold.catalogue, by.key)),
+  )
   const refusal = checkReach(call)
   if (refusal) throw refusal
   const model = must(modelOf(gateway, call, by))
@@ -97,7 +99,7 @@ const readCall = (gateway: Gateway, incoming: Incoming, by: Requester, body: Jso
 const withinModel = (gateway: Gateway, call: Call, model: Model): Call => {
   const most = model.maxOutputTokens
   if (call.maxOutput === undefined || call.maxOutput <= most) return call
-  const speaker = gateway.vendors.get(model.vendor)?.vendor ?? {}
+  const speaker = gateway.sold.vendors.get(model.vendor)?.vendor ?? {}
   if (call.dialect === upstreamDialect(call, model, speaker)) return call
   return { ...call, maxOutput: most, boundLowered: true }
 }
@@ -178,8 +180,9 @@ export const modelOf = (
   { key, trace }: Pick<Task, 'key' | 'trace'>,
 ): Model | Refusal => {
   const name = key.aliases === undefined ? call.modelName : nameFor(key, call.modelName)
-  const model = gateway.catalogue.find(name)
-  if (model === undefined || model.kind !== call.kind) return unknownModel(gateway, name, { kind: call.kind })
+  const model = gateway.sold.catalogue.find(name)
+  if (model === undefined || model.kind !== call.kind)
+    return unknownModel(gateway.sold.catalogue, name, { kind: call.kind })
   trace.model = model.id
   trace.vendor = model.vendor
   return model

@@ -23,7 +23,8 @@ const BUSY_MAX = 64
 
 /** Runs until the returned function is called; then other processes take over what is open. */
 export const keepJobs = (present: Present): (() => void) => {
-  const { clock, jobs, store, instance, log } = present.gateway
+  const { clock, store, instance, log } = present.gateway
+  const { jobs } = present.gateway.memory
   const failed = (what: string) => (error: unknown) => log.warn(what, { error: messageOf(error) })
   const loop = async (everyMs: number, what: string, work: () => Promise<void> | void): Promise<void> => {
     while (!jobs.stopped) {
@@ -44,7 +45,8 @@ export const keepJobs = (present: Present): (() => void) => {
 }
 
 const askDue = (gateway: Gateway): void => {
-  const { jobs, clock } = gateway
+  const { clock } = gateway
+  const { jobs } = gateway.memory
   if (jobs.open.size === 0) return
   const nowMs = clock.monotonicMs()
   for (const job of jobs.open.values()) {
@@ -55,7 +57,8 @@ const askDue = (gateway: Gateway): void => {
 
 /** Runs one step of a job at a time; whatever it throws is that step's failure, and the step is tried again. */
 const step = async (gateway: Gateway, job: Job): Promise<void> => {
-  const { jobs, log } = gateway
+  const { log } = gateway
+  const { jobs } = gateway.memory
   job.busy = true
   jobs.busy++
   try {
@@ -74,7 +77,7 @@ const step = async (gateway: Gateway, job: Job): Promise<void> => {
 
 /** Asks about a job now, because it may have ended or is to end. */
 export const askNow = (gateway: Gateway, id: string, it: { readonly cancel?: boolean } = {}): void => {
-  const job = gateway.jobs.open.get(id)
+  const job = gateway.memory.jobs.open.get(id)
   if (job === undefined) return
   if (it.cancel === true) job.cancel = true
   // Anyone who can wake a job can do so often; its vendor is not asked more often because of that.
@@ -82,7 +85,7 @@ export const askNow = (gateway: Gateway, id: string, it: { readonly cancel?: boo
   if (it.cancel === true && !job.busy && !job.cancelSent) void step(gateway, job)
 }
 
-const keepOwn = async ({ jobs, store, instance }: Gateway): Promise<void> => {
+const keepOwn = async ({ memory: { jobs }, store, instance }: Gateway): Promise<void> => {
   const ids = [...jobs.open.keys(), ...jobs.submitting]
   if (ids.length === 0) return
   const changed = [...jobs.open.values()].filter(
@@ -94,7 +97,8 @@ const keepOwn = async ({ jobs, store, instance }: Gateway): Promise<void> => {
 }
 
 const readNews = async (gateway: Gateway): Promise<void> => {
-  const { jobs, store, instance } = gateway
+  const { store, instance } = gateway
+  const { jobs } = gateway.memory
   if (jobs.open.size === 0) return
   for (const { id, cancel } of await store.runs.news(instance)) askNow(gateway, id, { cancel })
 }
@@ -106,7 +110,8 @@ const takeSilent = async (gateway: Gateway): Promise<void> => {
 }
 
 const takeUp = async (gateway: Gateway, run: Run): Promise<void> => {
-  const { jobs, clock, log } = gateway
+  const { clock, log } = gateway
+  const { jobs } = gateway.memory
   if (jobs.open.has(run.id)) return
   if (run.facts === undefined) {
     // The vendor may have the job or not, and is never asked a second time. The house risks the cost of one submission.
@@ -121,6 +126,6 @@ const takeUp = async (gateway: Gateway, run: Run): Promise<void> => {
       refuse('upstream_error', 'The job was lost while it was submitted. Nothing was charged.'),
     )
   }
-  const everyMs = jobShapeOf(gateway, run.model)?.everyMs ?? TAKE_MS
+  const everyMs = jobShapeOf(gateway.sold, run.model)?.everyMs ?? TAKE_MS
   jobs.open.set(run.id, newJob(run, run.facts, { nowMs: clock.monotonicMs() - everyMs, everyMs }))
 }

@@ -1,7 +1,7 @@
 /** The last bytes of an answer that is not chat, in the form its caller asked for. */
 
 import type { StoredAsset } from '../assets/assets.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, MediaAsk, ResultStyle } from '../core/call.ts'
 import { concat, type Json, type JsonObject } from '../core/json-body.ts'
 import { withBalance, withBill } from '../dialects/bill-members.ts'
 import { geminiUsage } from '../dialects/gemini/reply.ts'
@@ -16,7 +16,7 @@ export type Shown = StoredAsset | Extract<Output, { type: 'text' | 'json' }>
 
 /** The call that the results belong to. */
 type CallRef = {
-  readonly call: Pick<Call, 'results' | 'modelName'>
+  readonly call: Pick<Call, 'modelName'> & { readonly media?: Pick<MediaAsk, 'results'> }
   readonly trace: { readonly callId: string }
 }
 
@@ -37,7 +37,7 @@ export type Results = {
 }
 
 /** Whether the form of the results contains their bytes. */
-export const containsBytes = ({ results }: Pick<Call, 'results'>): boolean =>
+export const containsBytes = (results: ResultStyle | undefined): boolean =>
   results !== undefined && (FORMS_WITH_BYTES.includes(results) || results.endsWith('_events'))
 
 const FORMS_WITH_BYTES: readonly string[] = ['images_base64', 'bytes', 'gemini_content', 'gemini_predictions']
@@ -53,12 +53,12 @@ const publicOutput = (one: Shown): Json => {
 }
 
 export const written = (task: CallRef, results: Results, charge: Charge): LastBytes => {
-  switch (task.call.results) {
+  switch (task.call.media?.results) {
     case 'bytes':
       return asBytes(results, charge)
     case 'image_generation_events':
     case 'image_edit_events':
-      return asEvents(task.call.results, results, charge)
+      return asEvents(task.call.media?.results, results, charge)
     case 'transcript_text':
       return asText(writtenAs(transcriptOf(results), 'text'), charge)
     case 'transcript_srt':
@@ -79,7 +79,7 @@ const transcriptOf = ({ done }: Results): Transcript => {
 const asJson = (task: CallRef, results: Results, { usage, bill }: Charge): LastBytes => {
   const text = JSON.stringify(bodyFor(task, results))
   const [name, counts] =
-    task.call.results === 'gemini_content'
+    task.call.media?.results === 'gemini_content'
       ? ['usageMetadata', results.done.body.usageMetadata ?? geminiUsage(usage)]
       : ['usage', usageOf(results, usage)]
   const bytes = encoder.encode(`${text.slice(0, -1)},"${name}":${withBill(Object(counts), bill)}}`)
@@ -111,7 +111,7 @@ const bodyFor = (task: CallRef, results: Results): JsonObject => {
   const { call, trace } = task
   const assets = shown.filter(isAsset)
   const urls = assets.map(({ url }) => url)
-  switch (call.results) {
+  switch (call.media?.results) {
     case 'image_url':
       return { image_url: urls[0] ?? null, images: urls, model: call.modelName, id: trace.callId }
     case 'images_url':

@@ -72,18 +72,18 @@ type Once = {
 export const onceUnder = async (gateway: Gateway, it: Once, run: RunCall): Promise<Answer> => {
   const { ref, fingerprint, trace } = it
   const name = JSON.stringify([ref.keyId, ref.endpoint, ref.key])
-  const running = gateway.repeats.get(name)
+  const running = gateway.memory.repeats.get(name)
   if (running !== undefined) return join(running, fingerprint, trace)
   // Registered before anything is awaited, so that two copies that arrive together make one call.
   const owner = trace.keyId ?? ref.keyId
   const recording = newRecording({
     take: (bytes) => gateway.capacity.bytes.take(owner, bytes) === 'taken',
     giveBack: (bytes) => gateway.capacity.bytes.giveBack(owner, bytes),
-    patience: gateway.patience,
+    patience: gateway.memory.patience,
   })
   const answer = first(gateway, { ...it, recording }, run)
-  gateway.repeats.set(name, { fingerprint, recording, trace, answer })
-  const forget = () => gateway.repeats.delete(name)
+  gateway.memory.repeats.set(name, { fingerprint, recording, trace, answer })
+  const forget = () => gateway.memory.repeats.delete(name)
   try {
     const begun = await answer
     if (begun.body instanceof Uint8Array) forget()
@@ -217,7 +217,10 @@ const claim = async (
 }
 
 /** A key may keep a limited number of bytes a day. An answer that a payment of its own bought is always kept. */
-const checkKept = ({ kept, options, clock }: Gateway, { keyId, endpoint }: IdempotencyRef): void => {
+const checkKept = (
+  { memory: { kept }, options, clock }: Gateway,
+  { keyId, endpoint }: IdempotencyRef,
+): void => {
   const nowMs = clock.monotonicMs()
   if (endpoint === 'x402' || kept.of(keyId, nowMs) < options.keptBytesMax) return
   const seconds = Math.max(1, Math.ceil(kept.leftMs(keyId, nowMs) / 1000))
@@ -228,7 +231,7 @@ const checkKept = ({ kept, options, clock }: Gateway, { keyId, endpoint }: Idemp
   )
 }
 
-const noteKept = ({ kept, clock }: Gateway, { keyId }: IdempotencyRef, bytes: number): void =>
+const noteKept = ({ memory: { kept }, clock }: Gateway, { keyId }: IdempotencyRef, bytes: number): void =>
   kept.add(keyId, bytes, clock.monotonicMs())
 
 const pump = async (gateway: Gateway, it: First, body: ByteStream): Promise<void> => {

@@ -1,10 +1,11 @@
 /**
- * The composition root: makes a running gateway from a store, a catalogue and the settings. Servers and tests open
- * theirs here, and each may bring its own clock, randomness and vendors.
+ * The composition root: makes a running gateway from a store, a catalogue and the settings. Servers, tests, simulation
+ * and bench all open theirs here, and each may bring its own clock, randomness, vendors, and parts that already run.
  */
 import type { Assets } from '../assets/assets.ts'
 import { keepSweeping } from '../assets/keep-sweeping.ts'
 import { createBook } from '../book/book.ts'
+import type { Book } from '../book/contract.ts'
 import type { Outbox } from '../book/outbox.ts'
 import { storeInTouch } from '../book/touch.ts'
 import type { Log } from '../core/log.ts'
@@ -13,7 +14,7 @@ import { keepMonthsClosed } from '../payment/close-months.ts'
 import { openStripe, type StripePayments } from '../payment/stripe.ts'
 import { keepToppingUp } from '../payment/top-ups.ts'
 import type { X402Options } from '../payment/x402/offer.ts'
-import { openX402 } from '../payment/x402.ts'
+import { openX402, type Rail } from '../payment/x402.ts'
 import type { AssetStore } from '../store/calls/asset-port.ts'
 import { systemPublicParts } from '../transport/public-address.ts'
 import {
@@ -24,6 +25,7 @@ import {
   type Receipts,
   type Sold,
   selling,
+  type Watch,
 } from './gateway.ts'
 import { keepJobs } from './keep-jobs.ts'
 import { keepPruning } from './keep-pruning.ts'
@@ -33,32 +35,23 @@ import { watchBooks } from './watch-books.ts'
 
 type GatewaySetup = Pick<
   GatewayParts,
-  | 'store'
-  | 'catalogue'
-  | 'vendors'
-  | 'failover'
-  | 'options'
-  | 'hash'
-  | 'log'
-  | 'publicUrl'
-  | 'webhooks'
-  | 'console'
-  | 'meters'
-  | 'metrics'
-  | 'traces'
-  | 'setup'
-  | 'exporting'
-  | 'config'
+  'store' | 'sold' | 'options' | 'hash' | 'log' | 'publicUrl' | 'webhooks' | 'console' | 'config'
 > & {
+  /** What the operator sees of the server; the check of the books comes with the chores. */
+  readonly watch?: Omit<Watch, 'books'>
   readonly clock?: Clock
   readonly random?: () => number
   /** Name of this process among those that share the store; a unique one by default. */
   readonly instance?: string
+  /** The book of this process, if it runs already; by default one is started, with the nudge and the outbox. */
+  readonly book?: Book
   readonly nudge?: Parameters<typeof createBook>[0]['nudge']
   /** Opens the outbox of a process, if it has one. */
   readonly outbox?: (who: { readonly instance: string; readonly log: Log }) => Promise<Outbox | undefined>
   readonly stripe?: Parameters<typeof openStripe>[0]['settings'] | undefined
   readonly x402?: X402Options | undefined
+  /** What settles x402 payments; by default the operator's facilitator and nodes. */
+  readonly rail?: Rail
   /** Where results other than chat are kept; without it no such product is sold. */
   readonly assets?: (own: { readonly store: AssetStore }) => Assets
   /** Absent when receipts are off. */
@@ -77,43 +70,27 @@ type RunningGateway = {
   readonly stopChores: () => void
 }
 
-/** Opens the parts, starts the book and waits until it knows the ledger. */
+/** Opens the parts; a book of its own is started, and waits until it knows the ledger. */
 export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => {
   const { store, log, hash, clock = systemClock, random = Math.random, chores = false } = it
   const newId: () => string = Bun.randomUUIDv7
   const instance = it.instance ?? `${process.pid}-${newId().slice(-12)}`
-  const book = createBook({
-    store,
-    clock,
-    instance,
-    random,
-    log,
-    ...(it.nudge === undefined ? {} : { nudge: it.nudge }),
-    outbox: await it.outbox?.({ instance, log }),
-    meters: it.meters,
-    longestCallMs: it.options.timeouts.totalMs + SETTLE_MS,
-  })
-  await book.start()
+  const book = it.book ?? (await startBook(it, { clock, instance, random }))
   const inTouch = storeInTouch(store, book)
   const stripe = it.stripe && (await openStripe({ settings: it.stripe, store: inTouch.funding, log, newId }))
-  const x402 = it.x402 && (await openX402({ store: inTouch, clock, log, hash, options: it.x402 }))
+  const x402 = it.x402 && (await openX402({ store: inTouch, clock, log, hash, options: it.x402 }, it.rail))
   const assets = it.assets?.({ store: inTouch.assets })
   const receiptKeys = () => openReceiptKeys({ store: store.receipts, hash, clock, log })
   const books = chores ? watchBooks({ store, clock, log }) : undefined
   const gateway = createGateway({
     store,
     book,
-    ...(books === undefined ? {} : { books }),
-    ...watchOf(it),
-    catalogue: it.catalogue,
-    vendors: it.vendors,
-    failover: it.failover,
-    publicUrl: it.publicUrl,
-    stripe,
-    x402,
+    sold: it.sold,
+    payments: { stripe, x402 },
+    watch: { ...it.watch, books },
     options: it.options,
+    publicUrl: it.publicUrl,
     console: it.console,
-    setup: it.setup,
     config: it.config,
     ...(assets === undefined ? {} : { assets }),
     ...(it.webhooks === undefined ? {} : { webhooks: it.webhooks }),
@@ -146,20 +123,29 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   }
 }
 
-/** The gateway's state, for those who watch the server. */
-const watchOf = ({ meters, metrics, traces, exporting }: GatewaySetup) => ({
-  meters,
-  metrics,
-  traces,
-  exporting,
-})
+const startBook = async (
+  { store, log, watch, options, nudge, outbox }: GatewaySetup,
+  own: Pick<GatewayParts, 'clock' | 'instance' | 'random'>,
+): Promise<Book> => {
+  const book = createBook({
+    ...own,
+    store,
+    log,
+    ...(nudge === undefined ? {} : { nudge }),
+    outbox: await outbox?.({ instance: own.instance, log }),
+    meters: watch?.meters,
+    longestCallMs: options.timeouts.totalMs + SETTLE_MS,
+  })
+  await book.start()
+  return book
+}
 
 /** How long after its own deadline the longest call may take to settle. */
 const SETTLE_MS = 5_000
 
 const nothing = (): void => undefined
 
-const keepsJobs = ({ media }: Gateway): boolean => [...media.values()].some(({ flow }) => flow === 'job')
+const keepsJobs = ({ sold }: Gateway): boolean => [...sold.media.values()].some(({ flow }) => flow === 'job')
 
 type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'random'> & {
   readonly stripe: StripePayments | undefined

@@ -34,7 +34,7 @@ type Request = {
 
 /** Quotes the invoice, or takes the payment brought for it. */
 export const payInvoiceByX402 = async (gateway: Gateway, request: Request): Promise<Answer> => {
-  const { x402 } = gateway
+  const { x402 } = gateway.payments
   const { invoice, payment, trace } = request
   const [offer, ...more] = x402?.offers() ?? []
   if (x402 === undefined || offer === undefined) throw x402Unavailable()

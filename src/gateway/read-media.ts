@@ -26,7 +26,7 @@ type Reader = {
 
 /** The call with its media read, and therefore priced. Throws the Refusal that names the input. */
 export const withMediaRead = async (gateway: Gateway, call: Call, by: Reader): Promise<Call> => {
-  const { unread } = call
+  const unread = call.media?.unread
   if (unread === undefined) return call
   const { assets } = gateway
   if (assets === undefined) throw unavailable('Files cannot be read here.')

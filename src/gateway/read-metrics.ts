@@ -1,25 +1,25 @@
 /** The metrics of this process: what it has counted, and its state at the time of the request. */
 import { type Reading, type Snapshot, snapshotOf } from '../metrics/snapshot.ts'
 import { restsOf } from '../routing/deployments.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway, Watch } from './gateway.ts'
 
 const SECOND_MS = 1_000
 
 /** The series of this process alone; none if nothing is counted. */
 export const ownMetrics = (gateway: Gateway): Snapshot => {
-  const { meters, metrics } = gateway
+  const { meters, metrics } = gateway.watch
   if (meters === undefined) return {}
   return snapshotOf(meters.registry, [
     ...(metrics?.ofProcess() ?? []),
     ...ofBook(gateway),
     ...ofCapacity(gateway),
-    ...ofExport(gateway),
+    ...ofExport(gateway.watch),
     ...ofConfig(gateway),
     ...ofVendors(gateway),
   ])
 }
 
-const ofBook = ({ book, books }: Gateway): readonly Reading[] => {
+const ofBook = ({ book, watch: { books } }: Gateway): readonly Reading[] => {
   const health = book.health()
   const { count, room, held } = book.leased()
   return [
@@ -45,7 +45,7 @@ const ofCapacity = ({ capacity }: Gateway): readonly Reading[] => [
   ['bytes', capacity.bytes.used()],
 ]
 
-const ofExport = ({ exporting }: Gateway): readonly Reading[] =>
+const ofExport = ({ exporting }: Watch): readonly Reading[] =>
   exporting === undefined
     ? []
     : [
@@ -65,7 +65,7 @@ const ofConfig = ({ config }: Gateway): readonly Reading[] => {
 }
 
 /** Vendors in order; if there are more than fit, the last are left out. */
-const ofVendors = ({ vendors, traffic, clock }: Gateway): readonly Reading[] => {
+const ofVendors = ({ sold: { vendors, traffic }, clock }: Gateway): readonly Reading[] => {
   const nowMs = clock.monotonicMs()
   return [...vendors].flatMap(([id, setup]): Reading[] => {
     const rests = restsOf(setup, traffic, nowMs)

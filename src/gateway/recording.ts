@@ -33,6 +33,9 @@ type RecordingSpace = {
   readonly patience: Patience
 }
 
+/** What is recorded is in memory a second time, as text, while it is stored. */
+const TIMES = 2
+
 export const newRecording = (room: RecordingSpace): Recording => {
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -52,7 +55,8 @@ export const newRecording = (room: RecordingSpace): Recording => {
   }
   return {
     append: (piece) => {
-      if (room.take(piece.length)) bytes += piece.length
+      const needed = piece.length * TIMES
+      if (room.take(needed)) bytes += needed
       else full = true
       pieces.push(piece)
       wake()

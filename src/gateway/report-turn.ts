@@ -4,7 +4,7 @@ import type { KeyId } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
 
 /** Counts a report before it is made, or throws the 429. */
-export const takeReportTurn = ({ guestRates, options, clock }: Gateway, key: KeyId): void => {
+export const takeReportTurn = ({ memory: { guestRates }, options, clock }: Gateway, key: KeyId): void => {
   const limit = options.reportRpm
   const { admitted, leftMs } = guestRates.take(`report ${key}`, limit, clock.monotonicMs())
   if (!admitted) throw reportsLimited(limit, leftMs)

@@ -67,7 +67,7 @@ export const planCall = (
   { call, model, ceiling }: Pick<ReserveRequest, 'call' | 'model' | 'ceiling'>,
   most: number,
 ): Plan | Refusal => {
-  if (call.priced !== undefined) return planPriced(gateway, call.priced, ceiling)
+  if (call.media?.priced !== undefined) return planPriced(gateway, call.media.priced, ceiling)
   const explicit = call.maxOutput
   if (explicit !== undefined && explicit > model.maxOutputTokens)
     return invalid(
@@ -126,7 +126,7 @@ const holdOutput = (
   const { call, model } = ask
   const first = startsSmall(call) ? Math.min(output, firstOutput(model)) : output
   const amount =
-    call.priced !== undefined || first === plan.output
+    call.media !== undefined || first === plan.output
       ? plan.amount
       : ceilingOf(model, call.size, first, call.choices)
   const hold = holdOf(gateway, ask, amount, waits && first <= least)
@@ -176,7 +176,7 @@ const moneyCodes: readonly string[] = ['insufficient_balance', 'balance_held', '
 
 /** Holds the money of a call: for the bound that cannot be exceeded or, if that does not fit, for a tighter one. */
 export const reserve = (gateway: Gateway, ask: ReserveRequest): Soon<Reserved | Refusal> => {
-  const mayTighten = gateway.houseRisk.worthwhile(ask.call.size)
+  const mayTighten = gateway.memory.houseRisk.worthwhile(ask.call.size)
   const first = reserveWithin(gateway, ask, !mayTighten)
   return mayTighten ? orTighter(gateway, ask, first) : first
 }
@@ -188,7 +188,7 @@ const orTighter = async (
 ): Promise<Reserved | Refusal> => {
   const first = await reserved
   if (!(first instanceof Refusal) || !moneyCodes.includes(first.code)) return first
-  const risk = gateway.houseRisk.take(ask.key.walletId, ask.model, ask.call)
+  const risk = gateway.memory.houseRisk.take(ask.key.walletId, ask.model, ask.call)
   if (risk === undefined) return reserveWithin(gateway, ask, true)
   const second = await reserveWithin(gateway, { ...ask, call: risk.call }, true)
   if (!(second instanceof Refusal)) return { ...second, hold: risk.watch(second.hold) }
@@ -200,7 +200,7 @@ const holdOf = (gateway: Gateway, ask: ReserveRequest, amount: Nano, waits: bool
   const { callId, key, sub, payer, model, call, signal } = ask
   const useful = least(usedUpBelow(model), amount)
   const held: HoldRequest = { callId, key, sub, payer, amount, useful, waits, signal }
-  return call.priced === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
+  return call.media === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
 }
 
 /** During the stream, the delivered text and the time the model thinks tell how much is used. */

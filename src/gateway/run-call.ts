@@ -49,8 +49,7 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
   const mode = must(named)
   const asked = await readAsked(gateway, incoming, { key, trace, keeps: true })
   const it = { key, sub: incoming.subWallet, mode, asked, trace }
-  const { priced, unread } = asked.call
-  return incoming.idempotencyKey === undefined && priced === undefined && unread === undefined
+  return incoming.idempotencyKey === undefined && asked.call.media === undefined
     ? runAsked(gateway, it, undefined, incoming.signal)
     : runKept(gateway, incoming, it)
 }
@@ -61,7 +60,7 @@ const runKept = (gateway: Gateway, incoming: Incoming, it: Asked): Promise<Answe
   const { asked, key, trace } = it
   const { call } = asked
   const ofRun = (id: string, ref?: IdempotencyRef) => answerRun(gateway, { id, call, trace, ref })
-  const mayBeJob = call.priced !== undefined || call.unread !== undefined
+  const mayBeJob = call.media !== undefined
   const run = (keep: Keep | undefined, itsOwn: AbortSignal): Promise<Answer> => {
     const answer = () => runAsked(gateway, it, keep, itsOwn)
     return mayBeJob ? orItsRun(gateway, { keep, trace, ofRun }, answer) : answer()
@@ -93,9 +92,10 @@ const runAsked = async (
   if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
   const taken = takeCallTurn(gateway, { key, call: asked.call, model, trace })
   const turn = taken instanceof Promise ? await taken : taken
-  const { unread } = asked.call
   const call =
-    unread === undefined ? asked.call : await withMediaRead(gateway, asked.call, { key, trace, signal })
+    asked.call.media?.unread === undefined
+      ? asked.call
+      : await withMediaRead(gateway, asked.call, { key, trace, signal })
   const opening: TaskParts = {
     callId: trace.callId,
     key,
@@ -124,7 +124,7 @@ const openCorrecting = (gateway: Gateway, turn: TokenTurn, opening: TaskParts): 
  * A call with neither a key nor any payment header. If calls can be paid one by one, it gets a quote, as payers that
  * know nothing of this server expect; if not, it is asked for a key.
  */
-const paysByCall = ({ x402 }: Gateway, incoming: Incoming): boolean =>
+const paysByCall = ({ payments: { x402 } }: Gateway, incoming: Incoming): boolean =>
   incoming.authorization === null &&
   incoming.paymentProtocol === undefined &&
   incoming.payment !== undefined &&

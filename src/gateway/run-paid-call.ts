@@ -50,7 +50,7 @@ const nothing = (): void => undefined
 
 /** Answers one call that is paid by x402, or quotes its price. */
 export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
-  const { x402 } = gateway
+  const { x402 } = gateway.payments
   const bearer = incoming.authorization !== null
   const own = bearer ? await whoCalls(gateway, incoming.authorization, trace) : undefined
   const [offer, ...more] = x402?.offers() ?? []
@@ -82,7 +82,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
     // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
-    uptoSeconds: jobShapeOf(gateway, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
+    uptoSeconds: jobShapeOf(gateway.sold, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
     presented: pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined,
     trace,
     uncount,
@@ -104,8 +104,8 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
 }
 
 /** The quote is for what the request itself contains: nothing is fetched for a caller who has not paid. */
-const checkAllRead = ({ unread }: Call): void => {
-  const [first] = unread?.media ?? []
+const checkAllRead = ({ media }: Call): void => {
+  const [first] = media?.unread?.media ?? []
   if (first !== undefined)
     throw invalid(first.param, `'${first.param}' must be a data: address in a call that is paid by x402.`)
 }

@@ -100,8 +100,8 @@ export const deliveredAnswer = async (gateway: Gateway, run: Run, style = run.fa
   const { result, facts } = run
   if (result === undefined || 'error' in result || facts === undefined) return undefined
   const results = style ?? 'run'
-  const callRef = { call: { results, modelName: facts.modelName }, trace: { callId: run.id } }
-  const it = await resultsOf(gateway, run, result, containsBytes({ results }))
+  const callRef = { call: { media: { results }, modelName: facts.modelName }, trace: { callId: run.id } }
+  const it = await resultsOf(gateway, run, result, containsBytes(results))
   const { usage, bill } = result
   const last = written(callRef, it, { usage, bill, charged: BigInt(result.charged) })
   const asked = { ...result.headers, 'cache-control': 'no-store', 'content-type': 'application/json' }

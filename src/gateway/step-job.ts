@@ -35,7 +35,7 @@ export const stepJob = (gateway: Gateway, job: Job): Promise<void> =>
 const stepFor = async (gateway: Gateway, job: Job, byteOwner: ByteOwner): Promise<void> => {
   const { clock } = gateway
   job.askedMs = clock.monotonicMs()
-  job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway, job.run.model)?.everyMs ?? 0)
+  job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway.sold, job.run.model)?.everyMs ?? 0)
   const overdue = clock.now() >= job.run.deadline
   const found = whereIs(gateway, job)
   if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : undefined
@@ -74,10 +74,10 @@ const pauseOf = ({ clock, random }: Gateway, { run }: Job, everyMs: number): num
 const whereIs = (gateway: Gateway, job: Job): JobPlace | undefined => whereSold(gateway, job) ?? job.begunAt
 
 const whereSold = (gateway: Gateway, { run, facts }: Job): JobPlace | undefined => {
-  const shape = jobShapeOf(gateway, run.model)
-  const model = gateway.catalogue.find(run.model)
+  const shape = jobShapeOf(gateway.sold, run.model)
+  const model = gateway.sold.catalogue.find(run.model)
   if (shape === undefined || model === undefined) return undefined
-  const all = deploymentsFor(gateway, model).filter(({ setup }) => setup.vendor.id === facts.vendor)
+  const all = deploymentsFor(gateway.sold, model).filter(({ setup }) => setup.vendor.id === facts.vendor)
   const at = all.find(({ key }) => key === facts.deployment) ?? all[0]
   return at === undefined ? undefined : { shape, at }
 }

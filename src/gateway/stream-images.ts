@@ -143,11 +143,11 @@ const readerOf = (gateway: Gateway, task: Task, queue: Queue): ByteStream => {
   const pace = newPace()
   const close = () => {
     if (pace.over) return
-    gateway.patience.end(pace)
+    gateway.memory.patience.end(pace)
     queue.leave()
     void queue.ended.then(() => task.trace.onEnded?.())
   }
-  gateway.patience.watch(pace, close)
+  gateway.memory.patience.watch(pace, close)
   if (task.signal.aborted) close()
   else task.signal.addEventListener('abort', close, { once: true })
   const stream: ByteStream = {

@@ -12,7 +12,7 @@ const attemptRead = (engine: 'sqlite' | 'postgres', readMs: number) => {
   const clock = { ...systemClock, monotonicMs: () => readMs }
   trace.askedMs = 10
   meters.committed(1, 12, 20)
-  noteAnswered({ clock, meters, store: { engine } }, trace)
+  noteAnswered({ clock, watch: { meters }, store: { engine } }, trace)
   return [trace.begunMs, trace.answeredMs]
 }
 
@@ -26,7 +26,7 @@ test('an attempt that came to nothing is no part of the answer, and is not ours 
   const trace = newTrace('call', 0)
   const clock = { ...systemClock, monotonicMs: () => 30 }
   trace.askedMs = 10
-  noteLost({ clock, meters: newMeters(), store: { engine: 'sqlite' } }, trace, 'gone')
+  noteLost({ clock, watch: { meters: newMeters() }, store: { engine: 'sqlite' } }, trace, 'gone')
   expect(trace.lostMs).toBe(20)
   expect(trace.askedMs).toBeUndefined()
 })

@@ -7,7 +7,7 @@ import { providerName } from './end-span.ts'
 import type { Gateway } from './gateway.ts'
 import type { Trace } from './trace.ts'
 
-type AttemptParts = Pick<Gateway, 'clock' | 'meters'> & { readonly store: Pick<Gateway['store'], 'engine'> }
+type AttemptParts = Pick<Gateway, 'clock' | 'watch'> & { readonly store: Pick<Gateway['store'], 'engine'> }
 
 /** An answer that is read within this time after a commit has waited for that commit. */
 const SOON_MS = 0.5
@@ -16,7 +16,7 @@ const SOON_MS = 0.5
  * When an answer that is read now really arrived. A commit of an embedded engine blocks everything else. What arrives
  * meanwhile waits for it, and that wait is ours, not the vendor's.
  */
-const cameAt = ({ meters, store }: AttemptParts, askedMs: number, nowMs: number): number => {
+const cameAt = ({ watch: { meters }, store }: AttemptParts, askedMs: number, nowMs: number): number => {
   if (meters === undefined || store.engine !== 'sqlite') return nowMs
   const { fromMs, toMs } = meters.lastCommit()
   return fromMs >= askedMs && nowMs - toMs < SOON_MS ? fromMs : nowMs
@@ -26,19 +26,19 @@ const cameAt = ({ meters, store }: AttemptParts, askedMs: number, nowMs: number)
  * An attempt was answered; `askedMs` was set when it was sent. A stream goes on afterwards, so its reader sets its end.
  */
 export const noteAnswered = (parts: AttemptParts, trace: Trace): void => {
-  const { clock, meters } = parts
+  const { clock, watch } = parts
   const nowMs = clock.monotonicMs()
   const askedMs = trace.askedMs ?? nowMs
   const cameMs = cameAt(parts, askedMs, nowMs)
   trace.begunMs = cameMs
   trace.answeredMs = cameMs
-  meters?.attempted(trace.vendor ?? '', 'ok', nowMs - askedMs)
+  watch.meters?.attempted(trace.vendor ?? '', 'ok', nowMs - askedMs)
   noteStep(trace, 'ok', askedMs, nowMs)
 }
 
 /** An attempt failed. */
 export const noteLost = (
-  { clock, meters }: AttemptParts,
+  { clock, watch }: AttemptParts,
   trace: Trace,
   outcome: FailedAttempt['outcome'] | 'gone',
 ): void => {
@@ -48,7 +48,7 @@ export const noteLost = (
   if (askedMs === undefined) return
   const tookMs = clock.monotonicMs() - askedMs
   trace.lostMs += tookMs
-  meters?.attempted(trace.vendor ?? '', outcome, tookMs)
+  watch.meters?.attempted(trace.vendor ?? '', outcome, tookMs)
   noteStep(trace, outcome, askedMs, askedMs + tookMs)
 }
 
@@ -60,11 +60,11 @@ const noteStep = ({ steps, vendor = '' }: Trace, outcome: string, fromMs: number
 
 /** The call has waited at a gate; times are monotonic. */
 export const noteGate = (
-  { meters }: Pick<Gateway, 'meters'>,
+  { watch }: Pick<Gateway, 'watch'>,
   { steps }: Trace,
   gate: 'intent' | 'settle',
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): void => {
-  meters?.gateWaited(gate, toMs - fromMs)
+  watch.meters?.gateWaited(gate, toMs - fromMs)
   steps?.push({ name: `gate ${gate}`, fromMs, toMs })
 }

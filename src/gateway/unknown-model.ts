@@ -1,12 +1,12 @@
 /** The refusal of a model that is not sold: when it ended, or which model was probably meant. */
 import type { ModelKind } from '../core/model.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
+import type { Catalogue } from '../pricing/catalogue.ts'
 import { nearestModel } from '../pricing/spelling.ts'
-import type { Gateway } from './gateway.ts'
 
 /** `listing` is where callers of this style list models. */
 export const unknownModel = (
-  { catalogue }: Pick<Gateway, 'catalogue'>,
+  catalogue: Catalogue,
   name: string,
   { kind, listing = '/v1/models' }: { readonly kind?: ModelKind; readonly listing?: string } = {},
 ): Refusal => {

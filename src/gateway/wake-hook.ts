@@ -17,6 +17,6 @@ export const hookAddress = (gateway: Gateway, vendor: string, id: string): strin
 export const wakeBy = async (gateway: Gateway, vendor: string, token: string): Promise<void> => {
   const id = token.slice(0, Math.max(0, token.indexOf('.')))
   if (id === '' || !isOurs(gateway.hash, provenBy(vendor, id), token.slice(id.length + 1))) return
-  if (gateway.jobs.open.has(id)) askNow(gateway, id)
+  if (gateway.memory.jobs.open.has(id)) askNow(gateway, id)
   else await gateway.store.runs.wake(id)
 }

@@ -21,12 +21,18 @@ export type BooksWatch = {
 }
 
 const EVERY_MS = 20_000
+/** What was edited just after a look began is told by the end of the next look, and of both within this. */
+const TOLD_MS = 55_000
 /**
- * After each look we pause for this multiple of its time, so that a large ledger is not read all the time. An embedded
+ * After each look we pause for a multiple of its time, so that a large ledger is not read all the time. An embedded
  * ledger is read on the reports' thread, but its log cannot be checkpointed meanwhile, and the look shares the cores
- * with the calls.
+ * with the calls: there we pause for longer, as long as edits are told of in time.
  */
-const REST = { postgres: 20, sqlite: 200 } as const
+const REST = 20
+const LONG_REST = { postgres: REST, sqlite: 200 } as const
+
+const pauseAfter = (engine: Store['engine'], tookMs: number): number =>
+  Math.max(EVERY_MS, tookMs * REST, Math.min(tookMs * LONG_REST[engine], TOLD_MS - 2 * tookMs))
 
 /** Checks the books until it is stopped. A broken law stays in the status until a later look finds it repaired. */
 export const watchBooks = ({ store, clock, log }: BooksParts): BooksWatch => {
@@ -48,7 +54,7 @@ export const watchBooks = ({ store, clock, log }: BooksParts): BooksWatch => {
     while (!stopped) {
       const started = clock.monotonicMs()
       await look()
-      await clock.sleep(Math.max(EVERY_MS, (clock.monotonicMs() - started) * REST[store.engine]))
+      await clock.sleep(pauseAfter(store.engine, clock.monotonicMs() - started))
     }
   }
   void watch()

@@ -10,7 +10,7 @@ import type { Answer } from '../gateway/answer.ts'
 import { CallerGone } from '../gateway/attempt.ts'
 import { letGo } from '../gateway/capacity.ts'
 import { endSpan } from '../gateway/end-span.ts'
-import type { Gateway, Present } from '../gateway/gateway.ts'
+import type { Gateway, Present, Watch } from '../gateway/gateway.ts'
 import { beginSpan } from '../gateway/spans.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
 import { type HeaderReader, readHeaders } from './headers.ts'
@@ -53,7 +53,7 @@ export const createApp = (present: Present): App => {
         trace.path = matched.route.path
         const headers = must(readHeaders(request.headers))
         route = matched.route
-        if (route.runs === true) begin(gateway, trace, route.path, request.headers)
+        if (route.runs === true) begin(gateway.watch, trace, route.path, request.headers)
         const call = new RoutedCall(request, headers, { matched, query, connection, trace })
         const answer = await route.handler(gateway, call)
         return respond(gateway, answer, { trace, dialect: route.dialect, connection })
@@ -102,7 +102,7 @@ class RoutedCall implements HttpCall {
 }
 
 /** A model call begins; its metrics and trace name its address. */
-const begin = ({ traces }: Gateway, trace: Trace, path: string, headers: Headers): void => {
+const begin = ({ traces }: Watch, trace: Trace, path: string, headers: Headers): void => {
   trace.endpoint = path
   if (traces !== undefined) beginSpan(traces, trace, headers.get('traceparent'))
 }
@@ -197,8 +197,8 @@ const respondHelperRefusal = (gateway: Gateway, trace: Trace, refusal: HelperRef
 /** A request has ended: it is counted and gets its log line. */
 export const endCall = (gateway: Gateway, trace: Trace, status: number): void => {
   const nowMs = gateway.clock.monotonicMs()
-  gateway.meters?.called(trace, status, nowMs)
-  if (gateway.traces !== undefined) endSpan(gateway, gateway.traces, trace, { status, nowMs })
+  gateway.watch.meters?.called(trace, status, nowMs)
+  if (gateway.watch.traces !== undefined) endSpan(gateway, gateway.watch.traces, trace, { status, nowMs })
   const { usage } = trace
   gateway.log.call({
     call: trace.callId,

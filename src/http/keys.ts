@@ -32,7 +32,7 @@ export const createChild: BodyHandler<z.output<typeof newKeyBody>> = async (gate
   const label = storable(asked.label)
   const beyond = checkWithin(maker, asked.limits, gateway.options.planRpm)
   if (beyond) throw beyond
-  const unsold = checkAliases(gateway, asked.limits.aliases)
+  const unsold = checkAliases(gateway.sold.catalogue, asked.limits.aliases)
   if (unsold) throw unsold
   await takeTurn(gateway, maker, call.trace)
   const { sub } = asked

@@ -1,5 +1,5 @@
 /** The endpoints of products that are not chat: each makes a priced call from what its callers send. */
-import type { Call, ResultStyle } from '../core/call.ts'
+import type { Call, MediaAsk, ResultStyle } from '../core/call.ts'
 import { bodyOf, isObject, type Json, type JsonBody, type JsonObject } from '../core/json-body.ts'
 import type { Category, Model, Product } from '../core/model.ts'
 import { invalid, Refusal, refuse } from '../core/refusal.ts'
@@ -25,7 +25,7 @@ export const mediaCall = (
     readonly flat?: true
     readonly stream?: boolean
     /** What the caller of a job wants. */
-    readonly job?: Pick<Call, 'prefer' | 'webhook'>
+    readonly job?: Pick<MediaAsk, 'prefer' | 'webhook'>
   },
 ): Call | Refusal => {
   const { product, inputs } = it
@@ -48,9 +48,11 @@ export const mediaCall = (
     showUsage: false,
     choices: 1,
     size: NO_INPUT,
-    ...(priced === undefined ? { unread: { media, decode } } : { priced }),
-    results: it.results,
-    ...it.job,
+    media: {
+      results: it.results,
+      ...it.job,
+      ...(priced === undefined ? { unread: { media, decode } } : { priced }),
+    },
   }
 }
 

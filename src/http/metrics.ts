@@ -12,7 +12,7 @@ const encoder = new TextEncoder()
 
 /** The text for all processes on the port, in the format that the request prefers. */
 export const metricsAnswer = async (gateway: Gateway, accept: string | null): Promise<Answer> => {
-  const together = gateway.metrics?.together
+  const together = gateway.watch.metrics?.together
   const snapshot = together === undefined ? ownMetrics(gateway) : await together.all().catch(notAll)
   const format = formatFor(accept)
   return {
@@ -28,7 +28,7 @@ const notAll = (): never => {
 }
 
 export const getMetrics: Handler = async (gateway, { request: { headers } }) => {
-  const tokenHash = gateway.metrics?.tokenHash
+  const tokenHash = gateway.watch.metrics?.tokenHash
   if (tokenHash === undefined)
     throw refuse('not_found', 'Metrics are not served at this address; METRICS says where.')
   must(opens(gateway, tokenHash, headers.get('authorization')))

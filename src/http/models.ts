@@ -27,7 +27,7 @@ const listingFor = (gateway: Gateway, { request }: HttpCall) => {
  * prices first.
  */
 const readerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
-  const { x402 } = gateway
+  const { x402 } = gateway.payments
   const isGuest = credentialOf(call.request.headers, call.query, 'messages') === null
   if (!isGuest || x402 === undefined || x402.offers().length === 0) return callerOf(gateway, call, 'messages')
   takeGuestTurn(gateway, 'list', originOfCall(gateway, call), call.trace)

@@ -3,7 +3,7 @@
  * answers.
  */
 import { must, refuse } from '../core/refusal.ts'
-import type { Gateway } from '../gateway/gateway.ts'
+import type { Catalogue } from '../pricing/catalogue.ts'
 import { llmsText, robotsText, siteMap } from '../products/pages/for-agents.ts'
 import { homePage, homeText } from '../products/pages/home-page.ts'
 import { fundingPage } from '../products/pages/key-section.ts'
@@ -46,7 +46,7 @@ export const getQuickstarts: Handler = async (gateway, call) =>
   publicPage(call, quickstartsPage(placeOf(gateway, call)))
 
 /** The recipe's preferred model, or another that is sold here. */
-const modelHere = ({ catalogue }: Gateway, wanted: string): string =>
+const modelHere = (catalogue: Catalogue, wanted: string): string =>
   catalogue.find(wanted) === undefined
     ? (catalogue.list().find(({ kind, vendor }) => kind === 'chat' && vendor === 'local')?.id ?? wanted)
     : wanted
@@ -54,7 +54,10 @@ const modelHere = ({ catalogue }: Gateway, wanted: string): string =>
 export const getQuickstart: Handler = async (gateway, call) => {
   const recipe = recipeNamed(call.params.client ?? '')
   if (recipe === undefined) throw refuse('not_found', 'There is no such quickstart; /quickstart lists them.')
-  return publicPage(call, quickstartPage(recipe, modelHere(gateway, recipe.model), placeOf(gateway, call)))
+  return publicPage(
+    call,
+    quickstartPage(recipe, modelHere(gateway.sold.catalogue, recipe.model), placeOf(gateway, call)),
+  )
 }
 
 export const getLlmsText: Handler = async (gateway, call) =>

@@ -30,7 +30,8 @@ const answersOf = (kind: ModelKind): JsonObject => {
 }
 
 export const placeOf = (gateway: Gateway, { request }: HttpCall): Place => {
-  const { options, x402, publicUrl, stripe } = gateway
+  const { options, publicUrl } = gateway
+  const { x402, stripe } = gateway.payments
   const { trial, signUpUrl } = options
   return {
     base: publicUrl ?? x402?.options.publicUrl ?? new URL(addressOf(request)).origin,
@@ -49,4 +50,4 @@ export const placeOf = (gateway: Gateway, { request }: HttpCall): Place => {
 }
 
 /** The products that are sold now. */
-export const shelfHere = ({ catalogue, clock }: Gateway): Shelf => shelfFor(catalogue, clock.now())
+export const shelfHere = ({ sold, clock }: Gateway): Shelf => shelfFor(sold.catalogue, clock.now())

@@ -73,7 +73,7 @@ export const getContext: Handler = async (gateway, call) =>
 
 /** The product by its id, short name or alias. Throws the 404. */
 export const itemNamed = (gateway: Gateway, name: string): Item => {
-  const id = gateway.catalogue.find(name)?.id
+  const id = gateway.sold.catalogue.find(name)?.id
   const item = id === undefined ? undefined : shelfHere(gateway).byId.get(id)
   if (item === undefined)
     throw refuse('not_found', `There is no product '${name}'; /products.json lists those there are.`)

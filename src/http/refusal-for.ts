@@ -15,7 +15,7 @@ export const refusalFor = (gateway: Gateway, trace: Trace, thrown: unknown): Ref
 }
 
 const internalError = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
-  gateway.faults.note(gateway.clock.monotonicMs())
+  gateway.memory.faults.note(gateway.clock.monotonicMs())
   gateway.log.error('internal error', {
     call: trace.callId,
     error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),

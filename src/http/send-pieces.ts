@@ -16,7 +16,7 @@ export const sendPieces = (
   const pace = newPace()
   const finish = async (ended?: string): Promise<void> => {
     if (pace.over) return
-    gateway.patience.end(pace)
+    gateway.memory.patience.end(pace)
     if (ended !== undefined) trace.ended = ended
     await pieces.return?.()
     trace.onEnded?.()
@@ -24,7 +24,7 @@ export const sendPieces = (
   const gone = () => void finish('client_gone')
   if (request.signal.aborted) gone()
   else request.signal.addEventListener('abort', gone, { once: true })
-  gateway.patience.watch(pace, gone)
+  gateway.memory.patience.watch(pace, gone)
   const stream: ByteStream = {
     next: async () => {
       pace.taken++

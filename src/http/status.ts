@@ -36,8 +36,8 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
       gateway.config.status().refused === undefined
         ? { status: 'ok' }
         : { status: 'degraded', error: 'the newest configuration cannot be used; the one before it serves' }
-  const books = gateway.books?.trouble()
-  if (gateway.books !== undefined)
+  const books = gateway.watch.books?.trouble()
+  if (gateway.watch.books !== undefined)
     services.books = books === undefined ? { status: 'ok' } : { status: 'degraded', error: books }
   if (gateway.receipts !== undefined)
     services.receipts =
@@ -48,8 +48,8 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
           }
         : { status: 'ok' }
   const now = gateway.clock.monotonicMs()
-  for (const [id, setup] of gateway.vendors) {
-    const { resting, of } = restingOf(setup, gateway.traffic, now)
+  for (const [id, setup] of gateway.sold.vendors) {
+    const { resting, of } = restingOf(setup, gateway.sold.traffic, now)
     services[`vendors.${id}`] =
       resting > 0
         ? {
@@ -58,8 +58,8 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
           }
         : { status: 'ok' }
   }
-  if (gateway.x402 !== undefined) {
-    const error = gateway.x402.trouble()
+  if (gateway.payments.x402 !== undefined) {
+    const error = gateway.payments.x402.trouble()
     services.payments = error === undefined ? { status: 'ok' } : { status: 'degraded', error }
   }
   const degraded = Object.values(services).some((check) => check.status === 'degraded')
@@ -67,7 +67,7 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
 }
 
 const checkApi = (gateway: Gateway): ServiceCheck => {
-  if (gateway.faults.recent(gateway.clock.monotonicMs()))
+  if (gateway.memory.faults.recent(gateway.clock.monotonicMs()))
     return {
       status: 'degraded',
       error: 'a request failed through a fault of this server within the last minute',

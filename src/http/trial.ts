@@ -76,7 +76,7 @@ const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<T
       againMs,
     })
   } catch (fault) {
-    gateway.faults.note(gateway.clock.monotonicMs())
+    gateway.memory.faults.note(gateway.clock.monotonicMs())
     gateway.log.error('a trial failed', { call: call.trace.callId, error: String(fault) })
     throw fault instanceof Violation && fault.constraint.includes('api_key')
       ? new HelperRefusal(

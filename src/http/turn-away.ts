@@ -67,7 +67,7 @@ const prepare = (dialect: Route['dialect']): Prepared => {
 const SECOND_MS = 1_000
 
 /** The log reports once a second how many were turned away: a line for each would cost more than the answer. */
-const newTurnAwayLog = ({ clock, log, meters }: Gateway): (() => void) => {
+const newTurnAwayLog = ({ clock, log, watch: { meters } }: Gateway): (() => void) => {
   let count = 0
   let loggedMs = Number.NEGATIVE_INFINITY
   return () => {

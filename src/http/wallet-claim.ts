@@ -25,7 +25,7 @@ export const claimChange: BodyHandler<ClaimOfChange> = async (gateway, call, rea
       'unknown_claim',
       'This is not the claim or the receipt of a payment without a key.',
     )
-  const change = await gateway.x402?.payChange(payment, caller.walletId)
+  const change = await gateway.payments.x402?.payChange(payment, caller.walletId)
   if (change === undefined) throw unavailable('The change cannot be paid out now.')
   if (change.outcome === 'paid') return json({ data: { credited_usd: usdNumber(change.amount) } })
   if (change.outcome === 'paid_before')
@@ -35,7 +35,7 @@ export const claimChange: BodyHandler<ClaimOfChange> = async (gateway, call, rea
 
 /** The payment that this claim, or this valid receipt, belongs to. */
 const paymentOf = async (gateway: Gateway, body: ClaimOfChange): Promise<string | undefined> => {
-  if ('claim' in body) return gateway.x402?.paymentOfClaim(body.claim)
+  if ('claim' in body) return gateway.payments.x402?.paymentOfClaim(body.claim)
   const verdict = verifyReceipt(
     body.receipt,
     { keys: await receiptKeysOf(gateway), issuers: gateway.receipts?.issuers },

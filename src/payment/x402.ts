@@ -83,13 +83,10 @@ const COLLECTING_MAX = 256
 /** What settles payments, and the chain that shows whether they happened. */
 export type Rail = { readonly facilitator: Facilitator; readonly chain: Chain }
 
-/** Prepares the mode with the operator's facilitator and nodes. */
-export const openX402 = async (parts: X402Parts): Promise<X402> =>
-  startX402(parts, { facilitator: await openFacilitator(parts.options), chain })
-
-/** Prepares the mode with a given rail: the guests' key, and the rounds. */
-export const startX402 = async (parts: X402Parts, rail: Rail): Promise<X402> => {
+/** Prepares the mode: the guests' key, and the rounds. By default its rail is the operator's facilitator and nodes. */
+export const openX402 = async (parts: X402Parts, given?: Rail): Promise<X402> => {
   const { store, hash } = parts
+  const rail = given ?? { facilitator: await openFacilitator(parts.options), chain }
   const guestsHash = hash(GUESTS)
   await makeGuests(store, hash, guestsHash)
   const x402 = createX402(parts, rail, guestsHash)

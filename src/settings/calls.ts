@@ -70,7 +70,7 @@ const bounds = {
     is: integer(1_000_000, 999_999_999_999),
     fallback: '536870912',
     meaning:
-      'Memory, in bytes, that a process uses at once for request bodies and whole answers (with what is parsed from them) and for recordings of streams under an `Idempotency-Key`. A request that does not fit is refused with 503, without reading the rest of it.',
+      'Memory, in bytes, that a process uses at once for request bodies and whole answers (with what is parsed from them) and, twice, for recordings of streams under an `Idempotency-Key`, which become text when they are stored. A request that does not fit is refused with 503, without reading the rest of it.',
   },
   runsOpenMax: {
     name: 'RUNS_OPEN_MAX',

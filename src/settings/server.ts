@@ -72,7 +72,8 @@ export const serverSettings = {
   },
   drainMs: {
     name: 'DRAIN_SECONDS',
-    is: duration('seconds', 0, 999_999_999),
+    // A timer counts no more than 24 days; with more it ends at once, and what is open would be cut.
+    is: duration('seconds', 0, 2_000_000),
     fallback: '120',
     meaning: 'How long open calls may continue after SIGTERM.',
   },

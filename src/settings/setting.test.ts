@@ -68,3 +68,9 @@ test('every default is allowed, and no variable has two rows', () => {
   const names = rowsOf(settings).map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
 })
+
+test('a time to drain that no timer can count is refused', () => {
+  const tried = (seconds: string) => messageOf(() => readSettings(settings, { DRAIN_SECONDS: seconds }))
+  expect(tried('2147484')).toContain('from 0 to 2000000')
+  expect(tried('2000000')).toBe('accepted')
+})

@@ -1,6 +1,7 @@
 /** The framing of events does not depend on where the network cuts the bytes. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { mustBeLinear } from '../../test/cpu-growth.ts'
 import { concat } from '../core/json-body.ts'
 import { eventSplitter } from './event-stream.ts'
 
@@ -64,4 +65,21 @@ test('cut at any bytes, a stream gives the same events and loses no byte', () =>
     ),
     { numRuns: 1000 },
   )
+})
+
+test('an event that comes in very many pieces takes linear time', async () => {
+  const piece = encode('x'.repeat(2_000))
+  await mustBeLinear((pieces) => {
+    const { events } = split([encode('data: '), ...Array<Uint8Array>(pieces).fill(piece), encode('\n\n')])
+    expect(events.map(({ data }) => data.length)).toEqual([pieces * 2_000])
+  }, 900)
+})
+
+test('an event without end is given up at its bound, and what came of it is the remainder until then', () => {
+  const splitter = eventSplitter()
+  const piece = encode('x'.repeat(1_000_000))
+  splitter.feed(encode('data: '))
+  for (let pieces = 0; pieces < 16; pieces++) expect(splitter.feed(piece)).toEqual([])
+  expect(splitter.remainder()?.bytes.length).toBe(16_000_006)
+  expect(() => splitter.feed(piece)).toThrow('an event of more than')
 })

@@ -16,6 +16,9 @@ const EVENT_BYTES_MAX = 16 * 1024 * 1024
 
 const utf8 = new TextDecoder()
 const NOTHING: Uint8Array = new Uint8Array()
+const NONE: readonly StreamEvent[] = []
+
+const hasLineEnd = (piece: Uint8Array): boolean => piece.includes(LF) || piece.includes(CR)
 
 /**
  * Makes a splitter for one stream. Feed it pieces as they arrive; it returns the events that are complete. Lines may
@@ -24,9 +27,26 @@ const NOTHING: Uint8Array = new Uint8Array()
  */
 export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number = () => -1) => {
   let rest = NOTHING
-  /** How far `rest` has been searched for the end of an event. */
+  /** What came after it while its line went on. No event ends there, so it is joined only when the line has ended. */
+  let more: Uint8Array[] = []
+  let waiting = 0
+  const join = (): Uint8Array => {
+    if (more.length > 0) rest = concat([rest, ...more])
+    more = []
+    return rest
+  }
+  const wait = (length: number): void => {
+    waiting = length
+    if (length > EVENT_BYTES_MAX)
+      throw new VendorFault('body', `an event of more than ${EVENT_BYTES_MAX} bytes`)
+  }
   const feed = (piece: Uint8Array): readonly StreamEvent[] => {
-    const bytes = rest.length === 0 ? piece : concat([rest, piece])
+    if (waiting > 0 && !hasLineEnd(piece)) {
+      more.push(piece)
+      wait(waiting + piece.length)
+      return NONE
+    }
+    const bytes = waiting === 0 ? piece : concat([join(), piece])
     const events: StreamEvent[] = []
     let start = 0
     for (;;) {
@@ -38,8 +58,7 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
       start = end
     }
     rest = start === bytes.length ? NOTHING : bytes.subarray(start)
-    if (rest.length > EVENT_BYTES_MAX)
-      throw new VendorFault('body', `an event of more than ${EVENT_BYTES_MAX} bytes`)
+    wait(rest.length)
     return events
   }
   return {
@@ -47,8 +66,10 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
     /**
      * The bytes after the last complete event: a stream that ends here was cut off, or left out its last blank line.
      */
-    remainder: (): StreamEvent | undefined =>
-      rest.length === 0 ? undefined : { bytes: rest, data: dataOf(rest, 0, rest.length) },
+    remainder: (): StreamEvent | undefined => {
+      const bytes = join()
+      return bytes.length === 0 ? undefined : { bytes, data: dataOf(bytes, 0, bytes.length) }
+    },
   }
 }
 

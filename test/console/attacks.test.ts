@@ -3,9 +3,9 @@
  * On both engines.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { jsonOf } from '../server/harness.ts'
-import { PASSWORD, startConsole } from './rig.ts'
+import { serverEngines } from '../store/engines.ts'
+import { PASSWORD, somebody, startConsoleOn, type TestConsole } from './rig.ts'
 import { codeOf } from './totp-code.ts'
 
 const GUESSES = 1_000
@@ -23,19 +23,13 @@ const withinQuarter = async <T>(attack: () => Promise<T>): Promise<T> => {
   }
 }
 
-for (const engine of ['SQLite', 'PostgreSQL'])
-  describe(engine, () => {
-    let database: TestDatabase | undefined
-    let it: Awaited<ReturnType<typeof startConsole>>
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    let it: TestConsole
     beforeAll(async () => {
-      database = engine === 'SQLite' ? undefined : await postgresForTests()
-      it = await startConsole({ url: database?.url ?? 'sqlite::memory:' })
+      it = await startConsoleOn(engine)
     })
-    afterAll(async () => {
-      await it.stop()
-      await database?.stop()
-    })
-    const somebody = () => `p${crypto.randomUUID()}@example.com`
+    afterAll(() => it.stop())
 
     /** The statuses of this many guesses, each for an account and from an address of its own choice. */
     const guesses = async (
@@ -76,7 +70,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
     })
 
     // They are counted like those at one account, which show what the engines do.
-    if (engine === 'PostgreSQL')
+    if (engine.name === 'PostgreSQL')
       test('1,000 guesses from one address at as many accounts: a hundred are looked at', async () => {
         let tries = 0
         const statuses = await withinQuarter(() => {

@@ -1,18 +1,17 @@
 /** The list of calls of an organisation with hundreds of keys: in order, whole, page by page, and nobody else's. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { chat, jsonOf } from '../server/harness.ts'
-import { startConsole, type Visitor } from './rig.ts'
+import { serverEngines } from '../store/engines.ts'
+import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
 
 const KEYS = 260
 const START = Date.parse('2026-10-30T22:10:00Z')
 
 type Call = { readonly id: string; readonly at: string; readonly key: { readonly id: string } }
 
-for (const engine of ['SQLite', 'PostgreSQL'])
-  describe(engine, () => {
-    let database: TestDatabase | undefined
-    let it: Awaited<ReturnType<typeof startConsole>>
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    let it: TestConsole
     let owner: Visitor
     let stranger: Visitor
     let at = START
@@ -20,8 +19,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
     /** Newest first. */
     let all: readonly string[] = []
     beforeAll(async () => {
-      database = engine === 'SQLite' ? undefined : await postgresForTests()
-      it = await startConsole({ url: database?.url ?? 'sqlite::memory:', now: () => at })
+      it = await startConsoleOn(engine, { now: () => at })
       owner = await it.visit('owner@example.com', 'owner')
       await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'Other' })
       stranger = await it.visit('stranger@example.com', 'owner', 'org_other')
@@ -38,10 +36,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       }
       all = calls.sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1)).map(({ id }) => id)
     })
-    afterAll(async () => {
-      await it.stop()
-      await database?.stop()
-    })
+    afterAll(() => it.stop())
 
     const list = async (query: string): Promise<{ data: readonly Call[]; has_more: boolean }> =>
       jsonOf(await owner.ask('GET', `/calls${query}`))

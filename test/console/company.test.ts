@@ -1,19 +1,17 @@
 /** Signing in by a company's own identity provider, against a real one on loopback. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Secret } from '../../src/core/secret.ts'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { jsonOf } from '../server/harness.ts'
+import { serverEngines } from '../store/engines.ts'
 import { type Issuer, startIssuer } from './issuer.ts'
-import { ORIGIN, startConsole } from './rig.ts'
+import { ORIGIN, somebody, startConsole, startConsoleOn, type TestConsole } from './rig.ts'
 
-for (const engine of ['SQLite', 'PostgreSQL'])
-  describe(engine, () => {
-    let database: TestDatabase | undefined
+for (const engine of serverEngines)
+  describe(engine.name, () => {
     let issuer: Issuer
-    let it: Awaited<ReturnType<typeof startConsole>>
-    let open: Awaited<ReturnType<typeof startConsole>>
+    let it: Awaited<ReturnType<typeof startConsoleOn>>
+    let open: TestConsole
     beforeAll(async () => {
-      database = engine === 'SQLite' ? undefined : await postgresForTests()
       issuer = await startIssuer()
       const settings = {
         oidcIssuer: issuer.address,
@@ -21,21 +19,18 @@ for (const engine of ['SQLite', 'PostgreSQL'])
         oidcClientSecret: new Secret(issuer.client.secret),
         oidcName: 'Acme',
       }
-      const url = database?.url ?? 'sqlite::memory:'
-      it = await startConsole({ url, settings })
-      open = await startConsole({ url, settings: { ...settings, oidcOrg: 'org_test' } })
+      it = await startConsoleOn(engine, { settings })
+      open = await startConsole({ url: it.url, settings: { ...settings, oidcOrg: 'org_test' } })
     })
     afterAll(async () => {
-      await it.stop()
       await open.stop()
+      await it.stop()
       await issuer.stop()
-      await database?.stop()
     })
-    const somebody = () => `p${crypto.randomUUID()}@example.com`
 
     /** Goes to the provider and comes back as a browser does; returns the console's answer. */
     const throughCompany = async (
-      at = it,
+      at: TestConsole = it,
       change: (back: URL, cookie: string) => string = (_, own) => own,
     ) => {
       const begun = await at.stranger('POST', '/session/company')

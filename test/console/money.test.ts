@@ -1,10 +1,10 @@
 /** Money in the console on both engines: pages of movements, cards and their rule, invoices, rules, sub-wallets, receipts. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { nanoFromDecimal } from '../../src/core/money.ts'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { chat, completion, jsonOf, USD } from '../server/harness.ts'
 import { eventOf, type FakeStripe, paymentOf, signatureOf, startFakeStripe } from '../server/stripe-fake.ts'
-import { startConsole, type Visitor } from './rig.ts'
+import { serverEngines } from '../store/engines.ts'
+import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
 
 const HOUR = 3_600_000
 
@@ -15,20 +15,17 @@ const nano = (text: string): bigint => {
   return text.startsWith('-') ? -amount : amount
 }
 
-for (const engine of ['SQLite', 'PostgreSQL'])
-  describe(engine, () => {
-    let database: TestDatabase | undefined
+for (const engine of serverEngines)
+  describe(engine.name, () => {
     let stripe: FakeStripe
-    let it: Awaited<ReturnType<typeof startConsole>>
+    let it: TestConsole
     let owner: Visitor
     let token = ''
     /** How far the database's clock is ahead: it begins at noon, so hours later is the same day. */
     let ahead = 12 * HOUR - (Date.now() % (24 * HOUR))
     beforeAll(async () => {
       stripe = startFakeStripe()
-      database = engine === 'SQLite' ? undefined : await postgresForTests()
-      it = await startConsole({
-        url: database?.url ?? 'sqlite::memory:',
+      it = await startConsoleOn(engine, {
         now: () => Date.now() + ahead,
         stripe: stripe.settings,
         receipts: 'header',
@@ -38,7 +35,6 @@ for (const engine of ['SQLite', 'PostgreSQL'])
     })
     afterAll(async () => {
       await it.stop()
-      await database?.stop()
       await stripe.stop()
     })
 
@@ -115,7 +111,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       expect((await ask('GET', `/wallet/checkouts/${opened.body.id}`)).body.paid).toBe(false)
       const payload = eventOf(
         'payment_intent.succeeded',
-        paymentOf(opened.body.id, `pi_${engine}`, 3_000, {
+        paymentOf(opened.body.id, 'pi_1', 3_000, {
           customer: 'cus_1',
           payment_method: 'pm_1',
           setup_future_usage: 'off_session',
@@ -166,7 +162,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       expect((await ask('PUT', `/sub-wallets/${id}`, { budget_usd: 0.000001 })).status).toBe(200)
       expect(await inSub()).toBe(402)
       expect((await lastEvent())?.what).toBe('sub_wallet.changed')
-      const other = await it.visit(`other-${engine}@example.com`, 'owner', 'org_other')
+      const other = await it.visit('other@example.com', 'owner', 'org_other')
       expect((await other.ask('PUT', `/sub-wallets/${id}`, { label: 'mine' })).status).toBe(404)
       expect((await ask('DELETE', `/sub-wallets/${id}`)).status).toBe(200)
       expect((await ask('GET', '/sub-wallets')).body.data).toEqual([])
@@ -185,7 +181,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       expect((await ask('POST', '/receipts/check', { receipt: changed })).body.error).toBe(
         'signature_mismatch',
       )
-      const other = await it.visit(`stranger-${engine}@example.com`, 'owner', 'org_other')
+      const other = await it.visit('stranger@example.com', 'owner', 'org_other')
       expect((await other.ask('GET', `/calls/${id}/receipt`)).status).toBe(404)
     })
 
@@ -208,7 +204,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       expect((await ask('POST', path, { method: 'wallet' })).body).toEqual({ paid: true, url: null })
       expect(await it.balance()).toBe(before - nano('0.6'))
       expect(await lastEvent()).toMatchObject({ what: 'invoice.paid', subject: invoice.id })
-      const stranger = await it.visit(`payer-${engine}@example.com`, 'owner', 'org_other')
+      const stranger = await it.visit('payer@example.com', 'owner', 'org_other')
       expect((await stranger.ask('POST', path, { method: 'wallet' })).status).toBe(404)
     })
   })

@@ -2,19 +2,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { settings } from '../../src/settings/index.ts'
 import { shownSettings } from '../../src/settings/shown.ts'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
-import { startConsole, type Visitor } from './rig.ts'
+import { serverEngines } from '../store/engines.ts'
+import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
 
-for (const engine of ['SQLite', 'PostgreSQL'])
-  describe(engine, () => {
-    let database: TestDatabase | undefined
-    let it: Awaited<ReturnType<typeof startConsole>>
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    let it: TestConsole
     let operator: Visitor
     let owner: Visitor
     beforeAll(async () => {
-      database = engine === 'SQLite' ? undefined : await postgresForTests()
-      it = await startConsole({ url: database?.url ?? 'sqlite::memory:' })
+      it = await startConsoleOn(engine)
       operator = await it.visit('operator@example.com', 'owner', 'org_house', true)
       owner = await it.visit('owner@example.com', 'owner')
       for (let n = 0; n < 7; n++)
@@ -24,10 +22,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
           name: `${n % 2 ? 'b' : 'A'} ${n}`,
         })
     })
-    afterAll(async () => {
-      await it.stop()
-      await database?.stop()
-    })
+    afterAll(() => it.stop())
     const accounts = async (query = '') => jsonOf(await operator.ask('GET', `/operator/accounts${query}`))
 
     test('accounts come by name in pages, with what they spent, and are found by name, id and member', async () => {

@@ -4,32 +4,27 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decimalFromNano } from '../../src/core/money.ts'
 import type { usageGroups } from '../../src/store/reports/report-port.ts'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
-import { startConsole, type Visitor } from './rig.ts'
+import { serverEngines } from '../store/engines.ts'
+import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
 
 const HOUR = 3_600_000
 const MINUTE = 60_000
 const START = Date.parse('2026-10-30T22:10:00Z')
 
-for (const engine of ['SQLite', 'PostgreSQL'])
-  describe(engine, () => {
-    let database: TestDatabase | undefined
-    let it: Awaited<ReturnType<typeof startConsole>>
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    let it: TestConsole
     let owner: Visitor
     let at = START
     const tokens: string[] = []
     beforeAll(async () => {
-      database = engine === 'SQLite' ? undefined : await postgresForTests()
-      it = await startConsole({ url: database?.url ?? 'sqlite::memory:', now: () => at })
+      it = await startConsoleOn(engine, { now: () => at })
       owner = await it.visit('owner@example.com', 'owner')
       for (const label of ['one', '=two'])
         tokens.push((await jsonOf(await owner.ask('POST', '/keys', { label }))).key)
     })
-    afterAll(async () => {
-      await it.stop()
-      await database?.stop()
-    })
+    afterAll(() => it.stop())
 
     /** The wallet's payments by its postings. */
     const paid = async (): Promise<bigint> => 100_000_000_000n - (await it.balance())

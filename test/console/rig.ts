@@ -6,6 +6,7 @@ import { consoleSettings } from '../../src/settings/console.ts'
 import { readSettings } from '../../src/settings/setting.ts'
 import type { Role } from '../../src/store/people/people-port.ts'
 import { startTestServer } from '../server/harness.ts'
+import type { TestEngine } from '../store/engines.ts'
 
 export const ORIGIN = 'http://turnpike.test'
 export const PASSWORD = 'correct horse battery'
@@ -19,10 +20,25 @@ export type Visitor = {
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
+type ConsoleSetup = Parameters<typeof startTestServer>[0] & { settings?: Partial<ConsoleSettings> }
+
+export type TestConsole = Awaited<ReturnType<typeof startConsole>>
+
+/** An address that no other test uses. */
+export const somebody = (): string => `p${crypto.randomUUID()}@example.com`
+
+/** Starts a console on a database of its own, which stops with it. */
+export const startConsoleOn = async (
+  engine: TestEngine,
+  setup: Omit<ConsoleSetup, 'url'> = {},
+): Promise<TestConsole & { readonly url: string }> => {
+  const { url, stop } = await engine.fresh()
+  const console = await startConsole({ ...setup, url })
+  return { ...console, url, stop: () => console.stop().finally(stop) }
+}
+
 /** Starts a server with a console. */
-export const startConsole = async (
-  setup: Parameters<typeof startTestServer>[0] & { settings?: Partial<ConsoleSettings> } = {},
-) => {
+export const startConsole = async (setup: ConsoleSetup = {}) => {
   const { settings, ...others } = setup
   const server = await startTestServer({
     ...others,

@@ -1,23 +1,18 @@
 /** Signing in and out of the console: links, passwords, codes, sessions, limits. On both engines. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { StoreFault } from '../../src/store/faults.ts'
 import { jsonOf } from '../server/harness.ts'
-import { PASSWORD, startConsole } from './rig.ts'
+import { serverEngines } from '../store/engines.ts'
+import { PASSWORD, somebody, startConsole, startConsoleOn, type TestConsole } from './rig.ts'
 import { codeOf } from './totp-code.ts'
 
-for (const engine of ['SQLite', 'PostgreSQL'])
-  describe(engine, () => {
-    let database: TestDatabase | undefined
-    let it: Awaited<ReturnType<typeof startConsole>>
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    let it: TestConsole
     beforeAll(async () => {
-      database = engine === 'SQLite' ? undefined : await postgresForTests()
-      it = await startConsole({ url: database?.url ?? 'sqlite::memory:' })
+      it = await startConsoleOn(engine)
     })
-    afterAll(async () => {
-      await it.stop()
-      await database?.stop()
-    })
-    const somebody = () => `p${crypto.randomUUID()}@example.com`
+    afterAll(() => it.stop())
 
     test('a link signs in once, sets a password, and the password signs in', async () => {
       const email = somebody()
@@ -29,6 +24,28 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       const [one, two] = await Promise.all([1, 2].map(() => it.stranger('POST', '/session/link', { token })))
       expect([one?.status, two?.status].sort()).toEqual([200, 401])
       expect((await it.stranger('POST', '/session/password', { email, password: PASSWORD })).status).toBe(200)
+    })
+
+    test('a link whose sign-in failed for want of the ledger signs in at the next try', async () => {
+      const failing = await startConsoleOn(engine, { ledgerFails: true })
+      try {
+        const email = somebody()
+        await failing.visit(email, 'owner')
+        const token = await failing.link(email)
+        for (const method of ['create', 'update'] as const) {
+          // The link is used up by the time that the session, or the password, is to be stored.
+          const gone = spyOn(failing.store.people, method).mockImplementationOnce(async () => {
+            throw new StoreFault('the ledger went away')
+          })
+          const failed = await failing.stranger('POST', '/session/link', { token, password: PASSWORD })
+          gone.mockRestore()
+          expect([method, failed.status]).toEqual([method, 503])
+        }
+        const signIn = () => failing.stranger('POST', '/session/link', { token })
+        expect([(await signIn()).status, (await signIn()).status]).toEqual([200, 401])
+      } finally {
+        await failing.stop()
+      }
     })
 
     test('a link that is old, and one that nobody made, sign nobody in', async () => {

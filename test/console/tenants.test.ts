@@ -1,9 +1,9 @@
 /** A reseller's tenants: prices, statements, links that show one its own use, suspension. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decimalFromNano, nanoFromDecimal } from '../../src/core/money.ts'
-import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
-import { startConsole, type Visitor } from './rig.ts'
+import { serverEngines } from '../store/engines.ts'
+import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
 
 const START = Date.parse('2026-10-30T22:10:00Z')
 const DAY = 86_400_000
@@ -15,17 +15,15 @@ const november = (percent: number | null) => ({ margin_percent: percent, from_mo
 
 const nano = (text: string): bigint => nanoFromDecimal(text) ?? -1n
 
-for (const engine of ['SQLite', 'PostgreSQL'])
-  describe(engine, () => {
-    let database: TestDatabase | undefined
-    let it: Awaited<ReturnType<typeof startConsole>>
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    let it: TestConsole
     let owner: Visitor
     let acme: Shown
     let blue: Shown
     let at = START
     beforeAll(async () => {
-      database = engine === 'SQLite' ? undefined : await postgresForTests()
-      it = await startConsole({ url: database?.url ?? 'sqlite::memory:', now: () => at })
+      it = await startConsoleOn(engine, { now: () => at })
       owner = await it.visit('owner@example.com', 'owner')
       const { data } = await jsonOf(
         await owner.ask('POST', '/tenants', {
@@ -37,10 +35,7 @@ for (const engine of ['SQLite', 'PostgreSQL'])
       )
       ;[acme, blue] = data
     })
-    afterAll(async () => {
-      await it.stop()
-      await database?.stop()
-    })
+    afterAll(() => it.stop())
 
     const call = async (token: string, input = 11, output = 7): Promise<bigint> => {
       it.answerWith(() =>

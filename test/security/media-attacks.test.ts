@@ -34,7 +34,7 @@ const productOf = (record: MediaModel): Product => {
 const goesOn = (record: MediaModel, inputs: JsonObject): boolean => {
   const product = productOf(record)
   const call = mediaCall('x', bodyOf({ inputs }), { product, inputs, results: 'run' })
-  if (call instanceof Refusal || call.unread !== undefined) return false
+  if (call instanceof Refusal || call.media?.unread !== undefined) return false
   return checkReach(call) === undefined
 }
 

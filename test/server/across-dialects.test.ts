@@ -1,68 +1,9 @@
 /** What agents really send, over HTTP, to vendors of another dialect than their own. */
 import { expect, test } from 'bun:test'
-import type { Model } from '../../src/core/model.ts'
-import type { VendorDialectId } from '../../src/dialects/dialect.ts'
-import type { Vendor } from '../../src/vendors/vendor.ts'
-import {
-  completion,
-  eventsOf,
-  jsonOf,
-  startTestServer,
-  streamEvents,
-  streaming,
-  type TestServer,
-  testModel,
-} from './harness.ts'
+import { completion, eventsOf, jsonOf, streamEvents, streaming } from './harness.ts'
+import { before } from './speaking.ts'
 
 const hi = [{ role: 'user', content: 'hi' }]
-
-const whole: Readonly<Record<Exclude<VendorDialectId, 'responses'>, () => Response>> = {
-  converse: () =>
-    Response.json({
-      output: { message: { role: 'assistant', content: [{ text: 'hello' }] } },
-      stopReason: 'end_turn',
-      usage: { inputTokens: 10, outputTokens: 5 },
-    }),
-  chat: () => completion('hello'),
-  messages: () =>
-    Response.json({
-      id: 'msg_1',
-      type: 'message',
-      role: 'assistant',
-      content: [{ type: 'text', text: 'hello' }],
-      stop_reason: 'end_turn',
-      usage: { input_tokens: 10, output_tokens: 5 },
-    }),
-  gemini: () =>
-    Response.json({
-      candidates: [
-        { content: { role: 'model', parts: [{ text: 'hello' }] }, finishReason: 'STOP', index: 0 },
-      ],
-      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5 },
-    }),
-}
-
-/** Runs `work` against a server whose vendor speaks a dialect. */
-const before = async (
-  speaks: keyof typeof whole,
-  work: (server: TestServer) => Promise<void>,
-  more: { vendor?: Partial<Vendor>; model?: Partial<Model> } = {},
-): Promise<void> => {
-  const model = testModel('small', {
-    capabilities: ['streaming', 'function_calling', 'reasoning'],
-    ...more.model,
-  })
-  const server = await startTestServer({
-    vendor: { ...(speaks === 'chat' ? {} : { speaks }), ...more.vendor },
-    models: [model],
-  })
-  server.answerWith(() => whole[speaks]())
-  try {
-    await work(server)
-  } finally {
-    await server.stop()
-  }
-}
 
 const callers = {
   chat: ['/v1/chat/completions', { model: 'mock/small', messages: hi }, 'max_tokens'],

@@ -20,7 +20,7 @@ for (const kind of engines.filter(({ lasting }) => lasting))
       const books = watchBooks({ store: server.store, clock, log })
       const told = async () => JSON.parse(new TextDecoder().decode(await bodyOf())).services.books
       const bodyOf = async () => {
-        const { body } = await getStatus({ ...server.gateway, books })
+        const { body } = await getStatus({ ...server.gateway, watch: { books } })
         return body instanceof Uint8Array ? body : new Uint8Array()
       }
       const until = async (status: string) => {

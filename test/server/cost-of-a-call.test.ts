@@ -24,8 +24,8 @@ const objects: Budget = {
   arrays: 33,
   promises: 36,
   'async functions entered': 18,
-  sets: 1,
-  maps: 0,
+  sets: 0,
+  maps: 1,
   'big integers': 16,
   strings: 66,
 }

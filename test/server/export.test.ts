@@ -156,7 +156,7 @@ test('an endpoint that fails gets all again, and the metrics and the log say so'
   )
   const url = `http://127.0.0.1:${receiver.port}/calls`
   const exporting = start(server, sinkOf({ url, headers: { authorization: 'Bearer of-the-sink' } }), log)
-  Object.assign(server.gateway, { exporting })
+  Object.assign(server.gateway.watch, { exporting })
   await until(() => exporting.failures() > 1)
   fails = false
   await until(() => exporting.failures() === 0 && exporting.lagMs() === 0)

@@ -204,9 +204,11 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
   const { assets } = setup
   const { gateway, present, sell, stopChores } = await openGateway({
     store,
-    meters: newMeters(),
-    metrics: { tokenHash: hash(METRICS_TOKEN), ofProcess: () => [] },
-    traces: setup.traces,
+    watch: {
+      meters: newMeters(),
+      metrics: { tokenHash: hash(METRICS_TOKEN), ofProcess: () => [] },
+      traces: setup.traces,
+    },
     hash,
     log: setup.log ?? silentLog,
     // Of a pause or a choice among equals, tests want the first.
@@ -225,16 +227,18 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
             inAnswers: setup.receipts !== 'on-demand',
           },
     ...(setup.journal === undefined ? {} : { outbox: outboxIn(setup.journal) }),
-    catalogue: {
-      find: (name) => models.find((model) => model.id === name),
-      list: () => models,
-      ended: () => undefined,
+    sold: {
+      catalogue: {
+        find: (name) => models.find((model) => model.id === name),
+        list: () => models,
+        ended: () => undefined,
+      },
+      vendors: new Map([
+        ['mock', vendorSetup],
+        ...(setup.more ?? []).map((one) => [one.vendor.id, one] as const),
+      ]),
+      failover: new Map(Object.entries(setup.failover ?? {})),
     },
-    vendors: new Map([
-      ['mock', vendorSetup],
-      ...(setup.more ?? []).map((one) => [one.vendor.id, one] as const),
-    ]),
-    failover: new Map(Object.entries(setup.failover ?? {})),
     options: {
       ...readSettings(callSettings, {}),
       // Only what a test sets binds its calls.
@@ -253,7 +257,8 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
       ...setup.options,
     },
   })
-  const { book, x402 } = gateway
+  const { book } = gateway
+  const { x402 } = gateway.payments
   const app = createApp(present)
   const once: typeof app.fetch = async (request, ...more) => {
     const response = await app.fetch(request, ...more)

@@ -122,7 +122,8 @@ export const startJobServer = async (
     count: (method, path = /./) =>
       vendor.calls.filter((one) => one.method === method && path.test(one.path)).length,
     crash: async () => {
-      const { jobs, instance } = server.gateway
+      const { instance } = server.gateway
+      const { jobs } = server.gateway.memory
       jobs.stopped = true
       jobs.open.clear()
       await server.store.runs.leave(instance)

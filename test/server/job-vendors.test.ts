@@ -60,7 +60,7 @@ const stop = (id: string) => server.send('DELETE', `/v1/run/${id}`)
 
 /** Polls now, whatever pause the vendor wants. */
 const hasten = () => {
-  for (const job of server.gateway.jobs.open.values()) job.dueMs = 0
+  for (const job of server.gateway.memory.jobs.open.values()) job.dueMs = 0
 }
 
 const endedAs = (id: string, status: string) =>
@@ -257,7 +257,7 @@ describe('a vendor that misbehaves', () => {
     const { body } = await run(bfl, { prefer: 'respond-async' })
     await until(() => {
       hasten()
-      return server.gateway.jobs.open.get(body.id)?.askedMs !== undefined
+      return server.gateway.memory.jobs.open.get(body.id)?.askedMs !== undefined
     })
     expect(vendor.heard.map(({ url }) => new URL(url).hostname)).toEqual(['api.bfl.ai'])
     await stop(body.id)

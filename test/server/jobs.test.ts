@@ -61,7 +61,7 @@ for (const engine of serverEngines)
       expect(response.headers.get('retry-after')).toBe('1')
       expect(body).toMatchObject({ status: 'running', max_cost_usd: 0.04, model: 'mock/film' })
       expect(await held()).toBe(4n * CENT)
-      await until(async () => (await server.gateway.jobs.open.get(body.id)?.progress) === 250)
+      await until(async () => (await server.gateway.memory.jobs.open.get(body.id)?.progress) === 250)
       server.says(1)
       const end = await ended(body.id)
       expect(end).toMatchObject({ status: 'succeeded', usage: { cost: 0.01 } })
@@ -71,10 +71,10 @@ for (const engine of serverEngines)
     })
 
     test('a job whose vendor is no longer sold goes on where it was submitted, at the price it began with', async () => {
-      const { catalogue, vendors, failover } = server.gateway
+      const { catalogue, vendors, failover } = server.gateway.sold
       server.says('pending')
       const { body } = await begin({ n: 3 })
-      const { jobs } = server.gateway
+      const { jobs } = server.gateway.memory
       await until(() => jobs.open.get(body.id)?.progress === 250)
       const before = await server.balance()
       server.sell({

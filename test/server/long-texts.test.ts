@@ -1,8 +1,8 @@
 /** Long texts of a conversation reach each vendor unchanged, and nobody pays for a text that is no valid JSON. */
 import { expect, test } from 'bun:test'
-import type { VendorDialectId } from '../../src/dialects/dialect.ts'
 import { until } from '../until.ts'
-import { jsonOf, startTestServer, testModel } from './harness.ts'
+import { jsonOf, type TestServer } from './harness.ts'
+import { before, wholeAnswers } from './speaking.ts'
 
 const LONG = 'She said: "näh 😀"\n\tC:\\temp\\ and left. '.repeat(700)
 const TOOL = 'the tool\'s own "answer" \\ '.repeat(100)
@@ -48,40 +48,14 @@ const textsIn = (value: unknown): readonly string[] => {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
-const replies: Readonly<Record<Exclude<VendorDialectId, 'responses' | 'converse'>, object>> = {
-  chat: { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [said()], usage: used() },
-  messages: {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    content: [{ type: 'text', text: 'hello' }],
-    stop_reason: 'end_turn',
-    usage: { input_tokens: 10, output_tokens: 5 },
-  },
-  gemini: {
-    candidates: [{ content: { role: 'model', parts: [{ text: 'hello' }] }, finishReason: 'STOP', index: 0 }],
-    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5 },
-  },
-}
-
-function said() {
-  return { index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }
-}
-function used() {
-  return { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
-}
-
 for (const speaks of ['chat', 'messages', 'gemini'] as const)
-  test(`long texts reach a vendor of ${speaks} whole, and in broken ones nothing is charged`, async () => {
-    const server = await startTestServer({
-      vendor: speaks === 'chat' ? {} : { speaks },
-      models: [testModel('small', { capabilities: ['function_calling'], contextTokens: 200_000 })],
-    })
-    try {
+  test(`long texts reach a vendor of ${speaks} whole, and in broken ones nothing is charged`, () => {
+    const model = { capabilities: ['function_calling'], contextTokens: 200_000 } as const
+    const sends = async (server: TestServer): Promise<void> => {
       let seen: readonly string[] = []
       server.answerWith(({ body }) => {
         seen = textsIn(body)
-        return Response.json(replies[speaks])
+        return wholeAnswers[speaks]()
       })
       for (const [name, { path, body }] of Object.entries(callers)) {
         const request = JSON.stringify({ model: 'mock/small', ...body })
@@ -93,14 +67,13 @@ for (const speaks of ['chat', 'messages', 'gemini'] as const)
         expect(seen.some((text) => text === TOOL)).toBe(true)
 
         // A raw line break within a text: if we pass it on, the vendor decides; if we read it, we refuse it.
-        const before = await server.balance()
+        const balance = await server.balance()
         if (speaks === name) continue
         const broken = await send(request.replace('näh', 'n\näh'))
         expect([broken.status, (await jsonOf(broken)).error.code]).toEqual([400, 'invalid_json'])
         await until(() => server.openCalls() === 0)
-        expect(await server.balance()).toBe(before)
+        expect(await server.balance()).toBe(balance)
       }
-    } finally {
-      await server.stop()
     }
+    return before(speaks, sends, { model })
   })

@@ -208,7 +208,7 @@ describe('answers of jobs and counts', () => {
       { prefer: 'respond-async' },
     )
     const { id } = (await response.json()) as { id: string }
-    const job = () => server.gateway.jobs.open.get(id)
+    const job = () => server.gateway.memory.jobs.open.get(id)
     await until(() => (job()?.progress ?? 0) > 0)
     expect(counted).toBeGreaterThan(100_000)
     extra = lists

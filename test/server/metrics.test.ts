@@ -113,7 +113,7 @@ test('only a caller with its token gets it, and nobody if there is none', async 
   expect([await ask(METRICS_TOKEN), await ask(''), await ask(), await ask('wrong')]).toEqual([
     200, 401, 401, 401,
   ])
-  Object.assign(server.gateway.metrics ?? {}, { tokenHash: undefined })
+  Object.assign(server.gateway.watch.metrics ?? {}, { tokenHash: undefined })
   expect(await ask(METRICS_TOKEN)).toBe(404)
   await server.stop()
 })

@@ -195,3 +195,22 @@ test('workers end when their parent was killed', async () => {
     await database.stop()
   }
 })
+
+test('a worker that hangs is killed once the time to drain is over, and the others end as ever', async () => {
+  const database = await postgresForTests()
+  try {
+    const port = String(await freePort())
+    const { child } = await start({ DATABASE_URL: database.url, WORKERS: '2', PORT: port })
+    const listed = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', String(child.pid)]).stdout.toString()
+    const [worker] = listed.trim().split(/\s+/).map(Number)
+    if (worker === undefined) throw new Error(`no worker of ${child.pid}`)
+    process.kill(worker, 'SIGSTOP')
+    const startedMs = performance.now()
+    child.kill('SIGTERM')
+    expect(await Promise.race([child.exited, Bun.sleep(DRAIN_SECONDS * 1000 + BUSY_MS)])).toBe(0)
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(DRAIN_SECONDS * 1000)
+    expect(() => process.kill(worker, 0)).toThrow()
+  } finally {
+    await database.stop()
+  }
+})

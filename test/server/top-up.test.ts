@@ -45,7 +45,8 @@ for (const engine of serverEngines)
       return (await jsonOf(response)).outcome
     }
     const sweep = (): Promise<void> => {
-      const { store, stripe: payments } = server.gateway
+      const { store } = server.gateway
+      const { stripe: payments } = server.gateway.payments
       if (payments === undefined) throw new Error('no Stripe')
       return topUpOnce({
         store: store.funding,
@@ -113,7 +114,7 @@ for (const engine of serverEngines)
           dailyMax: 100n * USD,
         })
         if (due === undefined) throw new Error('nothing is due')
-        expect(await server.gateway.stripe?.charge(due)).toBe('paid')
+        expect(await server.gateway.payments.stripe?.charge(due)).toBe('paid')
         return due.id
       }
       return { name, wallet, token, put, status, save, card, rule, balance, spend, charges, paid, ask }

@@ -6,21 +6,16 @@
  * minute or so after the database's clock is right again, everything that nobody uses serves again: money, rates,
  * claimed Idempotency-Keys.
  */
-import { createBook } from '../../src/book/book.ts'
-import type { Book, Hold } from '../../src/book/contract.ts'
-import { silentLog } from '../../src/core/log.ts'
+import type { Hold } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { emptyDetail, LawBroken, type Reached } from './law.ts'
-import { overNetwork } from './network.ts'
+import { type Running, startProcess } from './process.ts'
 import { createWorld, EPOCH } from './world.ts'
 
-type Process = {
-  readonly book: Book
-  readonly store: Store
-  readonly instance: string
+type Process = Pick<Running, 'book' | 'store' | 'instance'> & {
   /** Moves its own wall clock. */
   readonly jump: (ms: number) => void
   dead: boolean
@@ -68,29 +63,19 @@ export const runClocks = (seed: number, reached: Reached): void => {
   let revokedMs = Number.POSITIVE_INFINITY
   let finished = false
 
-  const startProcess = (slot: number): void => {
+  const begin = (slot: number): void => {
     let aheadMs = 0
     const process = { dead: false }
     const alive = () => !process.dead
     const own = world.clock(alive)
     const clock: Clock = { ...own, now: () => own.now() + aheadMs }
     const link = { partitioned: false, slow: false, reliable: true, alive }
-    const ways = { arrived: () => undefined, settled: () => undefined, refused: fail }
-    const instance = `p${slot}.${generation++}`
-    const seen = overNetwork(store, world, { name: instance, link, outage: { down: false }, ...ways })
-    const book = createBook({
-      store: seen,
-      clock,
-      instance,
-      random: world.draws(instance).random,
-      log: silentLog,
-      longestCallMs: LONGEST_CALL_MS,
-    })
-    void book.start()
+    const name = `p${slot}.${generation++}`
+    const way = { name, link, refused: fail, clock, longestCallMs: LONGEST_CALL_MS }
     const jump = (ms: number) => {
       aheadMs = ms
     }
-    processes[slot] = Object.assign(process, { book, store: seen, instance, jump })
+    processes[slot] = Object.assign(process, startProcess(world, store, way), { jump })
   }
 
   /** One call, from its hold to its charge; its process may be killed on the way. */
@@ -145,8 +130,8 @@ export const runClocks = (seed: number, reached: Reached): void => {
         prefix: 'k',
         limits: id === FOR_RATE ? { rpm: RPM } : {},
       })
-    startProcess(0)
-    startProcess(1)
+    begin(0)
+    begin(1)
     after(300, load)
     guard(jumps())
   }
@@ -193,7 +178,7 @@ export const runClocks = (seed: number, reached: Reached): void => {
     await sleep(pick(20, 400))
     process.dead = true
     hit('clocks: killed')
-    startProcess(1)
+    begin(1)
   }
 
   const revoke = async (): Promise<void> => {

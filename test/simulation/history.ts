@@ -2,7 +2,6 @@
  * One history: three processes with the product's own book over the product's own store, in virtual time; calls, kills,
  * partitions, outages, changes of limits, a turning month; and the laws that must hold whatever happens.
  */
-import { createBook } from '../../src/book/book.ts'
 import type { Book, Hold } from '../../src/book/contract.ts'
 import { createOutbox } from '../../src/book/outbox.ts'
 import { silentLog } from '../../src/core/log.ts'
@@ -14,8 +13,9 @@ import type { Store } from '../../src/store/port.ts'
 import type { Key } from '../../src/tenancy/key.ts'
 import { createDisk } from './disk.ts'
 import { emptyDetail as detail, LawBroken, type Reached } from './law.ts'
-import { type Link, overNetwork } from './network.ts'
+import type { Link } from './network.ts'
 import { createPayments } from './payments.ts'
+import { startProcess } from './process.ts'
 import { createRateLaw } from './rate-law.ts'
 import { type Counter, createRepeats } from './repeats.ts'
 import type { Shop } from './shop.ts'
@@ -143,7 +143,7 @@ const createScene = (
     fail,
   })
 
-  const startProcess = (slot: number) => {
+  const begin = (slot: number) => {
     const link = { partitioned: false, slow: false, alive: () => !process.dead }
     const process: Process = {
       dead: false,
@@ -152,10 +152,8 @@ const createScene = (
       shop: undefined,
       counter: undefined as never,
     }
-    const clock = world.clock(link.alive)
-    const instance = `p${slot}.${generation++}`
-    const seen = overNetwork(store, world, {
-      name: instance,
+    const running = startProcess(world, store, {
+      name: `p${slot}.${generation++}`,
       link,
       outage,
       arrived: () => guard(auditNow(false)),
@@ -163,29 +161,13 @@ const createScene = (
         for (const callId of calls) if (!settledMs.has(callId)) settledMs.set(callId, world.now())
       },
       refused: fail,
-    })
-    const book = createBook({
-      store: seen,
-      clock,
-      instance,
-      random: world.draws(instance).random,
-      log: silentLog,
-      outbox: createOutbox({ folder: disk.folder(link.alive), ledger: 'l', instance, log: silentLog }),
+      outbox: (instance) =>
+        createOutbox({ folder: disk.folder(link.alive), ledger: 'l', instance, log: silentLog }),
       longestCallMs: LONGEST_CALL_MS,
     })
-    void book.start()
-    const shop = paying
-      ? payments.open({
-          store: seen,
-          clock,
-          book,
-          instance,
-          alive: link.alive,
-          longestCallMs: LONGEST_CALL_MS,
-        })
-      : undefined
-    const counter = { store: seen, book, clock, instance, alive: link.alive, running: new Set<string>() }
-    processes[slot] = Object.assign(process, { book, shop, counter })
+    const shop = paying ? payments.open(running) : undefined
+    const counter = { ...running, running: new Set<string>() }
+    processes[slot] = Object.assign(process, { book: running.book, shop, counter })
   }
 
   const setUp = async () => {
@@ -222,7 +204,7 @@ const createScene = (
       )
     await store.credit.grantCredit({ walletId: WALLET, limit: BigInt(pick(5, 60)) * 1_000_000n, netDays: 14 })
     if (paying) await payments.setUp()
-    for (let slot = 0; slot < 3; slot++) startProcess(slot)
+    for (let slot = 0; slot < 3; slot++) begin(slot)
     if (paying) after(500, buyers)
     after(300, load)
     after(350, repeaters)
@@ -381,7 +363,7 @@ const createScene = (
     if (process !== undefined) process.dead = true
     disk.loseUnsynced()
     hit('killed')
-    startProcess(slot)
+    begin(slot)
     if (random() < 0.4) after(pick(1, 200), () => loading && kill(slot, { pick, random }))
   }
 
@@ -573,7 +555,7 @@ const createScene = (
       closed = true
       killAll()
       // What they left in their outboxes is brought in by the next start.
-      startProcess(0)
+      begin(0)
       // The longest lease ends ten seconds after it was lent.
       after(12_000, () => {
         killAll()

@@ -7,12 +7,12 @@
  */
 import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
-import { startX402, type X402 } from '../../src/payment/x402.ts'
+import { openX402, type X402 } from '../../src/payment/x402.ts'
 import type { Store } from '../../src/store/port.ts'
 import { PICTURE } from './job-vendor.ts'
 import { payloadOf } from './payloads.ts'
+import { hash, UNIT, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
-import { hash, UNIT, x402Options } from './shop.ts'
 import { EPOCH, type World } from './world.ts'
 
 /** The answer that a caller gets: the id is that of the run. */
@@ -132,7 +132,7 @@ export const createJobPayers = ({ world, store, ask, cancel, hit, fail }: Parts)
       chain.calm()
       const clock = world.clock(() => true)
       const parts = { store: store(), clock, log: silentLog, hash, options: x402Options }
-      const mode: X402 = await startX402(
+      const mode: X402 = await openX402(
         parts,
         chain.railOf(() => true),
       )

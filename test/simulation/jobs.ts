@@ -6,20 +6,15 @@
  * The laws: no job is taken by its vendor twice; one is charged if and only if it delivered and all its results are
  * kept, for what it delivered; a caller who was answered was charged; nothing is held once all deadlines are past.
  */
-import { createBook } from '../../src/book/book.ts'
 import type { Book } from '../../src/book/contract.ts'
-import { silentLog } from '../../src/core/log.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { cancelRun } from '../../src/gateway/answer-job.ts'
-import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
-import { keepJobs } from '../../src/gateway/keep-jobs.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
 import { runCall } from '../../src/gateway/run-call.ts'
 import { newTrace } from '../../src/gateway/trace.ts'
 import { decodeRun } from '../../src/http/media-calls.ts'
-import { GUESTS_KEY, startX402, type X402 } from '../../src/payment/x402.ts'
-import { callSettings } from '../../src/settings/calls.ts'
-import { readSettings } from '../../src/settings/setting.ts'
+import { GUESTS_KEY } from '../../src/payment/x402.ts'
 import type { Run } from '../../src/store/calls/run-port.ts'
 import { StoreFault } from '../../src/store/faults.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -27,9 +22,8 @@ import type { Store } from '../../src/store/port.ts'
 import { type Asking, CHANGE_MS, CHANGE_WALLET, createJobPayers, type Heard } from './job-payers.ts'
 import { createJobVendor, createKept, DEADLINE_MS, film, filmMedia, PICTURE } from './job-vendor.ts'
 import { LawBroken, type Reached } from './law.ts'
-import { overNetwork } from './network.ts'
 import { oneModel } from './one-model.ts'
-import { hash, x402Options } from './shop.ts'
+import { gatewayOf, hash, startProcess } from './process.ts'
 import { createWorld, EPOCH } from './world.ts'
 
 const WALLET = 'w'
@@ -74,61 +68,27 @@ export const runJobs = (seed: number, reached: Reached): void => {
   let serial = 0
   let finished = false
 
-  const startProcess = (slot: number): void => {
+  const begin = (slot: number): void => {
     const process = { dead: false, gateway: undefined as Gateway | undefined }
     const alive = () => !process.dead
     const link = { partitioned: false, slow: false, alive }
-    const ways = { arrived: () => undefined, settled: () => undefined, refused: fail }
-    const instance = `p${slot}.${generation++}`
-    const seen = overNetwork(store, world, { name: instance, link, outage: { down: false }, ...ways })
-    const clock = world.clock(alive)
-    const own = world.draws(instance)
-    const book = createBook({
-      store: seen,
-      clock,
-      instance,
-      random: own.random,
-      log: silentLog,
-      longestCallMs: 3_000,
+    const way = { name: `p${slot}.${generation++}`, link, refused: fail, longestCallMs: 3_000 }
+    const running = startProcess(world, store, way)
+    processes[slot] = Object.assign(process, { book: running.book, instance: running.instance, link })
+    const sold = oneModel(film, {
+      vendor: { media: filmMedia },
+      secrets: [new Secret('house')],
+      fetch: vendor.fetchOf(alive),
     })
-    void book.start()
-    processes[slot] = Object.assign(process, { book, instance, link })
-    const gatewayOf = (x402: X402) =>
-      createGateway({
-        store: seen,
-        x402,
-        book,
-        assets,
-        ...oneModel(film, {
-          vendor: { media: filmMedia },
-          secrets: [new Secret('house')],
-          fetch: vendor.fetchOf(alive),
-        }),
-        options: {
-          ...readSettings(callSettings, {}),
-          planRpm: 1_000_000,
-          keySharePercent: 100,
-          overloadMs: 250,
-          timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 },
-        },
-        clock,
-        log: silentLog,
-        instance,
-        hash,
-        newCallId: () => '',
-        random: own.random,
-      })
-    const rail = payers.railOf(alive)
-    const open = async (): Promise<void> => {
-      const parts = { store: seen, clock, log: silentLog, hash, options: x402Options }
-      while (process.gateway === undefined) {
-        const x402 = await startX402(parts, rail).catch(() => undefined)
-        if (x402 === undefined) await clock.sleep(100)
-        else process.gateway = gatewayOf(x402)
-      }
-      keepJobs({ gateway: process.gateway })
-    }
-    void open()
+    const opened = gatewayOf(running, {
+      sold,
+      assets: () => assets,
+      rail: payers.railOf(alive),
+      totalMs: 60_000,
+    })
+    void opened.then((gateway) => {
+      process.gateway = gateway
+    })
   }
 
   const living = (): { process: Process; gateway: Gateway } | undefined => {
@@ -242,7 +202,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
       const what = random()
       if (what < 0.4) {
         process.dead = true
-        startProcess(slot)
+        begin(slot)
         hit('jobs: killed')
       } else if (what < 0.64) {
         process.link.partitioned = true
@@ -320,7 +280,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
       const named = { orgId: 'o', walletId: WALLET, label: 'k', prefix: 'k', limits: {} }
       await store.keys.createKey({ id: `k${key}`, hash: hash(tokenOf(key)), ...named })
     }
-    for (let slot = 0; slot < PROCESSES; slot++) startProcess(slot)
+    for (let slot = 0; slot < PROCESSES; slot++) begin(slot)
     await sleep(500)
     await Promise.all([disturb(), ...Array.from({ length: CALLERS }, buy)])
     for (const { link } of processes) link.partitioned = false

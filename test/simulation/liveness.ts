@@ -5,9 +5,7 @@
  * admitted; one that does not fit is a 402 only when the money is spent; a hold grows while there is money; every wait
  * ends; and a machine that was paused answers no call of a key whose revocation was acknowledged meanwhile.
  */
-import { createBook } from '../../src/book/book.ts'
 import type { Book, Hold } from '../../src/book/contract.ts'
-import { silentLog } from '../../src/core/log.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -15,7 +13,8 @@ import type { Store } from '../../src/store/port.ts'
 import type { Key } from '../../src/tenancy/key.ts'
 import { emptyDetail, LawBroken, type Reached } from './law.ts'
 import { type Commitment, createLimits, type Limits } from './limits.ts'
-import { type Link, overNetwork } from './network.ts'
+import type { Link } from './network.ts'
+import { startProcess } from './process.ts'
 import { createWorld, type Draws, EPOCH, type World } from './world.ts'
 
 /** The course of a call, and whether it asks for all that is left. */
@@ -81,7 +80,6 @@ const createScene = (
   const { pick, random } = scene
   const loads = world.draws('load')
   const pulses = world.draws('pulse')
-  const outage = { down: false }
   const keys: Key[] = []
   const slots: (Process & { readonly pause: (ms: number) => void })[] = []
   const revoked = new Map<string, number>()
@@ -98,29 +96,14 @@ const createScene = (
     void work.catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)))
   const sleep = (ms: number) => new Promise<void>((resolve) => after(ms, resolve))
 
-  const startProcess = (slot: number) => {
+  const begin = (slot: number) => {
     const process = { dead: false, drains: false }
     const alive = () => !process.dead
     const { clock, reach, paused, pause } = pausable(world, world.clock(alive))
     const link: Link = { partitioned: false, slow: false, reliable: true, alive, reach }
-    const instance = `p${slot}.${generation++}`
-    const seen = overNetwork(store, world, {
-      name: instance,
-      link,
-      outage,
-      arrived: () => undefined,
-      settled: () => undefined,
-      refused: fail,
-    })
-    const book = createBook({
-      store: seen,
-      clock,
-      instance,
-      random: world.draws(instance).random,
-      log: silentLog,
-      longestCallMs: LONGEST_CALL_MS,
-    })
-    void book.start()
+    const name = `p${slot}.${generation++}`
+    const way = { name, link, refused: fail, clock, longestCallMs: LONGEST_CALL_MS }
+    const { book } = startProcess(world, store, way)
     slots[slot] = Object.assign(process, { book, paused, pause })
   }
 
@@ -148,7 +131,7 @@ const createScene = (
         }),
       )
     limits = createLimits({ keys, deposit, budgets: new Map([['named', budget]]) })
-    for (let slot = 0; slot < SLOTS; slot++) startProcess(slot)
+    for (let slot = 0; slot < SLOTS; slot++) begin(slot)
     after(300, load)
     // A long stream of a key that nobody else uses: its lease would run out under it.
     after(pick(300, 4_000), () =>
@@ -256,7 +239,7 @@ const createScene = (
     process.dead = true
     recoveredAt = world.now() + RECOVERY_MS
     hit('calm: killed')
-    startProcess(slot)
+    begin(slot)
     // Its leased money is free again by then, also for a call that needs all of it.
     await sleep(RECOVERY_MS + 10)
     for (const index of [3, 1, 2, 0])
@@ -284,7 +267,7 @@ const createScene = (
     hit('calm: drained')
     const drained = process.book.drain(20_000)
     await sleep(10)
-    startProcess(slot)
+    begin(slot)
     await Promise.all([...open, drained])
   }
 

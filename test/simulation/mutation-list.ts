@@ -233,8 +233,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a call is opened and charged in one commit',
     file: 'src/book/operation-queue.ts',
-    from: 'const tooSoon = apart && ',
-    to: 'const tooSoon = !apart && ',
+    from: "return chargeLater && kind === 'settle'",
+    to: "return !chargeLater && kind === 'settle'",
   },
   {
     name: 'a payment is settled before it is noted',
@@ -468,7 +468,7 @@ export const mutations: readonly Mutation[] = [
     name: 'a job is sold for an authorisation',
     kind: 'jobs',
     file: 'src/gateway/run-paid-call.ts',
-    from: 'jobShapeOf(gateway, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined',
+    from: 'jobShapeOf(gateway.sold, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined',
     to: 'uptoSecondsOf(gateway, x402)',
   },
   {

@@ -34,18 +34,20 @@ export type Way = {
   /** The process of this connection: each of its methods has draws of its own. */
   readonly name: string
   readonly link: Link
-  readonly outage: Outage
+  readonly outage?: Outage
   /** Runs after each call that arrived. */
-  readonly arrived: () => void
+  readonly arrived?: () => void
   /** Settlements of a commit that arrived. */
-  readonly settled: (calls: readonly string[]) => void
+  readonly settled?: (calls: readonly string[]) => void
   /** The schema's constraints had to stop something. They are the last line, and the protocol must never need them. */
   readonly refused: (law: string) => void
 }
 
+const untroubled = { outage: { down: false }, arrived: () => undefined, settled: () => undefined }
+
 /** The store as one process sees it: every method goes over the network. */
 export const overNetwork = (store: Store, world: World, way: Way): Store => {
-  const { link, outage, arrived, settled, refused } = way
+  const { link, outage, arrived, settled, refused } = { ...untroubled, ...way }
   const { reliable = false, reach = (run) => run() } = link
   const send = (method: Method, args: never[], { random, pick }: Draws): Promise<unknown> =>
     new Promise((resolve, reject) => {

@@ -12,10 +12,7 @@ type OneModel = Pick<VendorSetup, 'secrets'> &
     readonly vendor: Partial<Vendor>
   }
 
-export const oneModel = (
-  model: Model,
-  { vendor, baseUrl = BASE_URL, ...setup }: OneModel,
-): Pick<Sold, 'catalogue' | 'vendors' | 'failover'> => ({
+export const oneModel = (model: Model, { vendor, baseUrl = BASE_URL, ...setup }: OneModel): Sold => ({
   catalogue: {
     find: (name) => (name === model.id ? model : undefined),
     list: () => [model],

@@ -5,15 +5,13 @@
  * The law: under one Idempotency-Key at most one payment is taken and at most one call is charged, and what was taken
  * and not used comes back.
  */
-import { createBook } from '../../src/book/book.ts'
-import { silentLog } from '../../src/core/log.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { LawBroken, type Reached } from './law.ts'
-import { overNetwork } from './network.ts'
 import { payloadOf } from './payloads.ts'
+import { hash, startProcess, UNIT } from './process.ts'
 import { createChain } from './rail.ts'
-import { BEARER, costOf, hash, openShop, type Reply, type Request, type Shop, UNIT } from './shop.ts'
+import { BEARER, costOf, openShop, type Reply, type Request, type Shop } from './shop.ts'
 import { createWorld, EPOCH } from './world.ts'
 
 const WALLET = 'w'
@@ -50,27 +48,12 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
   let taken = 0n
   let charged = 0n
 
-  const startProcess = (slot: number): void => {
+  const begin = (slot: number): void => {
     const process = { dead: false }
     const alive = () => !process.dead
     const link = { partitioned: false, slow: false, reliable: true, alive }
-    const ways = { arrived: () => undefined, settled: () => undefined, refused: fail }
-    const instance = `p${slot}.${generation++}`
-    const seen = overNetwork(store, world, { name: instance, link, outage: { down: false }, ...ways })
-    const clock = world.clock(alive)
-    const own = world.draws(instance)
-    const longestCallMs = LONGEST_CALL_MS
-    const book = createBook({
-      store: seen,
-      clock,
-      instance,
-      random: own.random,
-      log: silentLog,
-      longestCallMs,
-    })
-    void book.start()
-    const rail = chain.railOf(alive)
-    const shop = openShop({ world, store: seen, clock, book, instance, alive, rail, longestCallMs })
+    const way = { name: `p${slot}.${generation++}`, link, refused: fail, longestCallMs: LONGEST_CALL_MS }
+    const shop = openShop(world, startProcess(world, store, way), chain.railOf(alive))
     processes[slot] = Object.assign(process, { shop })
   }
 
@@ -150,14 +133,14 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
     await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
     const named = { orgId: 'o', walletId: WALLET, label: 'k', prefix: 'k', limits: {} }
     await store.keys.createKey({ id: 'k', hash: hash(BEARER), ...named })
-    startProcess(0)
-    startProcess(1)
+    begin(0)
+    begin(1)
     await sleep(1_000)
     const killed = sleep(pick(200, 3_000)).then(() => {
       if (random() < 0.6) {
         const process = processes[0]
         if (process !== undefined) process.dead = true
-        startProcess(0)
+        begin(0)
         hit('paid again: killed')
       }
     })

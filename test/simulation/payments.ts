@@ -5,27 +5,17 @@
 
 import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
-import { GUESTS_KEY, startX402 } from '../../src/payment/x402.ts'
+import { GUESTS_KEY, openX402 } from '../../src/payment/x402.ts'
 import type { Store } from '../../src/store/port.ts'
 import { payloadOf } from './payloads.ts'
+import { hash, type Running, UNIT, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
-import {
-  BEARER,
-  costOf,
-  hash,
-  openShop,
-  type Reply,
-  type Request,
-  type Shop,
-  type ShopParts,
-  UNIT,
-  x402Options,
-} from './shop.ts'
+import { BEARER, costOf, openShop, type Reply, type Request, type Shop } from './shop.ts'
 import { EPOCH, type World } from './world.ts'
 
 export type Payments = {
   setUp(): Promise<void>
-  open(parts: Omit<ShopParts, 'world' | 'rail'>): Shop
+  open(process: Running): Shop
   /** One caller, from its quote to its change. */
   buy(): Promise<void>
   /** The accounts with this money. */
@@ -308,14 +298,14 @@ export const createPayments = (parts: PaymentParts): Payments => {
         limits: random() < 0.5 ? {} : { spendCap: BigInt(pick(3, 30)) * 1_000_000n },
       })
     },
-    open: (process) => openShop({ ...process, world, rail: chain.railOf(process.alive) }),
+    open: (process) => openShop(world, process, chain.railOf(process.alive)),
     buy,
     accounts: () => ['x402', BEARER_WALLET, ...CHANGE_WALLETS, ...[...bought.keys()].map(accountOf)],
     finish: async () => {
       chain.calm()
       const store = parts.store()
       const clock = world.clock(() => false)
-      const mode = await startX402(
+      const mode = await openX402(
         { store, clock, log: silentLog, hash, options: x402Options },
         chain.railOf(() => true),
       )

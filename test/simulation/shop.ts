@@ -2,50 +2,22 @@
  * What one process sells by x402: the product's own path of a call over its book and its connection to the database,
  * with a scripted vendor in virtual time.
  */
-import type { Book } from '../../src/book/contract.ts'
-import { silentLog } from '../../src/core/log.ts'
 import type { Model } from '../../src/core/model.ts'
 import { type Nano, nanoFromDecimal } from '../../src/core/money.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { Secret } from '../../src/core/secret.ts'
-import type { Clock } from '../../src/core/time.ts'
 import { decodeChatCall } from '../../src/dialects/chat/call.ts'
-import { createGateway } from '../../src/gateway/gateway.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
 import { runCall } from '../../src/gateway/run-call.ts'
 import { newTrace } from '../../src/gateway/trace.ts'
-import type { X402Options } from '../../src/payment/x402/offer.ts'
-import { type Rail, startX402, type X402 } from '../../src/payment/x402.ts'
-import { callSettings } from '../../src/settings/calls.ts'
-import { readSettings } from '../../src/settings/setting.ts'
+import type { Rail } from '../../src/payment/x402.ts'
 import type { ChangePaid } from '../../src/store/payments/payment-port.ts'
-import type { Store } from '../../src/store/port.ts'
 import type { VendorFetch } from '../../src/vendors/setup.ts'
 import { oneModel } from './one-model.ts'
+import { gatewayOf, type Running } from './process.ts'
 import type { World } from './world.ts'
 
-export const PAY_TO = `0x${'7'.repeat(40)}`
-/** Nano-USD in a unit of the token. */
-export const UNIT: Nano = 1_000n
 export const BEARER = `sk-${'simulated'.repeat(3)}`
-
-export const x402Options: X402Options = {
-  facilitatorUrl: 'http://facilitator.invalid',
-  offers: [
-    {
-      network: 'eip155:84532',
-      v1Network: 'base-sepolia',
-      asset: `0x${'a'.repeat(40)}`,
-      name: 'USDC',
-      version: '2',
-      nanoPerUnit: UNIT,
-      payTo: PAY_TO,
-    },
-  ],
-  timeoutSeconds: 60,
-  settleMs: 400,
-  outputTokens: 100,
-  upto: { most: 1_000_000_000n },
-}
 
 const model: Model = {
   id: 'mock/m',
@@ -94,21 +66,6 @@ export type Shop = {
   claim(paymentId: string, wallet: string): Promise<ChangePaid | undefined>
 }
 
-export type ShopParts = {
-  readonly world: World
-  readonly store: Store
-  readonly clock: Clock
-  readonly book: Book
-  readonly instance: string
-  readonly alive: () => boolean
-  readonly rail: Rail
-  readonly longestCallMs: number
-}
-
-/** Under the server's secret, the same in every process. */
-export const hash = (text: string | Uint8Array): string =>
-  new Bun.CryptoHasher('sha256', 'simulated').update(text).digest('hex')
-
 const encoder = new TextEncoder()
 
 const chunk = (choices: object[], more: object = {}): string =>
@@ -124,11 +81,8 @@ const eventsOf = (order: Order, usage: object): string[] => [
   'data: [DONE]\n\n',
 ]
 
-/**
- * Now and then it fails, or breaks off in mid-stream. A process that died has its requests broken off, so that its
- * timers end.
- */
-const vendorOf = ({ world, instance, alive }: ShopParts): VendorFetch => {
+/** Now and then it fails, or breaks off in mid-stream. Who died has its requests broken off, so that its timers end. */
+const vendorOf = (world: World, { instance, alive }: Running): VendorFetch => {
   const { random, pick } = world.draws(`vendor of ${instance}`)
   const later = <T>(ms: number, value: () => T): Promise<T> =>
     new Promise((resolve, reject) =>
@@ -176,53 +130,23 @@ const vendorOf = ({ world, instance, alive }: ShopParts): VendorFetch => {
 
 const COST_COMMENT = /: x-cost-usd: ([\d.]+)/
 
-/** Opens the shop of a process; it answers nothing until its mode is ready. */
-export const openShop = (parts: ShopParts): Shop => {
-  const { world, store, clock, book, instance } = parts
-  let x402: X402 | undefined
+/** Opens the shop of a process; it answers nothing until it has reached the ledger. */
+export const openShop = (world: World, process: Running, rail: Rail): Shop => {
+  const sold = oneModel(model, {
+    vendor: { surfaces: ['chat'] },
+    secrets: [new Secret('house')],
+    fetch: vendorOf(world, process),
+  })
+  let gateway: Gateway | undefined
+  void gatewayOf(process, { sold, rail }).then((opened) => {
+    gateway = opened
+  })
   let serial = 0
-  const open = async (): Promise<void> => {
-    while (x402 === undefined) {
-      x402 = await startX402({ store, clock, log: silentLog, hash, options: x402Options }, parts.rail).catch(
-        () => undefined,
-      )
-      if (x402 === undefined) await clock.sleep(100)
-    }
-  }
-  void open()
-  const gatewayOf = (mode: X402) =>
-    createGateway({
-      store,
-      book,
-      ...oneModel(model, {
-        vendor: { surfaces: ['chat'] },
-        secrets: [new Secret('house')],
-        fetch: vendorOf(parts),
-      }),
-      options: {
-        ...readSettings(callSettings, {}),
-        planRpm: 1_000_000,
-        guestRpm: 1_000_000,
-        keySharePercent: 100,
-        overloadMs: 250,
-        // Real timers never fire in virtual time; the vendor ends every request itself.
-        timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs: parts.longestCallMs },
-      },
-      clock,
-      log: silentLog,
-      instance,
-      hash,
-      newCallId: () => '',
-      random: world.draws(instance).random,
-      x402: mode,
-    })
-  let gateway: ReturnType<typeof gatewayOf> | undefined
 
   const ask = async (request: Request): Promise<Reply | undefined> => {
-    if (x402 === undefined) return undefined
-    gateway ??= gatewayOf(x402)
+    if (gateway === undefined) return undefined
     const { order, stream, maxTokens, bearer, payment } = request
-    const trace = newTrace(`x-${instance}-${serial++}`, clock.monotonicMs())
+    const trace = newTrace(`x-${process.instance}-${serial++}`, process.clock.monotonicMs())
     const body = {
       model: model.id,
       max_tokens: maxTokens,
@@ -289,6 +213,7 @@ export const openShop = (parts: ShopParts): Shop => {
   return {
     ask,
     claim: async (paymentId, wallet) => {
+      const x402 = gateway?.payments.x402
       const id = x402?.paymentOfClaim(x402.claimFor(paymentId))
       return id === undefined ? undefined : x402?.payChange(id, wallet)
     },

@@ -4,7 +4,7 @@ import { lessRefunds } from './sums.ts'
 /** A law that must hold over all rows at any instant, even under load. */
 export type Law = {
   readonly check: string
-  /** Selects one text per offence, in a column `offence`; `$1` is the present month, `$2` the present day. */
+  /** Selects one text per offence, in a column `offence`; what `present` and `posted` are is said in audit.ts. */
   readonly offences: string
 }
 
@@ -28,15 +28,14 @@ const granted = (ref: string, wallet: string): string =>
 export const laws: readonly Law[] = [
   {
     check: 'postings sum to zero and name known accounts',
-    offences: `select 'postings sum to ' || cast(sum(amount) as text) as offence from posting having sum(amount) <> 0
-      union all select 'unknown account ' || p.account_id from posting p
+    offences: `select 'postings sum to ' || cast(sum(amount) as text) as offence from posted having sum(amount) <> 0
+      union all select 'unknown account ' || p.account_id from posted p
         where not exists (select 1 from account a where a.id = p.account_id)`,
   },
   {
     check: 'a wallet is its postings',
     offences: `select a.id || ' has ' || cast(a.balance as text) as offence from account a
-      left join (select p.account_id, cast(sum(p.amount) as bigint) as amount from posting p group by p.account_id) s
-        on s.account_id = a.id
+      left join posted s on s.account_id = a.id
       where a.bounded = 1
         and a.balance - ${leaseSum('l.used', 'l.wallet_id = a.id')} <> coalesce(s.amount, 0)`,
   },

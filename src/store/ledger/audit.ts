@@ -10,8 +10,12 @@ import type { AuditRow } from './ledger-port.ts'
 const lawOf = ({ check, offences }: Law, place: number): string =>
   `select ${place} as place, '${check}' as law, (select min(o.offence) from (${offences}) o) as offence`
 
-/** One statement, so that all laws see one snapshot; its parameters are the present month and day. */
-const auditText = `with present as (select cast($1 as text) as month, cast($2 as text) as day)
+/**
+ * One statement, so that all laws see one snapshot; its parameters are the present month and day. What was posted to each
+ * account is summed once for all laws.
+ */
+const auditText = `with present as (select cast($1 as text) as month, cast($2 as text) as day),
+  posted as (select p.account_id, cast(sum(p.amount) as bigint) as amount from posting p group by p.account_id)
   ${[...laws, ...recordLaws].map(lawOf).join(' union all ')} order by place`
 
 const rowOf = (check: string, offence: string | undefined): AuditRow => ({

@@ -4,6 +4,7 @@ import { inputTokens, outputTokens } from '../../core/usage.ts'
 import type { CallId, Checkpoint, CommitBatch, LeaseId, Settle } from '../../ledger/types.ts'
 import { type Engine, type Row, type Statement, statement, Violation, type Words } from '../engine/engine.ts'
 import { nanoOf, textOf } from '../engine/row.ts'
+import { textsOnce } from '../engine/texts.ts'
 import { insertCharges } from './charge-row.ts'
 import { isSilent } from './silence.ts'
 import { settledOfAccount } from './sums.ts'
@@ -39,17 +40,21 @@ export const takeOver = (now: string): string =>
     where inflight.lease_id <> excluded.lease_id
       and ${isSilent(now, '(select h.instance from lease h where h.id = inflight.lease_id)')}`
 
+/** What a settlement costs, in `chargeRows`. */
+const cost = `cast(e.value->>'a' as bigint)`
+
 /**
- * A charge belongs to the call as opened by its own attempt. If another attempt has the call open, the charge is booked
- * there if that hold is large enough; but never if its own intent came in the same batch and was refused.
+ * Whether a settlement (`e`, a row of `chargeRows`) may end the open call `f`. It may if its own attempt has the call
+ * open, on its own lease. If another attempt has it open, it may if that hold is large enough; but not if the intent of
+ * its own attempt is in this very commit, because then that intent was refused.
  */
-const own = `(e.value->>'l' = f.lease_id or (e.value->>'s' is null and cast(e.value->>'a' as bigint) <= f.hold))`
+const endsCall = `(e.value->>'l' = f.lease_id or (e.value->>'s' is null and ${cost} <= f.hold))`
 
 /** Never more than the hold. */
-const charged = `case when cast(e.value->>'a' as bigint) < f.hold then cast(e.value->>'a' as bigint) else f.hold end`
+const charged = `case when ${cost} < f.hold then ${cost} else f.hold end`
 
-/** The statements' texts, made once per engine so that prepared statements are found by them. */
-export const textsFor = ({ each, now, lock }: Words) => ({
+/** The statements of a commit. */
+export const textsFor = textsOnce(({ each, now, lock }) => ({
   lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
       union select f.lease_id from ${each('$2')} e join inflight f on f.call_id = e.value->>'c')
     order by l.id${lock('l')}`,
@@ -76,17 +81,17 @@ export const textsFor = ({ each, now, lock }: Words) => ({
     returning call_id as c`,
   // From here to `close` each statement finds the open call by its intent: what is not open is not charged.
   charge: `${insertCharges({ call: 'f.call_id', amount: charged, settled: 'null', note: `e.value->>'n'`, attempt: `e.value->>'l'`, at: now })}
-    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} join lease l on l.id = f.lease_id`,
+    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${endsCall} join lease l on l.id = f.lease_id`,
   spend: `update lease set used = lease.used + q.charge, calls = lease.calls + q.calls
     from (select f.lease_id, cast(count(*) as bigint) as calls, cast(sum(${charged}) as bigint) as charge
-          from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} group by f.lease_id) q
+          from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${endsCall} group by f.lease_id) q
     where lease.id = q.lease_id`,
   detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
     select f.call_id, e.value->>'m', cast(e.value->>'i' as bigint), cast(e.value->>'o' as bigint), e.value->>'d'
-    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${own} where true
+    from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${endsCall} where true
     on conflict (call_id) do nothing`,
   close: `delete from inflight where call_id in (select f.call_id from ${each('$1')} e
-    join inflight f on f.call_id = e.value->>'c' and ${own}) returning call_id as c`,
+    join inflight f on f.call_id = e.value->>'c' and ${endsCall}) returning call_id as c`,
   // Keeps only the answer of the charged attempt, even if the claim was released meanwhile. A recovered charge belongs
   // to no attempt, so then the first answer to arrive is kept.
   answer: `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
@@ -115,14 +120,28 @@ export const textsFor = ({ each, now, lock }: Words) => ({
   // Clears an intent whose call another attempt settled late at the very same time.
   clear: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
     and exists (select 1 from transfer t where t.kind = 'usage' and t.ref = inflight.call_id)`,
-})
+}))
 
 export type Texts = ReturnType<typeof textsFor>
 
 /** The note on a charge whose cost was above the hold. */
 export const noteOf = ({ excess }: Settle): string | null => (excess > 0n ? `house_excess ${excess}` : null)
 
-const chargeRows = ({ intents, settles }: CommitBatch) => {
+/** Settlements as the statements read them, by letters, because the names would travel with every row. */
+type ChargeRow = {
+  /** The call. */
+  readonly c: CallId
+  /** What it costs. */
+  readonly a: string
+  /** The note on the charge. */
+  readonly n: string | null
+  /** The lease of its attempt. */
+  readonly l: LeaseId
+  /** The intent of its attempt is in the same commit. */
+  readonly s?: 1
+}
+
+const chargeRows = ({ intents, settles }: CommitBatch): readonly ChargeRow[] => {
   const opening = new Set(intents.map(({ callId }) => callId))
   return settles.map((settle) => ({
     c: settle.callId,

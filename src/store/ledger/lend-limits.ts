@@ -5,6 +5,7 @@ import type { Limit } from '../../ledger/lend.ts'
 import type { AccountId, LoanRequest } from '../../ledger/types.ts'
 import { type Run, Violation, type Words } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
+import { textsOnce } from '../engine/texts.ts'
 import { type Budget, budgets, type LeaseRow, leases, type PayerRow, payerRows } from './ledger-rows.ts'
 import { freeOf, isPayment, payers } from './payer.ts'
 import { countersOf, type SpendingKey, type Stop, scopesUnder, stopsOf } from './spender.ts'
@@ -63,8 +64,8 @@ const unappliedUnderText = ({ each, oneOf }: Words): string => {
   from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
 }
 
-/** The statements that lock and read, in the order of the locks; their texts depend only on the engine. */
-const textsFor = (words: Words) => {
+/** The statements that lock and read, in the order of the locks. */
+const textsFor = textsOnce((words) => {
   const { each, lock, now, oneOf } = words
   const listed = (param: string) => `select e.value->>'s' from ${each(param)} e`
   const own = `${oneOf('l.key_id', listed('$1'))} and l.instance = $2 and l.state <> 'closed' and ${stateOf('l')} = 'open'`
@@ -82,7 +83,7 @@ const textsFor = (words: Words) => {
     settled: `select a.id, ${settledOfAccount} as settled from account a where ${oneOf('a.id', listed('$1'))}`,
     unapplied: unappliedUnderText(words),
   }
-}
+})
 
 const jsonOf = (values: Iterable<string>): string => JSON.stringify([...new Set(values)].map((s) => ({ s })))
 
@@ -145,18 +146,30 @@ export const lockLimits = async (
 const isOn = (lease: LeaseRow, { key, day, payer, sub }: SpendingKey): boolean =>
   lease.keyId === key.id && lease.day === day && lease.payer === payer && lease.sub === sub
 
-/** The own lease, combining what the ledger and the instance know: intents that are on their way count as written. */
+/**
+ * The room of the own lease, from what the ledger and the instance know together: only the instance knows which calls it
+ * opened whose intents are not written yet, and only the ledger knows room that the instance does not have.
+ *
+ * For example, a lease was granted 12 and has used 2; written intents hold 3, the instance reports that its calls hold 5
+ * and that 4 are free. Then 10 are left, of which calls hold 5, 2 of these not written yet. The other 5 are unused, and
+ * one of these is astray.
+ */
 const ownRoomOf = (
   lease: LeaseRow | undefined,
-  written: Nano,
+  heldByIntents: Nano,
   ask: LoanRequest,
 ): Pick<LockedLimits, 'ownUnused' | 'unwritten' | 'astray'> => {
   if (lease === undefined) return { ownUnused: 0n, unwritten: 0n, astray: 0n }
-  const { held: told = 0n, free = 0n } = lease.id === ask.leaseId ? ask : {}
-  const leased = lease.granted - lease.used
-  const held = greatest(written, least(told, leased))
-  const ownUnused = leased - held
-  return { ownUnused, unwritten: held - written, astray: greatest(ownUnused - free, 0n) }
+  // A report on another lease says nothing of this one.
+  const reported = lease.id === ask.leaseId ? ask : undefined
+  const left = lease.granted - lease.used
+  const held = greatest(heldByIntents, least(reported?.held ?? 0n, left))
+  const unused = left - held
+  return {
+    ownUnused: unused,
+    unwritten: held - heldByIntents,
+    astray: greatest(unused - (reported?.free ?? 0n), 0n),
+  }
 }
 
 /**

@@ -40,10 +40,11 @@ const liftMonthlyBlock = async (run: Run, words: Words, { key }: SpendingKey): P
 }
 
 /**
- * What the call holds, according to its process. The ledger may know of charges that the process has not heard of yet;
- * then the ledger counts less as unused than the process subtracted from its need.
+ * The hold of the call that waits, nothing if none does. Its process asks only for what its lease lacks, so the hold is
+ * that and what the process knew to be free: who has 2 free and needs 3 more has a call of 5. The ledger's own count of
+ * what is unused may be lower, by charges of which the process has not heard yet.
  */
-const amountOf = ({ need, free }: LoanRequest, ownUnused: Nano): Nano =>
+const waitingHoldOf = ({ need, free }: LoanRequest, ownUnused: Nano): Nano =>
   need === undefined ? 0n : need + (free ?? ownUnused)
 
 type Open = Demanding & { readonly at: number }
@@ -167,7 +168,7 @@ const lockedFor = async (
 
 const demandOf = (request: LoanRequest, { ownUnused }: LockedLimits): Demand => ({
   need: request.need,
-  amount: amountOf(request, ownUnused),
+  amount: waitingHoldOf(request, ownUnused),
   want: request.want,
   ownUnused,
   minimum: request.admitted === true ? 0n : WALLET_MINIMUM,

@@ -21,6 +21,7 @@ const TRIGGER = 'usage_detail_beyond'
 /** How many rows are moved at once. */
 const BATCH = 1_000
 
+/** Step 1, if a part is missing and nobody has begun. */
 const begin = (engine: Engine): Promise<void> =>
   engine.exclusive(async (run, script) => {
     await run(SHORT_WAIT)
@@ -39,10 +40,10 @@ const begin = (engine: Engine): Promise<void> =>
   })
 
 /**
- * Runs a step while the rest is being turned into a part, and prevents others from finishing it meanwhile; undefined if
- * somebody has finished.
+ * Runs a piece of step 2 or 3, and prevents others from going on to step 4 meanwhile; undefined if somebody has done so
+ * before.
  */
-const onTheWay = <T>(
+const beforeTheProof = <T>(
   engine: Engine,
   { lane, mode, closing }: { lane: Lane; mode: string; closing: Closing },
   step: (run: Run) => Promise<T>,
@@ -53,12 +54,12 @@ const onTheWay = <T>(
     return found?.constraint === closing.constraint && !found.proved ? step(run) : undefined
   })
 
-/** Moves rows with other ids to the spare table, step by step; the key finds each part of the condition. */
+/** Step 2: moves rows with other ids to the spare table, step by step; the key finds each part of the condition. */
 const moveOthers = async (engine: Engine, closing: Closing, { from, to }: Span): Promise<void> => {
   const others = [`d.call_id >= '${to}'`, ...(from === undefined ? [] : [`d.call_id < '${from}'`])]
   const on = { lane: 'control', mode: 'row exclusive', closing } as const
   const move = (where: string) =>
-    onTheWay(engine, on, async (run) => {
+    beforeTheProof(engine, on, async (run) => {
       const columns = await columnsOf(run, SPARE)
       const text = `with gone as (delete from ${REST} where call_id in
            (select d.call_id from ${REST} d where ${where} order by d.call_id limit ${BATCH}) returning *)
@@ -68,12 +69,13 @@ const moveOthers = async (engine: Engine, closing: Closing, { from, to }: Span):
   for (const where of others) while ((await move(where)) === BATCH);
 }
 
-/** Lets PostgreSQL read the rest. It may take minutes, like a long report, and blocks neither readers nor writers. */
+/** Step 3: lets PostgreSQL read the rest. It may take minutes, like a long report, and blocks neither readers nor writers. */
 const prove = (engine: Engine, closing: Closing): Promise<unknown> =>
-  onTheWay(engine, { lane: 'reading', mode: 'share update exclusive', closing }, (run) =>
+  beforeTheProof(engine, { lane: 'reading', mode: 'share update exclusive', closing }, (run) =>
     run(`alter table ${REST} validate constraint ${closing.constraint}`),
   )
 
+/** Step 4, if nobody has finished. */
 const finish = (engine: Engine): Promise<void> =>
   engine.exclusive(async (run, script) => {
     await run(SHORT_WAIT)
@@ -103,6 +105,7 @@ export const closeRest = async (engine: Engine): Promise<void> => {
   await begin(engine)
   const look = <T>(work: (run: Run) => Promise<T>) => engine.transaction('control', work)
   const closing = await look(closingIn)
+  // No part is missing.
   if (closing === undefined) return
   if (!closing.proved) {
     await moveOthers(engine, closing, await look((run) => closingSpan(run, closing)))

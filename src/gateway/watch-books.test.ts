@@ -1,0 +1,31 @@
+/** How soon the status tells that books do not balance: within a minute, also of a ledger whose sums take seconds. */
+import { expect, test } from 'bun:test'
+import { virtualTime } from '../../test/virtual-time.ts'
+import { silentLog } from '../core/log.ts'
+import { watchBooks } from './watch-books.ts'
+
+for (const engine of ['sqlite', 'postgres'] as const)
+  test.each([10, 300, 1_500, 2_500])(
+    `an edit is told of within a minute where a look takes %d ms, ${engine}`,
+    async (tookMs) => {
+      const { now, clock, pass } = virtualTime(Date.UTC(2026, 10, 23))
+      let ok = true
+      let looks = 0
+      const audit = async () => {
+        const seen = ok
+        looks++
+        await clock.sleep(tookMs)
+        return [{ check: 'a wallet is its postings', ok: seen }]
+      }
+      const books = watchBooks({ store: { engine, ledger: { audit } } as never, clock, log: silentLog })
+      while (looks < 3) await pass(10)
+      // The third look has just begun, and does not see it.
+      ok = false
+      const edited = now()
+      while (books.trouble() === undefined && now() - edited < 3_600_000) await pass(100)
+      expect(now() - edited).toBeLessThanOrEqual(60_000)
+      // A long look is no reason to look all the time.
+      expect(looks * tookMs * 10).toBeLessThan(Math.max(now(), 30 * tookMs))
+      books.stop()
+    },
+  )
