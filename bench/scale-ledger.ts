@@ -182,7 +182,7 @@ const growKeys = async (filler: Filler, from: number, to: number, since: number)
 
 type Calls = { readonly from: number; readonly to: number; readonly keys: number; readonly at: string }
 
-/** Neighbours in time are calls of keys that lie far from each other. */
+/** Calls that are neighbours in time have keys that lie far from each other. */
 const keyOf = (keys: number): string => `((n.i * 7919) % ${keys})`
 
 const addCalls = async (filler: Filler, { from, to, keys, at }: Calls): Promise<void> => {
