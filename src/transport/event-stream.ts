@@ -18,7 +18,8 @@ const utf8 = new TextDecoder()
 const NOTHING: Uint8Array = new Uint8Array()
 const NONE: readonly StreamEvent[] = []
 
-const hasLineEnd = (piece: Uint8Array): boolean => piece.includes(LF) || piece.includes(CR)
+/** An event's end spans at most so many bytes of the pieces before. */
+const SEAM = 2
 
 /**
  * Makes a splitter for one stream. Feed it pieces as they arrive; it returns the events that are complete. Lines may
@@ -27,9 +28,10 @@ const hasLineEnd = (piece: Uint8Array): boolean => piece.includes(LF) || piece.i
  */
 export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number = () => -1) => {
   let rest = NOTHING
-  /** What came after it while its line went on. No event ends there, so it is joined only when the line has ended. */
+  /** What came after it. No event ends there, so it is joined only when one does: an event costs its bytes once. */
   let more: Uint8Array[] = []
   let waiting = 0
+  let seam = NOTHING
   const join = (): Uint8Array => {
     if (more.length > 0) rest = concat([rest, ...more])
     more = []
@@ -41,10 +43,14 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
       throw new VendorFault('body', `an event of more than ${EVENT_BYTES_MAX} bytes`)
   }
   const feed = (piece: Uint8Array): readonly StreamEvent[] => {
-    if (waiting > 0 && !hasLineEnd(piece)) {
-      more.push(piece)
-      wait(waiting + piece.length)
-      return NONE
+    if (waiting > 0) {
+      const latest = concat([seam, piece])
+      seam = latest.subarray(-SEAM)
+      if (eventEnd(latest, 0) < 0) {
+        more.push(piece)
+        wait(waiting + piece.length)
+        return NONE
+      }
     }
     const bytes = waiting === 0 ? piece : concat([join(), piece])
     const events: StreamEvent[] = []
@@ -58,6 +64,7 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
       start = end
     }
     rest = start === bytes.length ? NOTHING : bytes.subarray(start)
+    seam = rest.subarray(-SEAM)
     wait(rest.length)
     return events
   }
