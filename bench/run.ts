@@ -28,7 +28,7 @@ const warmSeconds = quick ? 1.5 : 2
 const firstWarmSeconds = 4
 const KEYS = 100_000
 /** With 512 callers who wait for each other and for no vendor, turns are long and nobody is overloaded. */
-const settings = { OVERLOAD_MS: '1000' }
+const patient = { OVERLOAD_MS: '1000' }
 const note = (text: string) => process.stderr.write(`${text}\n`)
 const round = (value: number, digits = 1) => Number(value.toFixed(digits))
 const running: Server[] = []
@@ -88,10 +88,12 @@ try {
   // Below the ports that a system gives to outgoing connections.
   const base = 20_000 + Math.floor(Math.random() * 10_000)
   const bare = kept(await startBare(upstream))
-  const sqlite = kept(await startTurnpike(upstream, { engine: 'sqlite', port: base, settings }))
+  const sqlite = kept(await startTurnpike(upstream, { engine: 'sqlite', port: base, settings: patient }))
   const portkey = kept(await startPortkey(upstream, base + 1))
   const nginx = quick ? undefined : kept(await startNginx(upstream, base + 2))
-  const postgres = kept(await startTurnpike(upstream, { engine: 'postgres', port: base + 3, settings }))
+  const postgres = kept(
+    await startTurnpike(upstream, { engine: 'postgres', port: base + 3, settings: patient }),
+  )
   const signed = quick
     ? undefined
     : kept(await startTurnpike(upstream, { engine: 'sqlite', port: base + 6, receipts: true }))

@@ -32,27 +32,29 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
   let more: Uint8Array[] = []
   let waiting = 0
   let seam = NOTHING
-  const join = (): Uint8Array => {
-    if (more.length > 0) rest = concat([rest, ...more])
-    more = []
-    return rest
-  }
   const wait = (length: number): void => {
     waiting = length
     if (length > EVENT_BYTES_MAX)
       throw new VendorFault('body', `an event of more than ${EVENT_BYTES_MAX} bytes`)
   }
+  /** Whether the event that waits ends in this piece; the pieces before it are not searched again. */
+  const endsIn = (piece: Uint8Array): boolean => {
+    const border = concat([seam, piece.subarray(0, SEAM)])
+    seam = piece.length < SEAM ? border.subarray(-SEAM) : piece.subarray(-SEAM)
+    return eventEnd(border, 0) >= 0 || eventEnd(piece, 0) >= 0
+  }
   const feed = (piece: Uint8Array): readonly StreamEvent[] => {
+    let bytes = piece
     if (waiting > 0) {
-      const latest = concat([seam, piece])
-      seam = latest.subarray(-SEAM)
-      if (eventEnd(latest, 0) < 0) {
-        more.push(piece)
+      const ends = endsIn(piece)
+      more.push(piece)
+      if (!ends) {
         wait(waiting + piece.length)
         return NONE
       }
+      bytes = concat([rest, ...more])
+      more = []
     }
-    const bytes = waiting === 0 ? piece : concat([join(), piece])
     const events: StreamEvent[] = []
     let start = 0
     for (;;) {
@@ -64,7 +66,7 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
       start = end
     }
     rest = start === bytes.length ? NOTHING : bytes.subarray(start)
-    seam = rest.subarray(-SEAM)
+    if (rest.length > 0) seam = rest.subarray(-SEAM)
     wait(rest.length)
     return events
   }
@@ -74,7 +76,7 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
      * The bytes after the last complete event: a stream that ends here was cut off, or left out its last blank line.
      */
     remainder: (): StreamEvent | undefined => {
-      const bytes = join()
+      const bytes = concat([rest, ...more])
       return bytes.length === 0 ? undefined : { bytes, data: dataOf(bytes, 0, bytes.length) }
     },
   }
