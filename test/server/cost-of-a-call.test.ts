@@ -24,7 +24,7 @@ const objects: Budget = {
   arrays: 33,
   promises: 36,
   'async functions entered': 18,
-  sets: 0,
+  sets: 1,
   maps: 1,
   'big integers': 16,
   strings: 66,
