@@ -13,7 +13,18 @@ type Greeted = {
   readonly link: string | undefined
 }
 
-/** The address, the key if it is new, a call to try, and what is on. */
+/** Writes to standard output; resolves to false when nobody reads it. */
+export const shown = (text: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    process.stdout.once('error', () => resolve(false))
+    process.stdout.write(text, (error) => resolve(error == null))
+  })
+
+/** The first line: where the server is to be found. */
+export const headline = (config: Config, address: string): string =>
+  `Turnpike listens on ${address}  (ledger: ${config.databaseUrl.startsWith('sqlite:') ? config.databaseUrl : 'PostgreSQL'})\n`
+
+/** What follows it: the key if it is new, a call to try, and what is on. */
 export const greeting = (
   config: Config,
   opened: OpenCatalogue,
@@ -21,7 +32,6 @@ export const greeting = (
 ): string => {
   const shown = token ?? 'sk-…'
   const lines = [
-    `Turnpike listens on ${address}  (ledger: ${config.databaseUrl.startsWith('sqlite:') ? config.databaseUrl : 'PostgreSQL'})`,
     '',
     token === undefined
       ? 'The first key was only shown when it was made; `bin/turnpike key create --label NAME` makes another.'

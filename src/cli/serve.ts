@@ -14,7 +14,7 @@ import { keepCollecting } from './collect.ts'
 import type { Config } from './config.ts'
 import { firstLink, preparePages } from './console-start.ts'
 import { firstKey, openAccount } from './first-start.ts'
-import { greeting } from './greeting.ts'
+import { greeting, headline, shown } from './greeting.ts'
 import { unpricedLines } from './offered-models.ts'
 import { dearerEquals, endingModels, type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
 import { awaitStore, openHash, openOutbox } from './parts.ts'
@@ -39,6 +39,7 @@ export const serve = async (
   { shared, greets }: ProcessRole,
 ): Promise<void> => {
   const log = createLog(config.logLevel, systemClock.now, (line) => process.stderr.write(`${line}\n`))
+  const ending = listenForEnd(shared, log)
   const lock = lockForServing(config.databaseUrl)
   const store = await awaitStore(config, (error) => log.warn('waiting for the database', { error }))
   const hash = await openHash(store, config)
@@ -82,7 +83,7 @@ export const serve = async (
   const server = listen(present, { hostname: config.host, port: config.port, shared })
   const stopReloading = reloading.begin(sell)
   log.info('listening', { instance })
-  onEnd(shared, log, async () => {
+  ending.drainsBy(async () => {
     log.info('draining: open calls end first; a second signal ends them in a few seconds', {
       instance,
       ops: gateway.book.health().openCalls,
@@ -103,7 +104,7 @@ export const serve = async (
   // The greeting comes last, because whoever reads it may send a signal at once.
   if (greets) {
     preparePages(config, log)
-    await greet(config, opened, { store, hash, port: server.port })
+    await greet(config, opened, { store, hash, log, port: server.port })
   }
   await new Promise<never>(() => undefined)
 }
@@ -118,15 +119,27 @@ const setupOf = ({ markup, discount, overrides, off, journal }: Config): Setup =
   journal,
 })
 
-/** Shows the operator what is on, with the first key if this start made it. */
+/**
+ * Shows the operator what is on, with the first key if this start made it. Without a reader it makes neither key nor
+ * link, which could be shown only once.
+ */
 const greet = async (
   config: Config,
   opened: OpenCatalogue,
-  { store, hash, port }: Pick<GatewayParts, 'store' | 'hash'> & { readonly port: number | undefined },
+  {
+    store,
+    hash,
+    log,
+    port,
+  }: Pick<GatewayParts, 'store' | 'hash' | 'log'> & { readonly port: number | undefined },
 ): Promise<void> => {
   const address = `http://${config.host}:${port}`
+  if (!(await shown(headline(config, address)))) {
+    log.warn('nobody reads standard output: a first key is made by the next start that can show it')
+    return
+  }
   const [token, link] = [await firstKey(store, hash), await firstLink(store, config, address)]
-  process.stdout.write(greeting(config, opened, { address, token, link }))
+  await shown(greeting(config, opened, { address, token, link }))
 }
 
 /** Warns of equals that cost more than their calls earn, of models that end, and of what is not sold. */
@@ -154,11 +167,12 @@ const receiptsOf = ({ receipts: { mode, issuers } }: Config) =>
   mode === 'off' ? undefined : { issuers, inAnswers: mode === 'header' }
 
 /**
- * The first signal drains and ends the process; a second one shortens the wait. A worker also ends when its parent has,
- * however the parent died. Closing the terminal ends nothing.
+ * From now on the first signal ends the process: at once while it starts, and later once it has drained; a second one
+ * shortens the wait. A worker also ends when its parent has, however the parent died. Closing the terminal ends nothing.
  */
-const onEnd = (worker: boolean, log: Log, drain: () => Promise<unknown>): void => {
+const listenForEnd = (worker: boolean, log: Log) => {
   let signals = 0
+  let drain: () => Promise<unknown> = async () => undefined
   const take = () => {
     signals++
     if (signals === 1) void drain().finally(() => process.exit(0))
@@ -169,5 +183,13 @@ const onEnd = (worker: boolean, log: Log, drain: () => Promise<unknown>): void =
   }
   process.on('SIGTERM', take)
   process.on('SIGINT', take)
+  // Once the server listens, the signal also reads the configuration again; see reload.ts.
+  process.on('SIGHUP', () => undefined)
   if (worker) process.stdin.on('end', take).resume()
+  return {
+    /** Says how the process drains, once there is something to drain. */
+    drainsBy: (how: () => Promise<unknown>) => {
+      drain = how
+    },
+  }
 }

@@ -7,8 +7,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetchAgain } from '../late-ledger.ts'
-import { untouchedPostgres } from '../postgres.ts'
-import { runProgram, startProgram } from '../program.ts'
+import { freePort, untouchedPostgres } from '../postgres.ts'
+import { beginProgram, runProgram, startProgram } from '../program.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'turnpike-first-'))
 afterAll(() => rmSync(home, { recursive: true }))
@@ -53,6 +53,46 @@ test('a start that fails makes no key: the next one shows it', async () => {
     await taken.stop(true)
     await database.stop()
   }
+})
+
+/** What a program writes to its log, until it says this. */
+const logUntil = async (child: ReturnType<typeof beginProgram>, what: string): Promise<string> => {
+  let log = ''
+  for await (const piece of child.stderr as ReadableStream<Uint8Array>) {
+    log += new TextDecoder().decode(piece)
+    if (log.includes(what)) break
+  }
+  return log
+}
+
+test('a start whose output nobody reads makes no key: the next one shows it', async () => {
+  const settings = { DATABASE_URL: `sqlite:${join(home, 'unread.db')}` }
+  const unread = beginProgram(home, settings, 'serve')
+  await unread.stdout.cancel()
+  expect(await logUntil(unread, 'nobody reads standard output')).toContain('nobody reads standard output')
+  unread.kill('SIGTERM')
+  expect(await unread.exited).toBe(0)
+  const started = await startProgram(home, settings)
+  expect(await statusOf(started.address, started.token)).toBe(200)
+  await end(started)
+})
+
+test('while it waits for its database a closed terminal ends nothing, and its signal or its parent end it', async () => {
+  const settings = { DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/nobody` }
+  const orphan = beginProgram(home, settings, 'serve', '--worker', 'silent')
+  // Its input is empty, as that of a worker whose parent has died.
+  expect(await orphan.exited).toBe(0)
+  const [hungUp, signalled] = [1, 2].map(() => beginProgram(home, settings, 'serve')) as [
+    typeof orphan,
+    typeof orphan,
+  ]
+  await Promise.all([hungUp, signalled].map((child) => logUntil(child, 'waiting for the database')))
+  hungUp.kill('SIGHUP')
+  signalled.kill('SIGTERM')
+  expect(await signalled.exited).toBe(0)
+  expect([hungUp.exitCode, hungUp.signalCode]).toEqual([null, null])
+  hungUp.kill('SIGTERM')
+  expect(await hungUp.exited).toBe(0)
 })
 
 test('a command makes no ledger: it names where it looked', async () => {
