@@ -10,7 +10,7 @@ import type { Call } from '../core/call.ts'
 import { bodyOf } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
 import { codecFor } from './call-codec.ts'
-import type { Speaker } from './dialect.ts'
+import type { VendorTraits } from './dialect.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 
 const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = false) => {
@@ -27,13 +27,13 @@ const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = f
     foreign: true,
     listed,
   }
-  const speaker: Speaker = {
+  const traits: VendorTraits = {
     outputBound: 'max_tokens',
     takesStreamOptions: true,
     ...(vendor === 'chat' ? {} : { speaks: vendor }),
   }
-  const target = { model: testModel('m'), quirks: speaker, outputBound: undefined, stream }
-  const codec = codecFor({ call, target, speaker, context: () => context() })
+  const target = { model: testModel('m'), quirks: traits, outputBound: undefined, stream }
+  const codec = codecFor({ call, target, traits, context: () => context() })
   if (codec instanceof Refusal) throw new Error(codec.message)
   return codec
 }

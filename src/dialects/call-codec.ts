@@ -31,15 +31,15 @@ import { refuseUnsupported } from './vendor-call.ts'
 
 /** The codec of a call to a vendor; a Refusal when the vendor's dialect cannot express the call. */
 export const codecFor = (sides: Sides): CallCodec | Refusal => {
-  const { call, speaker } = sides
+  const { call, traits } = sides
   if (call.dialect === 'embeddings') return embeddingsCodec(sides)
-  const vendor = vendorDialects[upstreamDialect(call, sides.target.model, speaker)]
+  const vendor = vendorDialects[upstreamDialect(call, sides.target.model, traits)]
   return call.betas === undefined ? codecOf(sides, vendor) : codecWithBetas(sides, vendor, call.betas)
 }
 
 const codecOf = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
-  const { call, speaker, target } = sides
-  const passes = call.dialect === upstreamDialect(call, target.model, speaker) && call.foreign !== true
+  const { call, traits, target } = sides
+  const passes = call.dialect === upstreamDialect(call, target.model, traits) && call.foreign !== true
   return passes && vendor.pass !== undefined
     ? new PassingCodec(sides, vendor, vendor.pass)
     : translatingCodec(sides, vendor)
@@ -73,9 +73,9 @@ const noStream = (): never => {
 }
 
 const embeddingsCodec = (sides: Sides): CallCodec | Refusal => {
-  const { call, target, speaker } = sides
-  if (speaker.embeds === undefined) return embeddingsPassed(sides)
-  const codec = embeddingsElsewhere(speaker.embeds, call, target.model)
+  const { call, target, traits } = sides
+  if (traits.embeds === undefined) return embeddingsPassed(sides)
+  const codec = embeddingsElsewhere(traits.embeds, call, target.model)
   if (codec instanceof Refusal) return codec
   const { read, ...sent } = codec
   return {
@@ -89,15 +89,15 @@ const embeddingsCodec = (sides: Sides): CallCodec | Refusal => {
   }
 }
 
-const embeddingsPassed = ({ call, target, speaker }: Sides): CallCodec => ({
+const embeddingsPassed = ({ call, target, traits }: Sides): CallCodec => ({
   path: '/embeddings',
   body: encodeEmbeddingsCall(call, target.model),
   notCarried: [],
   readWhole: (bytes) => {
     const body = readBody(bytes)
     if (body === undefined || !Array.isArray(body.value.data)) return undefined
-    const raw = usageFinder(speaker)(body.value)
-    const usage = raw === undefined ? undefined : readUsage(raw, speaker)
+    const raw = usageFinder(traits)(body.value)
+    const usage = raw === undefined ? undefined : readUsage(raw, traits)
     return {
       usage,
       letters: none,
@@ -144,7 +144,7 @@ const answerChanges = (
 }
 
 const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
-  const { call, target, speaker } = sides
+  const { call, target, traits } = sides
   const context = sides.context()
   if (call.unknown !== undefined)
     return refuseUnsupported(`inputs.${call.unknown[0]}`, `'${call.unknown[0]}'`)
@@ -179,7 +179,7 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       if (value === undefined || read === undefined) return undefined
       const reply = changes.reduce((one, change) => change.reply(one), read)
       return {
-        usage: vendor.usageOf(value, speaker),
+        usage: vendor.usageOf(value, traits),
         letters: () => vendor.letters(value),
         tier: servedTier(vendor, target.model, value),
         blocked: reply.blocked === true,
@@ -195,7 +195,7 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       }
     },
     relay: () => {
-      const read: StepReader = toolsInOrder(vendor.streamReader(newId, speaker))
+      const read: StepReader = toolsInOrder(vendor.streamReader(newId, traits))
       const writer = caller.streamWriter(context, call.listed === true)
       const steps = changes.reduce((one, change) => change.steps(one), read)
       return watchingTier(vendor, target.model, translatedRelay(steps, writer, caller))

@@ -206,7 +206,7 @@ test('an answer in JSON is asked for in words too where no message does', () => 
 
 const openai = (upstreamName: string) => ({
   model: { upstreamName },
-  speaker: { reasoningOff: 'openai' as const },
+  traits: { reasoningOff: 'openai' as const },
 })
 const sampled = (more: object = {}) =>
   messages({ temperature: 0.5, top_p: 0.5, output_config: { effort: 'medium' }, ...more })
@@ -278,8 +278,8 @@ const offFor: readonly (readonly [string, WrittenId, object, object, readonly st
     ['reasoning'],
   ],
 ]
-test.each(offFor)('reasoning is turned off: %s at %s', (upstreamName, vendor, speaker, sent, named) => {
-  const change = { model: { upstreamName }, speaker }
+test.each(offFor)('reasoning is turned off: %s at %s', (upstreamName, vendor, traits, sent, named) => {
+  const change = { model: { upstreamName }, traits }
   const requests = [
     ['responses', { input: 'hi', reasoning: { effort: 'none' } }],
     ['messages', messages({ thinking: { type: 'disabled' } })],

@@ -1,7 +1,7 @@
 /** The dialect in which to ask a vendor whose models speak more than one. */
 import type { Call } from '../core/call.ts'
 import type { Model, RequestStyle } from '../core/model.ts'
-import type { Speaker, VendorDialectId } from './dialect.ts'
+import type { VendorDialectId, VendorTraits } from './dialect.ts'
 import { objectsOf } from './json-members.ts'
 
 /**
@@ -11,7 +11,7 @@ import { objectsOf } from './json-members.ts'
 export const upstreamDialect = (
   call: Call,
   { asked }: Pick<Model, 'asked'>,
-  { speaks }: Pick<Speaker, 'speaks'>,
+  { speaks }: Pick<VendorTraits, 'speaks'>,
 ): VendorDialectId => {
   if (asked === undefined) return speaks ?? 'chat'
   if (asked.in !== 'both') return asked.in

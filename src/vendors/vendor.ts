@@ -1,6 +1,6 @@
 /** A vendor as data: where it is, how to call it, and how it differs from others. */
 import type { Model, RequestStyle } from '../core/model.ts'
-import type { Speaker } from '../dialects/dialect.ts'
+import type { VendorTraits } from '../dialects/dialect.ts'
 import type { VendorMedia } from '../media/product.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { VendorMedia } from '../media/product.ts'
  */
 export type CancelPolicy = 'stop' | 'drain'
 
-export type Vendor = Speaker & {
+export type Vendor = VendorTraits & {
   readonly id: string
   readonly name: string
   /** Variable that holds the key; commas separate several keys. */
