@@ -65,8 +65,8 @@ const streamText = (
 const streamed = (vendor: WrittenId, events: readonly object[]): readonly CallerAnswer[] =>
   callerIds.map((caller) => {
     const bytes = streamText(caller, vendor, events)
-    const told = caller === 'gemini' ? /"_not_carried":"(.*?)"/ : /^: x-not-carried: (.*)$/m
-    const names = told.exec(new TextDecoder().decode(bytes))?.[1]
+    const pattern = caller === 'gemini' ? /"_not_carried":"(.*?)"/ : /^: x-not-carried: (.*)$/m
+    const names = pattern.exec(new TextDecoder().decode(bytes))?.[1]
     return { caller, seen: clients[caller].stream(bytes), notCarried: names?.split(', ') ?? [] }
   })
 

@@ -48,11 +48,11 @@ const codecOf = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
 const codecWithBetas = (
   sides: Sides,
   vendor: VendorDialect,
-  asked: readonly string[],
+  requested: readonly string[],
 ): CallCodec | Refusal => {
   const { target } = sides
   const reach = vendor.betas?.(target.model)
-  const betas = betasFor(asked, reach, target.model)
+  const betas = betasFor(requested, reach, target.model)
   if (betas instanceof Refusal) return betas
   const codec = codecOf({ ...sides, target: { ...target, betas: betas.sent } }, vendor)
   if (codec instanceof Refusal) return codec
@@ -122,7 +122,7 @@ type StepReader = (data: string) => readonly Piece[]
  * none.
  */
 const answerChanges = (
-  asked: Conversation,
+  conversation: Conversation,
   byTool: boolean,
   { call, target }: Sides,
   vendor: VendorDialect,
@@ -132,7 +132,7 @@ const answerChanges = (
   if (byTool) changes.push({ reply: textFromTool, steps: textFromToolSteps })
   const prefill =
     caller.supportsPrefill === true && vendor.supportsPrefill?.(target.model) !== true
-      ? prefillOf(asked)
+      ? prefillOf(conversation)
       : undefined
   if (prefill !== undefined)
     changes.push({
@@ -155,11 +155,11 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
   const allowed = withAllowedTools(read)
   if (allowed instanceof Refusal) return allowed
   const short = withShortNames(allowed, vendor.names)
-  const asked = short.conversation
-  const byTool = asked.format?.type === 'schema' && vendor.needsSchemaTool(target.model, asked)
-  const encoded = vendor.writeCall(byTool ? withSchemaTool(asked) : asked, target)
+  const conversation = short.conversation
+  const byTool = conversation.format?.type === 'schema' && vendor.needsSchemaTool(target.model, conversation)
+  const encoded = vendor.writeCall(byTool ? withSchemaTool(conversation) : conversation, target)
   if (encoded instanceof Refusal) return encoded
-  const back = answerChanges(asked, byTool, sides, vendor)
+  const back = answerChanges(conversation, byTool, sides, vendor)
   const changes: readonly AnswerChange[] = [...back.changes, short]
   const newId = idMaker(context.requestId)
   return {
@@ -167,8 +167,8 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
     body: bodyOf(encoded.body).bytes,
     notCarried: [
       ...new Set([
-        ...asked.ignored,
-        ...unsupportedIn(asked, vendor.unsupported),
+        ...conversation.ignored,
+        ...unsupportedIn(conversation, vendor.unsupported),
         ...encoded.notCarried,
         ...back.notCarried,
       ]),

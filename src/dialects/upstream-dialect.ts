@@ -10,12 +10,12 @@ import { objectsOf } from './json-members.ts'
  */
 export const upstreamDialect = (
   call: Call,
-  { asked }: Pick<Model, 'asked'>,
+  { requestStyle }: Pick<Model, 'requestStyle'>,
   { speaks }: Pick<VendorTraits, 'speaks'>,
 ): VendorDialectId => {
-  if (asked === undefined) return speaks ?? 'chat'
-  if (asked.in !== 'both') return asked.in
-  return call.dialect === 'responses' || !chatCarries(call, asked) ? 'responses' : 'chat'
+  if (requestStyle === undefined) return speaks ?? 'chat'
+  if (requestStyle.in !== 'both') return requestStyle.in
+  return call.dialect === 'responses' || !chatCarries(call, requestStyle) ? 'responses' : 'chat'
 }
 
 /**

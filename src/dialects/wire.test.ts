@@ -56,18 +56,18 @@ const eventsIn = (pieces: readonly Uint8Array[]) => {
 
 const readStream = (dialect: WireDialect, pieces: readonly Uint8Array[], traits = plain): Found => {
   const read = vendorDialects[dialect].streamReader(() => 'new', traits)
-  const told: Piece[] = eventsIn(pieces).flatMap(({ data }) =>
+  const all: Piece[] = eventsIn(pieces).flatMap(({ data }) =>
     data === '' || data === '[DONE]' ? [] : read(data),
   )
   const joined = (type: 'text' | 'thinking') =>
-    told.map((piece) => (piece.type === type && piece.choice === 0 ? piece.text : '')).join('')
-  const tools = told.flatMap((piece) =>
+    all.map((piece) => (piece.type === type && piece.choice === 0 ? piece.text : '')).join('')
+  const tools = all.flatMap((piece) =>
     piece.type === 'tool' && piece.choice === 0
       ? [
           [
             piece.name,
             parseJson(
-              told
+              all
                 .map((each) =>
                   each.type === 'arguments' && each.choice === 0 && each.index === piece.index
                     ? each.text
@@ -83,8 +83,8 @@ const readStream = (dialect: WireDialect, pieces: readonly Uint8Array[], traits 
     text: joined('text'),
     thinking: joined('thinking'),
     tools,
-    finish: told.findLast((piece) => piece.type === 'finish')?.finish,
-    usage: told.findLast((piece) => piece.type === 'usage')?.usage,
+    finish: all.findLast((piece) => piece.type === 'finish')?.finish,
+    usage: all.findLast((piece) => piece.type === 'usage')?.usage,
   }
 }
 

@@ -39,7 +39,7 @@ export type Vendor = VendorTraits & {
   /** The path of a call if it differs from the dialect's own, which it receives. */
   readonly path?: (model: Model, usual: string) => string
   /** How to ask a model, by the vendor's own name for it, if not all models are asked in one dialect. */
-  readonly asked?: (upstreamName: string) => RequestStyle | undefined
+  readonly requestStyleOf?: (upstreamName: string) => RequestStyle | undefined
   /**
    * Its sections in the two catalogues from which the price table is made; without them, models come from the
    * operator's settings.

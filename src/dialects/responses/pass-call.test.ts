@@ -86,19 +86,19 @@ test('what is left out leaves the members around it as they came', () => {
 })
 
 test('thinking that is off is said to the models that know the word', () => {
-  const bodyFor = (asked: object): JsonObject => {
+  const bodyFor = (more: object): JsonObject => {
     const text =
       '{"model":"a/b","max_tokens":99,"thinking":{"type":"disabled"},"messages":[{"role":"user","content":"hi"}]}'
     const body = must(readJsonBody(new TextEncoder().encode(text)))
     const call = { dialect: 'messages', modelName: 'a/b', body, stream: false, choices: 1 } as never
-    const model = testModel('m', { capabilities: ['reasoning'], ...asked })
+    const model = testModel('m', { capabilities: ['reasoning'], ...more })
     const target = { model, quirks: traits, outputBound: undefined, stream: false }
     const codec = codecFor({ call, target, traits, context: () => context() })
     if (codec instanceof Refusal) throw codec
     return JSON.parse(new TextDecoder().decode(codec.body))
   }
   expect(bodyFor({}).reasoning).toBeUndefined()
-  expect(bodyFor({ asked: { in: 'responses', chatTools: 'effort_none' } }).reasoning).toEqual({
+  expect(bodyFor({ requestStyle: { in: 'responses', chatTools: 'effort_none' } }).reasoning).toEqual({
     effort: 'none',
   })
 })

@@ -79,8 +79,8 @@ export const assetStore = (engine: Engine): AssetStore => {
       return added.map(([times], at) => {
         const it = list[at]
         if (times === undefined || it === undefined) return undefined
-        const { body: _, ...told } = it
-        return { ...told, createdAt: countOf(times, 'created_at'), expiresAt: countOf(times, 'expires_at') }
+        const { body: _, ...rest } = it
+        return { ...rest, createdAt: countOf(times, 'created_at'), expiresAt: countOf(times, 'expires_at') }
       })
     },
     bodyOf: async (id) => {
