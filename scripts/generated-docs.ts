@@ -118,8 +118,8 @@ const vendorsPage = (): string =>
     )}\n\n## What no price table says\n\n${factsOf()}`,
   )
 
-const speaksOf = ({ asked, speaks = 'chat', surfaces }: Vendor): string =>
-  surfaces.length === 0 ? 'its own' : asked === undefined ? speaks : 'chat, responses'
+const speaksOf = ({ requestStyleOf, speaks = 'chat', surfaces }: Vendor): string =>
+  surfaces.length === 0 ? 'its own' : requestStyleOf === undefined ? speaks : 'chat, responses'
 
 const categoriesOf = ({ media }: Vendor): readonly string[] => [
   ...new Set((media?.models ?? []).map(({ category }) => category)),

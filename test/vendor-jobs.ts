@@ -31,10 +31,10 @@ export const submitted = (id: string, inputs: Inputs, wakeAt?: string): object =
   return plain(jobOf(id).ask(checked(id, inputs), upstreamOf(id), job))
 }
 
-type Told = ReturnType<JobShape['readPoll']> | ReturnType<JobShape['readRef']>
+type Reading = ReturnType<JobShape['readPoll']> | ReturnType<JobShape['readRef']>
 
-/** In a word, or as the deciding value: the reference, the next request, the units measured. */
-const inAWord = (read: Told, answer: VendorAnswer): string | object => {
+/** The meaning of an answer, as one word or as the deciding value: the reference, the next request, the units measured. */
+const summaryOf = (read: Reading, answer: VendorAnswer): string | object => {
   if (read === undefined) {
     if (answer.status < 300) return 'broken'
     const text = { status: answer.status, retryAfter: null, body: answer.bytes }
@@ -49,16 +49,16 @@ const inAWord = (read: Told, answer: VendorAnswer): string | object => {
 }
 
 /** The meaning of an answer to the submission. */
-export const submissionTold = (id: string, inputs: Inputs, reply: Reply, step = 0): string | object => {
+export const submissionReading = (id: string, inputs: Inputs, reply: Reply, step = 0): string | object => {
   const answer = answerOf(reply)
   const it = { inputs: checked(id, inputs), upstreamName: upstreamOf(id), job: JOB, step }
-  return inAWord(jobOf(id).readRef(answer, it), answer)
+  return summaryOf(jobOf(id).readRef(answer, it), answer)
 }
 
 /** The meaning of an answer to a poll. */
-export const pollTold = (id: string, ref: JsonObject, reply: Reply, step = 0): string | object => {
+export const pollReading = (id: string, ref: JsonObject, reply: Reply, step = 0): string | object => {
   const answer = answerOf(reply)
-  return inAWord(jobOf(id).readPoll(answer, { ref, step }), answer)
+  return summaryOf(jobOf(id).readPoll(answer, { ref, step }), answer)
 }
 
 /** The verdict of a poll that ended well. */

@@ -15,7 +15,7 @@ export type Reply = {
   readonly text?: string
 }
 
-export type ReplyCase = readonly [what: string, reply: Reply, told: string | object]
+export type ReplyCase = readonly [what: string, reply: Reply, expected: string | object]
 
 export type ProductCases = {
   readonly id: string
@@ -53,14 +53,14 @@ export const checked = (id: string, inputs: Inputs): Inputs => {
   return read as Inputs
 }
 
-export const asking = (id: string, inputs: Inputs): Outgoing => {
+export const requestTo = (id: string, inputs: Inputs): Outgoing => {
   const { upstreamName, name } = recordOf(id)
   return onceOf(id).ask(checked(id, inputs), upstreamName ?? name)
 }
 
 /** The request with forms as pairs and files as their names. */
 export const sentOf = (id: string, inputs: Inputs): object => {
-  const { body, ...rest } = asking(id, inputs)
+  const { body, ...rest } = requestTo(id, inputs)
   if (body === undefined) return rest
   if ('json' in body) return { ...rest, json: body.json }
   if ('raw' in body) return { ...rest, raw: body.raw.mediaType }
@@ -87,7 +87,7 @@ export const verdictOf = (id: string, inputs: Inputs, reply: Reply): Verdict | u
 /**
  * The meaning of a reply: its measured units, `blocked`, whose fault it is, `broken`, or the code of the usual reading.
  */
-export const toldOf = (id: string, inputs: Inputs, reply: Reply): string | object => {
+export const readingOf = (id: string, inputs: Inputs, reply: Reply): string | object => {
   const answer = answerOf(reply)
   const verdict = onceOf(id).read(answer, checked(id, inputs))
   if (verdict?.verdict === 'done') return verdict.measured ?? 'not measured'

@@ -50,7 +50,7 @@ export const openCatalogue = async (config: Config): Promise<OpenCatalogue> => {
       vendors: setups.map(({ vendor }) => ({
         id: vendor.id,
         shortIds: vendor.shortIds === true,
-        ...(vendor.asked === undefined ? {} : { asked: vendor.asked }),
+        ...(vendor.requestStyleOf === undefined ? {} : { requestStyleOf: vendor.requestStyleOf }),
       })),
       extra: [
         ...localModels,

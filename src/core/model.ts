@@ -124,7 +124,7 @@ export type Model = {
   /** The operator's own names for it. */
   readonly aliases?: readonly string[]
   /** Set where some of the vendor's models are not asked in the vendor's usual dialect. */
-  readonly asked?: RequestStyle
+  readonly requestStyle?: RequestStyle
   /** For the kind `media`: how its calls are checked and priced. */
   readonly product?: Product
   /** The same model with its next price, and when that begins, in ms since 1970; it may have a next one too. */

@@ -10,7 +10,7 @@ import type { Call } from '../core/call.ts'
 import { bodyOf } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
 import { codecFor } from './call-codec.ts'
-import type { Speaker } from './dialect.ts'
+import type { VendorTraits } from './dialect.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 
 const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = false) => {
@@ -27,13 +27,13 @@ const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = f
     foreign: true,
     listed,
   }
-  const speaker: Speaker = {
+  const traits: VendorTraits = {
     outputBound: 'max_tokens',
     takesStreamOptions: true,
     ...(vendor === 'chat' ? {} : { speaks: vendor }),
   }
-  const target = { model: testModel('m'), quirks: speaker, outputBound: undefined, stream }
-  const codec = codecFor({ call, target, speaker, context: () => context() })
+  const target = { model: testModel('m'), quirks: traits, outputBound: undefined, stream }
+  const codec = codecFor({ call, target, traits, context: () => context() })
   if (codec instanceof Refusal) throw new Error(codec.message)
   return codec
 }
@@ -65,8 +65,8 @@ const streamText = (
 const streamed = (vendor: WrittenId, events: readonly object[]): readonly CallerAnswer[] =>
   callerIds.map((caller) => {
     const bytes = streamText(caller, vendor, events)
-    const told = caller === 'gemini' ? /"_not_carried":"(.*?)"/ : /^: x-not-carried: (.*)$/m
-    const names = told.exec(new TextDecoder().decode(bytes))?.[1]
+    const pattern = caller === 'gemini' ? /"_not_carried":"(.*?)"/ : /^: x-not-carried: (.*)$/m
+    const names = pattern.exec(new TextDecoder().decode(bytes))?.[1]
     return { caller, seen: clients[caller].stream(bytes), notCarried: names?.split(', ') ?? [] }
   })
 

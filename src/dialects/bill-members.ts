@@ -76,9 +76,9 @@ export const keepAlive = ': keep-alive\n\n'
 
 /** The end of a stream with its slots filled. The receipt is a member where the balance is one, else a comment. */
 export const filled = (ending: string, balance: Balance | undefined, receipt: string | undefined): string => {
-  const told = balance === undefined ? '' : balanceText(balance)
+  const balanceMember = balance === undefined ? '' : balanceText(balance)
   const asMember = ending.includes(membersSlot)
   const member = receipt === undefined ? '' : `,"receipt":"${receipt}"`
   const comment = receipt === undefined || asMember ? '' : `: x-receipt: ${receipt}\n\n`
-  return ending.replace(membersSlot, told + member).replace(commentSlot, comment)
+  return ending.replace(membersSlot, balanceMember + member).replace(commentSlot, comment)
 }

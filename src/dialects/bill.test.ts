@@ -6,7 +6,7 @@ import type { SpokenId } from '../../test/dialects/steps.ts'
 import type { Price } from '../core/model.ts'
 import type { Usage } from '../core/usage.ts'
 import { chargeFor } from '../pricing/charge.ts'
-import type { Speaker } from './dialect.ts'
+import type { VendorTraits } from './dialect.ts'
 import { vendorDialects } from './index.ts'
 
 /** Pico-USD a token; each class has another price, so that every mix-up of classes shows. */
@@ -35,7 +35,7 @@ type BillCase = readonly [
   raw: Readonly<Record<string, unknown>>,
   usage: Usage,
   nano: bigint,
-  quirks?: Partial<Speaker>,
+  quirks?: Partial<VendorTraits>,
 ]
 
 const modality = (name: string, tokenCount: number) => ({ modality: name, tokenCount })
@@ -278,7 +278,7 @@ const events = (dialect: SpokenId, raw: Readonly<Record<string, unknown>>): read
   }[dialect]
 }
 
-const quirks: Speaker = { outputBound: 'max_tokens', takesStreamOptions: true }
+const quirks: VendorTraits = { outputBound: 'max_tokens', takesStreamOptions: true }
 
 test.each(rows.map((row) => [row[0], row[1], row] as const))(
   '%s, %s: the bill is the one computed by hand',
@@ -286,12 +286,12 @@ test.each(rows.map((row) => [row[0], row[1], row] as const))(
     const [, , raw, usage, nano, own] = row
 
     const vendor = vendorDialects[dialect]
-    const speaker = { ...quirks, ...own }
-    const whole = vendor.usageOf(JSON.parse(JSON.stringify(answer(dialect, raw))), speaker)
+    const traits = { ...quirks, ...own }
+    const whole = vendor.usageOf(JSON.parse(JSON.stringify(answer(dialect, raw))), traits)
     expect(whole).toEqual(usage)
     expect(chargeFor(price, usage)).toBe(nano)
-    const relay = vendor.pass!.relay(speaker, false, 'm')
-    const read = vendor.streamReader(() => 'new', speaker)
+    const relay = vendor.pass!.relay(traits, false, 'm')
+    const read = vendor.streamReader(() => 'new', traits)
     const steps = events(dialect, raw).flatMap((event) => {
       const data = JSON.stringify(event)
       relay.follow({ bytes: new TextEncoder().encode(`data: ${data}\n\n`), data })

@@ -31,15 +31,15 @@ import { refuseUnsupported } from './vendor-call.ts'
 
 /** The codec of a call to a vendor; a Refusal when the vendor's dialect cannot express the call. */
 export const codecFor = (sides: Sides): CallCodec | Refusal => {
-  const { call, speaker } = sides
+  const { call, traits } = sides
   if (call.dialect === 'embeddings') return embeddingsCodec(sides)
-  const vendor = vendorDialects[upstreamDialect(call, sides.target.model, speaker)]
+  const vendor = vendorDialects[upstreamDialect(call, sides.target.model, traits)]
   return call.betas === undefined ? codecOf(sides, vendor) : codecWithBetas(sides, vendor, call.betas)
 }
 
 const codecOf = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
-  const { call, speaker, target } = sides
-  const passes = call.dialect === upstreamDialect(call, target.model, speaker) && call.foreign !== true
+  const { call, traits, target } = sides
+  const passes = call.dialect === upstreamDialect(call, target.model, traits) && call.foreign !== true
   return passes && vendor.pass !== undefined
     ? new PassingCodec(sides, vendor, vendor.pass)
     : translatingCodec(sides, vendor)
@@ -48,11 +48,11 @@ const codecOf = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
 const codecWithBetas = (
   sides: Sides,
   vendor: VendorDialect,
-  asked: readonly string[],
+  requested: readonly string[],
 ): CallCodec | Refusal => {
   const { target } = sides
   const reach = vendor.betas?.(target.model)
-  const betas = betasFor(asked, reach, target.model)
+  const betas = betasFor(requested, reach, target.model)
   if (betas instanceof Refusal) return betas
   const codec = codecOf({ ...sides, target: { ...target, betas: betas.sent } }, vendor)
   if (codec instanceof Refusal) return codec
@@ -73,9 +73,9 @@ const noStream = (): never => {
 }
 
 const embeddingsCodec = (sides: Sides): CallCodec | Refusal => {
-  const { call, target, speaker } = sides
-  if (speaker.embeds === undefined) return embeddingsPassed(sides)
-  const codec = embeddingsElsewhere(speaker.embeds, call, target.model)
+  const { call, target, traits } = sides
+  if (traits.embeds === undefined) return embeddingsPassed(sides)
+  const codec = embeddingsElsewhere(traits.embeds, call, target.model)
   if (codec instanceof Refusal) return codec
   const { read, ...sent } = codec
   return {
@@ -89,15 +89,15 @@ const embeddingsCodec = (sides: Sides): CallCodec | Refusal => {
   }
 }
 
-const embeddingsPassed = ({ call, target, speaker }: Sides): CallCodec => ({
+const embeddingsPassed = ({ call, target, traits }: Sides): CallCodec => ({
   path: '/embeddings',
   body: encodeEmbeddingsCall(call, target.model),
   notCarried: [],
   readWhole: (bytes) => {
     const body = readBody(bytes)
     if (body === undefined || !Array.isArray(body.value.data)) return undefined
-    const raw = usageFinder(speaker)(body.value)
-    const usage = raw === undefined ? undefined : readUsage(raw, speaker)
+    const raw = usageFinder(traits)(body.value)
+    const usage = raw === undefined ? undefined : readUsage(raw, traits)
     return {
       usage,
       letters: none,
@@ -122,7 +122,7 @@ type StepReader = (data: string) => readonly Piece[]
  * none.
  */
 const answerChanges = (
-  asked: Conversation,
+  conversation: Conversation,
   byTool: boolean,
   { call, target }: Sides,
   vendor: VendorDialect,
@@ -132,7 +132,7 @@ const answerChanges = (
   if (byTool) changes.push({ reply: textFromTool, steps: textFromToolSteps })
   const prefill =
     caller.supportsPrefill === true && vendor.supportsPrefill?.(target.model) !== true
-      ? prefillOf(asked)
+      ? prefillOf(conversation)
       : undefined
   if (prefill !== undefined)
     changes.push({
@@ -144,7 +144,7 @@ const answerChanges = (
 }
 
 const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
-  const { call, target, speaker } = sides
+  const { call, target, traits } = sides
   const context = sides.context()
   if (call.unknown !== undefined)
     return refuseUnsupported(`inputs.${call.unknown[0]}`, `'${call.unknown[0]}'`)
@@ -155,11 +155,11 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
   const allowed = withAllowedTools(read)
   if (allowed instanceof Refusal) return allowed
   const short = withShortNames(allowed, vendor.names)
-  const asked = short.conversation
-  const byTool = asked.format?.type === 'schema' && vendor.needsSchemaTool(target.model, asked)
-  const encoded = vendor.writeCall(byTool ? withSchemaTool(asked) : asked, target)
+  const conversation = short.conversation
+  const byTool = conversation.format?.type === 'schema' && vendor.needsSchemaTool(target.model, conversation)
+  const encoded = vendor.writeCall(byTool ? withSchemaTool(conversation) : conversation, target)
   if (encoded instanceof Refusal) return encoded
-  const back = answerChanges(asked, byTool, sides, vendor)
+  const back = answerChanges(conversation, byTool, sides, vendor)
   const changes: readonly AnswerChange[] = [...back.changes, short]
   const newId = idMaker(context.requestId)
   return {
@@ -167,8 +167,8 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
     body: bodyOf(encoded.body).bytes,
     notCarried: [
       ...new Set([
-        ...asked.ignored,
-        ...unsupportedIn(asked, vendor.unsupported),
+        ...conversation.ignored,
+        ...unsupportedIn(conversation, vendor.unsupported),
         ...encoded.notCarried,
         ...back.notCarried,
       ]),
@@ -179,7 +179,7 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       if (value === undefined || read === undefined) return undefined
       const reply = changes.reduce((one, change) => change.reply(one), read)
       return {
-        usage: vendor.usageOf(value, speaker),
+        usage: vendor.usageOf(value, traits),
         letters: () => vendor.letters(value),
         tier: servedTier(vendor, target.model, value),
         blocked: reply.blocked === true,
@@ -195,7 +195,7 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       }
     },
     relay: () => {
-      const read: StepReader = toolsInOrder(vendor.streamReader(newId, speaker))
+      const read: StepReader = toolsInOrder(vendor.streamReader(newId, traits))
       const writer = caller.streamWriter(context, call.listed === true)
       const steps = changes.reduce((one, change) => change.steps(one), read)
       return watchingTier(vendor, target.model, translatedRelay(steps, writer, caller))

@@ -6,7 +6,7 @@ import { Refusal } from '../core/refusal.ts'
 import { scanJson } from '../core/scan-json.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Billed } from './bill-members.ts'
-import type { Speaker, VendorDialect } from './dialect.ts'
+import type { VendorDialect, VendorTraits } from './dialect.ts'
 import { callerDialects } from './index.ts'
 import type { StreamRelay } from './relay.ts'
 import type { WriterContext } from './stream-writer.ts'
@@ -42,7 +42,7 @@ export type CallCodec = {
 export type Sides = {
   readonly call: Call
   readonly target: Target
-  readonly speaker: Speaker
+  readonly traits: VendorTraits
   /** What a translated answer needs for writing; passing bytes through needs none of it. */
   readonly context: () => WriterContext
 }

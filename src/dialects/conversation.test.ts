@@ -20,13 +20,13 @@ import { eventSplitter } from '../transport/event-stream.ts'
 import { codecFor } from './call-codec.ts'
 import { decodeChatCall } from './chat/call.ts'
 import type { CallCodec } from './codec.ts'
-import type { Speaker } from './dialect.ts'
+import type { VendorTraits } from './dialect.ts'
 import { decodeGeminiCall } from './gemini/call.ts'
 import { objectsOf } from './json-members.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 import { decodeResponsesCall } from './responses/call.ts'
 
-const speakers: Readonly<Record<SpokenId, Speaker>> = {
+const traitsOf: Readonly<Record<SpokenId, VendorTraits>> = {
   chat: { outputBound: 'max_tokens', takesStreamOptions: true, reasoningBack: 'needed' },
   messages: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'messages' },
   gemini: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'gemini' },
@@ -62,11 +62,11 @@ const codecOf = (
     call: decode(caller, request, stream),
     target: {
       model: testModel('m', { upstreamName: upstreamNames[vendor] }),
-      quirks: speakers[vendor],
+      quirks: traitsOf[vendor],
       outputBound: undefined,
       stream,
     },
-    speaker: speakers[vendor],
+    traits: traitsOf[vendor],
     context: () => context(request, `019aaaaa-0000-7000-8000-00000000000${turn}`),
   })
   if (codec instanceof Refusal) throw new Error(codec.message)

@@ -39,7 +39,7 @@ export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse' | 'res
 export type EmbeddingsStyle = 'gemini' | 'vertex' | 'invoke'
 
 /** What differs among the vendors of one dialect. */
-export type Speaker = Quirks &
+export type VendorTraits = Quirks &
   UsageQuirks & {
     /** The dialect that the vendor speaks, except for models that are asked otherwise; chat completions when absent. */
     readonly speaks?: VendorDialectId
@@ -67,12 +67,12 @@ export type VendorDialect = {
   needsSchemaTool(model: Model, conversation: Conversation): boolean
   /** Reads an answer; undefined when it is not one. */
   readReply(value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined
-  usageOf(value: JsonObject, speaker: Speaker): Usage | undefined
+  usageOf(value: JsonObject, traits: VendorTraits): Usage | undefined
   /** The tier in which the vendor says that it served this answer, or serves this event's stream. */
   tierOf?(value: JsonObject): string | undefined
   /** Letters in an answer, for estimates. */
   letters(value: JsonObject): number
-  streamReader(newId: () => string, speaker: Speaker): (data: string) => readonly Piece[]
+  streamReader(newId: () => string, traits: VendorTraits): (data: string) => readonly Piece[]
   /** For callers of the same dialect: bytes pass through. Absent if no caller speaks it. */
   readonly pass?: {
     /** The caller's own bytes with the few edits that pricing made. */
@@ -80,6 +80,6 @@ export type VendorDialect = {
     /** Members of the call that this vendor would refuse and that are therefore left out; none when absent. */
     notCarried?(call: Call, target: Target): readonly string[]
     isReply(value: JsonObject): boolean
-    relay(speaker: Speaker, listed: boolean, modelName: string): StreamRelay
+    relay(traits: VendorTraits, listed: boolean, modelName: string): StreamRelay
   }
 }

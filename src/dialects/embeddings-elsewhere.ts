@@ -30,14 +30,14 @@ type Vectors = { readonly vectors: readonly Json[]; readonly tokens: number | un
 
 type Style = {
   path(model: Model): string
-  write(asked: TextsToEmbed, model: Model): JsonObject | Refusal
+  write(toEmbed: TextsToEmbed, model: Model): JsonObject | Refusal
   /** `headers` are those of the answer. */
   read(value: JsonObject, headers: Headers): Vectors
 }
 
 /** For vendors that embed one text per request: several texts would mean several bills. */
-const single = (asked: TextsToEmbed): string | Refusal => {
-  const [text, ...more] = asked.texts
+const single = (toEmbed: TextsToEmbed): string | Refusal => {
+  const [text, ...more] = toEmbed.texts
   return text === undefined || more.length > 0
     ? invalid(
         'input',
@@ -69,12 +69,12 @@ const embedsContent = ({ upstreamName }: Model): boolean =>
 
 const vertex: Style = {
   path: (model) => `/models/${model.upstreamName}:${embedsContent(model) ? 'embedContent' : 'predict'}`,
-  write: (asked, model) => {
-    const { texts, dimensions } = asked
+  write: (toEmbed, model) => {
+    const { texts, dimensions } = toEmbed
     const size = dimensions === undefined ? undefined : { outputDimensionality: dimensions }
     if (!embedsContent(model))
       return present({ instances: texts.map((content) => ({ content })), parameters: size })
-    const text = single(asked)
+    const text = single(toEmbed)
     return text instanceof Refusal
       ? text
       : present({ content: { parts: [{ text }] }, embedContentConfig: size })
@@ -101,8 +101,8 @@ const isCohere = ({ upstreamName }: Model): boolean => upstreamName.includes('co
 /** Bedrock takes the body of each model's maker: Titan's for one text, Cohere's for several. */
 const invoke: Style = {
   path: ({ upstreamName }) => `/model/${encodeURIComponent(upstreamName)}/invoke`,
-  write: (asked, model) => {
-    const { texts, dimensions, inputType } = asked
+  write: (toEmbed, model) => {
+    const { texts, dimensions, inputType } = toEmbed
     if (isCohere(model)) {
       if (dimensions !== undefined && /embed-\w+-v3/.test(model.upstreamName))
         return refuseUnsupported('dimensions', 'a number of dimensions')
@@ -115,22 +115,22 @@ const invoke: Style = {
     }
     if (dimensions !== undefined && model.upstreamName.includes('titan-embed-text-v1'))
       return refuseUnsupported('dimensions', 'a number of dimensions')
-    const text = single(asked)
+    const text = single(toEmbed)
     return text instanceof Refusal ? text : present({ inputText: text, dimensions })
   },
   read: (value, headers) => {
     const byType = objectOf(value.embeddings).float ?? value.embeddings
-    const told = headers.get('x-amzn-bedrock-input-token-count')
+    const tokenCount = headers.get('x-amzn-bedrock-input-token-count')
     return {
       vectors: value.embedding === undefined ? listOf(byType) : [value.embedding],
-      tokens: numberOf(value.inputTextTokenCount) ?? (told === null ? undefined : Number(told)),
+      tokens: numberOf(value.inputTextTokenCount) ?? (tokenCount === null ? undefined : Number(tokenCount)),
     }
   },
 }
 
 const styles: Readonly<Record<EmbeddingsStyle, Style>> = { gemini, vertex, invoke }
 
-const askedOf = ({ input, dimensions, input_type }: JsonObject): TextsToEmbed | Refusal => {
+const textsToEmbed = ({ input, dimensions, input_type }: JsonObject): TextsToEmbed | Refusal => {
   const texts = (typeof input === 'string' ? [input] : listOf(input)).map(textOf)
   return texts.every((text) => text !== undefined)
     ? { texts, dimensions: numberOf(dimensions), inputType: textOf(input_type) }
@@ -139,9 +139,9 @@ const askedOf = ({ input, dimensions, input_type }: JsonObject): TextsToEmbed | 
 
 /** The request for a vendor of this style. */
 const encode = (style: Style, call: Call, model: Model): Encoded | Refusal => {
-  const asked = askedOf(call.body.value)
-  if (asked instanceof Refusal) return asked
-  const body = style.write(asked, model)
+  const toEmbed = textsToEmbed(call.body.value)
+  if (toEmbed instanceof Refusal) return toEmbed
+  const body = style.write(toEmbed, model)
   if (body instanceof Refusal) return body
   const inputType = isCohere(model)
     ? []
@@ -186,8 +186,8 @@ export const embeddingsElsewhere = (
   const { path, read } = styles[style]
   const encoded = encode(styles[style], call, model)
   if (encoded instanceof Refusal) return encoded
-  const asked = call.body.value
-  const count = typeof asked.input === 'string' ? 1 : listOf(asked.input).length
+  const request = call.body.value
+  const count = typeof request.input === 'string' ? 1 : listOf(request.input).length
   return {
     path: path(model),
     body: bodyOf(encoded.body).bytes,
@@ -198,7 +198,7 @@ export const embeddingsElsewhere = (
       const data = vectors.map((vector, index) => ({
         object: 'embedding',
         index,
-        embedding: written(vector, asked.encoding_format === 'base64'),
+        embedding: written(vector, request.encoding_format === 'base64'),
       }))
       return {
         usage: usageOf(tokens),

@@ -18,7 +18,7 @@ import {
   readConverseReply,
   readConverseUsage,
 } from './converse/reply.ts'
-import type { CallerDialect, Speaker, VendorDialect, VendorDialectId } from './dialect.ts'
+import type { CallerDialect, VendorDialect, VendorDialectId, VendorTraits } from './dialect.ts'
 import { readGemini } from './gemini/decode-call.ts'
 import { noSchemaBesideTools, writeGeminiCall } from './gemini/encode-call.ts'
 import { geminiRefusal } from './gemini/error.ts'
@@ -89,9 +89,9 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
 }
 
 /** Finds and reads the usage in an answer or event of a vendor that speaks chat completions. */
-const chatUsageOf = (speaker: Speaker) => {
-  const find = usageFinder(speaker)
-  return { find, read: (raw: Parameters<typeof readUsage>[0]) => readUsage(raw, speaker) }
+const chatUsageOf = (traits: VendorTraits) => {
+  const find = usageFinder(traits)
+  return { find, read: (raw: Parameters<typeof readUsage>[0]) => readUsage(raw, traits) }
 }
 
 const PENALTIES = ['presence_penalty', 'frequency_penalty'] as const
@@ -109,14 +109,14 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 40 },
     needsSchemaTool: () => false,
     readReply: readChatReply,
-    usageOf: (value, speaker) => {
-      const raw = usageFinder(speaker)(value)
-      return raw === undefined ? undefined : readUsage(raw, speaker)
+    usageOf: (value, traits) => {
+      const raw = usageFinder(traits)(value)
+      return raw === undefined ? undefined : readUsage(raw, traits)
     },
     tierOf: (value) => textOf(value.service_tier),
     letters: chatLetters,
-    streamReader: (newId, speaker) => {
-      const { find, read } = chatUsageOf(speaker)
+    streamReader: (newId, traits) => {
+      const { find, read } = chatUsageOf(traits)
       return chatStreamReader(newId, (event) => {
         const raw = find(event)
         return raw === undefined ? undefined : read(raw)
@@ -126,7 +126,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
       call: (call, { model, quirks, outputBound }) => passChatCall(call, model, quirks, outputBound),
       notCarried: (call, { quirks }) => chatNotCarried(call, quirks),
       isReply: (value) => Array.isArray(value.choices),
-      relay: (speaker) => chatRelay(chatUsageOf(speaker)),
+      relay: (traits) => chatRelay(chatUsageOf(traits)),
     },
   },
   messages: {
@@ -145,7 +145,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
       call: passMessagesCall,
       notCarried: messagesNotCarried,
       isReply: (value) => Array.isArray(value.content),
-      relay: (_speaker, _listed, modelName) => messagesRelay(modelName),
+      relay: (_traits, _listed, modelName) => messagesRelay(modelName),
     },
   },
   gemini: {
@@ -163,7 +163,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     pass: {
       call: (call, { model, outputBound }) => passGeminiCall(call, model, outputBound),
       isReply: (value) => Array.isArray(value.candidates) || isBlocked(value),
-      relay: (_speaker, listed) => geminiRelay(listed ? listFraming() : eventFraming()),
+      relay: (_traits, listed) => geminiRelay(listed ? listFraming() : eventFraming()),
     },
   },
   converse: {
@@ -209,7 +209,7 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 64 },
     needsSchemaTool: () => false,
     readReply: readResponsesReply,
-    usageOf: (value, speaker) => readResponsesUsage(objectOf(value.usage), speaker),
+    usageOf: (value, traits) => readResponsesUsage(objectOf(value.usage), traits),
     tierOf: (value) => textOf(value.service_tier) ?? textOf(objectOf(value.response).service_tier),
     letters: responsesLetters,
     streamReader: responsesStreamReader,

@@ -28,7 +28,7 @@ import type { Target } from './vendor-call.ts'
 const runs = { numRuns: 100 }
 
 const dialects = ['chat', 'messages', 'gemini', 'responses', 'converse'] as const
-const speaker = { outputBound: 'max_tokens', takesStreamOptions: true } as const
+const traits = { outputBound: 'max_tokens', takesStreamOptions: true } as const
 
 /** The other side of each dialect: it reads what ours writes, and writes what ours reads. */
 type Peer = {
@@ -110,7 +110,7 @@ const inPlaces = (choice: Choice): Choice => {
 }
 
 const readStream = (dialect: WrittenId, pieces: readonly Uint8Array[]) => {
-  const read = vendorDialects[dialect].streamReader(() => 'new', speaker)
+  const read = vendorDialects[dialect].streamReader(() => 'new', traits)
   const splitter = peers[dialect].splitter()
   const steps: Piece[] = []
   for (const piece of pieces) for (const { data } of splitter.feed(piece)) steps.push(...read(data))
@@ -156,7 +156,7 @@ test('generate content as one JSON list says the same as its events', () => {
     fc.property(anyReply, (reply) => {
       const bytes = streamOf(stepsOf(reply), callerDialects.gemini.streamWriter(context(), true))
       const list: unknown = JSON.parse(new TextDecoder().decode(bytes))
-      const read = vendorDialects.gemini.streamReader(() => 'new', speaker)
+      const read = vendorDialects.gemini.streamReader(() => 'new', traits)
       const steps = (list as object[]).flatMap((one) => read(JSON.stringify(one)))
       expect(replyFrom(steps).choices).toEqual(sayable(reply, 'gemini').choices)
     }),
@@ -171,7 +171,7 @@ test.each(dialects)('%s: an answer written in one piece is read as it was', (dia
       const expected = sayable(reply, dialect)
       const choices = dialect === 'chat' ? expected.choices.map(inPlaces) : expected.choices
       expect(vendorDialects[dialect].readReply(value, () => 'new')).toEqual({ ...expected, choices })
-      expect(vendorDialects[dialect].usageOf(value, speaker)).toEqual(billed.usage)
+      expect(vendorDialects[dialect].usageOf(value, traits)).toEqual(billed.usage)
     }),
     runs,
   )
@@ -186,7 +186,7 @@ const upstreamNames = {
 } as const
 const target = (dialect: WrittenId): Target => ({
   model: testModel('m', { upstreamName: upstreamNames[dialect], capabilities: ['reasoning'] }),
-  quirks: speaker,
+  quirks: traits,
   outputBound: undefined,
   stream: false,
 })

@@ -40,8 +40,8 @@ export class PassingCodec implements CallCodec {
   }
 
   relay(): StreamRelay {
-    const { call, target, speaker } = this.#sides
-    const relay = this.#pass.relay(speaker, call.listed === true, call.modelName)
+    const { call, target, traits } = this.#sides
+    const relay = this.#pass.relay(traits, call.listed === true, call.modelName)
     return watchingTier(this.#vendor, target.model, relay)
   }
 }
@@ -55,8 +55,8 @@ class PassedReply implements WholeReply {
   readonly #vendor: VendorDialect
   readonly #body: JsonBody
 
-  constructor({ call, target, speaker }: Sides, vendor: VendorDialect, body: JsonBody) {
-    this.usage = vendor.usageOf(body.value, speaker)
+  constructor({ call, target, traits }: Sides, vendor: VendorDialect, body: JsonBody) {
+    this.usage = vendor.usageOf(body.value, traits)
     this.tier = servedTier(vendor, target.model, body.value)
     this.#call = call
     this.#vendor = vendor

@@ -38,7 +38,7 @@ export const withoutPrefillSteps = (
     decided.add(choice)
     return text === '' ? [] : [{ type: 'text', choice, text }]
   }
-  const heard = (choice: number, more: string): Piece[] => {
+  const received = (choice: number, more: string): Piece[] => {
     const whole = (waiting.get(choice) ?? '') + more
     const text = whole.trimStart()
     if (text.startsWith(prefill)) return said(choice, text.slice(prefill.length))
@@ -49,7 +49,7 @@ export const withoutPrefillSteps = (
   return (data) =>
     read(data).flatMap((piece): Piece[] => {
       if (!('choice' in piece) || decided.has(piece.choice)) return [piece]
-      if (piece.type === 'text') return heard(piece.choice, piece.text)
+      if (piece.type === 'text') return received(piece.choice, piece.text)
       const ends = piece.type === 'finish' || piece.type === 'tool'
       return ends ? [...said(piece.choice, waiting.get(piece.choice) ?? ''), piece] : [piece]
     })

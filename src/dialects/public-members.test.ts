@@ -92,8 +92,8 @@ test.each(pairs)('%s to %s: no public member is left out unnamed', (caller, vend
   const missed = schemas.flatMap((schema) =>
     Object.entries(schema.samples).flatMap(([name, value]) => {
       const path = [...pathOf(schema), name]
-      const asked = withMember(request as Json, path, value as Json)
-      return fateOf(caller, vendor, asked as JsonObject) === undefined ? [path.join('.')] : []
+      const changed = withMember(request as Json, path, value as Json)
+      return fateOf(caller, vendor, changed as JsonObject) === undefined ? [path.join('.')] : []
     }),
   )
   expect(missed).toEqual([])

@@ -16,8 +16,8 @@ export const budgetOf = ({ budget, effort }: Reasoning): number | undefined =>
   budget ?? (effort === undefined ? undefined : budgets[effort])
 
 /** The model's effort that replaces the requested one: its smallest one that is at least as large, else its largest. */
-export const nearestEffort = (asked: Effort, known: readonly Effort[]): Effort | undefined =>
-  known.find((one) => efforts.indexOf(one) >= efforts.indexOf(asked)) ?? known.at(-1)
+export const nearestEffort = (requested: Effort, known: readonly Effort[]): Effort | undefined =>
+  known.find((one) => efforts.indexOf(one) >= efforts.indexOf(requested)) ?? known.at(-1)
 
 /** The effort: as requested, or the smallest whose budget is at least the requested one. */
 export const effortOf = ({ budget, effort }: Reasoning): Effort | undefined => {

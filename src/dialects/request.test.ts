@@ -115,9 +115,9 @@ test('members that reach no other dialect are named once, by their places', () =
       },
     ],
   }
-  const told = request({ ...{ model: modelName, pace: ignored(any, 'slow') }, items: list(part) })
-  expect(ignoredIn(told, { ...value, items: value.items[0]?.parts })).toEqual(['pace', 'other', 'part.hue'])
-  expect(ignoredIn(told, { model: 'a/b', pace: 'slow' })).toEqual([])
+  const shape = request({ ...{ model: modelName, pace: ignored(any, 'slow') }, items: list(part) })
+  expect(ignoredIn(shape, { ...value, items: value.items[0]?.parts })).toEqual(['pace', 'other', 'part.hue'])
+  expect(ignoredIn(shape, { model: 'a/b', pace: 'slow' })).toEqual([])
 })
 
 test('a member in both spellings is refused by itself, and in either it is the same one', () => {

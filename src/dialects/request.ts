@@ -102,11 +102,11 @@ const walkOf = (members: Members, others?: Others): Walk | undefined => {
   if (checked.size + required.length === 0 && others === undefined) return undefined
   return (value, found) => {
     let first = Number.POSITIVE_INFINITY
-    let told: Wrong | undefined
+    let firstWrong: Wrong | undefined
     for (const { name, rank, needed: say } of required) {
       if (say === undefined || rank > first || (value[name] ?? null) !== null) continue
       first = rank
-      told = new Wrong(say).under(name)
+      firstWrong = new Wrong(say).under(name)
     }
     for (const name in value) {
       const member = checked.get(name) ?? others?.(name, checked, value)
@@ -116,9 +116,9 @@ const walkOf = (members: Members, others?: Others): Walk | undefined => {
       const wrong = member.check?.(one, found)
       if (wrong === undefined) continue
       first = member.rank
-      told = wrong.under(member.name)
+      firstWrong = wrong.under(member.name)
     }
-    return told
+    return firstWrong
   }
 }
 

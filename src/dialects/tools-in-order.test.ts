@@ -14,7 +14,7 @@ const start = (index: number): Piece => ({
 const said = (index: number, text: string): Piece => ({ type: 'arguments', choice: 0, index, text })
 
 /** Reads events that are the numbers of pieces in a list. */
-const told = (pieces: readonly Piece[]): readonly Piece[] => {
+const inOrder = (pieces: readonly Piece[]): readonly Piece[] => {
   const read = toolsInOrder((data) => [pieces[Number(data)]!])
   return pieces.flatMap((_piece, at) => read(String(at)))
 }
@@ -30,7 +30,7 @@ test('two calls in turns', () => {
     said(1, ':2}'),
     finish,
   ]
-  expect(told(pieces)).toEqual([
+  expect(inOrder(pieces)).toEqual([
     start(0),
     said(0, '{"a'),
     said(0, '":1}'),
@@ -65,7 +65,7 @@ test('any mixture of calls comes out in blocks, each with all its arguments', ()
           )
           pieces.push(open[turn % open.length]!.shift()!)
         }
-        const out = told([...pieces, { type: 'finish', choice: 0, finish: 'tool_calls' }])
+        const out = inOrder([...pieces, { type: 'finish', choice: 0, finish: 'tool_calls' }])
         const texts: string[] = []
         for (const piece of out) {
           if (piece.type === 'tool') texts.push('')

@@ -22,12 +22,12 @@ export const toolsInOrder = (
     if (!('choice' in piece)) return [piece]
     const choice = choices.get(piece.choice) ?? { current: undefined, waiting: [] }
     choices.set(piece.choice, choice)
-    return piece.type === 'finish' ? [...settled(choice, piece.choice), piece] : taken(choice, piece)
+    return piece.type === 'finish' ? [...settled(choice, piece.choice), piece] : accept(choice, piece)
   }
   return (data) => read(data).flatMap(ordered)
 }
 
-const taken = (choice: OpenChoice, piece: ChoicePiece): readonly Piece[] => {
+const accept = (choice: OpenChoice, piece: ChoicePiece): readonly Piece[] => {
   const { current } = choice
   if (current !== undefined && piece.type === 'arguments' && piece.index === current.index) {
     current.text += piece.text
@@ -44,7 +44,7 @@ const taken = (choice: OpenChoice, piece: ChoicePiece): readonly Piece[] => {
 const woken = (choice: OpenChoice): readonly Piece[] => {
   const { waiting } = choice
   choice.waiting = []
-  return waiting.flatMap((piece) => taken(choice, piece))
+  return waiting.flatMap((piece) => accept(choice, piece))
 }
 
 /** Everything that waits; a call without arguments gets an empty object. */

@@ -128,8 +128,8 @@ test('gemini: an object where a list of them stands means a list of one', () => 
   }
 })
 
-const notCarriedOf = (...asked: Parameters<typeof codecOf>): readonly string[] => {
-  const codec = codecOf(...asked)
+const notCarriedOf = (...args: Parameters<typeof codecOf>): readonly string[] => {
+  const codec = codecOf(...args)
   if (codec instanceof Refusal) throw new Error(codec.message)
   return codec.notCarried
 }
@@ -142,8 +142,8 @@ test('who the user is goes as a hash where it is longer than the vendor takes', 
   expect(long).toMatch(/^[0-9a-f]{64}$/)
   expect(bodyFor('messages', 'chat', ofLength(150)).user).toBe(long)
   expect(bodyFor('messages', 'chat', ofLength(151)).user).not.toBe(long)
-  const told = { messages: hi, user: 'u'.repeat(300) }
-  expect(bodyFor('chat', 'messages', told).metadata.user_id).toMatch(/^[0-9a-f]{64}$/)
+  const request = { messages: hi, user: 'u'.repeat(300) }
+  expect(bodyFor('chat', 'messages', request).metadata.user_id).toMatch(/^[0-9a-f]{64}$/)
 })
 
 const longName = `mcp__${'server'.repeat(12)}__read.file`
@@ -195,18 +195,18 @@ test('what fits is not mapped', () => {
 })
 
 test('an answer in JSON is asked for in words too where no message does', () => {
-  const asked = (text: string) => ({
+  const requestWith = (text: string) => ({
     contents: [{ parts: [{ text }] }],
     generationConfig: { responseMimeType: 'application/json' },
   })
-  const [first] = bodyFor('gemini', 'chat', asked('hi')).messages
+  const [first] = bodyFor('gemini', 'chat', requestWith('hi')).messages
   expect([first.role, first.content]).toEqual(['system', expect.stringContaining('JSON')])
-  expect(bodyFor('gemini', 'chat', asked('as Json, please')).messages.length).toBe(1)
+  expect(bodyFor('gemini', 'chat', requestWith('as Json, please')).messages.length).toBe(1)
 })
 
 const openai = (upstreamName: string) => ({
   model: { upstreamName },
-  speaker: { reasoningOff: 'openai' as const },
+  traits: { reasoningOff: 'openai' as const },
 })
 const sampled = (more: object = {}) =>
   messages({ temperature: 0.5, top_p: 0.5, output_config: { effort: 'medium' }, ...more })
@@ -278,8 +278,8 @@ const offFor: readonly (readonly [string, WrittenId, object, object, readonly st
     ['reasoning'],
   ],
 ]
-test.each(offFor)('reasoning is turned off: %s at %s', (upstreamName, vendor, speaker, sent, named) => {
-  const change = { model: { upstreamName }, speaker }
+test.each(offFor)('reasoning is turned off: %s at %s', (upstreamName, vendor, traits, sent, named) => {
+  const change = { model: { upstreamName }, traits }
   const requests = [
     ['responses', { input: 'hi', reasoning: { effort: 'none' } }],
     ['messages', messages({ thinking: { type: 'disabled' } })],
@@ -294,31 +294,31 @@ test.each(offFor)('reasoning is turned off: %s at %s', (upstreamName, vendor, sp
 })
 
 test('models of Bedrock that choose their own budget get the effort', () => {
-  const asked = messages({
+  const request = messages({
     thinking: { type: 'adaptive' },
     output_config: { effort: 'high' },
     temperature: 0.5,
   })
   const change = { model: { upstreamName: 'anthropic.claude-opus-4-7' } }
-  const body = bodyFor('messages', 'converse', asked, change)
+  const body = bodyFor('messages', 'converse', request, change)
   expect(body.additionalModelRequestFields).toEqual({
     thinking: { type: 'adaptive', display: 'summarized' },
     output_config: { effort: 'high' },
   })
-  expect(notCarriedOf('messages', 'converse', asked, change)).toEqual(['temperature'])
+  expect(notCarriedOf('messages', 'converse', request, change)).toEqual(['temperature'])
 })
 
 test('a schema beside tools is a tool for models that take one or the other', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } }
-  const asked = {
+  const request = {
     messages: hi,
     tools: functions,
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
   }
-  const older = bodyFor('chat', 'gemini', asked, { model: { upstreamName: 'gemini-2.5-flash' } })
+  const older = bodyFor('chat', 'gemini', request, { model: { upstreamName: 'gemini-2.5-flash' } })
   expect(older.generationConfig.responseMimeType).toBeUndefined()
   expect(toolsIn('gemini', older)).toEqual([['a', 'b', 'c', 'answer_in_json'], 'ANY'])
-  const newer = bodyFor('chat', 'gemini', asked, { model: { upstreamName: 'gemini-3-flash' } })
+  const newer = bodyFor('chat', 'gemini', request, { model: { upstreamName: 'gemini-3-flash' } })
   expect(newer.generationConfig).toMatchObject({
     responseMimeType: 'application/json',
     responseJsonSchema: schema,
@@ -326,11 +326,11 @@ test('a schema beside tools is a tool for models that take one or the other', ()
   const alone = bodyFor(
     'chat',
     'gemini',
-    { ...asked, tools: [] },
+    { ...request, tools: [] },
     { model: { upstreamName: 'gemini-2.5-flash' } },
   )
   expect(alone.generationConfig.responseMimeType).toBe('application/json')
-  const json = { ...asked, response_format: { type: 'json_object' } }
+  const json = { ...request, response_format: { type: 'json_object' } }
   const words = bodyFor('chat', 'gemini', json, { model: { upstreamName: 'gemini-2.5-flash' } })
   expect([words.generationConfig, words.systemInstruction.parts[0].text]).toEqual([
     {},
@@ -381,7 +381,7 @@ test('a picture by an unregistered name of its type goes by the registered one',
 })
 
 test('tools that are added mid-way are there from the start', () => {
-  const told = messages({
+  const request = messages({
     messages: [
       ...hi,
       { role: 'system', content: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'f' } }] },
@@ -395,10 +395,10 @@ test('tools that are added mid-way are there from the start', () => {
     ],
     tools: [{ name: 'f', input_schema: { type: 'object' }, defer_loading: true }],
   })
-  const body = bodyFor('messages', 'chat', told)
+  const body = bodyFor('messages', 'chat', request)
   expect([toolsIn('chat', body)[0], body.messages.at(-1).content]).toEqual([
     ['f'],
     'The tool f can be called now.',
   ])
-  expect(notCarriedOf('messages', 'chat', told)).toEqual(['tools.defer_loading', 'tool_addition'])
+  expect(notCarriedOf('messages', 'chat', request)).toEqual(['tools.defer_loading', 'tool_addition'])
 })

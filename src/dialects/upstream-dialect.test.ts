@@ -8,7 +8,7 @@ import { openai } from '../vendors/openai.ts'
 import { upstreamDialect } from './upstream-dialect.ts'
 
 const catalogue = buildCatalogue({
-  vendors: [openai, azure].map(({ id, asked }) => ({ id, asked })),
+  vendors: [openai, azure].map(({ id, requestStyleOf }) => ({ id, requestStyleOf })),
   extra: [],
   overrides: {},
   markup: '1',
@@ -78,10 +78,10 @@ test('tools of other dialects go where an effort may stand beside them', () => {
 })
 
 test("the discounted twin is asked as its model is, and a model's own record comes before its vendor's", () => {
-  const asked = { in: 'chat' } as const
-  const own = { ...catalogue.find('openai/gpt-4o')!, id: 'openai/mine', asked }
+  const requestStyle = { in: 'chat' } as const
+  const own = { ...catalogue.find('openai/gpt-4o')!, id: 'openai/mine', requestStyle }
   const with2 = buildCatalogue({
-    vendors: [{ id: 'openai', asked: openai.asked }],
+    vendors: [{ id: 'openai', requestStyleOf: openai.requestStyleOf }],
     extra: [own],
     overrides: {},
     markup: '1',
@@ -90,7 +90,7 @@ test("the discounted twin is asked as its model is, and a model's own record com
   })
   const twins = with2.list().filter(({ cheaper }) => cheaper !== undefined)
   expect(twins.length).toBeGreaterThan(0)
-  for (const { id, asked: twin } of twins)
-    expect([id, twin]).toEqual([id, with2.find(id.slice(0, -1))?.asked])
-  expect(with2.find('openai/mine')?.asked).toEqual(asked)
+  for (const { id, requestStyle: twin } of twins)
+    expect([id, twin]).toEqual([id, with2.find(id.slice(0, -1))?.requestStyle])
+  expect(with2.find('openai/mine')?.requestStyle).toEqual(requestStyle)
 })

@@ -1,7 +1,7 @@
 /** The dialect in which to ask a vendor whose models speak more than one. */
 import type { Call } from '../core/call.ts'
 import type { Model, RequestStyle } from '../core/model.ts'
-import type { Speaker, VendorDialectId } from './dialect.ts'
+import type { VendorDialectId, VendorTraits } from './dialect.ts'
 import { objectsOf } from './json-members.ts'
 
 /**
@@ -10,12 +10,12 @@ import { objectsOf } from './json-members.ts'
  */
 export const upstreamDialect = (
   call: Call,
-  { asked }: Pick<Model, 'asked'>,
-  { speaks }: Pick<Speaker, 'speaks'>,
+  { requestStyle }: Pick<Model, 'requestStyle'>,
+  { speaks }: Pick<VendorTraits, 'speaks'>,
 ): VendorDialectId => {
-  if (asked === undefined) return speaks ?? 'chat'
-  if (asked.in !== 'both') return asked.in
-  return call.dialect === 'responses' || !chatCarries(call, asked) ? 'responses' : 'chat'
+  if (requestStyle === undefined) return speaks ?? 'chat'
+  if (requestStyle.in !== 'both') return requestStyle.in
+  return call.dialect === 'responses' || !chatCarries(call, requestStyle) ? 'responses' : 'chat'
 }
 
 /**

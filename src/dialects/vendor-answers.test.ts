@@ -10,12 +10,12 @@ import {
 } from '../../test/dialects/responses-vendor.ts'
 import { billed, closing, context, type SpokenId } from '../../test/dialects/steps.ts'
 import type { JsonObject } from '../core/json-body.ts'
-import type { Speaker } from './dialect.ts'
+import type { VendorTraits } from './dialect.ts'
 import { callerDialects, vendorDialects } from './index.ts'
 import { toolsInOrder } from './tools-in-order.ts'
 import { translatedRelay } from './translate-stream.ts'
 
-const speaker: Speaker = { outputBound: 'max_tokens', takesStreamOptions: true }
+const traits: VendorTraits = { outputBound: 'max_tokens', takesStreamOptions: true }
 let ids = 0
 
 /** What each dialect's client reads from a whole answer. */
@@ -33,7 +33,7 @@ const wholeSeen = (vendor: SpokenId, answer: object): readonly (readonly [string
 
 const streamSeen = (vendor: SpokenId, events: readonly object[]): readonly (readonly [string, Seen])[] =>
   callerIds.map((caller) => {
-    const read = toolsInOrder(vendorDialects[vendor].streamReader(() => `new_${++ids}`, speaker))
+    const read = toolsInOrder(vendorDialects[vendor].streamReader(() => `new_${++ids}`, traits))
     const relay = translatedRelay(read, callerDialects[caller].streamWriter(context(), false))
     const out = events.map((event) => {
       const data = JSON.stringify(event)
@@ -222,7 +222,7 @@ test('two answers to one call, in the dialects that can say so', () => {
     choices: [{ index, delta: { content }, finish_reason }],
   })
   const events = [chunk(0, 'a'), chunk(1, 'x'), chunk(0, 'b', 'stop'), chunk(1, 'y', 'length')]
-  const read = vendorDialects.chat.streamReader(() => 'new', speaker)
+  const read = vendorDialects.chat.streamReader(() => 'new', traits)
   const relay = translatedRelay(read, callerDialects.gemini.streamWriter(context(), true))
   const out = events.map((event) => relay.follow({ data: JSON.stringify(event), bytes: new Uint8Array() }))
   const text = Buffer.concat([
@@ -257,7 +257,7 @@ test('probabilities of tokens go both ways', () => {
   const [step] = vendorDialects.gemini
     .streamReader(
       () => 'new',
-      speaker,
+      traits,
     )(JSON.stringify(value))
     .filter(({ type }) => type === 'logprobs')
   expect(step).toEqual({ type: 'logprobs', choice: 0, logprobs })
@@ -321,7 +321,7 @@ test('responses: an answer that declines, and a prompt that was refused', () => 
   const failed = response([], { status: 'failed', error: { code: 'invalid_prompt', message: 'x' } })
   const value = JSON.parse(JSON.stringify(failed))
   expect(vendorDialects.responses.readReply(value, () => 'new')?.blocked).toBe(true)
-  const read = vendorDialects.responses.streamReader(() => 'new', speaker)
+  const read = vendorDialects.responses.streamReader(() => 'new', traits)
   expect(read(JSON.stringify({ type: 'response.failed', response: value })).at(-1)).toEqual({
     type: 'blocked',
   })

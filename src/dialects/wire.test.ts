@@ -11,7 +11,7 @@ import { type JsonObject, parseJson } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { vendors } from '../vendors/index.ts'
-import type { Speaker } from './dialect.ts'
+import type { VendorTraits } from './dialect.ts'
 import { vendorDialects } from './index.ts'
 import type { Piece } from './neutral.ts'
 
@@ -26,11 +26,11 @@ type Expected = {
 
 const folder = resolve(import.meta.dir, '../../test/fixtures/wire')
 const expected: readonly Expected[] = JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8'))
-const plain: Speaker = { outputBound: 'max_tokens', takesStreamOptions: true }
+const plain: VendorTraits = { outputBound: 'max_tokens', takesStreamOptions: true }
 type WireDialect = 'chat' | 'messages' | 'gemini' | 'responses'
 const spokenIn = (file: string) => file.split('/')[0] as WireDialect
 
-const readWhole = (dialect: WireDialect, bytes: Uint8Array, speaker = plain): Found => {
+const readWhole = (dialect: WireDialect, bytes: Uint8Array, traits = plain): Found => {
   const value = parseJson(new TextDecoder().decode(bytes)) as JsonObject
   const vendor = vendorDialects[dialect]
   const [choice] = vendor.readReply(value, () => 'new')?.choices ?? []
@@ -43,7 +43,7 @@ const readWhole = (dialect: WireDialect, bytes: Uint8Array, speaker = plain): Fo
       part.type === 'tool_call' ? [[part.name, parseJson(part.arguments) as object] as const] : [],
     ),
     finish: choice?.finish,
-    usage: vendor.usageOf(value, speaker),
+    usage: vendor.usageOf(value, traits),
   }
 }
 
@@ -54,20 +54,20 @@ const eventsIn = (pieces: readonly Uint8Array[]) => {
   return rest === undefined ? events : [...events, rest]
 }
 
-const readStream = (dialect: WireDialect, pieces: readonly Uint8Array[], speaker = plain): Found => {
-  const read = vendorDialects[dialect].streamReader(() => 'new', speaker)
-  const told: Piece[] = eventsIn(pieces).flatMap(({ data }) =>
+const readStream = (dialect: WireDialect, pieces: readonly Uint8Array[], traits = plain): Found => {
+  const read = vendorDialects[dialect].streamReader(() => 'new', traits)
+  const all: Piece[] = eventsIn(pieces).flatMap(({ data }) =>
     data === '' || data === '[DONE]' ? [] : read(data),
   )
   const joined = (type: 'text' | 'thinking') =>
-    told.map((piece) => (piece.type === type && piece.choice === 0 ? piece.text : '')).join('')
-  const tools = told.flatMap((piece) =>
+    all.map((piece) => (piece.type === type && piece.choice === 0 ? piece.text : '')).join('')
+  const tools = all.flatMap((piece) =>
     piece.type === 'tool' && piece.choice === 0
       ? [
           [
             piece.name,
             parseJson(
-              told
+              all
                 .map((each) =>
                   each.type === 'arguments' && each.choice === 0 && each.index === piece.index
                     ? each.text
@@ -83,8 +83,8 @@ const readStream = (dialect: WireDialect, pieces: readonly Uint8Array[], speaker
     text: joined('text'),
     thinking: joined('thinking'),
     tools,
-    finish: told.findLast((piece) => piece.type === 'finish')?.finish,
-    usage: told.findLast((piece) => piece.type === 'usage')?.usage,
+    finish: all.findLast((piece) => piece.type === 'finish')?.finish,
+    usage: all.findLast((piece) => piece.type === 'usage')?.usage,
   }
 }
 

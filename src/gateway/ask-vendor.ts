@@ -98,7 +98,7 @@ const codecOf = ({ setup, model }: Deployment, gateway: Gateway, task: Task): Ca
       outputBound: boundFor(task, model.maxOutputTokens),
       stream: call.stream,
     },
-    speaker: setup.vendor,
+    traits: setup.vendor,
     context: () => ({
       requestId: trace.callId,
       created: Math.floor(gateway.clock.now() / 1000),

@@ -99,8 +99,8 @@ const readCall = (gateway: Gateway, incoming: Incoming, by: Requester, body: Jso
 const withinModel = (gateway: Gateway, call: Call, model: Model): Call => {
   const most = model.maxOutputTokens
   if (call.maxOutput === undefined || call.maxOutput <= most) return call
-  const speaker = gateway.sold.vendors.get(model.vendor)?.vendor ?? {}
-  if (call.dialect === upstreamDialect(call, model, speaker)) return call
+  const vendor = gateway.sold.vendors.get(model.vendor)?.vendor ?? {}
+  if (call.dialect === upstreamDialect(call, model, vendor)) return call
   return { ...call, maxOutput: most, boundLowered: true }
 }
 

@@ -10,7 +10,7 @@ export const NOT_READ: Verdict = {
 
 type Reading = {
   /** The number of images requested; what a vendor sends beyond that is not delivered. */
-  readonly asked: number
+  readonly requested: number
   /** Whether the vendor's filters withheld this one. */
   readonly isBlocked?: (picture: JsonObject) => boolean
   /** `file` for drawings, which are documents rather than pixels. */
@@ -31,7 +31,7 @@ const sourceOf = ({ b64_json: base64, url }: JsonObject) => {
  */
 export const readPictureList = (
   { status, json }: VendorAnswer,
-  { asked, isBlocked = () => false, type = 'image' }: Reading,
+  { requested, isBlocked = () => false, type = 'image' }: Reading,
 ): Verdict | undefined => {
   if (status < 200 || status > 299) return undefined
   if (!isObject(json)) return NOT_READ
@@ -40,7 +40,7 @@ export const readPictureList = (
   const shown: JsonObject[] = []
   for (const picture of listed) {
     const from = isBlocked(picture) ? undefined : sourceOf(picture)
-    if (from !== undefined && outputs.length === asked) continue
+    if (from !== undefined && outputs.length === requested) continue
     if (from !== undefined) outputs.push({ type, from, at: ['data', shown.length, 'url'] })
     const { b64_json: _bytes, ...rest } = picture
     shown.push({ ...rest, url: null })

@@ -24,7 +24,7 @@ type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
   /** How its models are asked, by the vendor's own name for each. */
-  readonly asked?: (upstreamName: string) => RequestStyle | undefined
+  readonly requestStyleOf?: (upstreamName: string) => RequestStyle | undefined
 }
 
 /** The operator's price for a model: present rates and tiers, and later ones. */
@@ -102,8 +102,8 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
   const sold = new Map<string, Model>()
   const vendors = new Map(parts.vendors.map((vendor) => [vendor.id, vendor]))
   for (const { lower, later = [], ...found } of byId.values()) {
-    const asked = found.asked ?? vendors.get(found.vendor)?.asked?.(found.upstreamName)
-    const model = asked === undefined ? found : { ...found, asked }
+    const requestStyle = found.requestStyle ?? vendors.get(found.vendor)?.requestStyleOf?.(found.upstreamName)
+    const model = requestStyle === undefined ? found : { ...found, requestStyle }
     const { later: laterToo = [], ...override } = parts.overrides[model.id] ?? { rates: {} }
     const first = model.id in parts.overrides ? [override] : []
     const changes = [...later, ...laterToo].sort((a, b) => a.from - b.from)

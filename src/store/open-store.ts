@@ -48,7 +48,7 @@ const makeHouseAccounts = (engine: Engine): Promise<unknown> =>
     'control',
     houseAccounts.map((id) =>
       statement(
-        `insert into account (id, bounded, org_id, name, created_at) values ($1, 0, 'house', $1, ${engine.words.now})
+        `insert into account (id, bounded, org_id, name, created_at) values ($1, 0, 'house', $1, ${engine.dialect.now})
          on conflict (id) do nothing`,
         id,
       ),
@@ -72,7 +72,7 @@ const choresOf = (engine: Engine): Chores => {
     () =>
       deleteExpired(
         engine,
-        expired.map((rows) => rows(engine.words.now)),
+        expired.map((rows) => rows(engine.dialect.now)),
       ),
   ]
 }

@@ -37,11 +37,11 @@ const completed = (body: JsonObject, withWords: boolean): Verdict => {
   const text = textAt(body, 'text') ?? ''
   const [language, seconds] = [textAt(body, 'language_code'), numberAt(body, 'audio_duration')]
   const words = wordsOf(body)
-  const { audio_url: _upload, ...told } = body
+  const { audio_url: _upload, ...rest } = body
   return {
     verdict: 'done',
     outputs: [{ type: 'text', text }],
-    body: told,
+    body: rest,
     ...(seconds === undefined ? {} : { measured: { audio_ms: msOf(seconds) } }),
     transcript: {
       text,

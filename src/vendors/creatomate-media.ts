@@ -57,8 +57,8 @@ const shape: JobShape = {
         const url = addressAt(body, 'url')
         if (body === undefined || url === undefined) return failed('the result has no address')
         const pixel = measuredOf(body, ref)
-        const { source: _asked, ...told } = body
-        return jobDone([outputAt('video', url, ['url'])], told, pixel === undefined ? undefined : { pixel })
+        const { source: _asked, ...rest } = body
+        return jobDone([outputAt('video', url, ['url'])], rest, pixel === undefined ? undefined : { pixel })
       }
       case 'failed':
         return failed(textAt(body, 'error_message'))

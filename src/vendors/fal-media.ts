@@ -65,8 +65,8 @@ const refusedOf = ({ status, json }: VendorAnswer): Verdict | undefined => {
   if (status !== 422 && status !== 400) return undefined
   const faults = listAt(json, 'detail') ?? []
   if (faults.some((one) => /content_policy/.test(textAt(one, 'type') ?? ''))) return BLOCKED
-  const told = faults.map((one) => textAt(one, 'msg')).find((one) => one !== undefined)
-  return failed(told ?? textAt(json, 'detail') ?? 'the inputs were refused', 'inputs')
+  const message = faults.map((one) => textAt(one, 'msg')).find((one) => one !== undefined)
+  return failed(message ?? textAt(json, 'detail') ?? 'the inputs were refused', 'inputs')
 }
 
 export const falShape = (billed: Billed): JobShape => ({

@@ -29,7 +29,7 @@ const shape: OnceShape = {
     isBlocked(answer)
       ? { verdict: 'blocked' }
       : readPictureList(answer, {
-          asked: Number(inputs.n),
+          requested: Number(inputs.n),
           isBlocked: ({ is_image_safe: safe }) => safe === false,
         }),
 }

@@ -23,7 +23,7 @@ const inputsOf = (id: string, given: JsonObject): JsonObject => {
 }
 
 /** The request as the vendor gets it. */
-const asked = (id: string, given: JsonObject) => {
+const requestOf = (id: string, given: JsonObject) => {
   const product = recordOf(id)
   const outgoing = shapeOf(id).ask(inputsOf(id, given), product.upstreamName ?? product.name)
   const { path, headers, body } = encodeOutgoing(outgoing, 'boundary')
@@ -133,13 +133,13 @@ describe('what vendors are asked', () => {
     ],
   ]
   test.each(rows)('%s as JSON', (id, given, path, body) => {
-    const request = asked(id, given)
+    const request = requestOf(id, given)
     expect(request.path).toBe(path)
     expect(JSON.parse(request.text)).toEqual(body)
   })
 
   test('ideogram as a form, in its own spelling', () => {
-    const { path, headers, text } = asked('ideogram/v3-turbo', {
+    const { path, headers, text } = requestOf('ideogram/v3-turbo', {
       prompt: 'a fox',
       aspect_ratio: '16:9',
       n: 2,
@@ -158,12 +158,12 @@ describe('what vendors are asked', () => {
   })
 
   test('stability as a form with a picture’s bytes', () => {
-    const { path, headers, text } = asked('stability/upscale', { image: PICTURE })
+    const { path, headers, text } = requestOf('stability/upscale', { image: PICTURE })
     expect(path).toBe('/v2beta/stable-image/upscale/fast')
     expect(headers.accept).toBe('image/*')
     expect(text).toContain('name="image"; filename="image.png"\r\nContent-Type: image/png\r\n\r\npng\r\n')
     expect(text).toContain('name="output_format"\r\n\r\npng\r\n')
-    expect(asked('stability/ultra', { prompt: 'a fox' }).path).toBe('/v2beta/stable-image/generate/ultra')
+    expect(requestOf('stability/ultra', { prompt: 'a fox' }).path).toBe('/v2beta/stable-image/generate/ultra')
   })
 
   test('a picture at an https address is refused where its bytes must be sent, and so is what is no base64', () => {

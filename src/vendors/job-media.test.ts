@@ -1,11 +1,11 @@
 /** Vendors of jobs: what we send to each, and how each kind of answer is read, with fixtures of our own. */
 import { expect, test } from 'bun:test'
-import { doneOf, jobOf, plain, pollTold, submissionTold, submitted } from '../../test/vendor-jobs.ts'
+import { doneOf, jobOf, plain, pollReading, submissionReading, submitted } from '../../test/vendor-jobs.ts'
 import type { Reply } from '../../test/vendor-media.ts'
 import type { JsonObject } from '../core/json-body.ts'
 import type { Inputs } from '../media/shape.ts'
 
-type Step = readonly [what: string, reply: Reply, told: string | object, step?: number]
+type Step = readonly [what: string, reply: Reply, expected: string | object, step?: number]
 
 type Case = {
   readonly id: string
@@ -768,20 +768,20 @@ const cases: readonly Case[] = [
 ]
 
 /** Passes the step explicitly: a test runner takes a missing argument for a callback to wait for. */
-const whole = ([what, reply, told, step = 0]: Step) => [what, reply, told, step] as const
+const whole = ([what, reply, expected, step = 0]: Step) => [what, reply, expected, step] as const
 
 for (const { id, inputs, sent, submissions, ref, poll, polls, cancel } of cases) {
   test(`${id}: what is asked`, () => {
     expect(submitted(id, inputs)).toEqual(sent)
     expect(plain(jobOf(id).poll(ref))).toEqual(poll)
-    const asked = jobOf(id).cancel?.(ref)
-    expect(asked === undefined ? undefined : plain(asked)).toEqual(cancel)
+    const cancelling = jobOf(id).cancel?.(ref)
+    expect(cancelling === undefined ? undefined : plain(cancelling)).toEqual(cancel)
   })
-  test.each(submissions.map(whole))(`${id}, submitted: %s`, (_what, reply, told, step) => {
-    expect(submissionTold(id, inputs, reply, step)).toEqual(told)
+  test.each(submissions.map(whole))(`${id}, submitted: %s`, (_what, reply, expected, step) => {
+    expect(submissionReading(id, inputs, reply, step)).toEqual(expected)
   })
-  test.each(polls.map(whole))(`${id}, polled: %s`, (_what, reply, told, step) => {
-    expect(pollTold(id, ref, reply, step)).toEqual(told)
+  test.each(polls.map(whole))(`${id}, polled: %s`, (_what, reply, expected, step) => {
+    expect(pollReading(id, ref, reply, step)).toEqual(expected)
   })
 }
 
@@ -847,10 +847,10 @@ test('what the vendor billed is kept apart', () => {
 
 test('vendors that call back get the address', () => {
   const wakeAt = 'https://turnpike.example.com/hooks/x/y'
-  const told = cases.filter(({ id, inputs }) =>
+  const calledBack = cases.filter(({ id, inputs }) =>
     JSON.stringify(submitted(id, inputs, wakeAt)).includes(JSON.stringify(wakeAt).slice(1, -1)),
   )
-  expect(told.map(({ id }) => id.split('/')[0])).toEqual([
+  expect(calledBack.map(({ id }) => id.split('/')[0])).toEqual([
     'bfl',
     'shotstack',
     'fal',

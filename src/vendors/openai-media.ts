@@ -84,7 +84,7 @@ const shape: OnceShape = {
   read: (sent, inputs) => {
     const answer = withoutEvents(sent)
     if (isBlocked(answer)) return { verdict: 'blocked' }
-    const verdict = readPictureList(answer, { asked: Number(inputs.n) })
+    const verdict = readPictureList(answer, { requested: Number(inputs.n) })
     if (verdict?.verdict !== 'done') return verdict
     const { measured: _pictures, ...done } = verdict
     const measured = tokensOf(answer)

@@ -4,24 +4,24 @@
  */
 import type { RequestStyle } from '../core/model.ts'
 
-type ModelFamily = { readonly names: RegExp; readonly asked: RequestStyle }
+type ModelFamily = { readonly names: RegExp; readonly style: RequestStyle }
 
 const entries: readonly ModelFamily[] = [
   // OpenAI Cookbook, "GPT-5-Codex prompting guide", and model pages: Responses API only. So are the pro models; asked
   // elsewhere they answer 404 "This model is only supported in v1/responses and not in v1/chat/completions".
-  { names: /codex|(?:^|-)pro(?:-|$)|deep-research/, asked: { in: 'responses' } },
+  { names: /codex|(?:^|-)pro(?:-|$)|deep-research/, style: { in: 'responses' } },
   // openai (npm) 7.55.0, `ResponsesModel`: what it names beyond `ChatModel`.
-  { names: /cyber|daybreak|rosalind/, asked: { in: 'responses' } },
+  { names: /cyber|daybreak|rosalind/, style: { in: 'responses' } },
   // OpenAI API deprecations: older than the Responses API.
-  { names: /-instruct$|^o1-(?:mini|preview)/, asked: { in: 'chat' } },
+  { names: /-instruct$|^o1-(?:mini|preview)/, style: { in: 'chat' } },
   // openai/openai-openapi, issue 541: "Function tools with reasoning_effort are not supported for gpt-5.4".
-  { names: /^gpt-5\.[45](?:-|$)/, asked: { in: 'both', chatTools: 'without_effort' } },
+  { names: /^gpt-5\.[45](?:-|$)/, style: { in: 'both', chatTools: 'without_effort' } },
   // gpt-5.6 gives the same 400 also where no effort is named: "or set reasoning_effort to 'none'".
-  { names: /^gpt-(?:5\.[6-9]|[6-9])/, asked: { in: 'both', chatTools: 'effort_none' } },
+  { names: /^gpt-(?:5\.[6-9]|[6-9])/, style: { in: 'both', chatTools: 'effort_none' } },
   // OpenAI guide, "Migrate to the Responses API": all other models take both.
-  { names: /^(?:ft:)?(?:gpt-[345]|chatgpt|o\d)/, asked: { in: 'both' } },
+  { names: /^(?:ft:)?(?:gpt-[345]|chatgpt|o\d)/, style: { in: 'both' } },
 ]
 
 /** How to ask a model, by OpenAI's name for it; undefined for names that are not OpenAI's. */
-export const askedOfOpenai = (name: string): RequestStyle | undefined =>
-  entries.find(({ names }) => names.test(name))?.asked
+export const openaiRequestStyle = (name: string): RequestStyle | undefined =>
+  entries.find(({ names }) => names.test(name))?.style

@@ -4,7 +4,7 @@
  */
 
 import { openaiMedia } from './openai-media.ts'
-import { askedOfOpenai } from './openai-models.ts'
+import { openaiRequestStyle } from './openai-models.ts'
 import { openaiSound } from './openai-sound.ts'
 import type { Vendor } from './vendor.ts'
 
@@ -19,7 +19,7 @@ export const openai = {
   cancel: 'stop',
   reasoningOff: 'openai',
   reasoningBack: 'refused',
-  asked: askedOfOpenai,
+  requestStyleOf: openaiRequestStyle,
   catalogue: { prices: 'openai', limits: 'openai' },
   shortIds: true,
   media: { ...openaiMedia, models: [...openaiMedia.models, ...openaiSound] },

@@ -26,7 +26,7 @@ const shapeOf = (type: 'image' | 'file'): OnceShape => ({
     body: { json: { model, ...inputs, response_format: 'url' } },
   }),
   read: (answer, inputs) => {
-    const verdict = readPictureList(answer, { asked: Number(inputs.n), type })
+    const verdict = readPictureList(answer, { requested: Number(inputs.n), type })
     if (verdict?.verdict !== 'done') return verdict
     // The vendor's bill is not what the caller pays.
     const { credits: _bill, ...body } = verdict.body

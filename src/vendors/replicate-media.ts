@@ -47,10 +47,10 @@ export const replicateShape: JobShape = {
         const urls = urlsOf(member(body, 'output'))
         if (body === undefined || urls.length === 0) return failed('the result has no address')
         // It repeats the prompt, and addresses that need the vendor's key.
-        const { input: _given, urls: _addresses, logs: _logs, ...told } = body
+        const { input: _given, urls: _addresses, logs: _logs, ...rest } = body
         return jobDone(
           urls.map((url, index) => outputAt('image', url, ['output', index])),
-          { ...told, output: urls },
+          { ...rest, output: urls },
           { image: urls.length },
         )
       }

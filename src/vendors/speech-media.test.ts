@@ -1,6 +1,6 @@
 /** Speech and music: what we send to each vendor, and what each of its answers means. */
 import { expect, test } from 'bun:test'
-import { type ProductCases, type ReplyCase, sentOf, toldOf, verdictOf } from '../../test/vendor-media.ts'
+import { type ProductCases, type ReplyCase, readingOf, sentOf, verdictOf } from '../../test/vendor-media.ts'
 
 const sound = new Uint8Array([73, 68, 51, 4])
 const ok = (headers: Record<string, string> = {}) => ({
@@ -271,8 +271,8 @@ for (const { id, inputs, sent, replies } of products) {
   test(`${id}: what is sent`, () => {
     expect(sentOf(id, inputs)).toEqual(sent)
   })
-  test.each(replies.map((one) => [...one] as const))(`${id}: %s`, (_what, reply, told) => {
-    expect(toldOf(id, inputs, reply)).toEqual(told)
+  test.each(replies.map((one) => [...one] as const))(`${id}: %s`, (_what, reply, expected) => {
+    expect(readingOf(id, inputs, reply)).toEqual(expected)
   })
 }
 

@@ -17,7 +17,7 @@ const shape: OnceShape = {
     body: { json: { model, ...inputs, response_format: 'base64' } },
   }),
   read: (answer, inputs) => {
-    const verdict = readPictureList(answer, { asked: Number(inputs.n) })
+    const verdict = readPictureList(answer, { requested: Number(inputs.n) })
     return verdict?.verdict === 'done'
       ? { ...verdict, measured: { pixel: pixels(inputs) * verdict.outputs.length } }
       : verdict

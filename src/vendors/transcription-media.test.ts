@@ -1,6 +1,6 @@
 /** Transcription: what we send to each vendor, and what each of its answers means. */
 import { expect, test } from 'bun:test'
-import { type ProductCases, type ReplyCase, sentOf, toldOf, verdictOf } from '../../test/vendor-media.ts'
+import { type ProductCases, type ReplyCase, readingOf, sentOf, verdictOf } from '../../test/vendor-media.ts'
 import { EXAMPLE_SOUND } from './openai-transcription.ts'
 
 const file = EXAMPLE_SOUND
@@ -135,8 +135,8 @@ for (const { id, inputs, sent, replies } of products) {
   test(`${id}: what is sent`, () => {
     expect(sentOf(id, inputs)).toEqual(sent)
   })
-  test.each(replies.map((one) => [...one] as const))(`${id}: %s`, (_what, reply, told) => {
-    expect(toldOf(id, inputs, reply)).toEqual(told)
+  test.each(replies.map((one) => [...one] as const))(`${id}: %s`, (_what, reply, expected) => {
+    expect(readingOf(id, inputs, reply)).toEqual(expected)
   })
 }
 

@@ -3,7 +3,7 @@
  * means.
  */
 import { expect, test } from 'bun:test'
-import { type ProductCases, type ReplyCase, sentOf, toldOf } from '../../test/vendor-media.ts'
+import { type ProductCases, type ReplyCase, readingOf, sentOf } from '../../test/vendor-media.ts'
 
 const failures = (bad: object, badStatus = 400): ReplyCase[] => [
   ['bad request', { status: badStatus, json: bad }, 'invalid_parameter'],
@@ -178,7 +178,7 @@ for (const { id, inputs, sent, replies } of products) {
   test(`${id}: what is sent`, () => {
     expect(sentOf(id, inputs)).toEqual(sent)
   })
-  test.each(replies.map((one) => [...one] as const))(`${id}: %s`, (_what, reply, told) => {
-    expect(toldOf(id, inputs, reply)).toEqual(told)
+  test.each(replies.map((one) => [...one] as const))(`${id}: %s`, (_what, reply, expected) => {
+    expect(readingOf(id, inputs, reply)).toEqual(expected)
   })
 }

@@ -1,6 +1,6 @@
 /** A vendor as data: where it is, how to call it, and how it differs from others. */
 import type { Model, RequestStyle } from '../core/model.ts'
-import type { Speaker } from '../dialects/dialect.ts'
+import type { VendorTraits } from '../dialects/dialect.ts'
 import type { VendorMedia } from '../media/product.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { VendorMedia } from '../media/product.ts'
  */
 export type CancelPolicy = 'stop' | 'drain'
 
-export type Vendor = Speaker & {
+export type Vendor = VendorTraits & {
   readonly id: string
   readonly name: string
   /** Variable that holds the key; commas separate several keys. */
@@ -39,7 +39,7 @@ export type Vendor = Speaker & {
   /** The path of a call if it differs from the dialect's own, which it receives. */
   readonly path?: (model: Model, usual: string) => string
   /** How to ask a model, by the vendor's own name for it, if not all models are asked in one dialect. */
-  readonly asked?: (upstreamName: string) => RequestStyle | undefined
+  readonly requestStyleOf?: (upstreamName: string) => RequestStyle | undefined
   /**
    * Its sections in the two catalogues from which the price table is made; without them, models come from the
    * operator's settings.

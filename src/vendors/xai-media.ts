@@ -26,7 +26,7 @@ const shape: OnceShape = {
   }),
   read: (answer, inputs) => {
     const verdict = readPictureList(answer, {
-      asked: Number(inputs.n),
+      requested: Number(inputs.n),
       isBlocked: ({ respect_moderation: respected }) => respected === false,
     })
     if (verdict?.verdict !== 'done') return verdict

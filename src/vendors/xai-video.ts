@@ -45,8 +45,8 @@ const shape: JobShape = {
     const seconds = numberAt(video, 'duration') ?? numberAt(ref, 'seconds') ?? 0
     const pictures = countAt(ref, 'pictures') ?? 0
     // The vendor's bill is not what the caller pays.
-    const { usage: _bill, ...told } = body
-    const done = jobDone([outputAt('video', url, ['video', 'url'])], told, {
+    const { usage: _bill, ...rest } = body
+    const done = jobDone([outputAt('video', url, ['video', 'url'])], rest, {
       video_ms: msOf(seconds),
       ...(pictures === 0 ? {} : { image: pictures }),
     })

@@ -5,7 +5,7 @@ import type { Model } from '../../src/core/model.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { codecFor } from '../../src/dialects/call-codec.ts'
 import type { CallCodec } from '../../src/dialects/codec.ts'
-import type { Speaker } from '../../src/dialects/dialect.ts'
+import type { VendorTraits } from '../../src/dialects/dialect.ts'
 import { testModel } from '../server/harness.ts'
 import type { CallerId } from './clients.ts'
 import { context, type WrittenId } from './steps.ts'
@@ -20,7 +20,7 @@ const names = {
 
 type Change = {
   readonly model?: Partial<Model>
-  readonly speaker?: Partial<Speaker>
+  readonly traits?: Partial<VendorTraits>
   readonly stream?: boolean
 }
 
@@ -43,15 +43,15 @@ export const codecOf = (
     choices: 1,
     size: { textBytes: 1, images: 0, audioBytes: 0 },
   }
-  const speaker: Speaker = {
+  const traits: VendorTraits = {
     outputBound: 'max_tokens',
     takesStreamOptions: true,
     ...(vendor === 'chat' ? {} : { speaks: vendor }),
-    ...change.speaker,
+    ...change.traits,
   }
   const model = testModel('m', { upstreamName: names[vendor], capabilities: ['reasoning'], ...change.model })
-  const target = { model, quirks: speaker, outputBound: undefined, stream }
-  return codecFor({ call, target, speaker, context: () => context(request) })
+  const target = { model, quirks: traits, outputBound: undefined, stream }
+  return codecFor({ call, target, traits, context: () => context(request) })
 }
 
 /** The body that goes to the vendor. */

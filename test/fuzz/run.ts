@@ -6,7 +6,7 @@
  */
 import { noteNow } from '../now.ts'
 import { fuzzRound } from './round.ts'
-import { speakers } from './vendors.ts'
+import { scriptedVendors } from './vendors.ts'
 
 const MEGABYTE = 1_048_576
 /** What may stay in memory after all rounds beyond what the first left there: compiled code and pools. */
@@ -69,7 +69,7 @@ if (growth > GROWTH_MB_MAX) {
 } else passed++
 // A fuzzer whose requests are all refused finds nothing, so every vendor must have answered some.
 if (played >= ROUNDS_OF_ALL)
-  for (const { id } of speakers)
+  for (const { id } of scriptedVendors)
     if (sound.has(id)) passed++
     else {
       failed++

@@ -23,7 +23,7 @@ const KEYS = 12
 const vendorOf = (id: string, more: Partial<Vendor>): Vendor => ({ ...mockVendor, id, ...more })
 
 /** Those with scripted answers. */
-export const speakers: readonly Vendor[] = [
+export const scriptedVendors: readonly Vendor[] = [
   ...dialects.map((speaks) =>
     vendorOf(`v-${speaks}`, {
       ...(speaks === 'chat' ? {} : { speaks }),
@@ -216,7 +216,7 @@ export const startVendors = (): Vendors => {
 
   return {
     setups: [
-      ...speakers.map((vendor) => ({
+      ...scriptedVendors.map((vendor) => ({
         vendor,
         baseUrl: vendor.baseUrl,
         secrets: Array.from({ length: KEYS }, (_, at) => new Secret(`key-${at}`)),

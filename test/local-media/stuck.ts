@@ -1,6 +1,6 @@
 /** A process of the pool that misbehaves on request: see src/transport/local-media/pool.test.ts. */
 import { writeFileSync } from 'node:fs'
-import type { Work } from '../../src/transport/local-media/made.ts'
+import type { Work } from '../../src/transport/local-media/work.ts'
 
 new Worker(new URL('../../src/transport/local-media/guard.ts', import.meta.url).href)
 

@@ -9,7 +9,7 @@ import { hostileBodies } from './hostile-bodies.ts'
 const ITEMS = 2_500
 
 /** The dialect that a call passes through to, and the one whose form is furthest from all others. */
-const speakers = ['chat', 'gemini'] as const satisfies readonly VendorDialectId[]
+const vendorDialects = ['chat', 'gemini'] as const satisfies readonly VendorDialectId[]
 const more = { contextTokens: 10_000_000 }
 let server: TestServer
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
     fund: 1_000_000n * USD,
     options: { bodyBytesMax: 20_000_000 },
     models: [
-      ...speakers.map((vendor) => testModel('small', { id: `${vendor}/small`, vendor, ...more })),
+      ...vendorDialects.map((vendor) => testModel('small', { id: `${vendor}/small`, vendor, ...more })),
       testModel('embed', {
         id: 'chat/embed',
         vendor: 'chat',
@@ -28,7 +28,7 @@ beforeAll(async () => {
         ...more,
       }),
     ],
-    more: speakers.map((speaks) => ({
+    more: vendorDialects.map((speaks) => ({
       vendor: { ...mockVendor, id: speaks, ...(speaks === 'chat' ? {} : { speaks }) },
       baseUrl: mockVendor.baseUrl,
       secrets: [],
@@ -49,7 +49,7 @@ const paths = {
 
 const cases = Object.entries(hostileBodies).flatMap(([dialect, families]) =>
   Object.entries(families).flatMap(([name, body]) =>
-    (dialect === 'embeddings' ? (['chat'] as const) : speakers).map((speaks) => ({
+    (dialect === 'embeddings' ? (['chat'] as const) : vendorDialects).map((speaks) => ({
       dialect: dialect as keyof typeof paths,
       speaks,
       name,

@@ -312,9 +312,11 @@ test('an answer without a usage is estimated, and says so', async () => {
 })
 
 test('a vendor of both dialects is asked where the call is carried, and answers in the style of its caller', async () => {
-  const asked = { in: 'both', chatTools: 'without_effort' } as const
+  const requestStyle = { in: 'both', chatTools: 'without_effort' } as const
   const both = await startTestServer({
-    models: [testModel('gpt', { asked, capabilities: ['streaming', 'function_calling', 'reasoning'] })],
+    models: [
+      testModel('gpt', { requestStyle, capabilities: ['streaming', 'function_calling', 'reasoning'] }),
+    ],
   })
   try {
     both.answerWith(({ url }) =>

@@ -87,17 +87,17 @@ const unknownContentOf = (messages: Json | undefined): readonly UnknownContent[]
 /** `reasoning_effort`, or the object that OpenRouter's clients send for more control. */
 const reasoningOf = (body: ChatRequest): Reasoning | undefined => {
   const object = objectOf(body.reasoning)
-  const asked = body.reasoning_effort ?? object.effort
-  const effort = object.enabled === false ? 'none' : efforts.find((one): one is Effort => one === asked)
+  const effortName = body.reasoning_effort ?? object.effort
+  const effort = object.enabled === false ? 'none' : efforts.find((one): one is Effort => one === effortName)
   const budget = numberOf(object.max_tokens)
   if (effort === undefined && budget === undefined && object.enabled !== true) return undefined
   return present({ effort, budget, show: object.exclude !== true })
 }
 
-const formatOf = (asked: JsonObject): Format | undefined => {
-  if (asked.type === 'json_object') return { type: 'json' }
-  if (asked.type !== 'json_schema') return undefined
-  const inner = objectOf(asked.json_schema)
+const formatOf = (format: JsonObject): Format | undefined => {
+  if (format.type === 'json_object') return { type: 'json' }
+  if (format.type !== 'json_schema') return undefined
+  const inner = objectOf(format.json_schema)
   return present({
     type: 'schema' as const,
     name: textOf(inner.name) ?? 'answer',

@@ -11,9 +11,9 @@ import { reasoningMembers, withSampling } from './reasoning.ts'
 import { strictIfItFits } from './strict.ts'
 
 /** Writes the conversation for a vendor of this dialect. */
-export const writeChatCall = (asked: Conversation, to: Target): Encoded | Refusal => {
+export const writeChatCall = (conversation: Conversation, to: Target): Encoded | Refusal => {
   const refused: string[] = []
-  const it = withJsonAsked(withSampling(asked, to, refused))
+  const it = withJsonInstruction(withSampling(conversation, to, refused))
   const takesThoughts = takesReasoning(to)
   if (it.makes?.includes('audio')) return refuseUnsupported('modalities', 'answers in audio')
   const notCarried = [
@@ -23,7 +23,7 @@ export const writeChatCall = (asked: Conversation, to: Target): Encoded | Refusa
   ]
   const messages: Json[] = []
   for (const turn of resultsTogether(it.turns)) {
-    const written = turn.role === 'assistant' ? spoken(turn, to) : heard(turn)
+    const written = turn.role === 'assistant' ? assistantMessages(turn, to) : otherMessages(turn)
     if (written instanceof Refusal) return written
     for (const message of written) messages.push(message)
   }
@@ -79,12 +79,12 @@ const formatOf = ({ format }: Conversation): Json | undefined => {
 const USER_MAX = 64
 
 /** Vendors refuse JSON mode when no message mentions JSON. Source: OpenAI, "Structured model outputs", JSON mode. */
-const withJsonAsked = (it: Conversation): Conversation => {
-  if (it.format?.type !== 'json' || it.turns.some(({ parts }) => parts.some(speaksOfJson))) return it
+const withJsonInstruction = (it: Conversation): Conversation => {
+  if (it.format?.type !== 'json' || it.turns.some(({ parts }) => parts.some(mentionsJson))) return it
   const text = 'Answer with one JSON object and nothing else.'
   return { ...it, turns: [{ role: 'system', parts: [{ type: 'text', text }] }, ...it.turns] }
 }
-const speaksOfJson = (part: Part): boolean => part.type === 'text' && /json/i.test(part.text)
+const mentionsJson = (part: Part): boolean => part.type === 'text' && /json/i.test(part.text)
 
 /** Plain-text documents are sent as text, which has no place for a name. */
 const plainDocuments = (it: Conversation): boolean =>
@@ -111,7 +111,7 @@ const resultsTogether = (turns: readonly Turn[]): readonly Turn[] => {
 }
 
 /** What the user, the system or a tool says: a turn with tool results becomes several messages. */
-const heard = (turn: Turn): Json[] | Refusal => {
+const otherMessages = (turn: Turn): Json[] | Refusal => {
   const messages: Json[] = []
   const rest: Part[] = []
   for (const part of turn.parts) {
@@ -185,7 +185,7 @@ const reasoningOf = (turn: Turn, to: Target): string | undefined => {
   return to.quirks.reasoningBack === 'needed' && calls ? '' : undefined
 }
 
-const spoken = (turn: Turn, to: Target): Json[] | Refusal => {
+const assistantMessages = (turn: Turn, to: Target): Json[] | Refusal => {
   const texts = turn.parts.filter((part) => part.type === 'text').map(({ text }) => text)
   const declined = turn.parts.find((part) => part.type === 'refusal')?.text
   const calls = turn.parts.filter((part) => part.type === 'tool_call')

@@ -20,7 +20,7 @@ const sent = (vendor: Vendor, caller: keyof typeof decoders, request: JsonObject
   if (call instanceof Refusal) throw new Error(call.message)
   const model = testModel('m', { capabilities: ['reasoning'] })
   const target = { model, quirks: vendor, outputBound: undefined, stream: false }
-  const codec = codecFor({ call, target, speaker: vendor, context: () => context(request) })
+  const codec = codecFor({ call, target, traits: vendor, context: () => context(request) })
   if (codec instanceof Refusal) throw new Error(codec.message)
   const body = JSON.parse(new TextDecoder().decode(codec.body))
   return { answered: body.messages[1], notCarried: codec.notCarried }

@@ -34,30 +34,30 @@ const offMembers: Readonly<Record<string, JsonObject>> = {
 
 /** The members that ask for reasoning or turn it off; what cannot be expressed is added to `notCarried`. */
 export const reasoningMembers = (it: Conversation, to: Target, notCarried: string[]): JsonObject => {
-  const asked = effortAsked(it)
+  const requested = requestedEffort(it)
   if (it.reasoning === undefined) return {}
   if (!to.model.capabilities.includes('reasoning')) {
-    if (asked !== 'none') notCarried.push('reasoning')
+    if (requested !== 'none') notCarried.push('reasoning')
     return {}
   }
-  if (asked === undefined) {
+  if (requested === undefined) {
     notCarried.push('reasoning')
     return {}
   }
   const off = offMembers[to.quirks.reasoningOff ?? '']
-  if (asked === 'none' && off !== undefined) return off
+  if (requested === 'none' && off !== undefined) return off
   const rule = openaiRule(to)
-  const effort = rule === undefined ? usual(asked) : nearestEffort(asked, rule.efforts)
-  if (effort === undefined || (asked === 'none' && effort !== 'none')) notCarried.push('reasoning')
+  const effort = rule === undefined ? usual(requested) : nearestEffort(requested, rule.efforts)
+  if (effort === undefined || (requested === 'none' && effort !== 'none')) notCarried.push('reasoning')
   return effort === undefined ? {} : { reasoning_effort: effort }
 }
 
 /** The efforts that most vendors know. */
-const usual = (asked: Effort): Effort | undefined =>
-  asked === 'none' ? undefined : asked === 'max' ? 'xhigh' : asked
+const usual = (effort: Effort): Effort | undefined =>
+  effort === 'none' ? undefined : effort === 'max' ? 'xhigh' : effort
 
 /** A caller that asks to see reasoning wants some, and many models reason only on request. */
-const effortAsked = ({ reasoning }: Conversation): Effort | undefined =>
+const requestedEffort = ({ reasoning }: Conversation): Effort | undefined =>
   reasoning === undefined
     ? undefined
     : (effortOf(reasoning) ?? (reasoning.show === true ? 'medium' : undefined))
@@ -99,8 +99,8 @@ const refusedBeside = (it: Conversation, to: Target): readonly SamplingMember[] 
     return to.model.capabilities.includes('reasoning') ? (to.quirks.refusedBesideReasoning ?? []) : []
   const rule = openaiRule(to)
   if (rule === undefined || rule.efforts.length === 0) return []
-  const asked = effortAsked(it) ?? (rule.noneByDefault === true ? 'none' : 'medium')
-  return asked === 'none' && rule.efforts.includes('none')
+  const requested = requestedEffort(it) ?? (rule.noneByDefault === true ? 'none' : 'medium')
+  return requested === 'none' && rule.efforts.includes('none')
     ? []
     : (Object.keys(samplingNames) as SamplingMember[])
 }

@@ -103,16 +103,16 @@ const CACHE_POINT = { cachePoint: { type: 'default' } }
 
 /** Names the documents of a call: here each needs a name of its own, and many have none. */
 const documentsNamed = (): ((turn: Turn) => Turn) => {
-  const taken = new Set<string>()
+  const usedNames = new Set<string>()
   const free = (wanted: string, tried = 1): string => {
     const name = tried === 1 ? wanted : `${wanted} ${tried}`
-    return taken.has(name) ? free(wanted, tried + 1) : name
+    return usedNames.has(name) ? free(wanted, tried + 1) : name
   }
   const named = <T extends Part>(part: T): T => {
     if (part.type === 'tool_result') return { ...part, parts: part.parts.map((inner) => named(inner)) }
     if (part.type !== 'document') return part
     const name = free(nameOf(part.name))
-    taken.add(name)
+    usedNames.add(name)
     return { ...part, name }
   }
   return (turn) => ({ ...turn, parts: turn.parts.map((part) => named(part)) })

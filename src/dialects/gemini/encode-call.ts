@@ -25,7 +25,7 @@ export const writeGeminiCall = (it: Conversation, to: Target): Encoded | Refusal
   ]
   const names = toolNames(it)
   const signs = LEVELS.test(to.model.upstreamName)
-  const instructions = [...system, ...jsonInWords(it, to)]
+  const instructions = [...system, ...jsonInstruction(it, to)]
   const body: JsonObject = present({
     systemInstruction:
       instructions.length === 0 ? undefined : { parts: instructions.flatMap((part) => partsOf(part, names)) },
@@ -59,25 +59,25 @@ const configOf = (it: Conversation, to: Target, notCarried: string[]): JsonObjec
   })
 
 const thinkingOf = (
-  asked: Reasoning | undefined,
+  reasoning: Reasoning | undefined,
   to: Target,
   notCarried: string[],
 ): JsonObject | undefined => {
-  if (asked === undefined) return undefined
+  if (reasoning === undefined) return undefined
   if (!to.model.capabilities.includes('reasoning')) {
-    if (asked.effort !== 'none') notCarried.push('reasoning')
+    if (reasoning.effort !== 'none') notCarried.push('reasoning')
     return undefined
   }
   const name = to.model.upstreamName
-  const includeThoughts = asked.show === true && asked.effort !== 'none' ? true : undefined
+  const includeThoughts = reasoning.show === true && reasoning.effort !== 'none' ? true : undefined
   if (!LEVELS.test(name)) {
-    const thinkingBudget = budgetWithin(name, budgetOf(asked))
-    if (asked.effort === 'none' && thinkingBudget !== 0) notCarried.push('reasoning')
+    const thinkingBudget = budgetWithin(name, budgetOf(reasoning))
+    if (reasoning.effort === 'none' && thinkingBudget !== 0) notCarried.push('reasoning')
     return present({ thinkingBudget, includeThoughts })
   }
   // These models cannot turn thinking off.
-  if (asked.effort === 'none') notCarried.push('reasoning')
-  const effort = effortOf(asked)
+  if (reasoning.effort === 'none') notCarried.push('reasoning')
+  const effort = effortOf(reasoning)
   const thinkingLevel = effort === undefined ? undefined : nearestEffort(effort, levelsOf(name))
   return present({ thinkingLevel, includeThoughts })
 }
@@ -91,7 +91,7 @@ const levelsOf = (name: string): readonly Effort[] => {
 }
 
 /** Asks in words for a format that the vendor does not take beside tools. */
-const jsonInWords = (it: Conversation, to: Target): readonly Part[] =>
+const jsonInstruction = (it: Conversation, to: Target): readonly Part[] =>
   it.format?.type === 'json' && noSchemaBesideTools(to.model, it)
     ? [{ type: 'text', text: 'Answer with one JSON object and nothing else.' }]
     : []

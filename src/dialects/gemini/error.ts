@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../core/json-body.ts'
 import { type Refusal, refusalBody } from '../../core/refusal.ts'
 
-const words: Readonly<Record<number, string>> = {
+const statusNames: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
   402: 'FAILED_PRECONDITION',
@@ -22,7 +22,7 @@ export const geminiError = (error: JsonObject, status: number): JsonObject => {
     error: {
       code: status,
       message: message ?? '',
-      status: words[status] ?? 'FAILED_PRECONDITION',
+      status: statusNames[status] ?? 'FAILED_PRECONDITION',
       details: [
         {
           '@type': 'type.googleapis.com/google.rpc.ErrorInfo',

@@ -15,8 +15,8 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
   const sources = new Map<number, JsonObject>()
   const cited = (choice: number): Piece[] => {
     const { citations, notCarried } = readGrounding(sources.get(choice) ?? {}, texts.get(choice) ?? '')
-    const told = citations.map((citation): Piece => ({ type: 'citation', choice, citation }))
-    return notCarried ? [...told, { type: 'not_carried', name: 'citations' }] : told
+    const pieces = citations.map((citation): Piece => ({ type: 'citation', choice, citation }))
+    return notCarried ? [...pieces, { type: 'not_carried', name: 'citations' }] : pieces
   }
 
   const candidatePieces = (candidate: JsonObject): Piece[] => {

@@ -63,7 +63,7 @@ const CONTEXT_MANAGEMENT = 'context-management-2025-06-27'
 const NAMES_MAX = 40
 
 /** The betas that a request asks for, in its header or, with clients of other clouds, in its body. */
-export const betasAsked = (header: string | null, body: JsonObject): readonly string[] => {
+export const requestedBetas = (header: string | null, body: JsonObject): readonly string[] => {
   const names = [...(header?.split(',') ?? []), ...textsOf(body.betas), ...textsOf(body.anthropic_beta)]
   return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))].slice(0, NAMES_MAX)
 }
@@ -77,17 +77,17 @@ type Betas = {
 
 /** Which of the requested betas reach a vendor; a Refusal for one that would be billed at an unknown price. */
 export const betasFor = (
-  asked: readonly string[],
+  requested: readonly string[],
   reach: 'header' | 'fields' | undefined,
   model: Model,
 ): Betas | Refusal => {
-  const known = asked.filter((name) => reach !== undefined && carried.get(name)?.includes(reach) === true)
+  const known = requested.filter((name) => reach !== undefined && carried.get(name)?.includes(reach) === true)
   if (known.includes(LONG_INPUT) && model.contextTokens <= LONG_INPUT_ABOVE)
     return invalid(
       'anthropic-beta',
       `'${LONG_INPUT}' is not sold for ${model.id}: its price is known up to ${LONG_INPUT_ABOVE} tokens of input; leave it out or choose another model.`,
     )
-  const others = asked.filter((name) => !known.includes(name))
+  const others = requested.filter((name) => !known.includes(name))
   return { sent: known, notCarried: others.map((name) => `anthropic-beta ${name}`) }
 }
 

@@ -4,7 +4,7 @@ import type { JsonBody } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { textOf } from '../json-members.ts'
 import { readRequest } from '../request.ts'
-import { betasAsked } from './betas.ts'
+import { requestedBetas } from './betas.ts'
 import { countRequest, messagesRequest, shownAgain } from './request.ts'
 
 /** Reads and checks a messages body. */
@@ -16,7 +16,7 @@ export const decodeMessagesCall = (
   const found = readRequest(counting ? countRequest : messagesRequest, value)
   if (found instanceof Refusal) return found
   if (found.showsTools) found.template += shownAgain(value)
-  const betas = betasAsked(beta, value)
+  const betas = requestedBetas(beta, value)
   return {
     kind: 'chat',
     dialect: 'messages',

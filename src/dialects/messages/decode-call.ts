@@ -117,16 +117,16 @@ const choiceOf = (choice: JsonObject): ToolChoice | undefined => {
 }
 
 const formatOf = (body: MessagesRequest): Format | undefined => {
-  const asked = objectOf(objectOf(body.output_config).format ?? body.output_format)
-  return asked.type === 'json_schema'
-    ? { type: 'schema', name: textOf(asked.name) ?? 'answer', schema: asked.schema ?? {}, strict: true }
+  const format = objectOf(objectOf(body.output_config).format ?? body.output_format)
+  return format.type === 'json_schema'
+    ? { type: 'schema', name: textOf(format.name) ?? 'answer', schema: format.schema ?? {}, strict: true }
     : undefined
 }
 
 const reasoningOf = (body: MessagesRequest): Reasoning | undefined => {
   const thinking = objectOf(body.thinking)
-  const asked = objectOf(body.output_config).effort
-  const effort = efforts.find((one): one is Effort => one === asked)
+  const effortName = objectOf(body.output_config).effort
+  const effort = efforts.find((one): one is Effort => one === effortName)
   if (thinking.type === 'disabled') return { effort: 'none' }
   if (thinking.type === undefined && effort === undefined) return undefined
   const show = thinking.display !== 'omitted'

@@ -4,10 +4,10 @@ import { billed, closing, context, type SpokenId } from '../../../test/dialects/
 import { callerDialects, vendorDialects } from '../index.ts'
 import { translatedRelay } from '../translate-stream.ts'
 
-const speaker = { outputBound: 'max_tokens', takesStreamOptions: true } as const
+const traits = { outputBound: 'max_tokens', takesStreamOptions: true } as const
 
 const eventsOf = (vendor: SpokenId, events: readonly object[]): any[] => {
-  const read = vendorDialects[vendor].streamReader(() => 'new', speaker)
+  const read = vendorDialects[vendor].streamReader(() => 'new', traits)
   const relay = translatedRelay(read, callerDialects.messages.streamWriter(context(), false))
   const out = events.map((event) => {
     const data = JSON.stringify(event)

@@ -89,13 +89,13 @@ export const thinkingOf = (
   bound: number,
   notCarried: string[],
 ): ThinkingMembers | undefined => {
-  const asked = it.reasoning
-  if (asked === undefined) return undefined
+  const reasoning = it.reasoning
+  if (reasoning === undefined) return undefined
   if (!to.model.capabilities.includes('reasoning')) {
-    if (asked.effort !== 'none') notCarried.push('reasoning')
+    if (reasoning.effort !== 'none') notCarried.push('reasoning')
     return undefined
   }
-  if (asked.effort === 'none') {
+  if (reasoning.effort === 'none') {
     if (!ALWAYS.test(to.model.upstreamName)) return { thinking: { type: 'disabled' } }
     notCarried.push('reasoning')
     return undefined
@@ -107,15 +107,15 @@ export const thinkingOf = (
     return undefined
   }
   if (ADAPTIVE.test(to.model.upstreamName)) {
-    const effort = effortOf(asked)
+    const effort = effortOf(reasoning)
     const known = effort === 'minimal' ? 'low' : effort === 'xhigh' ? 'max' : effort
     return {
       // Newer models omit the thinking text unless it is requested.
-      thinking: { type: 'adaptive', display: asked.show === false ? 'omitted' : 'summarized' },
+      thinking: { type: 'adaptive', display: reasoning.show === false ? 'omitted' : 'summarized' },
       ...(known === undefined ? {} : { output_config: { effort: known } }),
     }
   }
-  const budget = Math.min(budgetOf(asked) ?? BUDGET_MIN, bound - 1)
+  const budget = Math.min(budgetOf(reasoning) ?? BUDGET_MIN, bound - 1)
   // The vendor refuses thinking when the bound is too small, or after tool calls whose thoughts are lost.
   if (budget < BUDGET_MIN || toolLoopWithoutThoughts(it)) {
     notCarried.push('reasoning')

@@ -100,8 +100,8 @@ const finishPieces = (delta: JsonObject): Piece[] => {
 /** A block's citations apply to all its text, so they are sent when it ends. */
 const citedPieces = (reading: StreamState): Piece[] => {
   const { citations, notCarried } = readCitations(reading.cited, reading.from, reading.length)
-  const told = citations.map((citation): Piece => ({ type: 'citation', choice: 0, citation }))
-  return notCarried ? [...told, { type: 'not_carried', name: 'citations' }] : told
+  const pieces = citations.map((citation): Piece => ({ type: 'citation', choice: 0, citation }))
+  return notCarried ? [...pieces, { type: 'not_carried', name: 'citations' }] : pieces
 }
 
 const blockPieces = (reading: StreamState, at: number, block: JsonObject): Piece[] => {

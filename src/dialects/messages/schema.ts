@@ -19,17 +19,17 @@ const refused = new Set([
 /** The schema as this vendor takes it: objects are closed, and what the vendor cannot enforce is in descriptions. */
 export const closedSchema = (schema: Json): Json => {
   if (!isObject(schema)) return schema
-  const told: string[] = []
+  const unenforced: string[] = []
   const kept: Record<string, Json | undefined> = {}
   for (const [name, value] of Object.entries(schema)) {
     if (value === undefined) continue
     if (refused.has(name) || (name === 'minItems' && value !== 0 && value !== 1))
-      told.push(`${name}: ${JSON.stringify(value)}`)
+      unenforced.push(`${name}: ${JSON.stringify(value)}`)
     else kept[name] = inner(name, value)
   }
   if (kept.type === 'object' || isObject(kept.properties)) kept.additionalProperties = false
-  if (told.length > 0)
-    kept.description = [schema.description, `{${told.join(', ')}}`].filter(Boolean).join(' ')
+  if (unenforced.length > 0)
+    kept.description = [schema.description, `{${unenforced.join(', ')}}`].filter(Boolean).join(' ')
   return kept
 }
 

@@ -112,14 +112,14 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
     write,
     end: ({ usage, bill, cut }) => {
       const stop_reason: Json = reasonOf(cut ? 'length' : finish)
-      const told = `,"usage":${withBill(messagesUsage(usage), bill)}${membersSlot}`
+      const usageMember = `,"usage":${withBill(messagesUsage(usage), bill)}${membersSlot}`
       return (
         begin() +
         close() +
         messagesEvent(
           'message_delta',
           { delta: { stop_reason, stop_sequence: stopSequence ?? null } },
-          told,
+          usageMember,
         ) +
         costComment(bill) +
         messagesEvent('message_stop', {})

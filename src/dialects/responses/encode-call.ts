@@ -25,7 +25,7 @@ export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refu
   const { instructions, rest } = instructionsOf(it.turns)
   const input: JsonObject[] = []
   for (const turn of rest) {
-    const items = turn.role === 'assistant' ? spoken(turn) : heard(turn)
+    const items = turn.role === 'assistant' ? assistantItems(turn) : otherItems(turn)
     if (items instanceof Refusal) return items
     for (const item of items) input.push(item)
   }
@@ -136,14 +136,15 @@ const formatOf = ({ format }: Conversation): JsonObject | undefined => {
  */
 const reasoningOf = ({ reasoning }: Conversation, { model }: Target): JsonObject | undefined => {
   if (reasoning === undefined) return undefined
-  const asked = effortOf(reasoning) ?? (reasoning.show === true ? 'medium' : 'none')
-  if (asked === 'none') return model.asked?.chatTools === undefined ? undefined : { effort: 'none' }
-  const effort: Effort = asked === 'max' ? 'xhigh' : asked
+  const requested = effortOf(reasoning) ?? (reasoning.show === true ? 'medium' : 'none')
+  if (requested === 'none')
+    return model.requestStyle?.chatTools === undefined ? undefined : { effort: 'none' }
+  const effort: Effort = requested === 'max' ? 'xhigh' : requested
   return present({ effort, summary: reasoning.show === true ? 'auto' : undefined })
 }
 
 /** What the user, the system or a tool says; tool results are items of their own. */
-const heard = (turn: Turn): readonly JsonObject[] | Refusal => {
+const otherItems = (turn: Turn): readonly JsonObject[] | Refusal => {
   const items: JsonObject[] = []
   const rest: Part[] = []
   for (const part of turn.parts) {
@@ -198,7 +199,7 @@ const partOf = (part: Part): JsonObject | undefined | Refusal => {
 }
 
 /** What the model said before, each thing as an item of its own. */
-const spoken = (turn: Turn): readonly JsonObject[] =>
+const assistantItems = (turn: Turn): readonly JsonObject[] =>
   turn.parts.flatMap((part): JsonObject[] => {
     switch (part.type) {
       case 'thinking':

@@ -8,14 +8,14 @@ import { must, Refusal } from '../../core/refusal.ts'
 import { codecFor } from '../call-codec.ts'
 import { decodeResponsesCall } from './call.ts'
 
-const speaker = { outputBound: 'max_tokens', takesStreamOptions: true, speaks: 'responses' } as const
+const traits = { outputBound: 'max_tokens', takesStreamOptions: true, speaks: 'responses' } as const
 
 const sentOn = (text: string): string => {
   const call = must(decodeResponsesCall(must(readJsonBody(new TextEncoder().encode(text)))))
   const codec = codecFor({
     call,
-    target: { model: testModel('m'), quirks: speaker, outputBound: undefined, stream: false },
-    speaker,
+    target: { model: testModel('m'), quirks: traits, outputBound: undefined, stream: false },
+    traits,
     context: () => context(),
   })
   if (codec instanceof Refusal) throw codec
@@ -76,8 +76,8 @@ test('a request of anything goes through to the byte but for the model', () => {
 test('what is left out leaves the members around it as they came', () => {
   const text = '{"a":1.50,"model":"a/b","store":true,"tools":[{"type":"mcp"}],"input":"hi","z":[ 2 ]}'
   const call = must(decodeResponsesCall(must(readJsonBody(new TextEncoder().encode(text)))))
-  const target = { model: testModel('m'), quirks: speaker, outputBound: 20, stream: false }
-  const codec = codecFor({ call, target, speaker, context: () => context() })
+  const target = { model: testModel('m'), quirks: traits, outputBound: 20, stream: false }
+  const codec = codecFor({ call, target, traits, context: () => context() })
   if (codec instanceof Refusal) throw codec
   expect(new TextDecoder().decode(codec.body)).toBe(
     '{"a":1.50,"model":"m","store":false,"input":"hi","z":[ 2 ],"max_output_tokens":20}',
@@ -86,19 +86,19 @@ test('what is left out leaves the members around it as they came', () => {
 })
 
 test('thinking that is off is said to the models that know the word', () => {
-  const bodyFor = (asked: object): JsonObject => {
+  const bodyFor = (more: object): JsonObject => {
     const text =
       '{"model":"a/b","max_tokens":99,"thinking":{"type":"disabled"},"messages":[{"role":"user","content":"hi"}]}'
     const body = must(readJsonBody(new TextEncoder().encode(text)))
     const call = { dialect: 'messages', modelName: 'a/b', body, stream: false, choices: 1 } as never
-    const model = testModel('m', { capabilities: ['reasoning'], ...asked })
-    const target = { model, quirks: speaker, outputBound: undefined, stream: false }
-    const codec = codecFor({ call, target, speaker, context: () => context() })
+    const model = testModel('m', { capabilities: ['reasoning'], ...more })
+    const target = { model, quirks: traits, outputBound: undefined, stream: false }
+    const codec = codecFor({ call, target, traits, context: () => context() })
     if (codec instanceof Refusal) throw codec
     return JSON.parse(new TextDecoder().decode(codec.body))
   }
   expect(bodyFor({}).reasoning).toBeUndefined()
-  expect(bodyFor({ asked: { in: 'responses', chatTools: 'effort_none' } }).reasoning).toEqual({
+  expect(bodyFor({ requestStyle: { in: 'responses', chatTools: 'effort_none' } }).reasoning).toEqual({
     effort: 'none',
   })
 })

@@ -81,10 +81,10 @@ export const responsesRelay = (quirks: UsageQuirks): StreamRelay => {
     },
     end: (ending) => endText(last === undefined ? cut(head, items, sequence) : last, ending),
     fail: (error) => {
-      const told = { code: error.code ?? null, message: error.message ?? '' }
-      const failed = { ...head, status: 'failed', error: told, output: items }
+      const fault = { code: error.code ?? null, message: error.message ?? '' }
+      const failed = { ...head, status: 'failed', error: fault, output: items }
       return (
-        eventText({ type: 'error', sequence_number: ++sequence, ...told, param: null }) +
+        eventText({ type: 'error', sequence_number: ++sequence, ...fault, param: null }) +
         eventText({ type: 'response.failed', sequence_number: ++sequence, response: failed })
       )
     },
@@ -115,8 +115,8 @@ const cut = (head: JsonObject, output: readonly JsonObject[], sequence: number):
 
 const endText = (event: JsonObject, ending: Ending): string => {
   const { response, ...rest } = event
-  const { usage: _usage, ...told } = objectOf(response)
-  const whole = { ...told, ...keptMembers(ending.kept) }
+  const { usage: _usage, ...members } = objectOf(response)
+  const whole = { ...members, ...keptMembers(ending.kept) }
   const usage = usageText(objectOf(response), ending)
   const more = `,"response":${JSON.stringify(whole).slice(0, -1)},"usage":${usage}${membersSlot}}`
   return costComment(ending.bill) + eventText(rest, more)

@@ -9,7 +9,7 @@ import { thoughtsOf } from './thoughts.ts'
 import { readResponsesUsage } from './usage.ts'
 
 /** Items that are passed on as they arrive, so that nothing is left to do at their end. */
-const told: ReadonlySet<unknown> = new Set(['message', 'function_call'])
+const passedOn: ReadonlySet<unknown> = new Set(['message', 'function_call'])
 
 /** Makes a reader for one stream. */
 export const responsesStreamReader = (
@@ -33,7 +33,7 @@ export const responsesStreamReader = (
     return [{ type: 'tool', choice: 0, index, ...calledBy(item, newId) }]
   }
   const itemDone = (item: JsonObject): readonly Piece[] => {
-    if (told.has(item.type)) return []
+    if (passedOn.has(item.type)) return []
     if (item.type !== 'reasoning') return [{ type: 'not_carried', name: textOf(item.type) ?? 'item' }]
     return thoughtsOf(item).flatMap(({ text, signature, redacted }): Piece[] => [
       ...(text !== '' && !thought ? [{ type: 'thinking' as const, choice: 0, text }] : []),

@@ -74,19 +74,19 @@ class ResponsesStreamWriter implements StreamWriter {
     if (cut) frame.finish = 'length'
     const before = frame.begin() + this.#complete()
     const status = statusOf(frame.finish)
-    const { usage: _none, ...told } = frame.response(status)
-    const rest = { ...told, ...keptMembers(kept) }
+    const { usage: _none, ...members } = frame.response(status)
+    const rest = { ...members, ...keptMembers(kept) }
     const whole = `,"response":${JSON.stringify(rest).slice(0, -1)},"usage":${withBill(responsesUsage(usage), bill)}${membersSlot}}`
     return before + costComment(bill) + frame.event(`response.${status}`, {}, whole)
   }
 
   fail(error: JsonObject): string {
     const frame = this.#frame
-    const told = { code: error.code ?? null, message: error.message ?? '' }
-    const response = { ...frame.response('failed'), error: told }
+    const fault = { code: error.code ?? null, message: error.message ?? '' }
+    const response = { ...frame.response('failed'), error: fault }
     return (
       frame.begin() +
-      frame.event('error', { ...told, param: null }) +
+      frame.event('error', { ...fault, param: null }) +
       frame.event('response.failed', { response })
     )
   }
@@ -156,8 +156,8 @@ class ResponsesStreamWriter implements StreamWriter {
   #think(text: string): string {
     const { open, start } = this.#thoughts()
     addThought(open.thoughts, text)
-    const told = { ...this.#frame.place('reasoning'), summary_index: 0, delta: text }
-    return start + this.#frame.event('response.reasoning_summary_text.delta', told)
+    const delta = { ...this.#frame.place('reasoning'), summary_index: 0, delta: text }
+    return start + this.#frame.event('response.reasoning_summary_text.delta', delta)
   }
 
   #sign(piece: Piece & { type: 'signature' }): string {
@@ -172,8 +172,8 @@ class ResponsesStreamWriter implements StreamWriter {
     this.#open.call = { ...call, arguments: call.arguments + text }
     // The text of a free-text tool is known only when its JSON wrapping is complete.
     if (this.#declared.get(call.name)?.custom === true) return ''
-    const told = { ...this.#frame.place('call'), delta: text }
-    return this.#frame.event('response.function_call_arguments.delta', told)
+    const delta = { ...this.#frame.place('call'), delta: text }
+    return this.#frame.event('response.function_call_arguments.delta', delta)
   }
 
   /** An image arrives whole, so its item begins and ends at once. */

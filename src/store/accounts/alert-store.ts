@@ -26,7 +26,7 @@ const dueOf = (row: Row): readonly WalletAlert[] => {
 }
 
 const takeOn = async (engine: Engine): Promise<readonly WalletAlert[]> => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   const due = isDue(now, 'alert_next_at', AGAIN_LONGEST_MS)
   const giveUp = (table: string) =>
     statement(

@@ -10,10 +10,10 @@ import {
   once,
   type Row,
   type Run,
+  type SqlDialect,
   type Statement,
   statement,
   type Value,
-  type Words,
 } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { fenceLeasesOf } from '../ledger/fence.ts'
@@ -103,12 +103,12 @@ const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => 
 /** Changes the keys below, if the change concerns them too. */
 const alongWith = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   { id, disabledReason }: Key,
   change: KeyChange,
 ): Promise<readonly Key[]> => {
   if (change.withChildren !== true || change.disabledReason === undefined) return []
-  return disabledReason === undefined ? enableBelow(run, words, id) : disableBelow(run, words, id)
+  return disabledReason === undefined ? enableBelow(run, dialect, id) : disableBelow(run, dialect, id)
 }
 
 type Alter = (run: Run, before: Key, month: Month) => Promise<{ key: Key; below: readonly Key[] }>
@@ -120,7 +120,7 @@ const changeOn = async (
   alter: Alter,
   by: Actor | undefined,
 ): Promise<KeyChanged | undefined> => {
-  const { now, lock } = engine.words
+  const { now, lock } = engine.dialect
   const done = await engine.transaction('control', async (run) => {
     const [row] = await run(`select k.*, ${now} as now from api_key k where k.id = $1${lock('k')}`, [id])
     if (row === undefined || keyOf(row).deleted) return undefined
@@ -132,11 +132,11 @@ const changeOn = async (
     if (revoked.length > 0)
       await fenceLeasesOf(
         run,
-        engine.words,
+        engine.dialect,
         revoked.map((key) => key.id),
       )
     await setCaps(run, changed.key, month, lock('b'))
-    if (by !== undefined) await recordIn(run, engine.words, keyChanged(keyOf(row), changed, by))
+    if (by !== undefined) await recordIn(run, engine.dialect, keyChanged(keyOf(row), changed, by))
     return changed
   })
   if (done === undefined) return undefined
@@ -147,7 +147,7 @@ const changeOn = async (
 /** A key that already exists stays as it is. */
 const insertOnce = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   key: NewKey,
   by?: Actor,
   { madeBy, reference, tenantId }: KeyNote = {},
@@ -155,7 +155,7 @@ const insertOnce = async (
   const read = () => run('select * from api_key where id = $1', [key.id])
   const [found] = await read()
   if (found !== undefined) return keyOf(found)
-  await insertKey(run, words, key)
+  await insertKey(run, dialect, key)
   const made = keyOf(onlyRow(await read()))
   if (madeBy !== undefined || reference !== undefined)
     await run('insert into key_note (key_id, made_by, reference, tenant_id) values ($1, $2, $3, $4)', [
@@ -164,7 +164,7 @@ const insertOnce = async (
       reference ?? null,
       tenantId ?? null,
     ])
-  if (by !== undefined) await recordIn(run, words, keyCreated(made, by))
+  if (by !== undefined) await recordIn(run, dialect, keyCreated(made, by))
   return made
 }
 
@@ -174,15 +174,15 @@ const createChildOn = (
   child: Parameters<KeyStore['createChild']>[0],
 ): Promise<Key | undefined> =>
   engine.transaction('control', async (run) => {
-    const { words } = engine
-    const maker = await lockLine(run, words, child.parentId)
-    const now = await clockIn(run, words)
+    const { dialect } = engine
+    const maker = await lockLine(run, dialect, child.parentId)
+    const now = await clockIn(run, dialect)
     if (maker === undefined || !maker.canManage || !isEnabled(maker, monthOf(now))) return undefined
-    return insertOnce(run, words, child)
+    return insertOnce(run, dialect, child)
   })
 
 export const keyStore = (engine: Engine): KeyStore => {
-  const { words } = engine
+  const { dialect } = engine
   const find = async (column: 'id' | 'hash', value: string): Promise<Key | undefined> => {
     const [row] = await once(
       engine,
@@ -193,7 +193,7 @@ export const keyStore = (engine: Engine): KeyStore => {
   }
   return {
     createKey: (key, by, note) =>
-      engine.transaction('control', (run) => insertOnce(run, words, key, by, note)),
+      engine.transaction('control', (run) => insertOnce(run, dialect, key, by, note)),
     createChild: (child) => createChildOn(engine, child),
     key: (id) => find('id', id),
     keyByHash: (hash) => find('hash', hash),
@@ -205,7 +205,7 @@ export const keyStore = (engine: Engine): KeyStore => {
         'control',
         statement(
           `select n.key_id, min(k.rpm) as rpm from key_line n join api_key k on k.id = n.owner_id
-           where n.key_id in (select e.value->>'k' from ${words.each('$1')} e) and k.rpm is not null group by n.key_id`,
+           where n.key_id in (select e.value->>'k' from ${dialect.each('$1')} e) and k.rpm is not null group by n.key_id`,
           JSON.stringify(ids.map((k) => ({ k }))),
         ),
       )
@@ -217,7 +217,7 @@ export const keyStore = (engine: Engine): KeyStore => {
         id,
         async (run, before, month) => {
           const key = changedKey(before, wish, month)
-          return { key, below: await alongWith(run, words, key, wish) }
+          return { key, below: await alongWith(run, dialect, key, wish) }
         },
         by,
       ),
@@ -227,7 +227,7 @@ export const keyStore = (engine: Engine): KeyStore => {
         id,
         async (run, before) => ({
           key: { ...before, deleted: true, version: before.version + 1 },
-          below: withChildren ? await deleteBelow(run, words, id) : [],
+          below: withChildren ? await deleteBelow(run, dialect, id) : [],
         }),
         by,
       ),

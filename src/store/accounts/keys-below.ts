@@ -3,7 +3,7 @@
  * it, so no new key can be missed.
  */
 import type { Key, KeyId } from '../../tenancy/key.ts'
-import type { Run, Words } from '../engine/engine.ts'
+import type { Run, SqlDialect } from '../engine/engine.ts'
 import { keyOf } from './key-row.ts'
 
 /** `$1` is the key. */
@@ -11,25 +11,25 @@ const below = 'deleted = 0 and id in (select n.key_id from key_line n where n.ow
 
 const alter = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   it: { id: KeyId; sets: string; where: string },
 ): Promise<readonly Key[]> => {
   const rows = await run(
-    `update api_key set ${it.sets}, version = version + 1, changed_at = ${words.now} where ${it.where} returning *`,
+    `update api_key set ${it.sets}, version = version + 1, changed_at = ${dialect.now} where ${it.where} returning *`,
     [it.id],
   )
   return rows.map(keyOf)
 }
 
-export const deleteBelow = (run: Run, words: Words, id: KeyId): Promise<readonly Key[]> =>
-  alter(run, words, { id, sets: 'deleted = 1', where: below })
+export const deleteBelow = (run: Run, dialect: SqlDialect, id: KeyId): Promise<readonly Key[]> =>
+  alter(run, dialect, { id, sets: 'deleted = 1', where: below })
 
 /**
  * Disables all keys below that no key above them has disabled yet. Each remembers which key it was disabled with, and
  * whether it had disabled itself. A block by a cap need not be remembered, because the cap blocks again.
  */
-export const disableBelow = (run: Run, words: Words, id: KeyId): Promise<readonly Key[]> =>
-  alter(run, words, {
+export const disableBelow = (run: Run, dialect: SqlDialect, id: KeyId): Promise<readonly Key[]> =>
+  alter(run, dialect, {
     id,
     sets: `disabled_by = $1, disabled_reason = 'operator', disabled_month = null,
       disabled_before = case disabled_reason when 'self' then 'self' end`,
@@ -37,8 +37,8 @@ export const disableBelow = (run: Run, words: Words, id: KeyId): Promise<readonl
   })
 
 /** Enables the keys that were disabled together with this one, and no others. */
-export const enableBelow = (run: Run, words: Words, id: KeyId): Promise<readonly Key[]> =>
-  alter(run, words, {
+export const enableBelow = (run: Run, dialect: SqlDialect, id: KeyId): Promise<readonly Key[]> =>
+  alter(run, dialect, {
     id,
     sets: 'disabled_reason = disabled_before, disabled_by = null, disabled_before = null',
     where: 'deleted = 0 and disabled_by = $1',

@@ -1,6 +1,6 @@
 /** New keys: checked against their creators and their sub-wallet, and inserted in the caller's transaction. */
 import type { Key, KeyId } from '../../tenancy/key.ts'
-import type { Run, Words } from '../engine/engine.ts'
+import type { Run, SqlDialect } from '../engine/engine.ts'
 import { aliasesText, grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
 import type { NewKey } from './tenancy-port.ts'
 
@@ -8,9 +8,9 @@ import type { NewKey } from './tenancy-port.ts'
  * Locks a key and all keys above it, so that none of them is disabled or deleted with its children meanwhile; returns
  * the key itself.
  */
-export const lockLine = async (run: Run, words: Words, id: KeyId): Promise<Key | undefined> => {
+export const lockLine = async (run: Run, dialect: SqlDialect, id: KeyId): Promise<Key | undefined> => {
   const rows = await run(
-    `select k.* from api_key k join key_line n on n.owner_id = k.id where n.key_id = $1 order by k.id${words.lock('k')}`,
+    `select k.* from api_key k join key_line n on n.owner_id = k.id where n.key_id = $1 order by k.id${dialect.lock('k')}`,
     [id],
   )
   return rows.map(keyOf).find((key) => key.id === id)
@@ -24,9 +24,9 @@ const checkSub = async (run: Run, { id, walletId }: NewKey, sub: string): Promis
 }
 
 /** The creator of a new key, which must pay from the same wallet. */
-const makerOf = async (run: Run, words: Words, key: NewKey): Promise<Key | undefined> => {
+const makerOf = async (run: Run, dialect: SqlDialect, key: NewKey): Promise<Key | undefined> => {
   if (key.parentId === undefined) return undefined
-  const parent = await lockLine(run, words, key.parentId)
+  const parent = await lockLine(run, dialect, key.parentId)
   if (parent === undefined || parent.deleted)
     throw new Error(`there is no key ${key.parentId} to be the parent of ${key.id}`)
   if (parent.walletId !== key.walletId)
@@ -39,8 +39,8 @@ const makerOf = async (run: Run, words: Words, key: NewKey): Promise<Key | undef
 /**
  * Whether it is the first key that speaks for its whole wallet. Of two made at the same time, only one is the first.
  */
-const isFirst = async (run: Run, words: Words, { walletId }: NewKey): Promise<boolean> => {
-  await run(`select a.id from account a where a.id = $1${words.lock('a')}`, [walletId])
+const isFirst = async (run: Run, dialect: SqlDialect, { walletId }: NewKey): Promise<boolean> => {
+  await run(`select a.id from account a where a.id = $1${dialect.lock('a')}`, [walletId])
   const others = await run(
     'select id from api_key where wallet_id = $1 and deleted = 0 and parent_id is null and sub_id is null limit 1',
     [walletId],
@@ -49,19 +49,19 @@ const isFirst = async (run: Run, words: Words, { walletId }: NewKey): Promise<bo
 }
 
 /** Inserts a key that does not exist yet. A key below one that is bound to a sub-wallet is bound to it as well. */
-export const insertKey = async (run: Run, words: Words, key: NewKey): Promise<void> => {
-  const maker = await makerOf(run, words, key)
+export const insertKey = async (run: Run, dialect: SqlDialect, key: NewKey): Promise<void> => {
+  const maker = await makerOf(run, dialect, key)
   const makers = maker === undefined ? [] : [maker.id, ...maker.ancestors]
   const sub = key.subWallet ?? maker?.subWallet
   if (sub !== undefined) await checkSub(run, key, sub)
   const ofAccount = maker === undefined && sub === undefined && key.trialUntil === undefined
-  const canManage = key.canManage ?? (ofAccount && (await isFirst(run, words, key)))
+  const canManage = key.canManage ?? (ofAccount && (await isFirst(run, dialect, key)))
   const limits = limitColumns.map((_column, at) => `$${13 + at}`)
   await run(
     `insert into api_key (id, hash, hashed_by, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
        trial_until, can_manage, ${limitColumns}, ${grantedColumns}, aliases, created_at, changed_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${limits}, ${limits},
-       $${13 + limits.length}, ${words.now}, ${words.now})`,
+       $${13 + limits.length}, ${dialect.now}, ${dialect.now})`,
     [
       key.id,
       key.hash,

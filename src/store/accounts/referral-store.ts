@@ -9,7 +9,7 @@ const claimOn: (engine: Engine) => ReferralStore['claimReferral'] =
   (engine) =>
   ({ code, orgId, walletId, referrerAmount, claimantAmount }) =>
     engine.transaction('control', async (run) => {
-      const { words } = engine
+      const { dialect } = engine
       const [referrer] = await run(
         'select a.id, a.org_id from referral_code c join account a on a.id = c.wallet_id where c.code = $1',
         [code],
@@ -19,7 +19,7 @@ const claimOn: (engine: Engine) => ReferralStore['claimReferral'] =
       const referrerId = textOf(referrer, 'id')
       const taken = await run(
         `insert into referral_claim (org_id, wallet_id, referrer_id, referrer_amount, claimant_amount, claimed_at)
-         values ($1, $2, $3, $4, $5, ${words.now}) on conflict (org_id) do nothing returning org_id`,
+         values ($1, $2, $3, $4, $5, ${dialect.now}) on conflict (org_id) do nothing returning org_id`,
         [orgId, walletId, referrerId, referrerAmount, claimantAmount],
       )
       if (taken.length === 0) return 'claimed_before'
@@ -29,7 +29,7 @@ const claimOn: (engine: Engine) => ReferralStore['claimReferral'] =
       ].sort((a, b) => (a.credit < b.credit ? -1 : 1))
       // In the order of the wallets, because two accounts may claim each other's codes at the same time.
       for (const side of sides)
-        if (side.amount > 0n) await postIn(run, words, { kind: 'grant', debit: 'promo', ...side })
+        if (side.amount > 0n) await postIn(run, dialect, { kind: 'grant', debit: 'promo', ...side })
       return 'credited'
     })
 

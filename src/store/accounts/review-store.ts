@@ -24,7 +24,7 @@ const reviewOf = (row: Row): Review => {
 export const reviewStore = (engine: Engine): ReviewStore => ({
   putReview: async (review) => {
     const put = followedBy(
-      reviews.insert('review', { comment: undefined, ...review }, { created_at: engine.words.now }),
+      reviews.insert('review', { comment: undefined, ...review }, { created_at: engine.dialect.now }),
       `on conflict (skill, org_id) do update set id = excluded.id, rating = excluded.rating,
          comment = excluded.comment, created_at = excluded.created_at
        returning *`,

@@ -66,7 +66,7 @@ const createOn: (engine: Engine) => SubWalletStore['createSubWallet'] = (engine)
     if (await hasAll(run, sub)) return undefined
     await run(
       `insert into sub_wallet (id, wallet_id, maker_id, label, created_at, changed_at)
-         values ($1, $2, $3, $4, ${engine.words.now}, ${engine.words.now}) on conflict (id) do nothing`,
+         values ($1, $2, $3, $4, ${engine.dialect.now}, ${engine.dialect.now}) on conflict (id) do nothing`,
       [id, walletId, makerId ?? null, label],
     )
     await run(
@@ -75,7 +75,7 @@ const createOn: (engine: Engine) => SubWalletStore['createSubWallet'] = (engine)
     )
     const [row] = await run(subsWhere('s.id = $1 and s.wallet_id = $2'), [id, walletId])
     if (row === undefined) throw new Error(`sub-wallet ${id} belongs to another wallet`)
-    await recordOfWallet(run, engine.words, {
+    await recordOfWallet(run, engine.dialect, {
       by,
       walletId,
       what: 'sub_wallet.created',
@@ -86,7 +86,7 @@ const createOn: (engine: Engine) => SubWalletStore['createSubWallet'] = (engine)
   })
 
 export const subWalletStore = (engine: Engine): SubWalletStore => {
-  const { now, lock } = engine.words
+  const { now, lock } = engine.dialect
   const find = async (viewer: SubViewer, id: string): Promise<SubWallet | undefined> => {
     const [row] = await once(
       engine,
@@ -112,7 +112,7 @@ export const subWalletStore = (engine: Engine): SubWalletStore => {
       if (row === undefined) return false
       await run(`update sub_wallet set version = version + 1, changed_at = ${now} where id = $1`, [id])
       await sets(run)
-      await recordOfWallet(run, engine.words, { ...event, walletId: viewer.walletId, subject: id })
+      await recordOfWallet(run, engine.dialect, { ...event, walletId: viewer.walletId, subject: id })
       return true
     })
     if (!found) return undefined

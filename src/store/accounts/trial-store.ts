@@ -6,7 +6,7 @@ import { least } from '../../core/money.ts'
 import { type Day, dayOf, type Instant, nextDayStart } from '../../core/time.ts'
 import { clockIn, clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Run, statement, type Words } from '../engine/engine.ts'
+import { type Engine, once, type Run, type SqlDialect, statement } from '../engine/engine.ts'
 import { nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { postIn } from '../ledger/post.ts'
 import type { TrialOutcome, TrialRequest, TrialStore } from './community-port.ts'
@@ -77,8 +77,8 @@ const takeBudget = async (run: Run, { amount, dailyAmount }: TrialRequest, day: 
   if (taken.length === 0) throw new Exhausted()
 }
 
-const grantIn = async (run: Run, words: Words, ask: TrialRequest): Promise<TrialOutcome> => {
-  const now = await clockIn(run, words)
+const grantIn = async (run: Run, dialect: SqlDialect, ask: TrialRequest): Promise<TrialOutcome> => {
+  const now = await clockIn(run, dialect)
   const day = dayOf(now)
   const before = await takeClaim(run, ask, now)
   if (before !== undefined) return before
@@ -88,21 +88,21 @@ const grantIn = async (run: Run, words: Words, ask: TrialRequest): Promise<Trial
     `insert into account (id, bounded, org_id, name, created_at) values ($1, 1, $2, 'anonymous trial', $3)`,
     [key.walletId, key.orgId, now],
   )
-  await postIn(run, words, {
+  await postIn(run, dialect, {
     kind: 'grant',
     ref: `trial:${day}:${key.walletId}`,
     debit: 'promo',
     credit: key.walletId,
     amount,
   })
-  await insertKey(run, words, { ...key, trialUntil: now + lifeMs })
+  await insertKey(run, dialect, { ...key, trialUntil: now + lifeMs })
   return { outcome: 'granted', walletId: key.walletId, amount, expiresAt: now + lifeMs }
 }
 
 export const trialStore = (engine: Engine): TrialStore => ({
   claimTrial: async (ask) => {
     try {
-      return await engine.transaction('control', (run) => grantIn(run, engine.words, ask))
+      return await engine.transaction('control', (run) => grantIn(run, engine.dialect, ask))
     } catch (error) {
       if (!(error instanceof Exhausted)) throw error
       const now = await clockOf(engine)
@@ -115,7 +115,7 @@ const ROUND = 50
 
 /** What is left of ended trials returns to the house, once no lease holds any of it. */
 export const endTrials = async (engine: Engine): Promise<void> => {
-  const { now, lock } = engine.words
+  const { now, lock } = engine.dialect
   const over = await once(
     engine,
     'control',
@@ -134,7 +134,7 @@ export const endTrials = async (engine: Engine): Promise<void> => {
       // Never more than the trial got: money that somebody paid in stays in the wallet.
       const left = least(nanoOf(account, 'balance'), nanoOf(row, 'amount'))
       if (left > 0n)
-        await postIn(run, engine.words, {
+        await postIn(run, engine.dialect, {
           kind: 'adjust',
           ref: `trial-end:${wallet}`,
           debit: wallet,

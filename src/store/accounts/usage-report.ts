@@ -63,7 +63,7 @@ const sourceOf = (engine: Engine, keys: string): string => {
   const ofUsage = (what: string) => `case t.kind when 'usage' then coalesce(${what}, 0) else 0 end`
   return `select t.key_id, t.at / ${DAY_MS} as day, coalesce(d.model, '') as model, ${ofUsage('1')} as requests,
       ${ofUsage('d.input_tokens')} as input_tokens, ${ofUsage('d.output_tokens')} as output_tokens, ${lessRefunds} as amount
-    from ${keys} cross join transfer t ${withDetail(engine.words)}
+    from ${keys} cross join transfer t ${withDetail(engine.dialect)}
     where t.key_id = k.id and t.kind in ('usage', 'refund') and t.at >= ${laterOf('$1', prunedUntil)} and t.at < $2
     union all
     select r.key_id, r.day / ${DAY_MS}, r.model, r.requests, r.input_tokens, r.output_tokens, r.amount

@@ -12,7 +12,7 @@ import {
 import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, type Run, statement } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow } from '../engine/row.ts'
-import { setTopUpRule } from '../funding/top-up-store.ts'
+import { setTopUpRule } from '../funding/stop-top-ups.ts'
 import { DAY_KEPT_MS } from '../ledger/spender.ts'
 import { heldOnLeases, usedOnLeases } from '../ledger/sums.ts'
 import type { Actor } from '../people/event-port.ts'
@@ -64,7 +64,7 @@ const change = async (
   asked: RulesChange,
   by: Actor | undefined,
 ): Promise<KnownRules> => {
-  const { now, lock } = engine.words
+  const { now, lock } = engine.dialect
   return engine.transaction('control', async (run) => {
     await run(
       `insert into wallet_rules (wallet_id, rules, version, changed_at) values ($1, '{}', 0, ${now})
@@ -92,8 +92,8 @@ const change = async (
     )
     if (rules.dailyLimit !== before.rules.dailyLimit)
       await setDailyLimit(run, { wallet: id, limit, now: countOf(row, 'now') })
-    if (asked.autoTopUp !== undefined) await setTopUpRule(run, engine.words, id, rules.autoTopUp)
-    await recordOfWallet(run, engine.words, { by, walletId: id, ...changeOf(asked, before.rules, rules) })
+    if (asked.autoTopUp !== undefined) await setTopUpRule(run, engine.dialect, id, rules.autoTopUp)
+    await recordOfWallet(run, engine.dialect, { by, walletId: id, ...changeOf(asked, before.rules, rules) })
     return { walletId: id, rules, version: before.version + 1 }
   })
 }
@@ -129,7 +129,7 @@ export const walletRulesStore = (engine: Engine): WalletRulesStore => ({
   },
   changeWalletRules: async (id, asked, by) => {
     const known = await change(engine, id, asked, by)
-    const row = onlyRow(await once(engine, 'control', statement(`select ${engine.words.now} as now`)))
+    const row = onlyRow(await once(engine, 'control', statement(`select ${engine.dialect.now} as now`)))
     return { known, at: countOf(row, 'now') }
   },
 })

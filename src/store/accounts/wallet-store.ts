@@ -19,7 +19,7 @@ const walletRows = rowsOf({
 })
 
 export const walletStore = (engine: Engine): WalletStore => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   const wallet = async (id: string): Promise<Wallet | undefined> => {
     const [row] = await once(engine, 'control', statement(`${wallets} and a.id = $1`, id))
     return row === undefined ? undefined : walletRows.read(row)

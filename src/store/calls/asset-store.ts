@@ -35,7 +35,7 @@ const NOTHING = { sha256: '', bytes: 0, mediaType: '', extension: '' }
 const owns = 'exists (select 1 from key_line n where n.owner_id = $2 and n.key_id = asset.key_id)'
 
 export const assetStore = (engine: Engine): AssetStore => {
-  const { now, each } = engine.words
+  const { now, each } = engine.dialect
   const lives = `ready = 1 and expires_at > ${now}`
   // An embedded engine's log is one file, written in order, so whoever waits for the later charge also waits for this.
   // With a ledger elsewhere, a charge may be stored only on this machine.
@@ -79,8 +79,8 @@ export const assetStore = (engine: Engine): AssetStore => {
       return added.map(([times], at) => {
         const it = list[at]
         if (times === undefined || it === undefined) return undefined
-        const { body: _, ...told } = it
-        return { ...told, createdAt: countOf(times, 'created_at'), expiresAt: countOf(times, 'expires_at') }
+        const { body: _, ...rest } = it
+        return { ...rest, createdAt: countOf(times, 'created_at'), expiresAt: countOf(times, 'expires_at') }
       })
     },
     bodyOf: async (id) => {
@@ -133,7 +133,7 @@ const unlessTaken = async (change: Promise<readonly Row[]>): Promise<readonly Ro
 
 /** The rows with a purpose, which are uploads. */
 const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | 'uploadBytes'> => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   const lives = `purpose is not null and ready = 1 and expires_at > ${now}`
   return {
     uploadFor: async (id, keyId) => {

@@ -51,7 +51,7 @@ export const expiredAnswers = (now: string): Expired => ({
 })
 
 export const idempotencyStore = (engine: Engine): IdempotencyStore => {
-  const { now, lock } = engine.words
+  const { now, lock } = engine.dialect
   const claimText = claim(now)
   return {
     begin: ({ ref, fingerprint, fingerprintBefore = fingerprint, callId, instance, lockMs }) =>

@@ -24,7 +24,7 @@ export const expiredInstances = (now: string): Expired => ({
 })
 
 export const instanceStore = (engine: Engine): InstanceStore => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   // A change dated by a clock that was hours ahead was committed before the clock was corrected, so an instance that
   // has seen anything since then has seen it.
   const asked = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`

@@ -46,7 +46,7 @@ type Counted = { readonly at: number; readonly counter: string; readonly ask: Ta
 type Back = { readonly counter: string; readonly windowStart: Instant; readonly count: number }
 
 export const rateStore = (engine: Engine): RateStore => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   const take: { readonly [Name in RateName]: string } = {
     rpm: takeText(now, 'rpm'),
     rph: takeText(now, 'rph'),

@@ -41,7 +41,7 @@ const chargedOf = (callId: string, row: Row): ChargedCall => {
 }
 
 export const receiptStore = (engine: Engine): ReceiptStore => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   return {
     receiptKeys: async () =>
       (await once(engine, 'control', statement('select * from receipt_key order by n'))).map(

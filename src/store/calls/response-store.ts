@@ -26,7 +26,7 @@ export const expiredResponses = (now: string): Expired => ({
 })
 
 export const responseStore = (engine: Engine): ResponseStore => {
-  const { now, each } = engine.words
+  const { now, each } = engine.dialect
   const chain = chainOf(now)
   const lives = `key_id = $1 and id = $2 and expires_at > ${now}`
   return {

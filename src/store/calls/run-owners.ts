@@ -7,7 +7,7 @@ import { runOf } from './run-row.ts'
 type OfOwners = 'keep' | 'news' | 'take' | 'leave' | 'askCancel' | 'wake'
 
 export const runOwners = (engine: Engine): Pick<RunStore, OfOwners> => {
-  const { now, each, lockFree } = engine.words
+  const { now, each, lockFree } = engine.dialect
   const change = (text: string, ...params: Statement['params'][number][]) =>
     once(engine, 'control', statement(text, ...params))
   return {

@@ -23,7 +23,7 @@ export const expiredRuns = (now: string): Expired => ({
 const owns = 'exists (select 1 from key_line n where n.owner_id = $2 and n.key_id = run.key_id)'
 
 export const runStore = (engine: Engine): RunStore => {
-  const { now, each, lockFree } = engine.words
+  const { now, each, lockFree } = engine.dialect
   const first = async (it: Statement): Promise<Run | undefined> => {
     const [row] = await once(engine, 'control', it)
     return row === undefined ? undefined : runOf(row)

@@ -29,7 +29,7 @@ export const batched = <Ask, Answer>(
 ): ((ask: Ask) => Promise<Answer>) => {
   const together = (asks: readonly Ask[]): Promise<readonly Answer[]> =>
     engine.transaction(it.lane, async (run) => {
-      const waits = engine.words.locksRows && asks.length > 1
+      const waits = engine.dialect.locksRows && asks.length > 1
       const briefly = waits ? run(`set local lock_timeout = ${LOCK_MS}`) : undefined
       const [answers] = await Promise.all([it.work(run, asks), briefly])
       return answers

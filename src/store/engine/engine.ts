@@ -18,7 +18,7 @@ export type Run = (text: string, params?: readonly Value[]) => Promise<readonly 
 export type Lane = 'writer' | 'control' | 'relaxed' | 'reading'
 
 /** The parts in which the engines' SQL differs. */
-export type Words = {
+export type SqlDialect = {
   /** Rows of the JSON array in a text parameter, in a column `value`. */
   readonly each: (param: string) => string
   /**
@@ -52,7 +52,7 @@ export type Now = {
 
 export type Engine = {
   readonly name: 'sqlite' | 'postgres'
-  readonly words: Words
+  readonly dialect: SqlDialect
   /** A transaction of statements that do not depend on each other's answers: one round trip. */
   batch(lane: Lane, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>
   /**

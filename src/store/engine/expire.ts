@@ -10,7 +10,7 @@ const BATCH = 5_000
 /** Rows `x` of a table that are no longer needed. */
 export type Expired = { readonly table: string; readonly key: string; readonly where: string }
 
-const batchOf = ({ words: { lockFree } }: Engine, { table, key, where }: Expired): Statement =>
+const batchOf = ({ dialect: { lockFree } }: Engine, { table, key, where }: Expired): Statement =>
   statement(
     `delete from ${table} where (${key}) in (select ${key} from ${table} x where ${where} limit ${BATCH}${lockFree('x')})`,
   )

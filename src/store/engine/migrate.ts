@@ -188,7 +188,7 @@ export const migrate = (engine: Engine, known: readonly Migration[] = migrations
       const text = textFor(migration, engine.name)
       if (text.trim() !== '') await script(text)
       await run(
-        `insert into schema_migration (version, name, checksum, applied_at) values ($1, $2, $3, ${engine.words.now})`,
+        `insert into schema_migration (version, name, checksum, applied_at) values ($1, $2, $3, ${engine.dialect.now})`,
         [migration.version, migration.name, checksumOf(text)],
       )
     }

@@ -7,10 +7,10 @@ import {
   type Lane,
   type Row,
   type Run,
+  type SqlDialect,
   type Statement,
   untilEnded,
   Violation,
-  type Words,
 } from './engine.ts'
 
 /** No statement may run longer than this, or the server stops it. */
@@ -29,7 +29,7 @@ const ATTEMPTS = 5
 const MIGRATION_LOCK = 7_813_450_221
 const MIGRATION_MS = 60_000
 
-const wordsFor = (now: (() => Instant) | undefined): Words => ({
+const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   // The inner cast keeps the driver from encoding the text as JSON a second time.
   each: (param) => `json_array_elements(cast(cast(${param} as text) as json))`,
   oneOf: (column, select) => `${column} = any(array(${select}))`,
@@ -205,7 +205,7 @@ export const openPostgres = (url: string, now?: () => Instant, longestMs?: numbe
 
   return {
     name: 'postgres',
-    words: wordsFor(now),
+    dialect: dialectFor(now),
     batch: (lane, statements) =>
       retried(() =>
         pools[lane].use(async (connection) => {

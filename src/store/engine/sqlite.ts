@@ -12,11 +12,11 @@ import {
   type Now,
   type Row,
   type Run,
+  type SqlDialect,
   type Statement,
   untilEnded,
   type Value,
   Violation,
-  type Words,
 } from './engine.ts'
 import { LogSync, logFile } from './log-sync.ts'
 import { readingThread } from './reading-thread.ts'
@@ -105,7 +105,7 @@ const turns = (): (<T>(work: () => T | Promise<T>) => Promise<T>) => {
   }
 }
 
-const wordsFor = (now: (() => Instant) | undefined): Words => ({
+const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   each: (param) => `json_each(${param})`,
   oneOf: (column, select) => `${column} in (${select})`,
   leftOne: (table, alias, key, value) => `left join ${table} ${alias} on ${alias}.${key} = ${value}`,
@@ -209,7 +209,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
 
   return {
     name: 'sqlite',
-    words: wordsFor(now),
+    dialect: dialectFor(now),
     batch: (lane, statements: readonly Statement[]) =>
       told(
         lane,

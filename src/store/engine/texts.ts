@@ -1,14 +1,14 @@
 /** Statements' texts, which depend only on the engine: made once for each, so that prepared statements are found by them. */
-import type { Words } from './engine.ts'
+import type { SqlDialect } from './engine.ts'
 
-/** Texts by the engine's words; `make` runs once for each engine. */
-export const textsOnce = <Texts>(make: (words: Words) => Texts): ((words: Words) => Texts) => {
-  const made = new WeakMap<Words, Texts>()
-  return (words) => {
-    const known = made.get(words)
+/** Texts in the engine's dialect; `make` runs once for each engine. */
+export const textsOnce = <Texts>(make: (dialect: SqlDialect) => Texts): ((dialect: SqlDialect) => Texts) => {
+  const made = new WeakMap<SqlDialect, Texts>()
+  return (dialect) => {
+    const known = made.get(dialect)
     if (known !== undefined) return known
-    const texts = make(words)
-    made.set(words, texts)
+    const texts = make(dialect)
+    made.set(dialect, texts)
     return texts
   }
 }

@@ -55,7 +55,7 @@ const recordOf = (row: Row): CallRecord => {
 const idRows = (ids: readonly string[]): string => JSON.stringify(ids.map((c) => ({ c })))
 
 export const exportStore = (engine: Engine): ExportStore => {
-  const { now, each, lockFree, leftOne } = engine.words
+  const { now, each, lockFree, leftOne } = engine.dialect
   const script = scripts[engine.name]
   const ofIds = `call_id in (select x.value->>'c' from ${each('$1')} x)`
   return {

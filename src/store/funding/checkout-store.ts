@@ -1,13 +1,22 @@
 /** Payments by Stripe: credited once, and taken back at most once, when the payer got the money back. */
 import { decimalFromNano, least, type Nano } from '../../core/money.ts'
-import { type Engine, once, type Row, type Run, runOne, statement, type Words } from '../engine/engine.ts'
+import {
+  type Engine,
+  once,
+  type Row,
+  type Run,
+  runOne,
+  type SqlDialect,
+  statement,
+} from '../engine/engine.ts'
 import { nanoOf, textOf } from '../engine/row.ts'
 import { postIn, posting } from '../ledger/post.ts'
 import { recordOfWallet } from '../people/event-store.ts'
 import type { Checkout, CheckoutStore } from './funding-port.ts'
 import { checkouts } from './funding-rows.ts'
 import { lockInvoice, markPaid } from './invoice-row.ts'
-import { pauseTopUps, topUpCredited } from './top-up-store.ts'
+import { pauseTopUps } from './stop-top-ups.ts'
+import { topUpCredited } from './top-up-store.ts'
 
 const checkoutOf = (row: Row): Checkout => {
   const { paidRef, ...checkout } = checkouts.read(row)
@@ -26,13 +35,13 @@ const topupOf = async (run: Run, ref: string): Promise<Row | undefined> =>
   )[0]
 
 /** The account that the payment is for: the credit line while its invoice is unpaid and covered, else the wallet. */
-const creditIn = async (run: Run, words: Words, checkout: Checkout, paid: Nano, ref: string) => {
+const creditIn = async (run: Run, dialect: SqlDialect, checkout: Checkout, paid: Nano, ref: string) => {
   const amount = least(paid, checkout.amount)
   const invoice =
-    checkout.invoiceId === undefined ? undefined : await lockInvoice(run, words, checkout.invoiceId)
+    checkout.invoiceId === undefined ? undefined : await lockInvoice(run, dialect, checkout.invoiceId)
   const settles = invoice !== undefined && invoice.paidRef === undefined && invoice.total === amount
   const credit = settles ? invoice.account : checkout.walletId
-  const outcome = await postIn(run, words, { kind: 'topup', ref, debit: 'cash', credit, amount })
+  const outcome = await postIn(run, dialect, { kind: 'topup', ref, debit: 'cash', credit, amount })
   if (settles) await markPaid(run, invoice.id, ref)
   return outcome
 }
@@ -43,12 +52,12 @@ type TakenBack = Parameters<CheckoutStore['takeBack']>[0]
  * Stripe may take a payment back twice, by a refund and by a dispute of the whole; the wallet gives back what the
  * payment brought, once.
  */
-const takeIn = async (run: Run, words: Words, { id, payment, outstanding }: TakenBack) => {
+const takeIn = async (run: Run, dialect: SqlDialect, { id, payment, outstanding }: TakenBack) => {
   const topup = await topupOf(run, refOf(payment))
   if (topup === undefined) return 'unknown'
   const wallet = textOf(topup, 'wallet_id')
   // Locked before reading what was taken: refunds and disputes of one payment wait here for each other.
-  await run(`select a.id from account a where a.id = $1${words.lock('a')}`, [wallet])
+  await run(`select a.id from account a where a.id = $1${dialect.lock('a')}`, [wallet])
   const known = await run('select id, outstanding from taken_back where topup_ref = $1', [refOf(payment)])
   const mine = known.find((row) => row.id === id)
   if (mine !== undefined && nanoOf(mine, 'outstanding') <= outstanding) return 'replayed'
@@ -63,28 +72,34 @@ const takeIn = async (run: Run, words: Words, { id, payment, outstanding }: Take
   const more = least(limit, asked - before + outstanding) - least(limit, asked)
   const move = { kind: 'adjust', ofTopup: refOf(payment), note: `of ${refOf(payment)}` } as const
   if (more > 0n) {
-    await postIn(run, words, { ...move, ref: refOf(id), debit: wallet, credit: 'cash', amount: more }, true)
-    await pauseTopUps(run, words, wallet, id)
+    await postIn(run, dialect, { ...move, ref: refOf(id), debit: wallet, credit: 'cash', amount: more }, true)
+    await pauseTopUps(run, dialect, wallet, id)
   }
   if (more < 0n) {
     const ref = `${refOf(id)}:back${outstanding === 0n ? '' : `:${outstanding}`}`
-    await postIn(run, words, { ...move, ref, debit: 'cash', credit: wallet, amount: -more })
+    await postIn(run, dialect, { ...move, ref, debit: 'cash', credit: wallet, amount: -more })
   }
   return 'posted'
 }
 
 export const checkoutStore = (engine: Engine): CheckoutStore => {
-  const { words } = engine
+  const { dialect } = engine
   return {
     openCheckout: ({ id, walletId, invoiceId, amount }, by) =>
       engine.transaction('control', async (run) => {
         const given = { id, walletId, invoiceId, amount }
-        await runOne(run, checkouts.insert('checkout', given, { created_at: words.now }))
+        await runOne(run, checkouts.insert('checkout', given, { created_at: dialect.now }))
         const after = {
           amount_usd: decimalFromNano(amount),
           ...(invoiceId === undefined ? {} : { invoice: invoiceId }),
         }
-        await recordOfWallet(run, words, { by, walletId, what: 'wallet.checkout_opened', subject: id, after })
+        await recordOfWallet(run, dialect, {
+          by,
+          walletId,
+          what: 'wallet.checkout_opened',
+          subject: id,
+          after,
+        })
       }),
     checkout: async (id) => {
       const [row] = await once(engine, 'control', statement('select * from checkout where id = $1', id))
@@ -94,14 +109,16 @@ export const checkoutStore = (engine: Engine): CheckoutStore => {
       posting(engine, async (run) => {
         const ref = refOf(payment)
         // Locked first: copies of one event wait here, and then find what the first copy posted.
-        const [row] = await run(`select o.* from checkout o where o.id = $1${words.lock('o')}`, [checkoutId])
+        const [row] = await run(`select o.* from checkout o where o.id = $1${dialect.lock('o')}`, [
+          checkoutId,
+        ])
         if (row === undefined) return 'unknown'
         if ((await topupOf(run, ref)) !== undefined) return 'replayed'
-        const outcome = await creditIn(run, words, checkoutOf(row), amount, ref)
+        const outcome = await creditIn(run, dialect, checkoutOf(row), amount, ref)
         await run('update checkout set paid_ref = $2 where id = $1 and paid_ref is null', [checkoutId, ref])
-        await topUpCredited(run, words, checkoutId)
+        await topUpCredited(run, dialect, checkoutId)
         return outcome
       }),
-    takeBack: (taken) => posting(engine, (run) => takeIn(run, words, taken)),
+    takeBack: (taken) => posting(engine, (run) => takeIn(run, dialect, taken)),
   }
 }

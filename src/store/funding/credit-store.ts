@@ -5,7 +5,7 @@ import { invoiceRef } from '../../ledger/invoice.ts'
 import { creditAccountOf } from '../../ledger/types.ts'
 import { clockIn } from '../engine/clock.ts'
 import { integer, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Row, type Run, statement, type Words } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, type SqlDialect, statement } from '../engine/engine.ts'
 import { countOf } from '../engine/row.ts'
 import { payerRows } from '../ledger/ledger-rows.ts'
 import { creditOf, freeOf, payerBlock, payers } from '../ledger/payer.ts'
@@ -22,7 +22,7 @@ import { shortOrLeased } from './withdraw.ts'
 const MOST_LISTED = 1000
 
 /** Credit lines with what calls used and hold of them, selected as in `payers`. */
-const linesOf = (words: Words) => `select p.*, c.net_days, c.opened, ${words.now} as now,
+const linesOf = (dialect: SqlDialect) => `select p.*, c.net_days, c.opened, ${dialect.now} as now,
     ${usedOnLeases('l.wallet_id = p.id')} as unapplied, ${heldOnLeases('l.wallet_id = p.id')} as open_held
   from (${payers}) p join credit_line c on c.account_id = p.id`
 
@@ -59,12 +59,12 @@ type Grant = Parameters<CreditStore['grantCredit']>[0]
  */
 const grantIn = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   { walletId, limit, netDays }: Grant,
   by: Actor | undefined,
 ): Promise<void> => {
-  const { now, lock } = words
-  const month = monthOf(await clockIn(run, words))
+  const { now, lock } = dialect
+  const month = monthOf(await clockIn(run, dialect))
   const account = creditAccountOf(walletId)
   const made = await run(
     `insert into account (id, bounded, org_id, name, lowest, created_at)
@@ -88,33 +88,33 @@ const grantIn = async (
     [account, walletId, limit, netDays, month],
   )
   const after = { limit_usd: decimalFromNano(limit), net_days: netDays }
-  await recordOfWallet(run, words, { by, walletId, what: 'credit_line.granted', subject: account, after })
+  await recordOfWallet(run, dialect, { by, walletId, what: 'credit_line.granted', subject: account, after })
 }
 
 type InvoicePayment = Parameters<CreditStore['payInvoice']>[0]
 
 const payIn = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   { id, from, note }: InvoicePayment,
   by: Actor | undefined,
 ): Promise<PayOutcome> => {
-  const invoice = await lockInvoice(run, words, id)
+  const invoice = await lockInvoice(run, dialect, id)
   if (invoice === undefined) return 'unknown'
   const { total, walletId, account } = invoice
   if (invoice.paidRef !== undefined || total === 0n) return 'paid_before'
   if (from === 'wallet') {
-    const both = await run(`${payers} where a.id in ($1, $2) order by a.id${words.lock('a')}`, [
+    const both = await run(`${payers} where a.id in ($1, $2) order by a.id${dialect.lock('a')}`, [
       walletId,
       account,
     ])
     const wallet = both.map(payerRows.read).find((one) => one.id === walletId)
     if (wallet === undefined) throw new Error(`there is no wallet ${walletId}`)
-    if (freeOf(wallet) < total) return shortOrLeased(run, words, wallet, total)
+    if (freeOf(wallet) < total) return shortOrLeased(run, dialect, wallet, total)
   }
   const ref = invoiceRef(id)
   const debit = from === 'wallet' ? walletId : 'cash'
-  await postIn(run, words, {
+  await postIn(run, dialect, {
     kind: 'topup',
     ref,
     debit,
@@ -124,25 +124,25 @@ const payIn = async (
   })
   await markPaid(run, id, ref)
   const after = { from, amount_usd: decimalFromNano(total) }
-  await recordOfWallet(run, words, { by, walletId, what: 'invoice.paid', subject: id, after })
+  await recordOfWallet(run, dialect, { by, walletId, what: 'invoice.paid', subject: id, after })
   return 'paid'
 }
 
 export const creditStore = (engine: Engine): CreditStore => {
-  const { words } = engine
-  const linesText = linesOf(words)
+  const { dialect } = engine
+  const linesText = linesOf(dialect)
   const creditLine = async (walletId: string): Promise<CreditLine | undefined> => {
     const [row] = await once(engine, 'control', statement(`${linesText} where c.wallet_id = $1`, walletId))
     return row === undefined ? undefined : lineOf(row)
   }
   const invoicesWhere = async (where: string, value: string) => {
-    const text = `select ${words.now} as now, ${invoiceColumns} where ${where} order by i.serial desc limit ${MOST_LISTED}`
+    const text = `select ${dialect.now} as now, ${invoiceColumns} where ${where} order by i.serial desc limit ${MOST_LISTED}`
     const rows = await once(engine, 'control', statement(text, value))
     return rows.map((row) => invoiceOf(row, countOf(row, 'now')))
   }
   return {
     grantCredit: async (grant, by) => {
-      await engine.transaction('control', (run) => grantIn(run, words, grant, by))
+      await engine.transaction('control', (run) => grantIn(run, dialect, grant, by))
       const line = await creditLine(grant.walletId)
       if (line === undefined) throw new Error(`wallet ${grant.walletId} has no credit line after a grant`)
       return line
@@ -159,6 +159,6 @@ export const creditStore = (engine: Engine): CreditStore => {
         ? undefined
         : statementOf(engine, line, month, await invoicesWhere('c.wallet_id = $1', walletId))
     },
-    payInvoice: (payment, by) => posting(engine, (run) => payIn(run, words, payment, by)),
+    payInvoice: (payment, by) => posting(engine, (run) => payIn(run, dialect, payment, by)),
   }
 }

@@ -2,7 +2,7 @@
 import type { Instant } from '../../core/time.ts'
 import { statusOf } from '../../ledger/invoice.ts'
 import { integer, maybe, nano, type RowOf, rowsOf, text } from '../engine/columns.ts'
-import type { Row, Run, Words } from '../engine/engine.ts'
+import type { Row, Run, SqlDialect } from '../engine/engine.ts'
 import type { Invoice } from './funding-port.ts'
 
 const shown = {
@@ -34,10 +34,10 @@ export const invoiceOf = (row: Row, now: Instant): Invoice => {
 /** Whoever pays an invoice locks it first, so that it is paid only once. */
 export const lockInvoice = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   id: string,
 ): Promise<RowOf<typeof kept> | undefined> => {
-  const [row] = await run(`select ${invoiceColumns} where i.id = $1${words.lock('i')}`, [id])
+  const [row] = await run(`select ${invoiceColumns} where i.id = $1${dialect.lock('i')}`, [id])
   return row === undefined ? undefined : invoices.read(row)
 }
 

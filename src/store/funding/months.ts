@@ -84,7 +84,7 @@ const invoiceMonth = async (engine: Engine, line: InvoicedLine, month: Month): P
     'control',
     statement(
       `insert into invoice (id, account_id, serial, month, ends_at, brought, used, total, carried, issued_at, due_at)
-       select $1, $2, $3, $4, $5, $6, $7, $8, $9, x.now, x.now + $10 from (select ${engine.words.now} as now) x
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9, x.now, x.now + $10 from (select ${engine.dialect.now} as now) x
        where true on conflict do nothing returning id`,
       `INV-${walletId}-${String(serial).padStart(6, '0')}`,
       account,
@@ -118,7 +118,7 @@ const dueMonth = ({ last, opened, now }: InvoicedLine): Month | undefined => {
 export const closeMonthsOn = async (engine: Engine): Promise<number> => {
   for (let issued = 0; ; ) {
     let found = 0
-    const rows = await once(engine, 'control', statement(lines(engine.words.now)))
+    const rows = await once(engine, 'control', statement(lines(engine.dialect.now)))
     for (const line of rows.map(invoicedLines.read)) {
       const month = dueMonth(line)
       if (month === undefined) continue

@@ -13,7 +13,7 @@ const linesOf = (engine: Engine): string => `select k.id as key_id, k.label, coa
     cast(coalesce(sum(case when t.kind = 'usage' then d.input_tokens else 0 end), 0) as bigint) as input_tokens,
     cast(coalesce(sum(case when t.kind = 'usage' then d.output_tokens else 0 end), 0) as bigint) as output_tokens,
     ${netAmount} as amount
-  from ${chargesOf(withDetail(engine.words))} group by 1, 2, 3`
+  from ${chargesOf(withDetail(engine.dialect))} group by 1, 2, 3`
 
 const statementLines = rowsOf({
   keyId: text('key_id'),

@@ -1,25 +1,26 @@
 /** Wallets that are topped up automatically: when a payment is due, that it is made once, and what became of it. */
 import { dayOf, nextDayStart, nextMonthStart } from '../../core/time.ts'
-import type { AutoTopUp } from '../../tenancy/wallet-rules.ts'
 import { knownRulesOf } from '../accounts/wallet-rules-row.ts'
 import { clockIn, clockOf } from '../engine/clock.ts'
 import { oneOf, rowsOf } from '../engine/columns.ts'
 import { AHEAD_MS, isDue } from '../engine/due.ts'
-import { type Engine, once, type Row, type Run, runOne, statement, type Words } from '../engine/engine.ts'
+import {
+  type Engine,
+  once,
+  type Row,
+  type Run,
+  runOne,
+  type SqlDialect,
+  statement,
+} from '../engine/engine.ts'
 import { maybeText, onlyRow, textOf, truthOf } from '../engine/row.ts'
 import { settledBalance } from '../ledger/sums.ts'
 import type { Actor } from '../people/event-port.ts'
 import { recordOfWallet } from '../people/event-store.ts'
 import { checkouts, readyForTopUp, savedMethods, topUpSums, topUps } from './funding-rows.ts'
+import { STOPPED_MS, stopIn } from './stop-top-ups.ts'
 import type { DueTopUp, TopUpPause, TopUpStatus, TopUpStore } from './top-up-port.ts'
-import {
-  isOpen,
-  openStates,
-  statesBefore,
-  type TopUpEvent,
-  topUpAfter,
-  topUpStates,
-} from './top-up-states.ts'
+import { isOpen, openStates, type TopUpEvent, topUpAfter, topUpStates } from './top-up-states.ts'
 
 /** A limit however small the amounts are: a rule that does not help must not charge all day. */
 const MOST_A_DAY = 10
@@ -30,8 +31,6 @@ const AGAIN_LONGEST_MS = 3_600_000
 /** Stripe forgets idempotency keys after 24 hours: from then on the same request could charge again. */
 const GIVE_UP_MS = 20 * 3_600_000
 const EVENT_LATE_MS = 600_000
-/** After a stopped payment that Stripe may have taken, the next one waits this long: the event comes within seconds. */
-const STOPPED_MS = 3_600_000
 
 /** What was charged, or may have been. */
 const CHARGED = `(state in ('due', 'paid', 'credited', 'unknown') or (state = 'stopped' and tries > 0))`
@@ -41,7 +40,7 @@ const CHARGED = `(state in ('due', 'paid', 'credited', 'unknown') or (state = 's
  * time. A wait longer than to the next day or month was set by a clock that was ahead and then corrected, so such
  * wallets are included.
  */
-const readyWallets = ({ now }: Words, at: number): string =>
+const readyWallets = ({ now }: SqlDialect, at: number): string =>
   `select t.wallet_id, t.customer, t.method, ${now} as now from auto_top_up t
   where t.below is not null and t.method is not null and t.paused is null
     and (t.waits_until <= ${now} or t.waits_until not in (${nextDayStart(at)}, ${nextMonthStart(at)}))
@@ -69,13 +68,13 @@ type DueQuery = Parameters<TopUpStore['dueTopUps']>[0]
 /** Writes one payment for the wallet, if it is still due once the wallet's rule is locked. */
 const openIn = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   wallet: string,
   { newId, dailyMax }: DueQuery,
 ): Promise<void> => {
-  await run(`select t.wallet_id from auto_top_up t where t.wallet_id = $1${words.lock('t')}`, [wallet])
+  await run(`select t.wallet_id from auto_top_up t where t.wallet_id = $1${dialect.lock('t')}`, [wallet])
   // One snapshot, newer than the lock: it shows both that a payment is over and its money in the wallet, or neither.
-  const [ready] = await run(`${readyWallets(words, await clockIn(run, words))} and t.wallet_id = $1`, [
+  const [ready] = await run(`${readyWallets(dialect, await clockIn(run, dialect))} and t.wallet_id = $1`, [
     wallet,
   ])
   const [rules] = await run('select * from wallet_rules where wallet_id = $1', [wallet])
@@ -132,19 +131,24 @@ const eventOf = (outcome: TopUpAnswer): TopUpEvent =>
 
 const states = rowsOf({ state: oneOf('state', topUpStates) })
 
-const answeredIn = async (run: Run, words: Words, id: string, outcome: TopUpAnswer): Promise<boolean> => {
+const answeredIn = async (
+  run: Run,
+  dialect: SqlDialect,
+  id: string,
+  outcome: TopUpAnswer,
+): Promise<boolean> => {
   const [row] = await run('select wallet_id from top_up where id = $1', [id])
   if (row === undefined) return false
-  await run(`select t.wallet_id from auto_top_up t where t.wallet_id = $1${words.lock('t')}`, [
+  await run(`select t.wallet_id from auto_top_up t where t.wallet_id = $1${dialect.lock('t')}`, [
     textOf(row, 'wallet_id'),
   ])
-  const known = onlyRow(await run(`select p.state from top_up p where p.id = $1${words.lock('p')}`, [id]))
+  const known = onlyRow(await run(`select p.state from top_up p where p.id = $1${dialect.lock('p')}`, [id]))
   const state = states.read(known).state
   const event = eventOf(outcome)
   if (outcome !== 'paid' && isOpen(state)) await pauseIn(run, id, outcome)
   const after = topUpAfter(state, event)
   if (after !== undefined)
-    await run(`update top_up set state = $2, next_at = ${words.now} + ${EVENT_LATE_MS} where id = $1`, [
+    await run(`update top_up set state = $2, next_at = ${dialect.now} + ${EVENT_LATE_MS} where id = $1`, [
       id,
       after,
     ])
@@ -158,71 +162,37 @@ const dueOf = (row: Row): DueTopUp => {
 
 /** Gives up payments that Stripe has not answered for too long. */
 const endLost = async (engine: Engine): Promise<void> => {
-  const { words } = engine
+  const { dialect } = engine
   // A payment made under a clock that was ahead would be given up too late.
-  const madeAhead = `state = 'due' and made_at > ${words.now} + ${AHEAD_MS}`
-  await once(engine, 'control', statement(`update top_up set made_at = ${words.now} where ${madeAhead}`))
-  const lost = `select id from top_up where state = 'due' and tries > 0 and made_at <= ${words.now} - ${GIVE_UP_MS} limit ${ROUND}`
+  const madeAhead = `state = 'due' and made_at > ${dialect.now} + ${AHEAD_MS}`
+  await once(engine, 'control', statement(`update top_up set made_at = ${dialect.now} where ${madeAhead}`))
+  const lost = `select id from top_up where state = 'due' and tries > 0 and made_at <= ${dialect.now} - ${GIVE_UP_MS} limit ${ROUND}`
   for (const row of await once(engine, 'control', statement(lost)))
-    await engine.transaction('control', (run) => answeredIn(run, words, textOf(row, 'id'), 'outcome_unknown'))
+    await engine.transaction('control', (run) =>
+      answeredIn(run, dialect, textOf(row, 'id'), 'outcome_unknown'),
+    )
 }
 
 const dueOn = async (engine: Engine, asked: DueQuery): Promise<readonly DueTopUp[]> => {
-  const { words } = engine
+  const { dialect } = engine
   await endLost(engine)
-  const ready = readyWallets(words, await clockOf(engine))
+  const ready = readyWallets(dialect, await clockOf(engine))
   for (const row of await once(engine, 'control', statement(`${ready} limit ${ROUND}`)))
-    await engine.transaction('control', (run) => openIn(run, words, textOf(row, 'wallet_id'), asked))
+    await engine.transaction('control', (run) => openIn(run, dialect, textOf(row, 'wallet_id'), asked))
   const wait = `case when state = 'paid' or tries > 6 then ${AGAIN_LONGEST_MS} else ${AGAIN_MS} * (tries + 1) * (tries + 1) end`
   const rows = await once(
     engine,
     'control',
     statement(
-      `update top_up set tries = tries + 1, next_at = ${words.now} + ${wait}
-       where state in (${openStates}) and ${isDue(words.now, 'next_at', AGAIN_LONGEST_MS)} returning *`,
+      `update top_up set tries = tries + 1, next_at = ${dialect.now} + ${wait}
+       where state in (${openStates}) and ${isDue(dialect.now, 'next_at', AGAIN_LONGEST_MS)} returning *`,
     ),
   )
   return rows.map(dueOf)
 }
 
-/** Follows a change of the wallet's rule: a new rule ends a pause, a removed one stops what is not paid yet. */
-export const setTopUpRule = async (
-  run: Run,
-  words: Words,
-  wallet: string,
-  rule: AutoTopUp | undefined,
-): Promise<void> => {
-  await run(
-    `insert into auto_top_up (wallet_id, below) values ($1, $2)
-     on conflict (wallet_id) do update set below = excluded.below, waits_until = 0, paused = null, alert_state = 'done'`,
-    [wallet, rule?.below ?? null],
-  )
-  await stopIn(run, words, wallet, rule === undefined)
-}
-
-/**
- * Stops payments that were not requested from Stripe yet; with `all` also those that were requested without an answer.
- */
-const stopIn = (run: Run, { now }: Words, wallet: string, all: boolean): Promise<unknown> =>
-  run(
-    `update top_up set state = 'stopped', next_at = ${now} + ${STOPPED_MS}
-     where wallet_id = $1 and state in (${statesBefore('stop')}) and (tries = 0 or $2 = 1)`,
-    [wallet, all ? 1 : 0],
-  )
-
-/** Pauses the rule in the transaction that takes a payment back: a refund must not be charged again at once. */
-export const pauseTopUps = async (run: Run, words: Words, wallet: string, id: string): Promise<void> => {
-  await run(
-    `update auto_top_up set paused = 'payment_taken_back', alert_state = 'due', alert_id = $2, alert_tries = 0,
-       alert_next_at = 0
-     where wallet_id = $1 and below is not null and method is not null and paused is null`,
-    [wallet, id],
-  )
-  await stopIn(run, words, wallet, false)
-}
-
 /** Records, in the transaction that credits a payment, that the payment is over. */
-export const topUpCredited = async (run: Run, { lock }: Words, id: string): Promise<void> => {
+export const topUpCredited = async (run: Run, { lock }: SqlDialect, id: string): Promise<void> => {
   const [row] = await run(`select p.wallet_id, p.state from top_up p where p.id = $1${lock('p')}`, [id])
   if (row === undefined) return
   const state = states.read(row).state
@@ -237,7 +207,11 @@ export const topUpCredited = async (run: Run, { lock }: Words, id: string): Prom
 
 type Saved = Parameters<TopUpStore['savePaymentMethod']>[0]
 
-const saveIn = async (run: Run, words: Words, { checkoutId, customer, method, at }: Saved): Promise<void> => {
+const saveIn = async (
+  run: Run,
+  dialect: SqlDialect,
+  { checkoutId, customer, method, at }: Saved,
+): Promise<void> => {
   // A repeated event must not end a pause that came after it.
   const [saved] = await run(
     `insert into auto_top_up (wallet_id, customer, method, method_at)
@@ -247,33 +221,33 @@ const saveIn = async (run: Run, words: Words, { checkoutId, customer, method, at
      where auto_top_up.method_at < excluded.method_at returning wallet_id`,
     [checkoutId, customer, method, at],
   )
-  if (saved !== undefined) await stopIn(run, words, textOf(saved, 'wallet_id'), false)
+  if (saved !== undefined) await stopIn(run, dialect, textOf(saved, 'wallet_id'), false)
 }
 
 const forgetIn = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   wallet: string,
   by: Actor | undefined,
 ): Promise<string | undefined> => {
-  const [row] = await run(`select t.method from auto_top_up t where t.wallet_id = $1${words.lock('t')}`, [
+  const [row] = await run(`select t.method from auto_top_up t where t.wallet_id = $1${dialect.lock('t')}`, [
     wallet,
   ])
   if (row === undefined) return undefined
   // The time of saving stays, so that a copy of the same event does not bring the method back.
   await run('update auto_top_up set method = null where wallet_id = $1', [wallet])
-  await stopIn(run, words, wallet, true)
-  await recordOfWallet(run, words, { by, walletId: wallet, what: 'wallet.card_removed', subject: wallet })
+  await stopIn(run, dialect, wallet, true)
+  await recordOfWallet(run, dialect, { by, walletId: wallet, what: 'wallet.card_removed', subject: wallet })
   return maybeText(row, 'method')
 }
 
-const statusIn = async (run: Run, words: Words, wallet: string): Promise<TopUpStatus> => {
+const statusIn = async (run: Run, dialect: SqlDialect, wallet: string): Promise<TopUpStatus> => {
   const [row] = await run(
     `select t.*, case when t.below is not null and t.method is not null and t.paused is null then 1 else 0 end as active
      from auto_top_up t where t.wallet_id = $1`,
     [wallet],
   )
-  const now = await clockIn(run, words)
+  const now = await clockIn(run, dialect)
   const { made: _made, ...money } = await sumsOf(run, wallet, now)
   if (row === undefined) return { saved: false, active: false, ...money }
   const { method, waitsUntil, ...saved } = savedMethods.read(row)
@@ -287,13 +261,13 @@ const statusIn = async (run: Run, words: Words, wallet: string): Promise<TopUpSt
 }
 
 export const topUpStore = (engine: Engine): TopUpStore => {
-  const { words } = engine
+  const { dialect } = engine
   const inOne = <T>(work: (run: Run) => Promise<T>): Promise<T> => engine.transaction('control', work)
   return {
-    topUpStatus: (walletId) => inOne((run) => statusIn(run, words, walletId)),
-    savePaymentMethod: (saved) => inOne((run) => saveIn(run, words, saved)),
-    forgetPaymentMethod: (walletId, by) => inOne((run) => forgetIn(run, words, walletId, by)),
+    topUpStatus: (walletId) => inOne((run) => statusIn(run, dialect, walletId)),
+    savePaymentMethod: (saved) => inOne((run) => saveIn(run, dialect, saved)),
+    forgetPaymentMethod: (walletId, by) => inOne((run) => forgetIn(run, dialect, walletId, by)),
     dueTopUps: (asked) => dueOn(engine, asked),
-    topUpAnswered: (id, outcome) => inOne((run) => answeredIn(run, words, id, outcome)),
+    topUpAnswered: (id, outcome) => inOne((run) => answeredIn(run, dialect, id, outcome)),
   }
 }

@@ -2,7 +2,7 @@
  * Moves money out of a wallet for its owner: what is free in it, and what idle leases give back, never what open calls
  * hold.
  */
-import type { Engine, Run, Words } from '../engine/engine.ts'
+import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
 import { type PayerRow, payerRows } from '../ledger/ledger-rows.ts'
 import { freeOf, payers } from '../ledger/payer.ts'
 import { postIn, posting } from '../ledger/post.ts'
@@ -12,7 +12,7 @@ import type { Withdrawn, WithdrawStore } from './funding-port.ts'
 /** Leases hold up to half of a wallet. If the wallet could pay with them included, they are recalled. */
 export const shortOrLeased = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   wallet: PayerRow,
   total: bigint,
 ): Promise<'short' | 'leased'> => {
@@ -21,7 +21,7 @@ export const shortOrLeased = async (
   const leases = under(limit, { payer: id, wallet: id, own: '' })
   const { idle } = await shortageOf(run, limit, leases, { budgets: [], unwritten: 0n, astray: 0n })
   if (limit.room + idle < total) return 'short'
-  await recall(run, words, leases)
+  await recall(run, dialect, leases)
   return 'leased'
 }
 
@@ -29,10 +29,10 @@ type Withdrawal = Parameters<WithdrawStore['withdraw']>[0]
 
 const withdrawIn = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   { walletId, amount, ref }: Withdrawal,
 ): Promise<Withdrawn> => {
-  const [row] = await run(`${payers} where a.id = $1 and a.bounded = 1${words.lock('a')}`, [walletId])
+  const [row] = await run(`${payers} where a.id = $1 and a.bounded = 1${dialect.lock('a')}`, [walletId])
   if (row === undefined) return 'unknown'
   const wallet = payerRows.read(row)
   const transfer = {
@@ -44,10 +44,10 @@ const withdrawIn = async (
   } as const
   const before = await run(`select ref from transfer where kind = 'adjust' and ref = $1`, [transfer.ref])
   // A repeat takes nothing, so the wallet may have less by now.
-  if (before.length === 0 && freeOf(wallet) < amount) return shortOrLeased(run, words, wallet, amount)
-  return postIn(run, words, transfer)
+  if (before.length === 0 && freeOf(wallet) < amount) return shortOrLeased(run, dialect, wallet, amount)
+  return postIn(run, dialect, transfer)
 }
 
 export const withdrawStore = (engine: Engine): WithdrawStore => ({
-  withdraw: (withdrawal) => posting(engine, (run) => withdrawIn(run, engine.words, withdrawal)),
+  withdraw: (withdrawal) => posting(engine, (run) => withdrawIn(run, engine.dialect, withdrawal)),
 })

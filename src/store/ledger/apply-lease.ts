@@ -8,23 +8,23 @@
  */
 import type { Nano } from '../../core/money.ts'
 import type { AccountId, LeaseId } from '../../ledger/types.ts'
-import { type Statement, statement, type Words } from '../engine/engine.ts'
+import { type SqlDialect, type Statement, statement } from '../engine/engine.ts'
 import { stateOf } from './sums.ts'
 
 /** Locks the budgets and the accounts of leases that are already locked. */
-export const lockLimitsOf = (words: Words, leases: readonly string[]): readonly Statement[] => {
-  if (!words.locksRows) return []
+export const lockLimitsOf = (dialect: SqlDialect, leases: readonly string[]): readonly Statement[] => {
+  if (!dialect.locksRows) return []
   const named = JSON.stringify(leases.map((c) => ({ c })))
-  const each = `select e.value->>'c' from ${words.each('$1')} e`
-  const scopes = `select s.scope from lease_scope s where ${words.oneOf('s.lease_id', each)}`
-  const payers = `select l.wallet_id from lease l where ${words.oneOf('l.id', each)}`
+  const each = `select e.value->>'c' from ${dialect.each('$1')} e`
+  const scopes = `select s.scope from lease_scope s where ${dialect.oneOf('s.lease_id', each)}`
+  const payers = `select l.wallet_id from lease l where ${dialect.oneOf('l.id', each)}`
   return [
     statement(
-      `select b.scope from budget b where ${words.oneOf('b.scope', scopes)} order by b.scope${words.lock('b')}`,
+      `select b.scope from budget b where ${dialect.oneOf('b.scope', scopes)} order by b.scope${dialect.lock('b')}`,
       named,
     ),
     statement(
-      `select a.id from account a where ${words.oneOf('a.id', payers)} order by a.id${words.lock('a')}`,
+      `select a.id from account a where ${dialect.oneOf('a.id', payers)} order by a.id${dialect.lock('a')}`,
       named,
     ),
   ]
@@ -80,7 +80,7 @@ const rowsOf = (sums: ReadonlyMap<string, Sum>): string =>
   )
 
 /** The same for many leases whose rows are known: each limit is written once. */
-export const applyMoves = ({ each }: Words, moves: readonly LeaseMove[]): readonly Statement[] => {
+export const applyMoves = ({ each }: SqlDialect, moves: readonly LeaseMove[]): readonly Statement[] => {
   const [counters, accounts, leases] = [
     new Map<string, Sum>(),
     new Map<string, Sum>(),

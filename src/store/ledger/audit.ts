@@ -29,8 +29,11 @@ const rowOf = (check: string, offence: string | undefined): AuditRow => ({
  * each call, for a check that is repeated while the server runs.
  */
 export const auditOn = async (engine: Engine, what: 'all' | 'sums' = 'all'): Promise<readonly AuditRow[]> => {
-  const { words } = engine
-  const now = countOf(onlyRow(await once(engine, 'reading', statement(`select ${words.now} as now`))), 'now')
+  const { dialect } = engine
+  const now = countOf(
+    onlyRow(await once(engine, 'reading', statement(`select ${dialect.now} as now`))),
+    'now',
+  )
   const found = await once(engine, 'reading', statement(auditText, monthOf(now), dayOf(now)))
   const rows = found.map((row) => rowOf(textOf(row, 'law'), maybeText(row, 'offence')))
   if (what === 'sums') return rows

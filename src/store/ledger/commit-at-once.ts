@@ -2,7 +2,14 @@
 import type { Nano } from '../../core/money.ts'
 import { inputTokens, outputTokens } from '../../core/usage.ts'
 import type { CallId, Checkpoint, CommitBatch, LeaseId, Settle } from '../../ledger/types.ts'
-import { type Engine, type Row, type Statement, statement, Violation, type Words } from '../engine/engine.ts'
+import {
+  type Engine,
+  type Row,
+  type SqlDialect,
+  type Statement,
+  statement,
+  Violation,
+} from '../engine/engine.ts'
 import { nanoOf, textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { insertCharges } from './charge-row.ts'
@@ -188,13 +195,13 @@ export const answerRows = (settles: readonly Settle[]) =>
 type CommitStep = 'intents' | 'progress' | 'close' | 'voids' | 'balances'
 
 /** The transaction as statements, with the positions of those whose rows matter. */
-const planOf = (texts: Texts, words: Words, batch: CommitBatch) => {
+const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch) => {
   const { instance, intents, settles, voids } = batch
   const progress = latest(batch.progress)
   const statements: Statement[] = []
   const places = new Map<CommitStep, number>()
   const add = (text: string, ...params: string[]): number => statements.push(statement(text, ...params)) - 1
-  if (words.locksRows && intents.length + progress.length + settles.length > 0) {
+  if (dialect.locksRows && intents.length + progress.length + settles.length > 0) {
     const moved = progress.flatMap(({ leaseId }) => leaseId ?? [])
     const leases = new Set([...[...intents, ...settles].map(({ leaseId }) => leaseId), ...moved])
     add(texts.lock, ids(leases), ids([...intents, ...progress, ...settles].map(({ callId }) => callId)))
@@ -215,7 +222,7 @@ const planOf = (texts: Texts, words: Words, batch: CommitBatch) => {
   if (settles.length > 0) {
     const charges = chargeRows(batch)
     const rows = json(charges)
-    if (words.locksRows) add(texts.ending, ids(settles.map(({ callId }) => callId)))
+    if (dialect.locksRows) add(texts.ending, ids(settles.map(({ callId }) => callId)))
     add(texts.charge, rows)
     add(texts.spend, rows)
     add(texts.detail, json(settles.map((settle, place) => ({ ...detailRow(settle), ...charges[place] }))))
@@ -252,7 +259,7 @@ export const commitAtOnce = async (
   texts: Texts,
   batch: CommitBatch,
 ): Promise<TransactionResult> => {
-  const { statements, places } = planOf(texts, engine.words, batch)
+  const { statements, places } = planOf(texts, engine.dialect, batch)
   const at = (answers: readonly (readonly Row[])[], step: CommitStep) => {
     const place = places.get(step)
     return place === undefined ? undefined : answers[place]

@@ -5,7 +5,7 @@
  */
 import { least, type Nano } from '../../core/money.ts'
 import type { CallId, Checkpoint, CommitBatch, Intent, LeaseId, Settle } from '../../ledger/types.ts'
-import type { Inline, Now, Value, Words } from '../engine/engine.ts'
+import type { Inline, Now, SqlDialect, Value } from '../engine/engine.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { insertCharge } from './charge-row.ts'
 import {
@@ -156,11 +156,11 @@ const settleAll = (round: Round, short: ReadonlyMap<CallId, Intent>): void => {
 /** Runs the batch in one transaction. */
 export const commitRows = (
   inline: Inline,
-  it: { readonly words: Words; readonly texts: Texts; readonly batch: CommitBatch },
+  it: { readonly dialect: SqlDialect; readonly texts: Texts; readonly batch: CommitBatch },
 ): Promise<TransactionResult> =>
   inline('writer', (now) => {
     const { batch } = it
-    const at = nanoOf(onlyRow(now.rows(`select ${it.words.now} as at`)), 'at')
+    const at = nanoOf(onlyRow(now.rows(`select ${it.dialect.now} as at`)), 'at')
     const round: Round = { now, at, batch, paths: new Map(), opened: [], closed: [] }
     const short = shortOf(batch)
     for (const intent of batch.intents) if (!short.has(intent.callId)) open(round, intent)

@@ -121,11 +121,11 @@ const openedOf = async (engine: Engine, texts: Texts, batch: CommitBatch, insert
 
 /** Makes the group commit of an engine. */
 export const commitOn = (engine: Engine): ((batch: CommitBatch) => Promise<CommitResult>) => {
-  const texts = textsFor(engine.words)
+  const texts = textsFor(engine.dialect)
   return async (batch) => {
     const done = await (engine.inline === undefined
       ? commitAtOnce(engine, texts, batch)
-      : commitRows(engine.inline, { words: engine.words, texts, batch }))
+      : commitRows(engine.inline, { dialect: engine.dialect, texts, batch }))
     const opened = await openedOf(engine, texts, batch, done.opened)
     const ended = new Set([...done.closed, ...done.voided])
     const over = batch.settles.filter(({ callId }) => !ended.has(callId))

@@ -30,7 +30,7 @@ export const expiredBudgets = (now: string): Expired => ({
  * again.
  */
 export const cutBack = (engine: Engine): Promise<unknown> => {
-  const { now, lockFree } = engine.words
+  const { now, lockFree } = engine.dialect
   return engine.batch('control', [
     statement(
       `update lease set expires_at = ${now} + ${LEASE_MOST_MS} where id in (select l.id from lease l

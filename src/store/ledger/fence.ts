@@ -3,7 +3,7 @@
  * an intent was never answered. Open calls end as usual.
  */
 import type { KeyId } from '../../tenancy/key.ts'
-import type { Run, Words } from '../engine/engine.ts'
+import type { Run, SqlDialect } from '../engine/engine.ts'
 import { nanoOf, onlyRow } from '../engine/row.ts'
 import { applyLease, lockLimitsOf } from './apply-lease.ts'
 import { type LeaseRow, leases } from './ledger-rows.ts'
@@ -31,15 +31,15 @@ export const fence = async (run: Run, { id, granted, used }: LeaseRow): Promise<
  * Fences all open leases of keys that are locked. A process that does not know yet that the keys are revoked, for
  * example because it was paused, then finds no lease for its calls' intents, whatever its clock says.
  */
-export const fenceLeasesOf = async (run: Run, words: Words, keys: readonly KeyId[]): Promise<void> => {
+export const fenceLeasesOf = async (run: Run, dialect: SqlDialect, keys: readonly KeyId[]): Promise<void> => {
   const rows = await run(
-    `select l.* from lease l where l.key_id in (select e.value->>'k' from ${words.each('$1')} e) and l.state = 'open'
-     order by l.id${words.lock('l')}`,
+    `select l.* from lease l where l.key_id in (select e.value->>'k' from ${dialect.each('$1')} e) and l.state = 'open'
+     order by l.id${dialect.lock('l')}`,
     [JSON.stringify(keys.map((k) => ({ k })))],
   )
   if (rows.length === 0) return
   const fenced = rows.map(leases.read)
   const ids = fenced.map(({ id }) => id)
-  for (const { text, params } of lockLimitsOf(words, ids)) await run(text, params)
+  for (const { text, params } of lockLimitsOf(dialect, ids)) await run(text, params)
   for (const lease of fenced) await fence(run, lease)
 }

@@ -5,7 +5,7 @@ import type { LeaseId } from '../../ledger/types.ts'
 import { ancestorsOf } from '../accounts/key-row.ts'
 import { batched } from '../engine/batched.ts'
 import { json, rowsOf, text } from '../engine/columns.ts'
-import type { Engine, Run, Words } from '../engine/engine.ts'
+import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
 import { applyMoves, type LeaseMove, lockLimitsOf } from './apply-lease.ts'
 import { ids } from './commit-at-once.ts'
 import type { LedgerStore } from './ledger-port.ts'
@@ -22,7 +22,7 @@ export const givingBack = (engine: Engine): LedgerStore['giveBack'] => {
   const give = batched<Back, true>(engine, {
     lane: 'control',
     work: async (run, backs) => {
-      await giveBackWithin(run, engine.words, backs)
+      await giveBackWithin(run, engine.dialect, backs)
       return backs.map(() => true)
     },
     group: () => '',
@@ -33,8 +33,8 @@ export const givingBack = (engine: Engine): LedgerStore['giveBack'] => {
   }
 }
 
-const giveBackWithin = async (run: Run, words: Words, backs: readonly Back[]): Promise<void> => {
-  const { each, lock, oneOf } = words
+const giveBackWithin = async (run: Run, dialect: SqlDialect, backs: readonly Back[]): Promise<void> => {
+  const { each, lock, oneOf } = dialect
   const named = ids(backs.map(({ lease }) => lease))
   const open = `${oneOf('l.id', `select e.value->>'c' from ${each('$1')} e`)} and ${stateOf('l')} = 'open'`
   const [, found] = await Promise.all([
@@ -44,7 +44,7 @@ const giveBackWithin = async (run: Run, words: Words, backs: readonly Back[]): P
       [named],
     ),
     ...lockLimitsOf(
-      words,
+      dialect,
       backs.map(({ lease }) => lease),
     ).map(({ text, params }) => run(text, params)),
   ])
@@ -57,7 +57,7 @@ const giveBackWithin = async (run: Run, words: Words, backs: readonly Back[]): P
   })
   if (moves.length === 0) return
   await Promise.all([
-    ...applyMoves(words, moves).map(({ text, params }) => run(text, params)),
+    ...applyMoves(dialect, moves).map(({ text, params }) => run(text, params)),
     run(`update lease set recall = 0 where ${oneOf('id', `select e.value->>'c' from ${each('$1')} e`)}`, [
       ids(moves.map(({ id }) => id)),
     ]),

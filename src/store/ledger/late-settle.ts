@@ -4,7 +4,7 @@
  */
 import { least, type Nano } from '../../core/money.ts'
 import type { Settle } from '../../ledger/types.ts'
-import type { Engine, Run, Words } from '../engine/engine.ts'
+import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
 import { insertCharges } from './charge-row.ts'
 import { budgets, type LeaseRow, leases, payerRows } from './ledger-rows.ts'
 import { freeOf, payers } from './payer.ts'
@@ -12,15 +12,15 @@ import { freeOf, payers } from './payer.ts'
 type LateCharge = { readonly lease: LeaseRow; readonly room: Nano }
 
 /** Locks the lease and its limits, and returns the least room under them. A lease that was deleted has no room. */
-const lockLease = async (run: Run, words: Words, leaseId: string): Promise<LateCharge | undefined> => {
+const lockLease = async (run: Run, dialect: SqlDialect, leaseId: string): Promise<LateCharge | undefined> => {
   const [found, limits, accounts] = await Promise.all([
-    run(`select l.* from lease l where l.id = $1${words.lock('l')}`, [leaseId]),
+    run(`select l.* from lease l where l.id = $1${dialect.lock('l')}`, [leaseId]),
     run(
       `select b.* from budget b
-       where b.scope in (select s.scope from lease_scope s where s.lease_id = $1) order by b.scope${words.lock('b')}`,
+       where b.scope in (select s.scope from lease_scope s where s.lease_id = $1) order by b.scope${dialect.lock('b')}`,
       [leaseId],
     ),
-    run(`${payers} where a.id = (select l.wallet_id from lease l where l.id = $1)${words.lock('a')}`, [
+    run(`${payers} where a.id = (select l.wallet_id from lease l where l.id = $1)${dialect.lock('a')}`, [
       leaseId,
     ]),
   ])
@@ -37,13 +37,13 @@ const lockLease = async (run: Run, words: Words, leaseId: string): Promise<LateC
 
 const charge = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   { callId, leaseId, charge: amount }: Settle,
   { id, payer }: LeaseRow,
 ): Promise<void> => {
   await Promise.all([
     run(
-      `${insertCharges({ call: '$1', amount: 'cast($2 as bigint)', settled: `'late'`, note: `'late'`, attempt: '$4', at: words.now })}
+      `${insertCharges({ call: '$1', amount: 'cast($2 as bigint)', settled: `'late'`, note: `'late'`, attempt: '$4', at: dialect.now })}
        from lease l where l.id = $3`,
       [callId, amount, id, leaseId],
     ),
@@ -61,16 +61,16 @@ const charge = async (
 /** Charges the call under the present limits, or posts a write-off. Repeating it changes nothing. */
 export const settleLate = (engine: Engine, settle: Settle): Promise<void> =>
   engine.transaction('control', async (run) => {
-    const { words } = engine
-    const found = await lockLease(run, words, settle.leaseId)
+    const { dialect } = engine
+    const found = await lockLease(run, dialect, settle.leaseId)
     const before = await run(`select kind from transfer where kind in ('usage', 'writeoff') and ref = $1`, [
       settle.callId,
     ])
     if (before.length > 0) return
-    if (found !== undefined && found.room >= settle.charge) return charge(run, words, settle, found.lease)
+    if (found !== undefined && found.room >= settle.charge) return charge(run, dialect, settle, found.lease)
     await run(
       `insert into transfer (kind, ref, debit, credit, amount, key_id, settled, note, attempt, at)
-       values ('writeoff', $1, 'loss', 'revenue', $2, $3, 'late', 'late', $4, ${words.now}) on conflict (kind, ref) do nothing`,
+       values ('writeoff', $1, 'loss', 'revenue', $2, $3, 'late', 'late', $4, ${dialect.now}) on conflict (kind, ref) do nothing`,
       [settle.callId, settle.charge, settle.detail.keyId, settle.leaseId],
     )
   })

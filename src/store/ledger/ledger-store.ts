@@ -21,7 +21,7 @@ const renewOn = async (
   leases: readonly LeaseId[],
   ttlMs: number,
 ): Promise<readonly { leaseId: LeaseId; lifeMs: number }[]> => {
-  const { now, each, lock, oneOf } = engine.words
+  const { now, each, lock, oneOf } = engine.dialect
   const dayEnd = `(${now} / ${DAY_MS} + 1) * ${DAY_MS}`
   const end = `${now} + cast($3 as bigint)`
   const own = `instance = $2 and state = 'open' and ${oneOf('id', `select e.value->>'c' from ${each('$1')} e`)}`
@@ -44,7 +44,7 @@ const renewOn = async (
 export const ledgerStore = (engine: Engine, chores: Chores): LedgerStore => ({
   lend: batched(engine, {
     lane: 'control',
-    work: (run, asks) => lendWithin(run, engine.words, asks),
+    work: (run, asks) => lendWithin(run, engine.dialect, asks),
     group: ({ instance }) => instance,
     name: ({ keyId, sub, payer }) => JSON.stringify([keyId, sub, payer]),
   }),

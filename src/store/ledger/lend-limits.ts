@@ -3,7 +3,7 @@ import { greatest, least, type Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Limit } from '../../ledger/lend.ts'
 import type { AccountId, LoanRequest } from '../../ledger/types.ts'
-import { type Run, Violation, type Words } from '../engine/engine.ts'
+import { type Run, type SqlDialect, Violation } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { type Budget, budgets, type LeaseRow, leases, type PayerRow, payerRows } from './ledger-rows.ts'
@@ -55,7 +55,7 @@ const ofWallet = 'select k.id from api_key k where k.wallet_id = b.wallet_id'
 const ofOwner = 'select n.key_id from key_line n where n.owner_id = b.owner_id'
 
 /** What leases used in each limited scope and the scope does not count yet. */
-const unappliedUnderText = ({ each, oneOf }: Words): string => {
+const unappliedUnderText = ({ each, oneOf }: SqlDialect): string => {
   const usedBy = (keys: string, which: string) => usedOnLeases(`${oneOf('l.key_id', keys)} and ${which}`)
   return `select b.scope,
     case when b.owner_id is not null then ${usedBy(ofOwner, '(b.month is null or l.month = b.month)')}
@@ -65,8 +65,8 @@ const unappliedUnderText = ({ each, oneOf }: Words): string => {
 }
 
 /** The statements that lock and read, in the order of the locks. */
-const textsFor = textsOnce((words) => {
-  const { each, lock, now, oneOf } = words
+const textsFor = textsOnce((dialect) => {
+  const { each, lock, now, oneOf } = dialect
   const listed = (param: string) => `select e.value->>'s' from ${each(param)} e`
   const own = `${oneOf('l.key_id', listed('$1'))} and l.instance = $2 and l.state <> 'closed' and ${stateOf('l')} = 'open'`
   return {
@@ -81,7 +81,7 @@ const textsFor = textsOnce((words) => {
     now: `select ${now} as now`,
     held: `select l.id, ${heldOfLease} as held from lease l where ${own}`,
     settled: `select a.id, ${settledOfAccount} as settled from account a where ${oneOf('a.id', listed('$1'))}`,
-    unapplied: unappliedUnderText(words),
+    unapplied: unappliedUnderText(dialect),
   }
 })
 
@@ -92,10 +92,10 @@ const jsonOf = (values: Iterable<string>): string => JSON.stringify([...new Set(
  */
 export const lockLimits = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   asks: readonly [Asked, ...Asked[]],
 ): Promise<readonly LockedLimits[]> => {
-  const texts = textsFor(words)
+  const texts = textsFor(dialect)
   const spenders = asks.map(({ spender }) => spender)
   const { instance } = asks[0].request
   const keys = jsonOf(spenders.map(({ key }) => key.id))

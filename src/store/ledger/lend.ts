@@ -8,7 +8,7 @@ import { type Demand, growth, type Limit, shortLimits, WALLET_MINIMUM } from '..
 import { isJob, type Loan, type LoanRefused, type LoanRequest } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
 import { mayUseSub } from '../accounts/sub-wallet-store.ts'
-import type { Run, Words } from '../engine/engine.ts'
+import type { Run, SqlDialect } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { applyMoves, type LeaseMove } from './apply-lease.ts'
 import { fence } from './fence.ts'
@@ -30,10 +30,10 @@ const refused = (
 })
 
 /** A block by the monthly cap ends with its month. */
-const liftMonthlyBlock = async (run: Run, words: Words, { key }: SpendingKey): Promise<void> => {
+const liftMonthlyBlock = async (run: Run, dialect: SqlDialect, { key }: SpendingKey): Promise<void> => {
   if (key.disabledReason === undefined) return
   await run(
-    `update api_key set disabled_reason = null, disabled_month = null, version = version + 1, changed_at = ${words.now}
+    `update api_key set disabled_reason = null, disabled_month = null, version = version + 1, changed_at = ${dialect.now}
      where id = $1`,
     [key.id],
   )
@@ -63,7 +63,11 @@ type Lending = Open & Grown
 type Refusing = Short & { readonly at: number }
 
 /** Opens the leases that do not exist yet. If an id was used before and is closed, the lease opens under another id. */
-const openLeases = async (run: Run, words: Words, loans: readonly Lending[]): Promise<readonly string[]> => {
+const openLeases = async (
+  run: Run,
+  dialect: SqlDialect,
+  loans: readonly Lending[],
+): Promise<readonly string[]> => {
   const ids = loans.map(({ request, locked }) => locked.lease?.id ?? request.leaseId)
   const insert = async (which: readonly number[]): Promise<readonly number[]> => {
     if (which.length === 0) return []
@@ -71,7 +75,7 @@ const openLeases = async (run: Run, words: Words, loans: readonly Lending[]): Pr
       `insert into lease (id, instance, key_id, wallet_id, sub_id, month, day, expires_at)
        select e.value->>'l', e.value->>'i', e.value->>'k', e.value->>'w', e.value->>'s', e.value->>'m', e.value->>'d',
          cast(e.value->>'x' as bigint)
-       from ${words.each('$1')} e where true order by 1 on conflict (id) do nothing returning id`,
+       from ${dialect.each('$1')} e where true order by 1 on conflict (id) do nothing returning id`,
       [JSON.stringify(which.map((at) => rowOf(loans[at], ids[at])))],
     )
     const opened = new Set(rows.map((row) => textOf(row, 'id')))
@@ -102,9 +106,13 @@ const endOf = ({ request, spender, locked }: Asked & { readonly locked: LockedLi
 }
 
 /** Writes what was lent. */
-const lendAll = async (run: Run, words: Words, loans: readonly Lending[]): Promise<readonly Loan[]> => {
+const lendAll = async (
+  run: Run,
+  dialect: SqlDialect,
+  loans: readonly Lending[],
+): Promise<readonly Loan[]> => {
   if (loans.length === 0) return []
-  const ids = await openLeases(run, words, loans)
+  const ids = await openLeases(run, dialect, loans)
   const moves = loans.map(
     ({ locked, spender, grown }, at): LeaseMove => ({
       id: ids[at] ?? '',
@@ -117,9 +125,9 @@ const lendAll = async (run: Run, words: Words, loans: readonly Lending[]): Promi
   )
   const ends = JSON.stringify(loans.map((loan, at) => ({ l: ids[at], x: endOf(loan) })))
   await Promise.all([
-    ...applyMoves(words, moves).map(({ text, params }) => run(text, params)),
+    ...applyMoves(dialect, moves).map(({ text, params }) => run(text, params)),
     run(
-      `update lease set expires_at = cast(e.value->>'x' as bigint) from ${words.each('$1')} e where lease.id = e.value->>'l'`,
+      `update lease set expires_at = cast(e.value->>'x' as bigint) from ${dialect.each('$1')} e where lease.id = e.value->>'l'`,
       [ends],
     ),
   ])
@@ -140,30 +148,30 @@ const lendAll = async (run: Run, words: Words, loans: readonly Lending[]): Promi
 /** The answer that needs no look at the limits; undefined if the limits decide. */
 const refusedAtOnce = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   { request, spender }: { request: LoanRequest; spender: SpendingKey | undefined },
 ): Promise<LoanRefused | undefined> => {
   if (spender === undefined) return refused('unknown_key', request)
   if (!isEnabled(spender.key, spender.month)) return refused('disabled', request)
   if (request.sub !== undefined && !(await mayUseSub(run, spender.key, request.sub)))
     return refused('unknown_sub', request)
-  await liftMonthlyBlock(run, words, spender)
+  await liftMonthlyBlock(run, dialect, spender)
   return undefined
 }
 
 /** Locks the limits. Own leases that are given up are fenced, so that their astray room is free again. */
 const lockedFor = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   asks: readonly [Asked, ...Asked[]],
 ): Promise<readonly LockedLimits[]> => {
-  const found = await lockLimits(run, words, asks)
+  const found = await lockLimits(run, dialect, asks)
   const givenUp = found.flatMap(({ lease }, at) =>
     asks[at]?.request.anew === true && lease !== undefined ? [lease] : [],
   )
   if (givenUp.length === 0) return found
   for (const lease of givenUp) await fence(run, lease)
-  return lockLimits(run, words, asks)
+  return lockLimits(run, dialect, asks)
 }
 
 const demandOf = (request: LoanRequest, { ownUnused }: LockedLimits): Demand => ({
@@ -180,20 +188,20 @@ const demandOf = (request: LoanRequest, { ownUnused }: LockedLimits): Demand => 
  */
 export const lendWithin = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   requests: readonly LoanRequest[],
 ): Promise<readonly Answer[]> => {
   const answers: (Answer | undefined)[] = []
-  const spenders = await lockSpenders(run, words, requests)
+  const spenders = await lockSpenders(run, dialect, requests)
   const asks: (Asked & { readonly at: number })[] = []
   for (const [at, request] of requests.entries()) {
     const spender = spenders[at]
-    answers[at] = await refusedAtOnce(run, words, { request, spender })
+    answers[at] = await refusedAtOnce(run, dialect, { request, spender })
     if (answers[at] === undefined && spender !== undefined) asks.push({ at, request, spender })
   }
   const [first, ...others] = asks
   if (first === undefined) return whole(answers)
-  const found = await lockedFor(run, words, [first, ...others])
+  const found = await lockedFor(run, dialect, [first, ...others])
   const lending: Lending[] = []
   const short: Refusing[] = []
   for (const [index, { at, request, spender }] of asks.entries()) {
@@ -210,9 +218,9 @@ export const lendWithin = async (
     if (binds === undefined) lending.push({ ...open, ...grow(open, limits) })
     else short.push({ ...open, short: [binds, ...bind] })
   }
-  const loans = await lendAll(run, words, lending)
+  const loans = await lendAll(run, dialect, lending)
   for (const [index, { at }] of lending.entries()) answers[at] = loans[index]
-  const refusals = await refuseAll(run, words, short, lending.length > 0)
+  const refusals = await refuseAll(run, dialect, short, lending.length > 0)
   for (const [index, { at }] of short.entries()) answers[at] = refusals[index]
   return whole(answers)
 }
@@ -220,24 +228,24 @@ export const lendWithin = async (
 /** Says for each which limit binds. If something was lent since the limits were read, they are read again. */
 const refuseAll = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   short: readonly Refusing[],
   lent: boolean,
 ): Promise<readonly Answer[]> => {
   if (lent && short.length > 0)
     return lendWithin(
       run,
-      words,
+      dialect,
       short.map(({ request }) => request),
     )
   const answers: Answer[] = []
-  for (const open of short) answers.push(await refuse(run, words, open))
+  for (const open of short) answers.push(await refuse(run, dialect, open))
   return answers
 }
 
 /** The same for one request. */
-export const lendOne = async (run: Run, words: Words, request: LoanRequest): Promise<Answer> => {
-  const [answer] = await lendWithin(run, words, [request])
+export const lendOne = async (run: Run, dialect: SqlDialect, request: LoanRequest): Promise<Answer> => {
+  const [answer] = await lendWithin(run, dialect, [request])
   return answer ?? unanswered()
 }
 

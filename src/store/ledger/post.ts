@@ -4,7 +4,7 @@ import { monthOf } from '../../core/time.ts'
 import { refundedCall } from '../../ledger/scopes.ts'
 import type { Transfer } from '../../ledger/types.ts'
 import { clockIn } from '../engine/clock.ts'
-import { type Engine, type Row, type Run, Violation, type Words } from '../engine/engine.ts'
+import { type Engine, type Row, type Run, type SqlDialect, Violation } from '../engine/engine.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { Overdrawn, ReplayConflict, TooLarge } from '../faults.ts'
 import type { NewEvent } from '../people/event-port.ts'
@@ -27,7 +27,7 @@ const before = async (run: Run, { kind, ref }: Transfer): Promise<Row | undefine
   (await run('select debit, credit, amount from transfer where kind = $1 and ref = $2', [kind, ref]))[0]
 
 /** A refund counts back against the limits that the call counted against, in the month and day of the call. */
-const originOfRefund = async (run: Run, words: Words, transfer: Transfer): Promise<OriginalCall> => {
+const originOfRefund = async (run: Run, dialect: SqlDialect, transfer: Transfer): Promise<OriginalCall> => {
   const call = refundedCall(transfer.ref)
   const [usage] = await run(`select * from transfer where kind = 'usage' and ref = $1`, [call])
   if (usage === undefined) throw new Error(`no charged call ${call} to refund`)
@@ -37,12 +37,10 @@ const originOfRefund = async (run: Run, words: Words, transfer: Transfer): Promi
   const scopes = `select 'key:' || n.owner_id from key_line n where n.key_id = $1
     union select 'key:' || n.owner_id || ':' || $2 from key_line n where n.key_id = $1 union select 'sub:' || cast($3 as text)
     union select 'day:' || k.wallet_id || ':' || cast($4 as text) from api_key k where k.id = $1`
-  await run(`select b.scope from budget b where b.scope in (${scopes}) order by b.scope${words.lock('b')}`, [
-    keyId,
-    month,
-    subId,
-    day,
-  ])
+  await run(
+    `select b.scope from budget b where b.scope in (${scopes}) order by b.scope${dialect.lock('b')}`,
+    [keyId, month, subId, day],
+  )
   const refunded = nanoOf(
     onlyRow(
       await run(
@@ -70,7 +68,7 @@ const originOfRefund = async (run: Run, words: Words, transfer: Transfer): Promi
 /** Locks the bounded accounts of a transfer and returns the debited one; both sides must exist. */
 const lockAccounts = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   { debit, credit }: Transfer,
 ): Promise<PayerRow | undefined> => {
   const known = await run('select id from account where id in ($1, $2)', [debit, credit])
@@ -78,7 +76,7 @@ const lockAccounts = async (
     if (!known.some(({ id }) => id === side)) throw new Error(`there is no account ${side}`)
   }
   const bounded = await run(
-    `${payers} where a.id in ($1, $2) and a.bounded = 1 order by a.id${words.lock('a')}`,
+    `${payers} where a.id in ($1, $2) and a.bounded = 1 order by a.id${dialect.lock('a')}`,
     [debit, credit],
   )
   return bounded.map(payerRows.read).find(({ id }) => id === debit)
@@ -112,7 +110,7 @@ type Posting = Transfer & { readonly ofTopup?: string }
 /** Posts inside a transaction; `mayOwe` lets the debited account fall below the level to which it may be spent. */
 export const postIn = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   transfer: Posting,
   mayOwe = false,
 ): Promise<'posted' | 'replayed'> => {
@@ -123,12 +121,12 @@ export const postIn = async (
     if (isReplay(found, transfer)) return 'replayed'
     throw new ReplayConflict(`${kind} ${ref} was posted before with other content`)
   }
-  const now = await clockIn(run, words)
+  const now = await clockIn(run, dialect)
   const origin: OriginalCall =
     kind === 'refund'
-      ? await originOfRefund(run, words, transfer)
+      ? await originOfRefund(run, dialect, transfer)
       : { keyId: null, month: monthOf(now), day: null, subId: null, call: null }
-  const payer = await lockAccounts(run, words, transfer)
+  const payer = await lockAccounts(run, dialect, transfer)
   if (payer !== undefined && mayOwe) await tolerate(run, debit, amount)
   else if (payer !== undefined && freeOf(payer) < amount)
     throw new Overdrawn(`${kind} ${ref} takes more than the wallet has free`)
@@ -170,8 +168,8 @@ export const postOn = async (
     throw new Error(`${transfer.kind} is posted by the settlement of a call only`)
   }
   return posting(engine, async (run) => {
-    const outcome = await postIn(run, engine.words, transfer)
-    if (event !== undefined && outcome === 'posted') await recordIn(run, engine.words, event)
+    const outcome = await postIn(run, engine.dialect, transfer)
+    if (event !== undefined && outcome === 'posted') await recordIn(run, engine.dialect, event)
     return outcome
   })
 }

@@ -42,7 +42,7 @@ const due = {
  */
 const closeEmpty = (engine: Engine, graceMs: number): Promise<number> =>
   engine.transaction('control', async (run) => {
-    const { now, each, lockFree, oneOf } = engine.words
+    const { now, each, lockFree, oneOf } = engine.dialect
     const ended = await run(
       `select l.id from lease l where l.state = 'open' and l.expires_at < ${now} - cast($1 as bigint)
          and l.granted = 0 and l.used = 0 and l.calls = 0 order by l.expires_at limit ${EMPTY_ROUND}${lockFree('l')}`,
@@ -64,14 +64,14 @@ const lockDue = async (
   run: Run,
   it: { id: string; state: keyof typeof due; afterMs: number },
 ): Promise<LeaseRow | undefined> => {
-  const { words } = engine
-  const isDue = due[it.state](words.now, 'cast($2 as bigint)').join(' or ')
-  const [row] = await run(`select l.* from lease l where l.id = $1 and (${isDue})${words.lockFree('l')}`, [
+  const { dialect } = engine
+  const isDue = due[it.state](dialect.now, 'cast($2 as bigint)').join(' or ')
+  const [row] = await run(`select l.* from lease l where l.id = $1 and (${isDue})${dialect.lockFree('l')}`, [
     it.id,
     it.afterMs,
   ])
   if (row === undefined) return undefined
-  await Promise.all(lockLimitsOf(words, [it.id]).map(({ text, params }) => run(text, params)))
+  await Promise.all(lockLimitsOf(dialect, [it.id]).map(({ text, params }) => run(text, params)))
   return leases.read(row)
 }
 
@@ -104,7 +104,7 @@ const close = (engine: Engine, id: string, longestCallMs: number): Promise<numbe
     if ((await lockDue(engine, run, { id, state: 'quarantined', afterMs: longestCallMs })) === undefined)
       return undefined
     const charged = await run(
-      `${insertCharges({ ...recovered, at: engine.words.now })}
+      `${insertCharges({ ...recovered, at: engine.dialect.now })}
        from inflight f join lease l on l.id = f.lease_id where f.lease_id = $1 and f.spent > 0 and f.hold > 0
          and not exists (select 1 from transfer t where t.kind = 'usage' and t.ref = f.call_id)
        returning amount`,
@@ -130,7 +130,7 @@ const allDue = async (
   state: keyof typeof due,
   afterMs: number,
 ): Promise<readonly string[]> => {
-  const reasons = due[state](engine.words.now, 'cast($1 as bigint)')
+  const reasons = due[state](engine.dialect.now, 'cast($1 as bigint)')
   const each = reasons.map((reason) => `select l.id from lease l where ${reason}`)
   const [rows] = await engine.batch('control', [
     statement(`${each.join(' union ')} order by 1 limit ${ROUND}`, afterMs),

@@ -3,7 +3,7 @@ import { greatest } from '../../core/money.ts'
 import { type Demand, type Limit, verdictOf } from '../../ledger/lend.ts'
 import type { LoanRefused } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
-import type { Run, Words } from '../engine/engine.ts'
+import type { Run, SqlDialect } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { Asked, LockedLimits } from './lend-limits.ts'
 import { recall, shortageOf, under } from './shortage.ts'
@@ -21,7 +21,7 @@ export type Short = Demanding & { readonly short: readonly [Limit, ...Limit[]] }
  */
 const disable = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   spender: SpendingKey,
   exhausted: ReturnType<typeof verdictOf>['exhausted'],
 ): Promise<number | undefined> => {
@@ -31,7 +31,7 @@ const disable = async (
     if (own.length === 0 || !isEnabled(key, spender.month)) continue
     const monthly = own.every(({ limit }) => limit === 'monthly_cap_usd')
     const rows = await run(
-      `update api_key set disabled_reason = $2, disabled_month = $3, version = version + 1, changed_at = ${words.now}
+      `update api_key set disabled_reason = $2, disabled_month = $3, version = version + 1, changed_at = ${dialect.now}
        where id = $1 returning version`,
       [key.id, monthly ? 'monthly_cap' : 'spend_cap', monthly ? spender.month : null],
     )
@@ -41,7 +41,7 @@ const disable = async (
 }
 
 /** Says which limit binds, recalls room that others do not use, and disables keys whose caps are exhausted. */
-export const refuse = async (run: Run, words: Words, it: Short): Promise<LoanRefused> => {
+export const refuse = async (run: Run, dialect: SqlDialect, it: Short): Promise<LoanRefused> => {
   const { request, ask, spender, locked, short } = it
   const own = locked.lease === undefined ? '' : locked.lease.id
   const underOf = (limit: Limit) => under(limit, { payer: spender.payer, wallet: spender.key.walletId, own })
@@ -51,9 +51,9 @@ export const refuse = async (run: Run, words: Words, it: Short): Promise<LoanRef
   const rest = await Promise.all(restLimits.map(shortage))
   const verdict = verdictOf([first, ...rest], ask, request.useful)
   if (verdict.outcome === 'recall') {
-    for (const limit of short) await recall(run, words, underOf(limit))
+    for (const limit of short) await recall(run, dialect, underOf(limit))
   }
-  const version = await disable(run, words, spender, verdict.exhausted)
+  const version = await disable(run, dialect, spender, verdict.exhausted)
   const { limit, held, idle } = verdict.binding
   return {
     outcome: verdict.outcome,

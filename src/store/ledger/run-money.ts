@@ -31,14 +31,14 @@ export const beginRun = async (engine: Engine, it: NewRun): Promise<RunBegun> =>
 }
 
 const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> => {
-  const { words } = engine
+  const { dialect } = engine
   const [known] = await run('select owner, state from run where id = $1', [it.id])
   if (known !== undefined) {
     // The same request again, after an answer that was lost.
     const same = textOf(known, 'owner') === it.owner && textOf(known, 'state') === 'submitting'
     return { outcome: same ? 'begun' : 'exists' }
   }
-  const loan = await lendOne(run, words, {
+  const loan = await lendOne(run, dialect, {
     instance: jobInstance(it.id),
     keyId: it.keyId,
     ...(it.sub === undefined ? {} : { sub: it.sub }),
@@ -56,13 +56,13 @@ const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> 
     if (countOf(onlyRow(await run(open, [it.keyId])), 'open') >= it.openMax) throw new TooMany()
   }
   await run(
-    `insert into inflight (call_id, lease_id, hold, started_at) values ($1, $2, cast($3 as bigint), ${words.now})`,
+    `insert into inflight (call_id, lease_id, hold, started_at) values ($1, $2, cast($3 as bigint), ${dialect.now})`,
     [it.id, loan.leaseId, it.amount],
   )
   await run(
     `insert into run (id, key_id, wallet_id, payer, lease_id, model, state, hold, owner, owner_until, deadline, created_at)
-     values ($1, $2, $3, $4, $5, $6, 'submitting', cast($7 as bigint), $8, ${words.now} + cast($9 as bigint),
-       ${words.now} + cast($10 as bigint), ${words.now})`,
+     values ($1, $2, $3, $4, $5, $6, 'submitting', cast($7 as bigint), $8, ${dialect.now} + cast($9 as bigint),
+       ${dialect.now} + cast($10 as bigint), ${dialect.now})`,
     [
       it.id,
       it.keyId,
@@ -80,12 +80,12 @@ const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> 
 }
 
 /** Locks the row, and then the lease with its limits. Everyone who changes both uses this order. */
-const lockRun = async ({ words }: Engine, run: Run, id: string) => {
-  const [row] = await run(`select r.* from run r where r.id = $1${words.lock('r')}`, [id])
+const lockRun = async ({ dialect }: Engine, run: Run, id: string) => {
+  const [row] = await run(`select r.* from run r where r.id = $1${dialect.lock('r')}`, [id])
   if (row === undefined || row.ended_at !== null) return { row, open: undefined }
   const leaseId = textOf(row, 'lease_id')
-  await run(`select l.id from lease l where l.id = $1${words.lock('l')}`, [leaseId])
-  for (const it of lockLimitsOf(words, [leaseId])) await runOne(run, it)
+  await run(`select l.id from lease l where l.id = $1${dialect.lock('l')}`, [leaseId])
+  for (const it of lockLimitsOf(dialect, [leaseId])) await runOne(run, it)
   const [open] = await run('select hold from inflight where call_id = $1 and lease_id = $2', [id, leaseId])
   return { row, open: open === undefined ? undefined : nanoOf(open, 'hold') }
 }
@@ -107,10 +107,10 @@ export const forgetRun = (engine: Engine, id: string): Promise<void> =>
   })
 
 const charge = async (engine: Engine, run: Run, settle: Settle): Promise<void> => {
-  const { words } = engine
+  const { dialect } = engine
   const { callId, leaseId, charge: amount } = settle
   await run(
-    `${insertCharges({ call: '$1', amount: 'cast($2 as bigint)', settled: 'null', note: '$3', attempt: '$4', at: words.now })}
+    `${insertCharges({ call: '$1', amount: 'cast($2 as bigint)', settled: 'null', note: '$3', attempt: '$4', at: dialect.now })}
      from lease l where l.id = $4`,
     [callId, amount, noteOf(settle), leaseId],
   )
@@ -125,7 +125,7 @@ const charge = async (engine: Engine, run: Run, settle: Settle): Promise<void> =
     [c, m, i, o, d],
   )
   const answers = answerRows([settle])
-  if (answers.length > 0) await run(textsFor(words).answer, [json(answers)])
+  if (answers.length > 0) await run(textsFor(dialect).answer, [json(answers)])
 }
 
 const NOT_HELD: RunResult = {
@@ -135,7 +135,7 @@ const NOT_HELD: RunResult = {
 /** See RunStore.end. Returns the row as it is afterwards. */
 export const endRun = (engine: Engine, id: string, end: RunEnd): Promise<Row | undefined> =>
   engine.transaction('control', async (run) => {
-    const { now } = engine.words
+    const { now } = engine.dialect
     const { row, open } = await lockRun(engine, run, id)
     if (row === undefined || row.ended_at !== null) return row
     const { settle } = end

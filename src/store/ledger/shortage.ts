@@ -5,7 +5,7 @@ import type { Limit, Shortage } from '../../ledger/lend.ts'
 import { subOf } from '../../ledger/scopes.ts'
 import type { AccountId } from '../../ledger/types.ts'
 import type { WalletId } from '../../tenancy/key.ts'
-import type { Run, Words } from '../engine/engine.ts'
+import type { Run, SqlDialect } from '../engine/engine.ts'
 import { nanoOf, onlyRow } from '../engine/row.ts'
 import type { Budget } from './ledger-rows.ts'
 import { heldOfLease } from './sums.ts'
@@ -65,9 +65,9 @@ export const shortageOf = async (
   }
 }
 
-export const recall = (run: Run, words: Words, { where, params }: LeasesUnder): Promise<unknown> =>
+export const recall = (run: Run, dialect: SqlDialect, { where, params }: LeasesUnder): Promise<unknown> =>
   run(
     `update lease set recall = 1 where id in (select l.id from lease l
-       where l.state = 'open' and l.recall = 0 and l.id <> $2 and ${idleOf} > 0 and ${where}${words.lockFree('l')})`,
+       where l.state = 'open' and l.recall = 0 and l.id <> $2 and ${idleOf} > 0 and ${where}${dialect.lockFree('l')})`,
     params,
   )

@@ -5,7 +5,7 @@ import { dayScope, lifetimeScope, monthOfDay, monthScope, scopesOf } from '../..
 import type { AccountId, LoanRequest } from '../../ledger/types.ts'
 import { isKnown, type Key, type KeyId } from '../../tenancy/key.ts'
 import { keyOf } from '../accounts/key-row.ts'
-import type { Row, Run, Words } from '../engine/engine.ts'
+import type { Row, Run, SqlDialect } from '../engine/engine.ts'
 import { countOf, textOf } from '../engine/row.ts'
 
 /** A day's counter is kept this long after its day, for calls that are settled late and for reports. */
@@ -29,10 +29,10 @@ export type SpendingKey = {
  */
 export const lockSpenders = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   requests: readonly LoanRequest[],
 ): Promise<readonly (SpendingKey | undefined)[]> => {
-  const { each, lock, now, oneOf } = words
+  const { each, lock, now, oneOf } = dialect
   const rows = await run(
     `select n.key_id as of_key, k.*, ${now} as now from api_key k join key_line n on n.owner_id = k.id
      where ${oneOf('n.key_id', `select e.value->>'k' from ${each('$1')} e`)} order by k.id${lock('k')}`,

@@ -2,7 +2,7 @@
  * Sums of money in SQL, each defined once: what leases used, what open calls hold, what an account has, what was
  * charged.
  */
-import type { Words } from '../engine/engine.ts'
+import type { SqlDialect } from '../engine/engine.ts'
 
 /** What leases `l` used and their account and counters do not count yet. */
 export const usedOnLeases = (where: string): string =>
@@ -34,5 +34,5 @@ export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amo
 export const stateOf = (lease: string): string => `coalesce(${lease}.state, '')`
 
 /** Joins the detail `d` of the call that a posting `t` charges or refunds. */
-export const withDetail = ({ leftOne }: Words): string =>
+export const withDetail = ({ leftOne }: SqlDialect): string =>
   leftOne('usage_detail', 'd', 'call_id', 'coalesce(t.of_call, t.ref)')

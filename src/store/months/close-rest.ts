@@ -27,7 +27,7 @@ const begin = (engine: Engine): Promise<void> =>
     await run(SHORT_WAIT)
     const [first] = await missingIn(engine, run)
     if (first === undefined || (await closingIn(run)) !== undefined) return
-    const span = closingAt(await clockIn(run, engine.words), first)
+    const span = closingAt(await clockIn(run, engine.dialect), first)
     const columns = await columnsOf(run, TABLE)
     await script(`create table ${SPARE} (like ${TABLE} including all);
       create function ${TRIGGER}() returns trigger language plpgsql as $$ begin

@@ -80,12 +80,12 @@ const neededOf = async (engine: Engine, part: string, look: Look): Promise<reado
 }
 
 /** Copies details from a detached part into the table. */
-const keep = async ({ words }: Engine, run: Run, part: string, calls: readonly CallId[]): Promise<void> => {
+const keep = async ({ dialect }: Engine, run: Run, part: string, calls: readonly CallId[]): Promise<void> => {
   if (calls.length === 0) return
   const columns = await columnsOf(run, part)
   await run(
     `insert into ${TABLE} (${columns}) select ${columns} from ${part}
-     where ${words.oneOf('call_id', `select x.value->>'c' from ${words.each('$1')} x`)} on conflict do nothing`,
+     where ${dialect.oneOf('call_id', `select x.value->>'c' from ${dialect.each('$1')} x`)} on conflict do nothing`,
     [JSON.stringify(calls.map((c) => ({ c })))],
   )
 }

@@ -62,7 +62,7 @@ const fitsBesideRest = async (run: Run, span: Span): Promise<boolean> => {
 
 /** What is missing now, as a transaction sees it. */
 export const missingIn = async (engine: Engine, run: Run): Promise<readonly Missing[]> =>
-  missingAt(await clockIn(run, engine.words), await partsIn(run))
+  missingAt(await clockIn(run, engine.dialect), await partsIn(run))
 
 /**
  * Makes what is missing, if the rest has no rows for it; returns whether everything exists. Several processes may do it

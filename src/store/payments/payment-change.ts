@@ -3,7 +3,7 @@
 import type { Nano } from '../../core/money.ts'
 import { invoiceRef } from '../../ledger/invoice.ts'
 import { clockIn } from '../engine/clock.ts'
-import type { Engine, Run, Words } from '../engine/engine.ts'
+import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
 import { lockInvoice, markPaid } from '../funding/invoice-row.ts'
 import { postIn } from '../ledger/post.ts'
 import { isSilent } from '../ledger/silence.ts'
@@ -19,7 +19,7 @@ export const SERVABLE_MS = 24 * 60 * 60 * 1000
  */
 export const freeAccount = (engine: Engine, account: string): Promise<void> =>
   engine.transaction('control', async (run) => {
-    for (const lease of await leasesOn(engine, run, account, isSilent(engine.words.now, 'l.instance'))) {
+    for (const lease of await leasesOn(engine, run, account, isSilent(engine.dialect.now, 'l.instance'))) {
       await run('delete from inflight where lease_id = $1', [lease.id])
       await closeLease(engine, run, lease)
     }
@@ -29,8 +29,8 @@ export const freeAccount = (engine: Engine, account: string): Promise<void> =>
  * Pays the invoice out of the payment's account. If it is paid already, or asks for more, all of the payment goes to
  * the wallet.
  */
-const payInvoice = async (run: Run, words: Words, payment: Payment, id: string): Promise<Nano> => {
-  const invoice = await lockInvoice(run, words, id)
+const payInvoice = async (run: Run, dialect: SqlDialect, payment: Payment, id: string): Promise<Nano> => {
+  const invoice = await lockInvoice(run, dialect, id)
   if (invoice === undefined) throw new Error(`payment ${payment.id} is for an invoice that is not there`)
   const { total, account: credit } = invoice
   const [ref, debit] = [invoiceRef(id), payment.account]
@@ -42,7 +42,7 @@ const payInvoice = async (run: Run, words: Words, payment: Payment, id: string):
     return mine === undefined ? 0n : total
   }
   if (total === 0n || total > payment.amount) return 0n
-  await postIn(run, words, { kind: 'topup', ref, debit, credit, amount: total, note: `x402:${payment.id}` })
+  await postIn(run, dialect, { kind: 'topup', ref, debit, credit, amount: total, note: `x402:${payment.id}` })
   await markPaid(run, id, ref)
   return total
 }
@@ -56,27 +56,27 @@ const chargedOrEnded = async (run: Run, callId: string): Promise<Nano | undefine
 }
 
 /** What the payment's call was charged, or its invoice amounted to; undefined while the call was not charged. */
-const usedBy = (run: Run, words: Words, payment: Payment): Promise<Nano | undefined> =>
+const usedBy = (run: Run, dialect: SqlDialect, payment: Payment): Promise<Nano | undefined> =>
   payment.invoiceId === undefined
     ? chargedOrEnded(run, payment.callId)
-    : payInvoice(run, words, payment, payment.invoiceId)
+    : payInvoice(run, dialect, payment, payment.invoiceId)
 
 /** Pays an invoice, if the payment is for one, and moves what is left over to a wallet. */
 export const payChange = (engine: Engine, id: string, to: string): Promise<ChangePaid> =>
   engine.transaction('control', async (run): Promise<ChangePaid> => {
-    const { words } = engine
+    const { dialect } = engine
     const payment = await lockPayment(engine, run, id)
     if (payment === undefined || payment.state === 'failed' || payment.state === 'lost')
       return { outcome: 'unknown' }
     if (payment.state !== 'settled') return { outcome: 'open' }
-    const used = await usedBy(run, words, payment)
+    const used = await usedBy(run, dialect, payment)
     const amount = payment.amount - (used ?? 0n)
     if (payment.changeTo !== undefined) return { outcome: 'paid_before', amount, to: payment.changeTo }
-    const now = await clockIn(run, words)
+    const now = await clockIn(run, dialect)
     if (used === undefined && now < payment.createdAt + SERVABLE_MS) return { outcome: 'open' }
     if (!(await closeLeases(engine, run, payment.account))) return { outcome: 'open' }
     if (amount > 0n)
-      await postIn(run, words, {
+      await postIn(run, dialect, {
         kind: 'adjust',
         ref: `x402:${id}`,
         debit: payment.account,

@@ -34,7 +34,7 @@ export const paymentOf = (row: Row): Payment => {
 
 /** Whoever changes a payment locks it first. */
 export const lockPayment = async (engine: Engine, run: Run, id: string): Promise<Payment | undefined> => {
-  const [row] = await run(`select p.* from x402_payment p where p.id = $1${engine.words.lock('p')}`, [id])
+  const [row] = await run(`select p.* from x402_payment p where p.id = $1${engine.dialect.lock('p')}`, [id])
   return row === undefined ? undefined : paymentOf(row)
 }
 
@@ -45,7 +45,7 @@ export const closeLease = async (
   { id, state, granted, used }: LeaseRow,
 ): Promise<void> => {
   const unused = granted - used
-  for (const { text, params } of [...lockLimitsOf(engine.words, [id]), ...applyLease(id, -unused, state)])
+  for (const { text, params } of [...lockLimitsOf(engine.dialect, [id]), ...applyLease(id, -unused, state)])
     await run(text, params)
   await run(`update lease set state = 'closed', recall = 0 where id = $1`, [id])
 }
@@ -58,7 +58,7 @@ export const leasesOn = async (
   where: string,
 ): Promise<readonly LeaseRow[]> => {
   const rows = await run(
-    `select l.* from lease l where l.wallet_id = $1 and l.state <> 'closed' and ${where} order by l.id${engine.words.lock('l')}`,
+    `select l.* from lease l where l.wallet_id = $1 and l.state <> 'closed' and ${where} order by l.id${engine.dialect.lock('l')}`,
     [account],
   )
   return rows.map(leases.read)

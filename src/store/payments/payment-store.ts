@@ -21,7 +21,7 @@ const LONGEST_DOUBLINGS = 9
 const LONGEST_PAUSE_MS = PAUSE_MS * 2 ** LONGEST_DOUBLINGS
 /** A failed payment moved no money, so it may be tried again, for any request. */
 const begin = async (engine: Engine, it: NewPayment): Promise<Payment> => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   const { firstTryMs, ...given } = it
   const noted = {
     invoiceId: undefined,
@@ -49,15 +49,15 @@ const begin = async (engine: Engine, it: NewPayment): Promise<Payment> => {
 /** The account, the posting and the new state, in one transaction: money that came in is in the ledger, or will be. */
 const settle = (engine: Engine, id: string, transaction: string): Promise<void> =>
   engine.transaction('control', async (run) => {
-    const { words } = engine
+    const { dialect } = engine
     const payment = await lockPayment(engine, run, id)
     if (payment === undefined || payment.state === 'settled') return
     await run(
-      `insert into account (id, bounded, org_id, name, created_at) values ($1, 1, $2, $3, ${words.now})
+      `insert into account (id, bounded, org_id, name, created_at) values ($1, 1, $2, $3, ${dialect.now})
        on conflict (id) do nothing`,
       [payment.account, PAYMENTS_ORG, id],
     )
-    await postIn(run, words, {
+    await postIn(run, dialect, {
       kind: 'topup',
       ref: `x402:${id}`,
       debit: 'x402',
@@ -66,8 +66,8 @@ const settle = (engine: Engine, id: string, transaction: string): Promise<void> 
       note: transaction,
     })
     await run(
-      `update x402_payment set state = 'settled', tx = $2, sent = null, reason = null, settled_at = ${words.now},
-         next_try = ${words.now} + ${CHANGE_WAIT_MS}, tries = 0 where id = $1`,
+      `update x402_payment set state = 'settled', tx = $2, sent = null, reason = null, settled_at = ${dialect.now},
+         next_try = ${dialect.now} + ${CHANGE_WAIT_MS}, tries = 0 where id = $1`,
       [id, transaction],
     )
   })
@@ -85,7 +85,7 @@ const fail = (engine: Engine, id: string, reason: string): Promise<void> =>
 
 /** The due rows of `where`. They are postponed at once, so that nobody else takes them now. */
 const takeDue = async (engine: Engine, where: string, most: number): Promise<readonly Payment[]> => {
-  const { now, lockFree } = engine.words
+  const { now, lockFree } = engine.dialect
   const pause = `${PAUSE_MS} * (1 << cast(case when state = 'authorized' then 0 when tries < ${LONGEST_DOUBLINGS} then tries else ${LONGEST_DOUBLINGS} end as integer))`
   const rows = await once(
     engine,
@@ -102,7 +102,7 @@ const takeDue = async (engine: Engine, where: string, most: number): Promise<rea
 }
 
 export const paymentStore = (engine: Engine): PaymentStore => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   const find = async (column: 'id' | 'call_id', value: string): Promise<Payment | undefined> => {
     const text = `select * from x402_payment where ${column} = $1 order by created_at desc limit 1`
     const [row] = await once(engine, 'control', statement(text, value))

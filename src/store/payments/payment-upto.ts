@@ -34,7 +34,7 @@ export const authorize = (
   it: AuthorizedPayment,
 ): ReturnType<PaymentStore['authorizePayment']> =>
   engine.transaction('control', async (run) => {
-    const { now, lock } = engine.words
+    const { now, lock } = engine.dialect
     // One at a time, so that all authorisations of a payer are counted together.
     await run(`select a.id from account a where a.id = 'x402'${lock('a')}`)
     const known = await lockPayment(engine, run, it.id)
@@ -75,7 +75,7 @@ const closeAccount = async (engine: Engine, run: Run, { account }: Payment): Pro
 }
 
 const isOver = async (engine: Engine, run: Run, id: string): Promise<boolean> => {
-  const text = `select 1 as over from x402_payment where id = $1 and expires_at < ${engine.words.now} - ${EXPIRY_GRACE_MS}`
+  const text = `select 1 as over from x402_payment where id = $1 and expires_at < ${engine.dialect.now} - ${EXPIRY_GRACE_MS}`
   return (await run(text, [id])).length > 0
 }
 
@@ -107,7 +107,7 @@ export const charge = (
     await run('update account set lowest = $2 where id = $1', [payment.account, -amount])
     const [row] = await run(
       `update x402_payment set state = 'settling', amount = $2, tries = 0,
-         next_try = ${engine.words.now} + cast($3 as bigint) where id = $1 returning *`,
+         next_try = ${engine.dialect.now} + cast($3 as bigint) where id = $1 returning *`,
       [id, amount, firstTryMs],
     )
     return { payment: paymentOf(onlyRow(row === undefined ? [] : [row])), begun: true }
@@ -126,7 +126,7 @@ export const lose = async (engine: Engine, run: Run, payment: Payment, reason: s
     amount: charged,
     note: 'not paid',
   } as const
-  if (charged > 0n) await postIn(run, engine.words, loss)
+  if (charged > 0n) await postIn(run, engine.dialect, loss)
   await run('update account set lowest = 0 where id = $1', [payment.account])
   await run(`update x402_payment set state = 'lost', reason = $2, sent = null where id = $1`, [
     payment.id,

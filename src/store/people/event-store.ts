@@ -1,7 +1,15 @@
 /** Events: written inside the transaction that they describe, and read newest first. */
 import type { Json } from '../../core/json-body.ts'
 import { integer, json, maybe, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
-import { type Engine, once, type Row, type Run, statement, type Value, type Words } from '../engine/engine.ts'
+import {
+  type Engine,
+  once,
+  type Row,
+  type Run,
+  type SqlDialect,
+  statement,
+  type Value,
+} from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
 import type { Actor, Event, EventQuery, EventStore, NewEvent } from './event-port.ts'
 
@@ -35,7 +43,7 @@ const eventOf = (row: Row): Event => {
 }
 
 /** Writes an event in the transaction of the change that it describes. */
-export const recordIn = async (run: Run, words: Words, event: NewEvent): Promise<void> => {
+export const recordIn = async (run: Run, dialect: SqlDialect, event: NewEvent): Promise<void> => {
   const { actor, orgId, what, subject, before, after } = event
   const { text: insert, params } = events.insert(
     'event',
@@ -52,7 +60,7 @@ export const recordIn = async (run: Run, words: Words, event: NewEvent): Promise
       before,
       after,
     },
-    { at: words.now },
+    { at: dialect.now },
   )
   await run(insert, params)
 }
@@ -65,12 +73,12 @@ type WalletEvent = Omit<NewEvent, 'actor' | 'orgId'> & {
 /** The same for a wallet, under its organisation; nothing if nobody is named. */
 export const recordOfWallet = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   { by, walletId, ...event }: WalletEvent,
 ): Promise<void> => {
   if (by === undefined) return
   const row = onlyRow(await run('select org_id from account where id = $1', [walletId]))
-  await recordIn(run, words, { ...event, actor: by, orgId: textOf(row, 'org_id') })
+  await recordIn(run, dialect, { ...event, actor: by, orgId: textOf(row, 'org_id') })
 }
 
 const listed = ({ orgId, before, most }: EventQuery) => {
@@ -87,6 +95,6 @@ const listed = ({ orgId, before, most }: EventQuery) => {
 }
 
 export const eventStore = (engine: Engine): EventStore => ({
-  record: (event) => engine.transaction('control', (run) => recordIn(run, engine.words, event)),
+  record: (event) => engine.transaction('control', (run) => recordIn(run, engine.dialect, event)),
   list: async (query) => (await once(engine, 'control', listed(query))).map(eventOf),
 })

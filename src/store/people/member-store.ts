@@ -1,6 +1,6 @@
 /** Members of organisations and their roles, operators, and how often somebody tried to sign in. */
 import { integer, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
-import { type Engine, once, type Run, statement, type Value, type Words } from '../engine/engine.ts'
+import { type Engine, once, type Run, type SqlDialect, statement, type Value } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { Actor } from './event-port.ts'
 import { recordIn } from './event-store.ts'
@@ -21,11 +21,11 @@ type Membership = { readonly orgId: string; readonly personId: string }
 /** The previous role, with all members of the organisation locked, and whether somebody else owns it. */
 const lockRole = async (
   run: Run,
-  words: Words,
+  dialect: SqlDialect,
   { orgId, personId }: Membership,
 ): Promise<{ role: string | undefined; othersOwn: boolean }> => {
   const rows = await run(
-    `select m.person_id, m.role from member m where m.org_id = $1 order by m.person_id${words.lock('m')}`,
+    `select m.person_id, m.role from member m where m.org_id = $1 order by m.person_id${dialect.lock('m')}`,
     [orgId],
   )
   const own = rows.find((row) => row.person_id === personId)
@@ -44,14 +44,14 @@ const emailOf = async (run: Run, personId: string): Promise<string | null> => {
 const putOn = (engine: Engine, member: Membership & { readonly role: Role }, by: Actor) =>
   engine.transaction('control', async (run): Promise<'done' | 'last_owner'> => {
     const { orgId, personId, role } = member
-    const before = await lockRole(run, engine.words, member)
+    const before = await lockRole(run, engine.dialect, member)
     if (before.role === 'owner' && role !== 'owner' && !before.othersOwn) return 'last_owner'
     await run(
-      `insert into member (org_id, person_id, role, created_at) values ($1, $2, $3, ${engine.words.now})
+      `insert into member (org_id, person_id, role, created_at) values ($1, $2, $3, ${engine.dialect.now})
        on conflict (org_id, person_id) do update set role = excluded.role`,
       [orgId, personId, role],
     )
-    await recordIn(run, engine.words, {
+    await recordIn(run, engine.dialect, {
       actor: by,
       orgId,
       what: before.role === undefined ? 'member.added' : 'member.changed',
@@ -65,11 +65,11 @@ const putOn = (engine: Engine, member: Membership & { readonly role: Role }, by:
 const removeOn = (engine: Engine, member: Membership, by: Actor) =>
   engine.transaction('control', async (run): Promise<'done' | 'unknown' | 'last_owner'> => {
     const { orgId, personId } = member
-    const { role, othersOwn } = await lockRole(run, engine.words, member)
+    const { role, othersOwn } = await lockRole(run, engine.dialect, member)
     if (role === undefined) return 'unknown'
     if (role === 'owner' && !othersOwn) return 'last_owner'
     await run('delete from member where org_id = $1 and person_id = $2', [orgId, personId])
-    await recordIn(run, engine.words, {
+    await recordIn(run, engine.dialect, {
       actor: by,
       orgId,
       what: 'member.removed',
@@ -80,7 +80,7 @@ const removeOn = (engine: Engine, member: Membership, by: Actor) =>
   })
 
 const attemptOn = async (engine: Engine, what: string, windowMs: number): Promise<number> => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   const window = `(${now} / ${Math.trunc(windowMs)}) * ${Math.trunc(windowMs)}`
   const [row] = await once(
     engine,
@@ -102,7 +102,7 @@ const broughtOn = async (engine: Engine, what: string): Promise<number> => {
     engine,
     'relaxed',
     statement(
-      `insert into sign_in_attempt (what, window_start, attempts) values ($1, ${engine.words.now}, 1)
+      `insert into sign_in_attempt (what, window_start, attempts) values ($1, ${engine.dialect.now}, 1)
        on conflict (what) do update set attempts = sign_in_attempt.attempts + 1 returning attempts`,
       what,
     ),
@@ -135,7 +135,7 @@ export const memberStore = (engine: Engine): MemberStore => ({
   setOperator: (personId, operator, by) =>
     engine.transaction('control', async (run) => {
       await run('update person set operator = $2 where id = $1', [personId, operator ? 1 : 0])
-      await recordIn(run, engine.words, {
+      await recordIn(run, engine.dialect, {
         actor: by,
         orgId: 'operator',
         what: operator ? 'operator.added' : 'operator.removed',

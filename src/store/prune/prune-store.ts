@@ -63,7 +63,7 @@ const pruneDetails = async (engine: Engine, before: Instant, after: CallId, most
       'control',
       statement(
         `delete from usage_detail where call_id > $2 and call_id <= $3
-         and ${engine.words.oneOf('call_id', `select x.value->>'c' from ${engine.words.each('$1')} x`)}`,
+         and ${engine.dialect.oneOf('call_id', `select x.value->>'c' from ${engine.dialect.each('$1')} x`)}`,
         JSON.stringify(old),
         after,
         old.at(-1)?.c ?? after,
@@ -116,7 +116,7 @@ const pruneRest = async (engine: Engine, before: Instant, most: number): Promise
   const deletes = rows.flatMap(({ table, key, where, value }, at) => {
     const keys = (found[at] ?? []).map((row) => ({ c: textOf(row, 'key') }))
     if (keys.length === 0) return []
-    const each = `select v.value->>'c' from ${engine.words.each('$2')} v`
+    const each = `select v.value->>'c' from ${engine.dialect.each('$2')} v`
     const text = `delete from ${table} where ${key} in (
       select x.${key} from ${table} x where ${where} and x.${key} in (${each})) returning ${key}`
     return [statement(text, value, JSON.stringify(keys))]

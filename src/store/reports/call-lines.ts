@@ -48,10 +48,10 @@ export const scopeTests = (
 /** How many parts of a union one select has: SQLite takes at most 500. */
 const UNION_MOST = 200
 
-const shown = ({ words }: Engine, from: string, order: string): string =>
+const shown = ({ dialect }: Engine, from: string, order: string): string =>
   `select n.ref as id, n.at, n.key_id, k.label, k.prefix, n.amount, d.detail,
      coalesce((select cast(sum(r.amount) as bigint) from transfer r where r.of_call = n.ref), 0) as refunded
-   from ${from} join api_key k on k.id = n.key_id ${words.leftOne('usage_detail', 'd', 'call_id', 'n.ref')} order by ${order}`
+   from ${from} join api_key k on k.id = n.key_id ${dialect.leftOne('usage_detail', 'd', 'call_id', 'n.ref')} order by ${order}`
 
 /** Calls before the one that the query names, in the same order. */
 const earlier = ({ before }: CallQuery, bind: Bind): string =>

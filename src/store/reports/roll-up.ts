@@ -37,7 +37,7 @@ export const countedColumns = (engine: Engine, asked: Asked): string =>
    ${lessRefunds} as amount`
 
 export const countedFrom = (engine: Engine): string =>
-  `api_key k cross join transfer t ${withDetail(engine.words)}`
+  `api_key k cross join transfer t ${withDetail(engine.dialect)}`
 
 const sums = `cast(sum(x.requests) as bigint) as requests, cast(sum(x.input_tokens) as bigint) as input_tokens,
   cast(sum(x.output_tokens) as bigint) as output_tokens, cast(sum(x.amount) as bigint) as amount`
@@ -55,7 +55,7 @@ const summed = (engine: Engine, by: 'hour' | 'day', from: Instant, to: Instant):
   return statement(
     `select x.owner, x.slot, x.model, x.vendor, x.ended, ${sums} from (
        select ${owner} as owner, (t.at / ${length}) * ${length} as slot, ${countedColumns(engine, { vendor: true, ended: true })}
-       ${inSpan} ${withDetail(engine.words)}
+       ${inSpan} ${withDetail(engine.dialect)}
        where ${spanTests} and t.kind in ('usage', 'refund')) x
      group by 1, 2, 3, 4, 5`,
     from,
@@ -75,7 +75,7 @@ const written = (engine: Engine, by: 'hour' | 'day', rows: readonly Row[]): Stat
     `insert into ${table} (${owner}, ${by}, model, vendor, ended, requests, input_tokens, output_tokens, amount)
      select e.value->>'owner', ${number('slot')}, e.value->>'model', e.value->>'vendor', e.value->>'ended',
        ${number('requests')}, ${number('input_tokens')}, ${number('output_tokens')}, ${number('amount')}
-     from ${engine.words.each('$1')} e where 1 = 1
+     from ${engine.dialect.each('$1')} e where 1 = 1
      on conflict (${owner}, ${by}, model, vendor, ended) do update set ${['requests', 'input_tokens', 'output_tokens', 'amount'].map(added).join(', ')}`,
     JSON.stringify(textsOf(rows)),
   )
@@ -88,7 +88,7 @@ const writtenKeys = (engine: Engine, rows: readonly Row[]): Statement => {
   return statement(
     `insert into roll_up_key (org_id, key_id, day, ${counted.join(', ')})
      select k.org_id, k.id, ${number('slot')}, ${counted.map((name) => `cast(sum(${number(name)}) as bigint)`).join(', ')}
-     from ${engine.words.each('$1')} e join api_key k on k.id = e.value->>'owner' where 1 = 1 group by 1, 2, 3
+     from ${engine.dialect.each('$1')} e join api_key k on k.id = e.value->>'owner' where 1 = 1 group by 1, 2, 3
      on conflict (org_id, key_id, day) do update set ${counted.map((name) => `${name} = roll_up_key.${name} + excluded.${name}`).join(', ')}`,
     JSON.stringify(textsOf(rows)),
   )
@@ -107,7 +107,7 @@ const writtenTaken = (engine: Engine, rows: readonly Row[]): Statement => {
   const number = (name: string) => `cast(e.value->>'${name}' as bigint)`
   return statement(
     `insert into roll_up_account (account_id, day, last_at, amount)
-     select e.value->>'owner', ${number('slot')}, ${number('last_at')}, ${number('amount')} from ${engine.words.each('$1')} e where 1 = 1
+     select e.value->>'owner', ${number('slot')}, ${number('last_at')}, ${number('amount')} from ${engine.dialect.each('$1')} e where 1 = 1
      on conflict (account_id, day) do update set last_at = excluded.last_at, amount = roll_up_account.amount + excluded.amount`,
     JSON.stringify(textsOf(rows)),
   )
@@ -197,7 +197,7 @@ export const forgetRollUps = (engine: Engine): Promise<void> =>
  * corrected, and charges until then would be in no report.
  */
 export const forgetEarlySums = async (engine: Engine): Promise<void> => {
-  const { now } = engine.words
+  const { now } = engine.dialect
   const early = `select s.name from setting s
     where s.name = '${MARK}' and cast(s.value as bigint) > ${now} - ${SETTLED_AFTER_MS / 2}`
   if ((await once(engine, 'control', statement(early))).length === 0) return

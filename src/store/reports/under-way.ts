@@ -12,12 +12,12 @@ export const SETTLED_AFTER_MS = 5 * 60_000
  * time.
  */
 export const underWaySince = async (engine: Engine): Promise<Instant> => {
-  const { name, words } = engine
+  const { name, dialect } = engine
   const age =
     name === 'sqlite'
       ? '0'
       : `(select coalesce(max(cast(extract(epoch from clock_timestamp() - a.xact_start) * 1000 as bigint)), 0)
          from pg_stat_activity a where a.datname = current_database() and a.backend_xid is not null)`
-  const rows = await once(engine, 'control', statement(`select ${words.now} - ${age} as since`))
+  const rows = await once(engine, 'control', statement(`select ${dialect.now} - ${age} as since`))
   return countOf(onlyRow(rows), 'since')
 }

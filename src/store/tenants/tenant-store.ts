@@ -74,7 +74,7 @@ const setMarginOn =
       const shown = (points: number | undefined) => ({
         margin_percent: points === undefined ? null : points / 100,
       })
-      await recordIn(run, engine.words, {
+      await recordIn(run, engine.dialect, {
         actor: by,
         orgId,
         what: 'tenant.price_set',
@@ -89,10 +89,10 @@ const makeLinkOn =
   ({ id, hash, orgId, tenantId, madeBy }, by) =>
     engine.transaction('control', async (run) => {
       await run(
-        `insert into tenant_link (id, hash, org_id, tenant_id, made_by, created_at) values ($1, $2, $3, $4, $5, ${engine.words.now})`,
+        `insert into tenant_link (id, hash, org_id, tenant_id, made_by, created_at) values ($1, $2, $3, $4, $5, ${engine.dialect.now})`,
         [id, hash, orgId, tenantId, madeBy],
       )
-      await recordIn(run, engine.words, {
+      await recordIn(run, engine.dialect, {
         actor: by,
         orgId,
         what: 'tenant.link_made',
@@ -110,7 +110,7 @@ const endLinkOn =
         [id, orgId, tenantId],
       )
       if (ended.length === 0) return false
-      await recordIn(run, engine.words, {
+      await recordIn(run, engine.dialect, {
         actor: by,
         orgId,
         what: 'tenant.link_revoked',

@@ -6,14 +6,14 @@
 import { setPriority } from 'node:os'
 import { messageOf } from '../../core/message-of.ts'
 import { moduleAt } from '../own-program.ts'
-import { type Answered, type Work, WrongInput } from './made.ts'
 import { makes } from './makes.ts'
+import { type Work, type WorkReply, WrongInput } from './work.ts'
 
 // On a machine short of cores, other people's calls come first.
 setPriority(10)
 new Worker(moduleAt('transport/local-media/guard.ts'))
 
-const answerTo = async ({ product, inputs, bytes }: Work): Promise<Answered> => {
+const answerTo = async ({ product, inputs, bytes }: Work): Promise<WorkReply> => {
   try {
     const load = makes[product]
     if (load === undefined) throw new Error(`no product ${product}`)

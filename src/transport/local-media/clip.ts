@@ -15,7 +15,7 @@ import {
   WebMOutputFormat,
 } from 'mediabunny'
 import type { JsonObject } from '../../core/json-body.ts'
-import { type Make, WrongInput } from './made.ts'
+import { type Make, WrongInput } from './work.ts'
 
 const unreadable = () => new WrongInput('url', "'url' is no sound or film that can be read here")
 

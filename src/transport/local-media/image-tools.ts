@@ -1,7 +1,7 @@
 /** Scales images and converts their type, with sharp (libvips). */
 import type { FitEnum } from 'sharp'
-import { type Make, WrongInput } from './made.ts'
 import { pictureHead } from './picture-size.ts'
+import { type Make, WrongInput } from './work.ts'
 
 const PIXELS_MAX = 50_000_000
 const SIDE_MAX = 4_096

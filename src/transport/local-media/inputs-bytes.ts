@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
 import type { PublicParts } from '../public-address.ts'
 import { getPublic } from './get-public.ts'
-import { WrongInput } from './made.ts'
+import { WrongInput } from './work.ts'
 
 /** The input that names the bytes, and how many there may be. */
 const sources: Readonly<Record<string, { readonly field: string; readonly bytesMax: number }>> = {

@@ -1,5 +1,5 @@
 /** Which function makes which product; packages are loaded by the first call that needs them. */
-import type { Make } from './made.ts'
+import type { Make } from './work.ts'
 
 export const makes: Readonly<Record<string, () => Promise<Make>>> = {
   'sketch-1': async () => (await import('./sketch.ts')).makeSketch,

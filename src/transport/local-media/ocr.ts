@@ -5,8 +5,8 @@
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Tesseract } from 'tesseract.js-core/tesseract-core-simd-lstm.js'
-import { type Make, WrongInput } from './made.ts'
 import { pictureHead } from './picture-size.ts'
+import { type Make, WrongInput } from './work.ts'
 
 const PIXELS_MAX = 12_000_000
 /** Use only its neural network. */

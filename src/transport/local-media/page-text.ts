@@ -1,5 +1,5 @@
 /** The text of a web page, read by the runtime's HTMLRewriter. */
-import type { Make } from './made.ts'
+import type { Make } from './work.ts'
 
 /** Elements that begin on a new line. Source: HTML, section 15.3, display: block and list-item. */
 const BLOCKS =

@@ -1,5 +1,5 @@
 /** The text of PDF files, by unpdf (pdf.js). */
-import { type Make, WrongInput } from './made.ts'
+import { type Make, WrongInput } from './work.ts'
 
 const LETTERS_MAX = 2_000_000
 

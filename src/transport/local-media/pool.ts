@@ -4,7 +4,7 @@
  */
 import { fileURLToPath, type Subprocess } from 'bun'
 import { MEDIA_WORK } from '../own-program.ts'
-import { type Answered, type Made, type Work, WrongInput } from './made.ts'
+import { type LocalResult, type Work, type WorkReply, WrongInput } from './work.ts'
 
 export type PoolParts = {
   /** The program of a process: see child.ts. */
@@ -27,14 +27,14 @@ export type Pool = {
    * Rejects with WrongInput, TooMuchWork, Busy, or with Error when the process broke or the signal came. After a
    * rejection nobody works on it.
    */
-  readonly run: (work: Work, signal?: AbortSignal) => Promise<Made>
+  readonly run: (work: Work, signal?: AbortSignal) => Promise<LocalResult>
   /** Ends all processes; the work in them is rejected. */
   readonly close: () => Promise<void>
 }
 
-type Piece = { readonly work: Work; readonly done: PromiseWithResolvers<Made> }
+type Piece = { readonly work: Work; readonly done: PromiseWithResolvers<LocalResult> }
 
-type Hand = {
+type WorkerProcess = {
   readonly process: Subprocess
   piece: Piece | undefined
   timer: Timer | undefined
@@ -52,7 +52,7 @@ const systemParts: PoolParts = {
 const commandOf = (program: string): string[] =>
   Bun.isStandaloneExecutable ? [process.execPath, MEDIA_WORK] : [process.execPath, '--no-env-file', program]
 
-const finish = ({ done }: Piece, answer: Answered) => {
+const finish = ({ done }: Piece, answer: WorkReply) => {
   if ('made' in answer) done.resolve(answer.made)
   else if ('wrong' in answer) done.reject(new WrongInput(answer.wrong.field, answer.wrong.message))
   else done.reject(new Error(answer.broken))
@@ -60,71 +60,74 @@ const finish = ({ done }: Piece, answer: Answered) => {
 
 export const openPool = (given: Partial<PoolParts> = {}): Pool => {
   const parts = { ...systemParts, ...given }
-  const hands = new Set<Hand>()
+  const workers = new Set<WorkerProcess>()
   const queue: Piece[] = []
 
-  const drop = (hand: Hand, why: Error) => {
-    hands.delete(hand)
-    clearTimeout(hand.timer)
-    hand.piece?.done.reject(why)
-    hand.piece = undefined
-    hand.process.kill('SIGKILL')
+  const drop = (worker: WorkerProcess, why: Error) => {
+    workers.delete(worker)
+    clearTimeout(worker.timer)
+    worker.piece?.done.reject(why)
+    worker.piece = undefined
+    worker.process.kill('SIGKILL')
     goOn()
   }
-  const rest = (hand: Hand) => {
-    clearTimeout(hand.timer)
-    hand.piece = undefined
-    hand.process.unref()
-    hand.timer = setTimeout(() => drop(hand, new Error('idle')), parts.idleMs)
-    hand.timer.unref()
+  const rest = (worker: WorkerProcess) => {
+    clearTimeout(worker.timer)
+    worker.piece = undefined
+    worker.process.unref()
+    worker.timer = setTimeout(() => drop(worker, new Error('idle')), parts.idleMs)
+    worker.timer.unref()
     goOn()
   }
-  const start = (): Hand => {
+  const start = (): WorkerProcess => {
     // It reads strangers' files, so it gets none of our keys; a `.env` in its working folder would contain them again.
     const process = Bun.spawn(commandOf(parts.program), {
       env: {},
       cwd: '/',
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore'],
-      ipc: (answer: Answered) => {
-        if (hand.piece !== undefined) finish(hand.piece, answer)
-        rest(hand)
+      ipc: (answer: WorkReply) => {
+        if (worker.piece !== undefined) finish(worker.piece, answer)
+        rest(worker)
       },
       onExit: (_, _code, signal) =>
         drop(
-          hand,
+          worker,
           signal === null
             ? new Error('the process ended')
             : new TooMuchWork('The work needs more memory than a call may take'),
         ),
     })
-    const hand: Hand = { process, piece: undefined, timer: undefined }
-    hands.add(hand)
-    return hand
+    const worker: WorkerProcess = { process, piece: undefined, timer: undefined }
+    workers.add(worker)
+    return worker
   }
-  const give = (hand: Hand, piece: Piece) => {
-    clearTimeout(hand.timer)
-    hand.piece = piece
-    hand.process.ref()
+  const give = (worker: WorkerProcess, piece: Piece) => {
+    clearTimeout(worker.timer)
+    worker.piece = piece
+    worker.process.ref()
     const { limitMs } = parts
-    hand.timer = setTimeout(() => {
-      drop(hand, new TooMuchWork(`The work takes longer than the ${limitMs / 1_000} s that a call may take`))
+    worker.timer = setTimeout(() => {
+      drop(
+        worker,
+        new TooMuchWork(`The work takes longer than the ${limitMs / 1_000} s that a call may take`),
+      )
     }, limitMs)
-    hand.process.send(piece.work)
+    worker.process.send(piece.work)
   }
   const goOn = () => {
     while (queue.length > 0) {
-      const free = [...hands].find(({ piece }) => piece === undefined)
-      const hand = free ?? (hands.size < parts.processes ? start() : undefined)
-      const next = hand === undefined ? undefined : queue.shift()
-      if (hand === undefined || next === undefined) return
-      give(hand, next)
+      const free = [...workers].find(({ piece }) => piece === undefined)
+      const worker = free ?? (workers.size < parts.processes ? start() : undefined)
+      const next = worker === undefined ? undefined : queue.shift()
+      if (worker === undefined || next === undefined) return
+      give(worker, next)
     }
   }
   const giveUp = (piece: Piece) => {
     const why = new Error('nobody waits')
-    const hand = [...hands].find((one) => one.piece === piece)
-    if (hand !== undefined) return drop(hand, why)
+    const worker = [...workers].find((one) => one.piece === piece)
+    if (worker !== undefined) return drop(worker, why)
     queue.splice(queue.indexOf(piece), 1)
     piece.done.reject(why)
   }
@@ -141,8 +144,8 @@ export const openPool = (given: Partial<PoolParts> = {}): Pool => {
     },
     close: async () => {
       for (const { done } of queue.splice(0)) done.reject(new Error('closed'))
-      const ended = [...hands].map(({ process }) => process.exited)
-      for (const hand of [...hands]) drop(hand, new Error('closed'))
+      const ended = [...workers].map(({ process }) => process.exited)
+      for (const worker of [...workers]) drop(worker, new Error('closed'))
       await Promise.all(ended)
     },
   }

@@ -1,7 +1,7 @@
 /** QR codes as images, by qrcode-generator. */
 import makeCode from 'qrcode-generator'
-import { type Make, WrongInput } from './made.ts'
 import { writePng } from './png.ts'
+import { type Make, WrongInput } from './work.ts'
 
 type Level = Parameters<typeof makeCode>[1]
 

@@ -11,10 +11,10 @@ import { absentMedia, localMedia } from '../../vendors/local/media.ts'
 import type { VendorFetch } from '../../vendors/setup.ts'
 import { type PublicParts, systemPublicParts } from '../public-address.ts'
 import { bytesFor } from './inputs-bytes.ts'
-import { type Made, WrongInput } from './made.ts'
 import { hasPackage } from './packages.ts'
 import { Busy, openPool, type Pool, TooMuchWork } from './pool.ts'
 import { openSlowJobs, type SlowJobs } from './slow-jobs.ts'
+import { type LocalResult, WrongInput } from './work.ts'
 
 type MediaParts = {
   readonly pool: Pool
@@ -47,7 +47,7 @@ const refusalOf = (thrown: unknown): Refusal => {
 const noSuch = () =>
   Response.json(refusalBody(refuse('model_not_found', 'There is no such product.'), ''), { status: 404 })
 
-const answerOf = (made: Made): Response =>
+const answerOf = (made: LocalResult): Response =>
   'json' in made
     ? Response.json(made.json)
     : new Response(made.bytes, { headers: { 'content-type': made.mediaType } })

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../core/json-body.ts'
 import { sidesOf } from '../../vendors/local/media-inputs.ts'
-import type { Make } from './made.ts'
 import { writePng } from './png.ts'
+import type { Make } from './work.ts'
 
 /** Numbers from 0 to below 1, drawn in turn from the hash of a text. */
 const drawFrom = (seed: string) => {

@@ -1,6 +1,7 @@
 /** Speech by Flite, compiled to WASI. */
-import type { Make } from './made.ts'
+
 import { runWasi } from './wasi.ts'
+import type { Make } from './work.ts'
 
 const voices: Readonly<Record<string, string>> = { slt: 'slt', rms: 'rms', awb: 'awb', kal: 'kal16' }
 

@@ -61,11 +61,11 @@ const answerOnce = (body: JsonObject, messages: readonly JsonObject[]): LocalAns
     : { ...firstTokens(stopped, most), tools: [], finish: 'stop' }
 }
 
-const format = (asked: Json | undefined, text: string, said: string): string => {
-  if (!isObject(asked)) return text
-  if (asked.type === 'json_schema' && isObject(asked.json_schema))
-    return JSON.stringify(exampleValue(asked.json_schema.schema, said, newAllowance('response_format')))
-  return asked.type === 'json_object' ? JSON.stringify({ text }) : text
+const format = (requested: Json | undefined, text: string, said: string): string => {
+  if (!isObject(requested)) return text
+  if (requested.type === 'json_schema' && isObject(requested.json_schema))
+    return JSON.stringify(exampleValue(requested.json_schema.schema, said, newAllowance('response_format')))
+  return requested.type === 'json_object' ? JSON.stringify({ text }) : text
 }
 
 const stopsOf = (stop: Json | undefined): readonly string[] => {
@@ -90,8 +90,8 @@ const toolsToCall = (body: JsonObject, said: string): readonly LocalTool[] => {
   const offered = offeredTools(body)
   const { forced, none, required } = choiceOf(body)
   if (none || offered.length === 0) return []
-  const heard = new Set(forced === undefined ? said.match(/[\p{L}\p{N}_-]+/gu) : [forced])
-  const named = offered.filter(({ name }) => heard.has(name))
+  const wanted = new Set(forced === undefined ? said.match(/[\p{L}\p{N}_-]+/gu) : [forced])
+  const named = offered.filter(({ name }) => wanted.has(name))
   const called = named.length === 0 && required ? offered.slice(0, 1) : named
   const most = body.parallel_tool_calls === false ? called.slice(0, 1) : called
   const left = newAllowance('tools')

@@ -1,7 +1,7 @@
 /** What a built-in product gets and produces, as it passes between the server and the process that does the work. */
 import type { JsonObject } from '../../core/json-body.ts'
 
-export type Made =
+export type LocalResult =
   | { readonly json: JsonObject }
   | { readonly bytes: Uint8Array<ArrayBuffer>; readonly mediaType: string }
 
@@ -13,13 +13,13 @@ export type Work = {
 }
 
 /** The process's reply to one piece of work. */
-export type Answered =
-  | { readonly made: Made }
+export type WorkReply =
+  | { readonly made: LocalResult }
   | { readonly wrong: { readonly field: string; readonly message: string } }
   | { readonly broken: string }
 
 /** Makes a product; throws WrongInput when the inputs are to blame. */
-export type Make = (inputs: JsonObject, bytes: Uint8Array<ArrayBuffer>) => Promise<Made>
+export type Make = (inputs: JsonObject, bytes: Uint8Array<ArrayBuffer>) => Promise<LocalResult>
 
 /** The product cannot work on these inputs. */
 export class WrongInput extends Error {

@@ -1,0 +1,48 @@
+/** Stops automatic top-ups: when the wallet's rule changes, and when a payment is taken back. */
+import type { AutoTopUp } from '../../tenancy/wallet-rules.ts'
+import type { Run, SqlDialect } from '../engine/engine.ts'
+import { statesBefore } from './top-up-states.ts'
+
+/** After a stopped payment that Stripe may have taken, the next one waits this long: the event comes within seconds. */
+export const STOPPED_MS = 3_600_000
+
+/**
+ * Stops payments that were not requested from Stripe yet; with `all` also those that were requested without an answer.
+ */
+export const stopIn = (run: Run, { now }: SqlDialect, wallet: string, all: boolean): Promise<unknown> =>
+  run(
+    `update top_up set state = 'stopped', next_at = ${now} + ${STOPPED_MS}
+     where wallet_id = $1 and state in (${statesBefore('stop')}) and (tries = 0 or $2 = 1)`,
+    [wallet, all ? 1 : 0],
+  )
+
+/** Follows a change of the wallet's rule: a new rule ends a pause, a removed one stops what is not paid yet. */
+export const setTopUpRule = async (
+  run: Run,
+  dialect: SqlDialect,
+  wallet: string,
+  rule: AutoTopUp | undefined,
+): Promise<void> => {
+  await run(
+    `insert into auto_top_up (wallet_id, below) values ($1, $2)
+     on conflict (wallet_id) do update set below = excluded.below, waits_until = 0, paused = null, alert_state = 'done'`,
+    [wallet, rule?.below ?? null],
+  )
+  await stopIn(run, dialect, wallet, rule === undefined)
+}
+
+/** Pauses the rule in the transaction that takes a payment back: a refund must not be charged again at once. */
+export const pauseTopUps = async (
+  run: Run,
+  dialect: SqlDialect,
+  wallet: string,
+  id: string,
+): Promise<void> => {
+  await run(
+    `update auto_top_up set paused = 'payment_taken_back', alert_state = 'due', alert_id = $2, alert_tries = 0,
+       alert_next_at = 0
+     where wallet_id = $1 and below is not null and method is not null and paused is null`,
+    [wallet, id],
+  )
+  await stopIn(run, dialect, wallet, false)
+}
