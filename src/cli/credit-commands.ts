@@ -9,7 +9,7 @@ import { shownInvoice, shownLine, shownLines, shownStatement } from '../payment/
 import type { CreditLine, CreditStatement } from '../store/funding/funding-port.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { stripeFor } from './parts.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
+import { byCommand, type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 import { walletOf } from './wallet-commands.ts'
 
 type GrantOptions = { usd: string; wallet: string; netDays: string; json?: boolean }
@@ -66,7 +66,8 @@ const grant = async (database: Database, options: GrantOptions): Promise<void> =
   if (!/^\d{1,3}$/.test(options.netDays) || netDays > DAYS_MAX)
     throw new Failed(`--net-days must be a number from 0 to ${DAYS_MAX}, not '${options.netDays}'`)
   const { id } = await walletOf(database, options.wallet)
-  const line = shownLine(await database.store.credit.grantCredit({ walletId: id, limit, netDays }))
+  const by = byCommand('credit grant')
+  const line = shownLine(await database.store.credit.grantCredit({ walletId: id, limit, netDays }, by))
   print(options.json, line, tableOf([line]))
 }
 
@@ -132,10 +133,11 @@ const pay = async (database: Database, id: string, options: PayOptions): Promise
   if (from !== 'wallet' && from !== 'cash')
     throw new Failed(`--from must be wallet, cash or stripe, not '${from}'`)
   const { store } = database
+  const by = byCommand('credit pay')
   const outcome =
     from === 'wallet'
-      ? await payFromWallet(store.credit, systemClock, id)
-      : await store.credit.payInvoice({ id, from, ...(ref === undefined ? {} : { note: ref }) })
+      ? await payFromWallet(store.credit, systemClock, id, by)
+      : await store.credit.payInvoice({ id, from, ...(ref === undefined ? {} : { note: ref }) }, by)
   const invoice = await store.credit.invoice(id)
   if (outcome === 'unknown' || invoice === undefined)
     throw new Failed(`there is no invoice '${id}'; 'turnpike credit show <wallet>' lists them`)

@@ -6,14 +6,14 @@ import { type Nano, nanoFromDecimal } from '../core/money.ts'
 import { type Instant, systemClock } from '../core/time.ts'
 import { newId, newToken, prefixOf } from '../gateway/new-token.ts'
 import type { KeyChange } from '../store/accounts/tenancy-port.ts'
-import type { Actor } from '../store/people/event-port.ts'
 import type { Limits } from '../tenancy/key.ts'
+import { keyLabel } from '../tenancy/limits-body.ts'
 import { type RateName, rateNames } from '../tenancy/rates.ts'
 import { aliasesOf, alsoOf } from './alias-option.ts'
 import { findKey } from './find-key.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { listKeys, shown } from './list-keys.ts'
-import { type Database, Failed, print, withDatabase } from './run-command.ts'
+import { byCommand, type Database, Failed, harmless, print, withDatabase } from './run-command.ts'
 import { walletOf } from './wallet-commands.ts'
 
 type RateOptions = { [Rate in RateName]?: string }
@@ -42,7 +42,7 @@ export const keyCommands = (program: Command): void => {
       withDatabase(async (database) => {
         const aliases = await aliasesOf(database.config, options.alias)
         const asked = { ...changeOf(options), ...rightOf(options), ...aliases, byCreator: true }
-        return change(database, name, asked, options.json)
+        return change(database, name, asked, { verb: 'limits', json: options.json })
       }),
   )
   endingCommands(key)
@@ -82,7 +82,7 @@ const endingCommands = (key: Command): void => {
       .option('--json', 'for programs')
       .action((name: string, { withChildren = false, json }: EndOptions) =>
         withDatabase((database) =>
-          change(database, name, { disabledReason, withChildren, byCreator: true }, json),
+          change(database, name, { disabledReason, withChildren, byCreator: true }, { verb, json }),
         ),
       )
   key
@@ -112,13 +112,12 @@ const limitOptions = (command: Command): Command =>
     )
     .option('--json', 'for programs')
 
-/** The person who does it, for the record. */
-const command = (name: string): Actor => ({ kind: 'command', id: name, name: `turnpike ${name}` })
-
 type NewKeyOptions = LimitOptions & { label: string; wallet: string; parentId?: string; subWallet?: string }
 
 const create = async (database: Database, options: NewKeyOptions): Promise<void> => {
   const { store, hash, config } = database
+  const label = keyLabel.safeParse(options.label)
+  if (!label.success) throw new Failed(`--label ${label.error.issues[0]?.message}`)
   const wallet = await walletOf(database, options.wallet)
   if (options.subWallet !== undefined && !(await hasSub(store, wallet.id, options.subWallet)))
     throw new Failed(`the wallet '${wallet.id}' has no sub-wallet '${options.subWallet}'`)
@@ -142,7 +141,7 @@ const create = async (database: Database, options: NewKeyOptions): Promise<void>
       ...rightOf(options),
       ...(aliases == null ? {} : { aliases }),
     },
-    command('key create'),
+    byCommand('key create'),
   )
   print(
     options.json,
@@ -159,10 +158,10 @@ const change = async (
   database: Database,
   name: string,
   asked: KeyChange,
-  json: boolean | undefined,
+  { verb, json }: { readonly verb: string; readonly json: boolean | undefined },
 ): Promise<void> => {
   const key = await findKey(database, name)
-  const changed = await database.store.keys.changeKey(key.id, asked, command('key limits'))
+  const changed = await database.store.keys.changeKey(key.id, asked, byCommand(`key ${verb}`))
   if (changed === undefined) throw new Failed(`the key ${key.id} was deleted meanwhile`)
   await holdsEverywhere(database, changed.at)
   const { disabledReason } = changed.key
@@ -170,7 +169,7 @@ const change = async (
   print(
     json,
     { ...shown(changed.key), below: changed.below.map(({ id }) => id) },
-    `${key.id} (${key.label}) is ${disabledReason === undefined ? 'enabled' : `disabled: ${disabledReason}`}${also}\n`,
+    `${key.id} (${harmless(key.label)}) is ${disabledReason === undefined ? 'enabled' : `disabled: ${disabledReason}`}${also}\n`,
   )
 }
 
@@ -180,14 +179,14 @@ const remove = async (
   { withChildren = false, json }: EndOptions,
 ): Promise<void> => {
   const key = await findKey(database, name)
-  const deleted = await database.store.keys.deleteKey(key.id, withChildren, command('key delete'))
+  const deleted = await database.store.keys.deleteKey(key.id, withChildren, byCommand('key delete'))
   if (deleted === undefined) throw new Failed(`the key ${key.id} was deleted meanwhile`)
   await holdsEverywhere(database, deleted.at)
   const also = withChildren ? `, and ${deleted.below.length} below it` : ''
   print(
     json,
     { id: key.id, deleted: true, below: deleted.below.map(({ id }) => id) },
-    `${key.id} (${key.label}) is deleted${also}\n`,
+    `${key.id} (${harmless(key.label)}) is deleted${also}\n`,
   )
 }
 

@@ -8,9 +8,7 @@ import { ensurePerson, normalEmail, type Person, personBy } from '../console/new
 import { email as emailAddress } from '../console/schema/session.ts'
 import { systemClock } from '../core/time.ts'
 import { type Role, roles } from '../store/people/people-port.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
-
-const by = (name: string) => ({ kind: 'command', id: name, name: `turnpike ${name}` }) as const
+import { byCommand, type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 type Json = { readonly json?: boolean }
 
@@ -52,11 +50,13 @@ const invite = async (database: Database, email: string, options: Invitation): P
     now,
   })
   if (
-    (await store.members.put({ orgId: options.org, personId: person.id, role }, by('person invite'))) ===
-    'last_owner'
+    (await store.members.put(
+      { orgId: options.org, personId: person.id, role },
+      byCommand('person invite'),
+    )) === 'last_owner'
   )
     throw new Failed('the organisation needs an owner; make somebody else one first')
-  if (options.operator === true) await store.members.setOperator(person.id, true, by('person invite'))
+  if (options.operator === true) await store.members.setOperator(person.id, true, byCommand('person invite'))
   const link = await linkOf(database, person.email, INVITATION_MS)
   print(
     options.json,
@@ -89,7 +89,7 @@ const setOperator = async (
   { off = false, json }: Json & { off?: boolean },
 ): Promise<void> => {
   const person = await known(database, email)
-  await database.store.members.setOperator(person.id, !off, by('person operator'))
+  await database.store.members.setOperator(person.id, !off, byCommand('person operator'))
   print(
     json,
     { id: person.id, email: person.email, operator: !off },
@@ -100,6 +100,12 @@ const setOperator = async (
 const resetLink = async (database: Database, email: string, { json }: Json): Promise<void> => {
   const person = await known(database, normalEmail(email))
   const link = await linkOf(database, person.email, LINK_MS)
+  await database.store.events.record({
+    actor: byCommand('person reset-link'),
+    orgId: 'people',
+    what: 'person.link_made',
+    subject: person.id,
+  })
   print(
     json,
     { email: person.email, link },

@@ -1,6 +1,7 @@
 /** What the commands share: a database while one runs, and output for people or, with --json, for programs. */
 import { styleText } from 'node:util'
 import { ledgerExists } from '../store/open-store.ts'
+import type { Actor } from '../store/people/event-port.ts'
 import type { Store } from '../store/port.ts'
 import { type Config, readConfig } from './config.ts'
 import { whyNotOpen } from './database-place.ts'
@@ -10,6 +11,9 @@ import { type KeyHash, openHash, openStoreOf } from './parts.ts'
 export class Failed extends Error {}
 
 export type Database = { readonly store: Store; readonly hash: KeyHash; readonly config: Config }
+
+/** The command of that name, as the record of what it does names it. */
+export const byCommand = (name: string): Actor => ({ kind: 'command', id: name, name: `turnpike ${name}` })
 
 /** Opens the ledger of the settings, runs the work and closes it in any case. Only a server creates a ledger. */
 export const withDatabase = async <T>(
@@ -43,9 +47,15 @@ export const print = (json: boolean | undefined, value: unknown, text: string): 
   process.stdout.write(json === true ? `${JSON.stringify(value)}\n` : text)
 }
 
+/** Text that callers chose, without what a terminal obeys: labels may hold any letters. */
+export const harmless = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '�')
+
 /** A table cell: small amounts in the usual form, never as 1.2e-7. */
 const written = (cell: string | number | boolean): string =>
-  typeof cell === 'number' && String(cell).includes('e-') ? cell.toFixed(9).replace(/0+$/, '') : String(cell)
+  typeof cell === 'number' && String(cell).includes('e-')
+    ? cell.toFixed(9).replace(/0+$/, '')
+    : harmless(String(cell))
 
 /** Bold on a terminal; plain in a file or a pipe, and if NO_COLOR is set. */
 export const bold = (text: string): string =>

@@ -7,7 +7,7 @@ import { awaitLeases } from '../payment/await-leases.ts'
 import type { Wallet } from '../store/accounts/tenancy-port.ts'
 import { ReplayConflict } from '../store/faults.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
+import { byCommand, type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 export const walletCommands = (program: Command): void => {
   const wallet = program.command('wallet').description('wallets')
@@ -17,11 +17,7 @@ export const walletCommands = (program: Command): void => {
     .requiredOption('--name <text>', 'whose it is')
     .option('--json', 'for programs')
     .action((options: { name: string; json?: boolean }) =>
-      withDatabase(async ({ store }) => {
-        const id = newId('wal')
-        const made = await store.wallets.createWallet({ id, orgId: `org_${id.slice(4)}`, name: options.name })
-        print(options.json, shown(made), `${made.id}\n`)
-      }),
+      withDatabase((database) => create(database, options)),
     )
   wallet
     .command('fund')
@@ -41,6 +37,8 @@ export const walletCommands = (program: Command): void => {
     .action((options: FundOptions) => withDatabase((database) => withdraw(database, options)))
   showCommands(wallet)
 }
+
+const NAME_MAX = 200
 
 const showCommands = (wallet: Command): void => {
   wallet
@@ -67,6 +65,18 @@ const showCommands = (wallet: Command): void => {
     )
 }
 
+const create = async (
+  { store }: Database,
+  { name, json }: { name: string; json?: boolean },
+): Promise<void> => {
+  if (name.trim() === '' || name.length > NAME_MAX)
+    throw new Failed(`--name is required: whose it is, in at most ${NAME_MAX} characters`)
+  const id = newId('wal')
+  const by = byCommand('wallet create')
+  const made = await store.wallets.createWallet({ id, orgId: `org_${id.slice(4)}`, name }, by)
+  print(json, shown(made), `${made.id}\n`)
+}
+
 type FundOptions = { usd: string; wallet: string; ref?: string; json?: boolean }
 
 const amountOf = ({ usd }: FundOptions): Nano => {
@@ -81,7 +91,7 @@ const withdraw = async (database: Database, options: FundOptions): Promise<void>
   const { id } = await walletOf(database, options.wallet)
   const ref = options.ref ?? Bun.randomUUIDv7()
   const outcome = await awaitLeases(systemClock, () =>
-    database.store.funding.withdraw({ walletId: id, amount, ref }),
+    database.store.funding.withdraw({ walletId: id, amount, ref }, byCommand('wallet withdraw')),
   ).catch((error: unknown) => {
     if (error instanceof ReplayConflict)
       throw new Failed(`the reference ${ref} was used for another withdrawal; nothing changed`)
@@ -108,13 +118,25 @@ const withdraw = async (database: Database, options: FundOptions): Promise<void>
 const fund = async (database: Database, options: FundOptions): Promise<void> => {
   const amount = amountOf(options)
   const before = await walletOf(database, options.wallet)
-  const ref = `operator:${options.ref ?? Bun.randomUUIDv7()}`
-  const outcome = await database.store.ledger.post({
+  const ref = options.ref ?? Bun.randomUUIDv7()
+  const event = {
+    actor: byCommand('wallet fund'),
+    orgId: before.orgId,
+    what: 'wallet.funded',
+    subject: before.id,
+    after: { amount_usd: decimalFromNano(amount), note: ref },
+  }
+  const transfer = {
     kind: 'topup',
-    ref,
+    ref: `operator:${ref}`,
     debit: 'cash',
     credit: before.id,
     amount,
+  } as const
+  const outcome = await database.store.ledger.post(transfer, event).catch((error: unknown) => {
+    if (error instanceof ReplayConflict)
+      throw new Failed(`the reference ${ref} was used for another payment; nothing changed`)
+    throw error
   })
   const after = await walletOf(database, options.wallet)
   const text =

@@ -84,7 +84,7 @@ const grantLine = async (
 const createAccount = async (here: Here, asked: { name: string; owner_email: string }): Promise<Reply> => {
   const { store, clock } = here.gateway
   const [orgId, walletId] = [newId('org'), newId('wal')]
-  await store.wallets.createWallet({ id: walletId, orgId, name: storable(asked.name) })
+  await store.wallets.createWallet({ id: walletId, orgId, name: storable(asked.name) }, actorOf(here))
   const email = asked.owner_email
   const person = await ensurePerson(store.people, {
     email,

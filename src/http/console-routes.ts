@@ -84,5 +84,7 @@ export const consoleRoutes: readonly Route[] = [
     handler: getConsoleFile,
   },
   pages('/console'),
+  // People type it, and so do links of others.
+  pages('/console/'),
   pages('/console/*rest'),
 ]

@@ -95,11 +95,14 @@ export const limitsBody = z
 const LABEL_MAX = 200
 const labelled = `is required: who uses the key, in at most ${LABEL_MAX} characters`
 
+/** What a key is called: something that can be read in a list. */
+export const keyLabel = text(1, LABEL_MAX, labelled).refine((label) => label.trim() !== '', labelled)
+
 /** The body of POST …/wholesale: a new key, its rights, and the sub-wallet that it is bound to. */
 export const newKeyBody = z
   .strictObject(
     {
-      label: text(1, LABEL_MAX, labelled).refine((label) => label.trim() !== '', labelled),
+      label: keyLabel,
       sub_wallet: z.string('must be the id of a sub-wallet, or absent').optional(),
       ...limitMembers,
       disabled: z.null('is for keys that there are; leave it out').optional(),

@@ -41,6 +41,12 @@ test('first start, link, key, the shown program, and its call on the page with t
     await page.getByLabel('New password').fill('a password of mine')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    // The address that the sign-in leads to stays good when the page is loaded again, and so does one that was typed.
+    for (const address of [page.url(), `${new URL(link).origin}/console/`]) {
+      await page.goto('about:blank')
+      expect((await page.goto(address))?.status()).toBe(200)
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    }
     // By keyboard alone from here to the key.
     await page.getByRole('button', { name: 'Create a key' }).focus()
     await page.keyboard.press('Enter')

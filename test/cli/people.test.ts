@@ -46,11 +46,13 @@ test('people are invited, listed, made operators, given links; what was done is 
   expect(link).not.toBe(invited.link)
   const events = await json('events')
   expect(events.map(({ what }: { what: string }) => what)).toEqual([
+    'person.link_made',
     'operator.removed',
     'operator.added',
     'member.added',
+    'wallet.created',
   ])
-  expect((await json('events', '--org', org)).length).toBe(1)
+  expect((await json('events', '--org', org)).length).toBe(2)
   const { until } = await json('roll-up', '--rebuild')
   expect(Date.parse(until)).toBeLessThan(Date.now())
 })

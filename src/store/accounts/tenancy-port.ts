@@ -125,7 +125,7 @@ export type UsageQuery = {
 
 export type WalletStore = {
   /** Makes an organisation with an empty wallet and returns the wallet. A repeat returns the same wallet. */
-  createWallet(wallet: { id: WalletId; orgId: string; name: string }): Promise<Wallet>
+  createWallet(wallet: { id: WalletId; orgId: string; name: string }, by?: Actor): Promise<Wallet>
   wallet(id: WalletId): Promise<Wallet | undefined>
   /** All except those of payments, by id. */
   list(): Promise<readonly Wallet[]>

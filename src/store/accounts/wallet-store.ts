@@ -4,6 +4,7 @@ import { nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { onlyRow } from '../engine/row.ts'
 import { heldOnLeases, settledOfAccount } from '../ledger/sums.ts'
+import { recordOfWallet } from '../people/event-store.ts'
 import type { Wallet, WalletStore } from './tenancy-port.ts'
 
 const wallets = `select a.id, a.org_id, a.name,
@@ -25,18 +26,17 @@ export const walletStore = (engine: Engine): WalletStore => {
     return row === undefined ? undefined : walletRows.read(row)
   }
   return {
-    createWallet: async ({ id, orgId, name }) => {
-      const [, rows = []] = await engine.batch('control', [
-        statement(
-          `insert into account (id, bounded, org_id, name, created_at) values ($1, 1, $2, $3, ${now}) on conflict (id) do nothing`,
-          id,
-          orgId,
-          name,
-        ),
-        statement(`${wallets} and a.id = $1`, id),
-      ])
-      return walletRows.read(onlyRow(rows))
-    },
+    createWallet: ({ id, orgId, name }, by) =>
+      engine.transaction('control', async (run) => {
+        const made = await run(
+          `insert into account (id, bounded, org_id, name, created_at) values ($1, 1, $2, $3, ${now})
+           on conflict (id) do nothing returning id`,
+          [id, orgId, name],
+        )
+        const event = { what: 'wallet.created', subject: id, after: { label: name } }
+        if (made.length > 0) await recordOfWallet(run, engine.dialect, { by, walletId: id, ...event })
+        return walletRows.read(onlyRow(await run(`${wallets} and a.id = $1`, [id])))
+      }),
     wallet,
     list: async () =>
       (

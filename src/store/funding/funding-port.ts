@@ -128,5 +128,5 @@ export type Withdrawn = 'posted' | 'replayed' | 'unknown' | 'short' | 'leased'
 
 export type WithdrawStore = {
   /** Takes money out of a wallet, once for each `ref`; throws `ReplayConflict` for the same one with other content. */
-  withdraw(withdrawal: { walletId: WalletId; amount: Nano; ref: string }): Promise<Withdrawn>
+  withdraw(withdrawal: { walletId: WalletId; amount: Nano; ref: string }, by?: Actor): Promise<Withdrawn>
 }

@@ -2,11 +2,14 @@
  * Moves money out of a wallet for its owner: what is free in it, and what idle leases give back, never what open calls
  * hold.
  */
+import { decimalFromNano } from '../../core/money.ts'
 import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
 import { type PayerRow, payerRows } from '../ledger/ledger-rows.ts'
 import { freeOf, payers } from '../ledger/payer.ts'
 import { postIn, posting } from '../ledger/post.ts'
 import { recall, shortageOf, under } from '../ledger/shortage.ts'
+import type { Actor } from '../people/event-port.ts'
+import { recordOfWallet } from '../people/event-store.ts'
 import type { Withdrawn, WithdrawStore } from './funding-port.ts'
 
 /** Leases hold up to half of a wallet. If the wallet could pay with them included, they are recalled. */
@@ -31,6 +34,7 @@ const withdrawIn = async (
   run: Run,
   dialect: SqlDialect,
   { walletId, amount, ref }: Withdrawal,
+  by: Actor | undefined,
 ): Promise<Withdrawn> => {
   const [row] = await run(`${payers} where a.id = $1 and a.bounded = 1${dialect.lock('a')}`, [walletId])
   if (row === undefined) return 'unknown'
@@ -45,9 +49,13 @@ const withdrawIn = async (
   const before = await run(`select ref from transfer where kind = 'adjust' and ref = $1`, [transfer.ref])
   // A repeat takes nothing, so the wallet may have less by now.
   if (before.length === 0 && freeOf(wallet) < amount) return shortOrLeased(run, dialect, wallet, amount)
-  return postIn(run, dialect, transfer)
+  const outcome = await postIn(run, dialect, transfer)
+  const after = { amount_usd: decimalFromNano(amount), note: ref }
+  if (outcome === 'posted')
+    await recordOfWallet(run, dialect, { by, walletId, what: 'wallet.withdrawn', subject: walletId, after })
+  return outcome
 }
 
 export const withdrawStore = (engine: Engine): WithdrawStore => ({
-  withdraw: (withdrawal) => posting(engine, (run) => withdrawIn(run, engine.dialect, withdrawal)),
+  withdraw: (withdrawal, by) => posting(engine, (run) => withdrawIn(run, engine.dialect, withdrawal, by)),
 })

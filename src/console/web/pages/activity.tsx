@@ -19,6 +19,9 @@ const words: Readonly<Record<string, string>> = {
   'member.added': 'added a person',
   'member.changed': 'changed a role',
   'member.removed': 'removed a person',
+  'wallet.created': 'made the wallet',
+  'wallet.funded': 'added money',
+  'wallet.withdrawn': 'took money out',
   'wallet.credited': 'gave credit',
   'wallet.checkout_opened': 'opened a top-up',
   'wallet.card_removed': 'removed the saved card',
@@ -30,6 +33,8 @@ const words: Readonly<Record<string, string>> = {
   'sub_wallet.deleted': 'deleted a sub-wallet',
   'account.suspended': 'suspended the organisation',
   'account.resumed': 'lifted the suspension of the organisation',
+  'operator.added': 'made somebody an operator',
+  'operator.removed': 'made somebody no operator any more',
   'operator.acts_for': 'began to act for the organisation',
 }
 

@@ -10,6 +10,6 @@ export const useEntered = () => {
   const { to }: { to?: string } = useSearch({ strict: false })
   return async () => {
     queries.clear()
-    await (isPage(to) ? navigate({ href: `/console${to}` }) : navigate({ to: '/' }))
+    await navigate({ href: isPage(to) ? `/console${to}` : '/console' })
   }
 }
