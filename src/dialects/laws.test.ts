@@ -22,6 +22,7 @@ import { awsEventSplitter } from '../transport/aws-event-stream.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { callerDialects, vendorDialects } from './index.ts'
 import type { Choice, Conversation, Part, Piece, Reply, Turn } from './neutral.ts'
+import { responseId } from './responses/reply.ts'
 import { unsupportedIn } from './unsupported.ts'
 import type { Target } from './vendor-call.ts'
 
@@ -76,7 +77,7 @@ const ofConverse = (choice: Choice): Choice => ({
 const sayable = (reply: Omit<Reply, 'usage'>, dialect: WrittenId): Omit<Reply, 'usage'> => ({
   ...reply,
   ...(dialect === 'converse' ? { id: '', model: '' } : {}),
-  ...(dialect === 'responses' ? { id: `resp_${reply.id.replaceAll('-', '')}` } : {}),
+  ...(dialect === 'responses' ? { id: responseId(context()) } : {}),
   choices: reply.choices.map((choice) => {
     if (dialect === 'converse') {
       const { stopSequence: _unsaid, ...whole } = ofConverse(choice)

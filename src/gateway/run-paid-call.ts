@@ -9,7 +9,7 @@ import { unknownSubWallet } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
 import type { Call } from '../core/call.ts'
 import { canonicalJson } from '../core/canonical.ts'
-import { invalid, must, Refusal } from '../core/refusal.ts'
+import { invalid, must, Refusal, refuse } from '../core/refusal.ts'
 import type { IdempotencyRef } from '../ledger/types.ts'
 import { bringsPayment, x402Unavailable } from '../payment/funding.ts'
 import { unitsFor } from '../payment/x402/offer.ts'
@@ -94,6 +94,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     if (!repeated && paying.presented?.scheme === 'exact') uncount()
     return answer
   } catch (thrown) {
+    if (thrown instanceof Refusal) throw tellKept(paying, thrown)
     if (!(thrown instanceof PaymentDue)) throw thrown
     // The payment is not for anything that we take here.
     const foreign = pays && paying.presented === undefined
@@ -101,6 +102,16 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     trace.ended = reason
     return quoteAnswer(gateway, paying, reason)
   }
+}
+
+/** The refusal of a call whose payment was taken says where the money is: its caller would sign another payment. */
+const tellKept = ({ presented, trace, bearer }: PayingCall, refusal: Refusal): Refusal => {
+  const { code, message, members, headers } = refusal
+  const taken = presented?.scheme === 'exact' && trace.headers['payment-response'] !== undefined
+  if (!taken || code === 'payment_unconfirmed') return refusal
+  const then = bearer ? 'after that it goes to the wallet' : 'after that it can be claimed'
+  const kept = `The payment is kept: send the same request with it again within a day, and it pays for that; ${then}.`
+  return refuse(code, `${message} ${kept}`, { members, headers })
 }
 
 /** The quote is for what the request itself contains: nothing is fetched for a caller who has not paid. */
@@ -143,15 +154,15 @@ const canonicalRequest = (incoming: Incoming, asked: CheckedRequest, own: Key | 
 
 /**
  * The name under which the answer is kept: the caller's own Idempotency-Key, else the payment. Without either, a quote.
+ * A guest has no key, so its payer tells its Idempotency-Keys from those of others.
  */
 const refOf = (incoming: Incoming, { bearer, key, presented }: PayingCall): IdempotencyRef | undefined => {
-  if (bearer && incoming.idempotencyKey !== undefined)
-    return {
-      keyId: key.id,
-      endpoint: incoming.endpoint,
-      key: must(readIdempotencyKey(incoming.idempotencyKey)),
-    }
-  return presented === undefined ? undefined : { keyId: GUESTS_KEY, endpoint: 'x402', key: presented.id }
+  const { endpoint, idempotencyKey } = incoming
+  const own = idempotencyKey === undefined ? undefined : must(readIdempotencyKey(idempotencyKey))
+  if (bearer && own !== undefined) return { keyId: key.id, endpoint, key: own }
+  if (presented === undefined) return undefined
+  const { id, payer } = presented
+  return { keyId: GUESTS_KEY, endpoint: 'x402', key: own === undefined ? id : `${endpoint} ${payer} ${own}` }
 }
 
 /** A call that ends in a quote has done nothing, so junk requests leave nothing behind. */
@@ -191,7 +202,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
     orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
   const answer = await onceUnder(gateway, once, runOrIts).catch((thrown: unknown) => {
     const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
-    throw conflict && ref.keyId === GUESTS_KEY ? new PaymentDue('payment_already_used') : thrown
+    throw conflict && ref.key === presented?.id ? new PaymentDue('payment_already_used') : thrown
   })
   if (presented !== undefined) await repeatPaymentHeaders(gateway, paying, presented)
   return answer
@@ -216,25 +227,31 @@ const takeMoney = async (
 }
 
 /** A caller without a key reads how to claim what is left over; a payment after the call leaves nothing over. */
-const addClaimHeader = ({ x402, bearer, trace }: PayingCall, { scheme, id }: Presented): void => {
+const addClaimHeader = (
+  { x402, bearer, trace }: PayingCall,
+  { scheme, id }: Pick<Presented, 'scheme' | 'id'>,
+): void => {
   if (scheme === 'exact' && !bearer) trace.headers['x-change-claim'] = x402.claimFor(id)
 }
 
-/** Joined and later copies of the answer get the headers of the payment too. */
+/**
+ * Joined and later copies of the answer get the headers of the payment too: of the one that bought it, which under an
+ * Idempotency-Key may be another than the one they bring.
+ */
 const repeatPaymentHeaders = async (
   gateway: Gateway,
   paying: PayingCall,
   presented: Presented,
 ): Promise<void> => {
-  const { trace } = paying
-  const { id, offer } = presented
-  addClaimHeader(paying, presented)
-  if (trace.headers['payment-response'] === undefined) {
-    const settled = await gateway.store.payments.payment(id)
-    const units = settled?.scheme === 'upto' ? unitsFor(offer, settled.amount) : undefined
-    if (settled?.transaction !== undefined)
-      addPaidHeaders({ trace, payment: presented }, settled.transaction, units)
-  }
+  const { trace, x402 } = paying
+  const { payments } = gateway.store
+  const paid = (await payments.paymentForCall(trace.callId)) ?? (await payments.payment(presented.id))
+  addClaimHeader(paying, paid ?? presented)
+  if (trace.headers['payment-response'] !== undefined || paid?.transaction === undefined) return
+  const offer = x402.offerOf(paid) ?? presented.offer
+  const units = paid.scheme === 'upto' ? unitsFor(offer, paid.amount) : undefined
+  const payment = { version: presented.version, offer, payer: paid.payer }
+  addPaidHeaders({ trace, payment }, paid.transaction, units)
 }
 
 /** All checks that are possible before money moves: the quote holds, and the caller may call. */

@@ -1,4 +1,5 @@
 /** The endpoints of products that are not chat: each makes a priced call from what its callers send. */
+import { publicHttpsUrl } from '../core/address.ts'
 import type { Call, MediaAsk, ResultStyle } from '../core/call.ts'
 import { bodyOf, isObject, type Json, type JsonBody, type JsonObject } from '../core/json-body.ts'
 import type { Category, Model, Product } from '../core/model.ts'
@@ -112,22 +113,28 @@ export const decodeSpeechCall = (body: JsonBody, modelNamed: ModelNamed): Call |
   const inputs = Object.fromEntries(
     Object.entries({ ...rest, ...text, ...shaped }).filter(([, one]) => one !== undefined),
   )
-  return mediaCall(found.name, body, { product: found.product, inputs, results: 'bytes', flat: true })
+  const call = mediaCall(found.name, body, { product: found.product, inputs, results: 'bytes', flat: true })
+  return call instanceof Refusal ? speechAsSent(call) : call
+}
+
+/** Where the product has a name of its own, the refusal uses that of the caller's dialect. */
+const speechAsSent = (refusal: Refusal): Refusal => {
+  const { param } = refusal.members as { param?: string }
+  const name = param === 'format' ? 'response_format' : param === 'text' ? 'input' : undefined
+  if (name === undefined) return refusal
+  const message = refusal.message.replace(`'${param}'`, `'${name}'`)
+  return refuse(refusal.code, message, { members: { ...refusal.members, param: name } })
 }
 
 /** Where a job's caller wants to hear of its end: a public https address. */
 const webhookOf = (value: Json | undefined, isJob: boolean): string | undefined | Refusal => {
   if (value === undefined || value === null) return undefined
-  const url = isObject(value) ? value.url : undefined
-  const wrong = (message: string) => invalid('webhook', `'webhook' ${message}`)
-  if (!isJob) return wrong('is for products that are jobs; this one answers at once.')
-  if (typeof url !== 'string' || url.length > WEBHOOK_LETTERS_MAX || !URL.canParse(url))
-    return wrong('must be {"url": "https://…"}.')
-  const { protocol, username } = new URL(url)
-  return protocol === 'https:' && username === '' ? url : wrong("must have an https address in 'url'.")
+  if (!isJob) return invalid('webhook', "'webhook' is for products that are jobs; this one answers at once.")
+  const { url, ...more } = isObject(value) ? value : {}
+  if (url === undefined || Object.keys(more).length > 0)
+    return invalid('webhook', `'webhook' must be {"url": "https://…"}.`)
+  return publicHttpsUrl('webhook.url', url)
 }
-
-const WEBHOOK_LETTERS_MAX = 2_000
 
 /**
  * `{model, inputs}`: the inputs are what the model takes; for a chat or embeddings model they are the usual body of its

@@ -36,6 +36,14 @@ for (const [name, send] of Object.entries(hostile))
   test(`${name} takes linear time`, () =>
     mustBeLinear(async (n) => void (await (await send(n)).text()), 30_000))
 
+test('the same call gets the same id, another call another: clients tell answers apart by it', async () => {
+  const idOf = async (content: string, more: object = {}) =>
+    /"id":"([^"]+)"/.exec(await (await chat(content, more)).text())?.[1]
+  expect(await idOf('one')).toBe(await idOf('one'))
+  expect(await idOf('one')).not.toBe(await idOf('two'))
+  expect(await idOf('one', { stream: true })).not.toBe(await idOf('two', { stream: true }))
+})
+
 test('more answers, values, tools, stops and numbers than there is room for are a 400 that names the field', async () => {
   const many = { type: 'array', minItems: 100, items: { type: 'string' } }
   const nested = Array.from({ length: 14 }).reduce<object>((items) => ({ ...many, items }), many)

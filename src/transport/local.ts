@@ -36,17 +36,22 @@ const inSlices = async <T>(work: Generator<undefined, T>): Promise<T> => {
 }
 
 const answered: VendorFetch = async (url, init) => {
-  const body = parseJson(await new Response(init.body ?? '').text())
+  const text = await new Response(init.body ?? '').text()
+  const body = parseJson(text)
   if (!isObject(body)) return new Response('{}', { status: 400 })
   if (url.endsWith('/embeddings')) return Response.json(await inSlices(embeddings(body)))
   const reply = answerLocally(body)
+  const id = idOf(text)
   return body.stream === true
-    ? streamed(body, reply, init.signal ?? undefined)
-    : Response.json(whole(body, reply))
+    ? streamed(id, body, reply, init.signal ?? undefined)
+    : Response.json(whole(id, body, reply))
 }
 
-const headOf = (body: JsonObject, object: string) => ({
-  id: 'chatcmpl-local',
+/** Clients tell the answers of a conversation apart by their ids; the same body still gets the same one. */
+const idOf = (text: string): string => `chatcmpl-local${Bun.hash(text).toString(16)}`
+
+const headOf = (id: string, body: JsonObject, object: string) => ({
+  id,
   object,
   created: 0,
   model: body.model ?? null,
@@ -58,8 +63,8 @@ const usageOf = (reply: LocalReply) => ({
   total_tokens: reply.promptTokens + reply.completionTokens,
 })
 
-const whole = (body: JsonObject, reply: LocalReply) => ({
-  ...headOf(body, 'chat.completion'),
+const whole = (id: string, body: JsonObject, reply: LocalReply) => ({
+  ...headOf(id, body, 'chat.completion'),
   choices: Array.from({ length: reply.choices }, (_, index) => ({
     index,
     message: messageOf(body, reply.answer),
@@ -87,9 +92,14 @@ const messageOf = (body: JsonObject, answer: LocalAnswer) => {
 /** Events in a row, a few microseconds each. */
 const EVENTS_A_TURN = 32
 
-const streamed = (body: JsonObject, reply: LocalReply, signal: AbortSignal | undefined): Response => {
+const streamed = (
+  id: string,
+  body: JsonObject,
+  reply: LocalReply,
+  signal: AbortSignal | undefined,
+): Response => {
   const encoder = new TextEncoder()
-  const events = eventsOf(body, reply)
+  const events = eventsOf(id, body, reply)
   let told = 0
   const stream = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
@@ -103,8 +113,8 @@ const streamed = (body: JsonObject, reply: LocalReply, signal: AbortSignal | und
   return new Response(stream, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-function* eventsOf(body: JsonObject, reply: LocalReply): Generator<string> {
-  const head = headOf(body, 'chat.completion.chunk')
+function* eventsOf(id: string, body: JsonObject, reply: LocalReply): Generator<string> {
+  const head = headOf(id, body, 'chat.completion.chunk')
   const event = (index: number, delta: object, finish_reason: string | null = null) =>
     JSON.stringify({ ...head, choices: [{ index, delta, finish_reason }] })
   const { answer } = reply

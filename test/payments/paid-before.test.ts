@@ -94,5 +94,64 @@ describe.skipIf(!hasChain)('paid before', () => {
         await answered(await rig.server.fetch(asking()))
         expect(await rig.server.balance()).toBeGreaterThan(wallet)
       })
+
+      describe('a guest under its Idempotency-Key', () => {
+        const body = (text = 'hi') => ({
+          model: 'mock/small',
+          inputs: { messages: [{ role: 'user', content: text }] },
+        })
+        const guest = async () => {
+          rig.server.answerWith(() => completion('hello'))
+          const account = await on.chain.newPayer(1_000_000n)
+          const name = crypto.randomUUID()
+          const asking = (text?: string, path = '/v1/run') =>
+            rig.request(path, body(text), { 'idempotency-key': name })
+          return { account, asking, left: () => on.chain.unitsOf(account.address) }
+        }
+
+        for (const path of ['/v1/run', '/api/idempotent-run'])
+          test(`${path}: when the answer was lost the official client gets it again and pays once`, async () => {
+            const { account, asking, left } = await guest()
+            const { pay } = payerV2(account, rig.server.fetch)
+            const first = await pay(asking('hi', path))
+            const paid = await left()
+            const again = await pay(asking('hi', path))
+            expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
+            expect(await again.text()).toBe(await first.text())
+            for (const name of ['x-change-claim', 'payment-response', 'x-receipt'])
+              expect(again.headers.get(name)).toBe(first.headers.get(name) as string)
+            expect(await left()).toBe(paid)
+          })
+
+        test('when the vendor failed, the next payment is left alone and the first one buys the answer', async () => {
+          const { account, asking, left } = await guest()
+          const { pay } = payerV2(account, rig.server.fetch)
+          rig.server.answerWith(() => new Response('{}', { status: 500 }))
+          const failed = await pay(asking())
+          expect(failed.status).toBe(503)
+          // Who reads only that nothing was charged would sign another payment.
+          expect((await jsonOf(failed)).error.message).toContain('send the same request with it again')
+          const paid = await left()
+          rig.server.answerWith(() => completion('hello'))
+          const answer = await pay(asking())
+          expect(answer.status).toBe(200)
+          for (const name of ['x-change-claim', 'payment-response'])
+            expect(answer.headers.get(name)).toBe(failed.headers.get(name) as string)
+          expect(await left()).toBe(paid)
+        })
+
+        test('another body under the key is a 409 before it pays, and another payer has a key of its own', async () => {
+          const { account, asking, left } = await guest()
+          expect((await payerV2(account, rig.server.fetch).pay(asking())).status).toBe(200)
+          const paid = await left()
+          const other = await payerV2(account, rig.server.fetch).pay(asking('ho'))
+          expect([other.status, (await jsonOf(other)).error.code]).toEqual([409, 'idempotency_key_reused'])
+          expect(await left()).toBe(paid)
+          const stranger = await on.chain.newPayer(1_000_000n)
+          const theirs = await payerV2(stranger, rig.server.fetch).pay(asking())
+          expect([theirs.status, theirs.headers.get('idempotent-replayed')]).toEqual([200, null])
+          expect(await on.chain.unitsOf(stranger.address)).toBeLessThan(1_000_000n)
+        })
+      })
     })
 })

@@ -173,6 +173,12 @@ describe.each(clients)('%s', (_name, version, open) => {
       'not_found',
     )
     expect(await codeOf('run_product', { product: 'nobody/nothing', inputs: {} })).toBe('model_not_found')
+    // An argument that is left out silently may be the ceiling of the cost.
+    const product = { product: 'local/qr-1', inputs: { text: 'hi' } }
+    expect(await codeOf('run_product', { ...product, max_cost: '0.000001' })).toBe('invalid_parameter')
+    expect(await codeOf('run_product', { ...product, max_cost_usd: 0.0000001 })).toBe('max_cost_exceeded')
+    expect(await codeOf('search_products', { query: 'qr' })).toBe('invalid_parameter')
+    expect(await codeOf('get_run', { id: 'none', run: 'x' })).toBe('invalid_parameter')
     expect(await codeOf('get_run', { id: 'none' })).toBe('not_found')
     expect(await codeOf('cancel_run', { id: 'none' })).toBe('not_found')
     expect(await codeOf('local_echo-1', { messages: [{ role: 'user', content: 'x' }], stream: true })).toBe(

@@ -89,6 +89,9 @@ test('from the guide to a picture and its receipt', async () => {
   })
   expect(JSON.parse(verdict.text).valid).toBe(true)
 
+  const { data } = JSON.parse((await get(link(guide, /balance/i), { headers: auth })).text)
+  expect(data.remaining_usd).toBeCloseTo(credits / 100 - cost, 9)
+
   // And by itself, with the public keys.
   const { keys } = JSON.parse((await get(link(guide, /public keys/i))).text)
   const [head = '', claims = '', signature = ''] = receipt.split('.')

@@ -177,7 +177,7 @@ test('the guide of agents names what there is, and its links lead there', async 
   const text = await (await get('/llms.txt')).text()
   const links = [...text.matchAll(/\]\((http:\/\/turnpike\.test[^)]*)\)/g)].map(([, url = '']) => url)
   expect(links.length).toBeGreaterThan(20)
-  const posts = ['/mcp', '/api/receipts/verify', '/api/try/anonymous-wallet', '/v1/usage']
+  const posts = ['/mcp', '/api/receipts/verify', '/api/try/anonymous-wallet', '/usage']
   for (const url of links) {
     if (posts.some((path) => url.endsWith(path))) continue
     expect([url, (await shop.fetch(new Request(url))).status]).toEqual([url, 200])

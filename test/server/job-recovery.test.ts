@@ -186,7 +186,13 @@ for (const engine of engines.filter(({ lasting }) => lasting))
         .update(`${id}.${at}.${told?.body}`)
         .digest('base64')
       expect(told?.headers.get('webhook-signature')).toBe(`v1,${signature}`)
-      for (const url of ['http://agent.example/', 'https://a:b@agent.example/', 'nowhere'])
+      const inward = [
+        'https://127.0.0.1/told',
+        'https://localhost/told',
+        'https://10.0.0.7/',
+        'https://agent.example:81/',
+      ]
+      for (const url of ['http://agent.example/', 'https://a:b@agent.example/', 'nowhere', ...inward])
         expect((await server.post('/v1/run', { ...body, webhook: { url } })).status).toBe(400)
     })
 

@@ -95,3 +95,15 @@ test('slow-1 is a job: asked for until it is done, and another one cancelled', a
   await until(async () => (await standing(quick)) === 'succeeded' && (await standing(long)) === 'cancelled')
   expect(kept.length).toBe(before + 1)
 })
+
+test('a refusal of speech names the member that the caller sent', async () => {
+  const say = async (body: object) =>
+    (await jsonOf(await server.post('/v1/audio/speech', { model: 'local/speech-1', ...body }))).error
+  expect(await say({ input: 'hi', response_format: 'mp3' })).toMatchObject({
+    code: 'invalid_parameter',
+    param: 'response_format',
+    message: "'response_format' must be wav.",
+  })
+  expect(await say({})).toMatchObject({ code: 'invalid_parameter', param: 'input' })
+  expect(await say({ input: 'x'.repeat(2_000) })).toMatchObject({ code: 'invalid_parameter', param: 'input' })
+})

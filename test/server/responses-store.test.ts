@@ -116,6 +116,29 @@ for (const engine of serverEngines)
         ])
       }))
 
+    test('a vendor that names all its answers the same: two conversations of a key stay apart', () =>
+      withServer({}, async (server) => {
+        server.answerWith(({ body }) =>
+          body.stream === true ? streaming(streamEvents(['hel', 'lo'])) : completion('hello'),
+        )
+        const red = await ask(server, { input: 'red' })
+        const blue = await ask(server, { input: 'blue', stream: true })
+        const more = await ask(server, { input: 'more red', previous_response_id: red.id })
+        const names = [red, blue, more].flatMap(({ id, output }) => [
+          id,
+          ...output.map((item: any) => item.id),
+        ])
+        expect(new Set(names).size).toBe(6)
+        await ask(server, { input: 'end', previous_response_id: more.id })
+        expect(server.asked.at(-1)?.body.messages).toEqual([
+          { role: 'user', content: 'red' },
+          { role: 'assistant', content: 'hello' },
+          { role: 'user', content: 'more red' },
+          { role: 'assistant', content: 'hello' },
+          { role: 'user', content: 'end' },
+        ])
+      }))
+
     test('what is charged counts the whole conversation', () =>
       withServer(forwarded, async (server) => {
         const whole = response([messageItem('x'.repeat(30_000))], { id: 'resp_long' })

@@ -58,14 +58,15 @@ export const responseObject = (
 export const keptMembers = (kept: KeptAnswer | undefined): JsonObject =>
   kept === undefined ? {} : { store: true, previous_response_id: kept.previous ?? null }
 
-export const responseId = (id: string): string =>
-  id.startsWith('resp_') ? id : `resp_${id.replaceAll(/[^\w]/g, '')}`
+/** The answer's name: the call's, since a response is kept under it and some vendors name many answers the same. */
+export const responseId = ({ requestId }: WriterContext): string =>
+  `resp_${requestId.replaceAll(/[^\w]/g, '')}`
 
 /** Writes an answer in this dialect. */
 export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonObject => {
   const [choice] = reply.choices
   const finish = choice?.finish ?? 'stop'
-  const id = responseId(reply.id)
+  const id = responseId(context)
   const items = itemsOf(choice, id, declaredTools(context.request))
   return {
     ...responseObject(context, { id, model: reply.model, status: statusOf(finish), finish }, items),

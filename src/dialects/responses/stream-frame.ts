@@ -15,7 +15,7 @@ export class StreamFrame {
   readonly #context: WriterContext
   /** Items that are complete. */
   readonly #done: JsonObject[] = []
-  #id: string
+  readonly #id: string
   #model: string
   #sequence = 0
   #begun = false
@@ -24,13 +24,12 @@ export class StreamFrame {
 
   constructor(context: WriterContext) {
     this.#context = context
-    this.#id = responseId(context.requestId)
+    this.#id = responseId(context)
     this.#model = context.modelName
   }
 
-  /** The vendor has named its answer and model; if it left them empty, the caller's own names are used. */
-  name(id: string, model: string): void {
-    this.#id = responseId(id || this.#context.requestId)
+  /** The vendor has named its model; if it left that empty, the caller's own name is used. */
+  name(model: string): void {
     this.#model = model || this.#context.modelName
   }
 

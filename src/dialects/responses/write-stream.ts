@@ -38,7 +38,7 @@ class ResponsesStreamWriter implements StreamWriter {
     if ('choice' in piece && piece.choice > 0) return ''
     switch (piece.type) {
       case 'start':
-        this.#frame.name(piece.id, piece.model)
+        this.#frame.name(piece.model)
         return this.#frame.begin()
       case 'text':
         return this.#text(piece.text)

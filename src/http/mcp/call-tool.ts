@@ -3,8 +3,9 @@
  * a protocol error.
  */
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import type { JsonObject } from '../../core/json-body.ts'
+import { isObject, type JsonObject } from '../../core/json-body.ts'
 import { invalid, refusalBody } from '../../core/refusal.ts'
+import { metaTools } from '../../products/meta-tools.ts'
 import { shelfHere } from '../place.ts'
 import { refusalFor } from '../refusal-for.ts'
 import { atRoute } from './at-route.ts'
@@ -25,6 +26,16 @@ const needed = (args: JsonObject, name: string): string => {
   return value
 }
 
+/** Refuses what none of the four tools reads: it may be a misspelt ceiling of the cost. */
+const checkNames = (tool: string, args: JsonObject): void => {
+  const properties = metaTools.find(({ name }) => name === tool)?.inputSchema.properties
+  if (!isObject(properties)) return
+  const stranger = Object.keys(args).find((name) => !Object.hasOwn(properties, name))
+  if (stranger === undefined) return
+  const names = Object.keys(properties).join(', ')
+  throw invalid(stranger, `'${stranger.slice(0, 100)}' is not an argument of ${tool}; those are ${names}.`)
+}
+
 /** Returns the tool's answer, or throws the Refusal. */
 const answered = async (
   it: McpCall,
@@ -33,6 +44,7 @@ const answered = async (
 ): Promise<ToolResult> => {
   const args = (given ?? {}) as JsonObject
   const meta = (_meta ?? {}) as JsonObject
+  checkNames(name, args)
   switch (name) {
     case 'search_products':
       return searchTool(it, args)

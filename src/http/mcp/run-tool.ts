@@ -27,7 +27,8 @@ const option = (meta: JsonObject, name: string): string | undefined => {
   const value = meta[`turnpike/${name}`]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string') return value
-  if (typeof value === 'number') return String(value)
+  // A small amount would be written with an exponent, which is no decimal amount.
+  if (typeof value === 'number') return String(value).includes('e') ? value.toFixed(9) : String(value)
   throw invalid(name, `'${name}' must be a text.`)
 }
 
