@@ -6,6 +6,8 @@ export type Check = {
   readonly name: string
   /** The engine, for a check that says nothing on the other. */
   readonly engine?: 'SQLite' | 'PostgreSQL'
+  /** What is made before, and counts in no budget. */
+  readonly prepare?: (target: Target) => void
   readonly run: (target: Target) => Promise<void>
   /** Processor time of the server in all, in milliseconds. */
   readonly cpuMs: number

@@ -3,6 +3,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { hostileBodies } from '../security/hostile-bodies.ts'
 import { asked, type Check, chat, echo, heard, must, statusOf, times } from './check.ts'
+import { money } from './money.ts'
+import { rights } from './rights.ts'
 import type { Target } from './target.ts'
 import { trust } from './trust.ts'
 import { waits } from './waits.ts'
@@ -184,4 +186,4 @@ const wire: readonly Check[] = [
   },
 ]
 
-export const checks: readonly Check[] = [...work, ...places, ...wire, ...trust, ...waits]
+export const checks: readonly Check[] = [...work, ...places, ...wire, ...rights, ...money, ...trust, ...waits]

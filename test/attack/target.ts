@@ -17,9 +17,12 @@ export type Target = {
   ask(path: string, body?: unknown): Promise<Response>
   /** A connection that sends this and nothing more; it is closed when the check ends. */
   hang(text: string): Promise<Socket>
+  /** Resolves when the vendor gets the next request for this model. */
+  asked(model: string): Promise<void>
   /** Writes this and reads until the connection ends. */
   raw(text: string): Promise<string>
   readonly auth: string
+  /** The operator's key. */
   readonly token: string
   readonly address: string
   /** The address of the ledger, behind the network that can fall silent. */
@@ -37,21 +40,49 @@ export type Target = {
   stop(): Promise<void>
 }
 
-/** A vendor whose answers never end, or grow a thousandfold when they are decompressed. */
+const piece = (content: string): string =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`
+
+/**
+ * A vendor whose answers never begin, never end, break off, or grow a thousandfold when they are decompressed. `asked`
+ * resolves when the next request for the model has come.
+ */
 const hostileVendor = () => {
   const bomb = gzipSync(new Uint8Array(300 * MIB))
-  const endless = () =>
-    new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(MIB).fill(32)) })
-  return Bun.serve({
+  const waiting = new Map<string, () => void>()
+  const streamed = (body: ReadableStream) =>
+    new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  const answers: Readonly<Record<string, () => Response>> = {
+    bomb: () =>
+      new Response(bomb, { headers: { 'content-encoding': 'gzip', 'content-type': 'application/json' } }),
+    endless: () =>
+      new Response(
+        new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(MIB).fill(32)) }),
+        { headers: { 'content-type': 'application/json' } },
+      ),
+    mute: () => streamed(new ReadableStream({ pull: () => new Promise(() => undefined) })),
+    broken: () =>
+      streamed(
+        new ReadableStream({
+          pull: (controller) => {
+            controller.enqueue(new TextEncoder().encode(piece('some words ')))
+            controller.close()
+          },
+        }),
+      ),
+  }
+  const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
+    idleTimeout: 0,
     fetch: async (request) => {
       const { model } = (await request.json()) as { model: string }
-      return model === 'bomb'
-        ? new Response(bomb, { headers: { 'content-encoding': 'gzip', 'content-type': 'application/json' } })
-        : new Response(endless(), { headers: { 'content-type': 'application/json' } })
+      waiting.get(model)?.()
+      return answers[model]?.() ?? new Response('no such model', { status: 404 })
     },
   })
+  const asked = (model: string) => new Promise<void>((resolve) => waiting.set(model, resolve))
+  return { server, asked, models: Object.keys(answers) }
 }
 
 const model =
@@ -69,10 +100,10 @@ export const KEPT_BYTES = 1_000_000
 /** Starts the program on an engine; `databaseUrl` gets the folder of a database file. */
 export const startTarget = async (name: string, databaseUrl: (home: string) => string): Promise<Target> => {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-attack-'))
-  const vendor = hostileVendor()
+  const { server: vendor, asked, models } = hostileVendor()
   writeFileSync(
     join(home, 'turnpike.yaml'),
-    `vendors:\n  hostile:\n    base_url: http://127.0.0.1:${vendor.port}/v1\n    models:\n      endless: ${model}\n      bomb: ${model}\n`,
+    `vendors:\n  hostile:\n    base_url: http://127.0.0.1:${vendor.port}/v1\n    models:\n${models.map((name) => `      ${name}: ${model}\n`).join('')}`,
   )
   const url = databaseUrl(home)
   const network = url.startsWith('postgres') ? await silentProxy(new URL(url)) : undefined
@@ -109,6 +140,7 @@ export const startTarget = async (name: string, databaseUrl: (home: string) => s
     databaseUrl: url,
     silence: (on) => network?.silence(on),
     hang,
+    asked,
     ask: (path, body) =>
       fetch(address + path, {
         method: body === undefined ? 'GET' : 'POST',
